@@ -1,0 +1,167 @@
+//! A finding: what one rule recognised, before it is ranked.
+
+use std::sync::Arc;
+
+use super::text;
+use crate::api::{Confidence, ContainerType, Evidence, OtherFinding, Remedy, RemedyKind, Severity, Weight};
+use crate::facts::{Condition, Container, EventFacts, Timestamp};
+
+/// What a rule recognised.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The container to blame, where one is.
+    pub container: Option<Arc<str>>,
+    pub container_type: Option<ContainerType>,
+    /// One line to act on, without the cause's name; cleaned and cut to 200 characters when it is reported.
+    pub summary: String,
+    pub confidence: Confidence,
+    /// Set where the cause itself limits how bad it can be; else impact decides.
+    pub severity: Option<Severity>,
+    pub evidence: Vec<Evidence>,
+    /// An Event proves this cause, so that later runs of the container with the same exit code and a similar length
+    /// inherit it (see `Ledger::proven_cause`).
+    pub proven: bool,
+    /// No Warning Event is owed for it (a Job's pod with retries left; a pod of a node that is down).
+    pub quiet: bool,
+    /// What is only a consequence of this.
+    pub consequences: Vec<OtherFinding>,
+}
+
+impl Finding {
+    /// A finding about the pod as a whole.
+    pub fn of_pod(summary: impl Into<String>) -> Self {
+        Self {
+            container: None,
+            container_type: None,
+            summary: summary.into(),
+            confidence: Confidence::Certain,
+            severity: None,
+            evidence: Vec::new(),
+            proven: false,
+            quiet: false,
+            consequences: Vec::new(),
+        }
+    }
+
+    /// A finding that blames one container.
+    pub fn of_container(container: &Container, summary: impl Into<String>) -> Self {
+        Self { container: Some(container.name.clone()), container_type: Some(container.kind), ..Self::of_pod(summary) }
+    }
+
+    #[must_use]
+    pub fn confidence(mut self, confidence: Confidence) -> Self {
+        self.confidence = confidence;
+        self
+    }
+
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = Some(severity);
+        self
+    }
+
+    #[must_use]
+    pub fn proven(mut self) -> Self {
+        self.proven = true;
+        self
+    }
+
+    #[must_use]
+    pub fn quiet(mut self) -> Self {
+        self.quiet = true;
+        self
+    }
+
+    #[must_use]
+    pub fn with(mut self, evidence: Evidence) -> Self {
+        self.evidence.push(evidence);
+        self
+    }
+
+    #[must_use]
+    pub fn with_all(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    #[must_use]
+    pub fn consequence(mut self, cause: &str, container: Option<&str>, summary: impl Into<String>) -> Self {
+        self.consequences.push(OtherFinding {
+            cause: cause.to_owned(),
+            container: container.map(str::to_owned),
+            summary: text::line(&summary.into(), text::SUMMARY_MAX),
+        });
+        self
+    }
+}
+
+/// Makers of evidence. All text from the cluster passes through `text::line` here: control characters, secrets, length.
+pub mod evidence {
+    use super::{Condition, EventFacts, Evidence, Timestamp, Weight, text};
+
+    pub fn field(path: impl Into<String>, value: impl AsRef<str>) -> Evidence {
+        Evidence {
+            source: path.into(),
+            value: text::line(value.as_ref(), text::EVIDENCE_MAX),
+            time: None,
+            weight: Weight::Supports,
+        }
+    }
+
+    pub fn field_at(path: impl Into<String>, value: impl AsRef<str>, time: Option<Timestamp>) -> Evidence {
+        Evidence { time, ..field(path, value) }
+    }
+
+    pub fn event(event: &EventFacts) -> Evidence {
+        field_at(format!("event/{}", event.reason), &event.message, event.last)
+    }
+
+    /// `status.conditions[Ready]` of the pod, with status, reason and message.
+    pub fn condition(condition: &Condition) -> Evidence {
+        condition_of("status.conditions", condition)
+    }
+
+    /// A condition of the Node: `node/<name>.conditions[Ready]`.
+    pub fn node_condition(node: &str, condition: &Condition) -> Evidence {
+        condition_of(&format!("node/{node}.status.conditions"), condition)
+    }
+
+    fn condition_of(path: &str, c: &Condition) -> Evidence {
+        let mut value = c.status.clone();
+        for part in [&c.reason, &c.message] {
+            if !part.is_empty() {
+                value.push_str(if value == c.status { " " } else { ": " });
+                value.push_str(part);
+            }
+        }
+        field_at(format!("{path}[{}]", c.kind), value, c.last_transition)
+    }
+
+    #[must_use]
+    pub fn contradicting(evidence: Evidence) -> Evidence {
+        Evidence { weight: Weight::Contradicts, ..evidence }
+    }
+}
+
+/// Makers of remedies.
+pub mod remedy {
+    use super::{Remedy, RemedyKind};
+
+    pub fn fix(text: impl Into<String>) -> Remedy {
+        Remedy { kind: RemedyKind::Fix, text: text.into(), command: None, patch: None }
+    }
+
+    pub fn mitigate(text: impl Into<String>) -> Remedy {
+        Remedy { kind: RemedyKind::Mitigate, ..fix(text) }
+    }
+
+    #[must_use]
+    pub fn command(remedy: Remedy, command: impl Into<String>) -> Remedy {
+        Remedy { command: Some(command.into()), ..remedy }
+    }
+
+    #[must_use]
+    pub fn patch(remedy: Remedy, patch: impl Into<String>) -> Remedy {
+        Remedy { patch: Some(patch.into()), ..remedy }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a rule is: one cause, how it is recognised and what is told of it.
+
+use super::{Case, Finding};
+use crate::api::Remedy;
+use crate::facts::{Container, Timestamp};
+
+/// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes.md read only it.
+#[derive(Debug)]
+pub struct Rule {
+    /// CR cause, Event reason and metric label: `[A-Z][A-Za-z0-9]{0,62}`. It is API: never rename.
+    pub cause: &'static str,
+    pub category: Category,
+    pub recovery: Recovery,
+    pub specificity: Specificity,
+    pub scope: Scope,
+    /// What to do, most likely first. Asked only for the finding that is reported.
+    pub remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
+    pub explain: Explain,
+}
+
+/// What a rule looks at.
+#[derive(Debug)]
+pub enum Scope {
+    /// The pod as a whole; asked once.
+    Pod(fn(&Case<'_>) -> Verdict),
+    /// One container; asked for each, ephemeral ones excepted (a debug container's failure is not the pod's).
+    Container(fn(&Case<'_>, &Container) -> Verdict),
+}
+
+/// A rule's answer.
+#[derive(Debug, PartialEq)]
+pub enum Verdict {
+    No,
+    /// Not yet: ask again then. This is how thresholds work without polling.
+    NotBefore(Timestamp),
+    Yes(Box<Finding>),
+}
+
+impl From<Option<Finding>> for Verdict {
+    fn from(finding: Option<Finding>) -> Self {
+        finding.map_or(Self::No, |f| Self::Yes(Box::new(f)))
+    }
+}
+
+/// The nine families; API, stable for alerts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    Image,
+    Start,
+    Crash,
+    Probe,
+    Scheduling,
+    Volume,
+    Sandbox,
+    Node,
+    Lifecycle,
+}
+
+impl Category {
+    pub const ALL: [Self; 9] = [
+        Self::Image,
+        Self::Start,
+        Self::Crash,
+        Self::Probe,
+        Self::Scheduling,
+        Self::Volume,
+        Self::Sandbox,
+        Self::Node,
+        Self::Lifecycle,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "Image",
+            Self::Start => "Start",
+            Self::Crash => "Crash",
+            Self::Probe => "Probe",
+            Self::Scheduling => "Scheduling",
+            Self::Volume => "Volume",
+            Self::Sandbox => "Sandbox",
+            Self::Node => "Node",
+            Self::Lifecycle => "Lifecycle",
+        }
+    }
+}
+
+/// When a pod that had this cause counts as well again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// It never started: Ready for 30 s proves the cause gone.
+    NeverStarted,
+    /// It starts and ends: Ready for 10 min since the last start, the kubelet's own back-off reset.
+    Restarting,
+}
+
+/// How a finding ranks against the others of the same pod; in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Specificity {
+    Specific,
+    /// General: asked only where nothing specific matched for the same container (or pod).
+    Umbrella,
+    /// Real, but the likely consequence of whatever else is found (a readiness probe that fails): reported as the cause
+    /// only where it stands alone.
+    Symptom,
+}
+
+/// What `shindan explain` and docs/causes.md say.
+#[derive(Debug)]
+pub struct Explain {
+    /// One sentence.
+    pub meaning: &'static str,
+    /// How it is told from its look-alikes.
+    pub told_apart: &'static str,
+    /// What to do.
+    pub action: &'static str,
+    /// The Kubernetes (or runtime) source that emits the signal.
+    pub source: &'static str,
+}

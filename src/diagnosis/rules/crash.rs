@@ -1,0 +1,3 @@
+use crate::diagnosis::Rule;
+
+pub(super) const RULES: &[Rule] = &[];

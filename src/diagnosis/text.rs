@@ -1,0 +1,137 @@
+//! Text from the cluster is data: it is cleaned, masked and cut before it reaches an object, an Event, a log or a terminal.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+/// The most characters of a summary.
+pub const SUMMARY_MAX: usize = 200;
+/// The most characters of one value of evidence.
+pub const EVIDENCE_MAX: usize = 400;
+
+/// One line: control characters and line breaks become single spaces, secrets are masked, and it is cut at `most`
+/// characters with an ellipsis.
+pub fn line(text: &str, most: usize) -> String {
+    cut(&mask(&one_line(text)), most)
+}
+
+fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut space = false;
+    for c in text.chars() {
+        if c.is_whitespace() || c.is_control() || is_invisible(c) {
+            space = !out.is_empty();
+        } else {
+            if std::mem::take(&mut space) {
+                out.push(' ');
+            }
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Marks that reorder or hide text in a terminal: bidirectional controls, zero-width characters.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// At most `most` characters, the last an ellipsis where something was cut.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(most.saturating_sub(1)).collect();
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// What a secret looks like: the part to keep is the first group.
+static SECRETS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // user:password@host in a URL
+        r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?:@)",
+        // Authorization headers
+        r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
+        // password=..., "token": "...", api_key: ...
+        r#"(?i)((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
+        // JSON web tokens, and keys of the well-known providers
+        r"()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+        r"()\bgh[pousr]_[A-Za-z0-9]{20,}\b",
+        r"()\bxox[abprs]-[A-Za-z0-9-]{10,}",
+        r"()\bAIza[A-Za-z0-9_-]{30,}",
+        r"()\bsk-[A-Za-z0-9_-]{20,}",
+        r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*",
+    ]
+    .iter()
+    .filter_map(|pattern| Regex::new(pattern).ok())
+    .collect()
+});
+
+fn mask(text: &str) -> String {
+    let mut out = std::borrow::Cow::Borrowed(text);
+    for secret in SECRETS.iter() {
+        if secret.is_match(&out) {
+            out = secret
+                .replace_all(&out, |found: &regex_lite::Captures<'_>| {
+                    let whole = found.get(0).map_or("", |m| m.as_str());
+                    let keep = found.get(1).map_or("", |m| m.as_str());
+                    let tail = if whole.ends_with('@') { "@" } else { "" };
+                    format!("{keep}***{tail}")
+                })
+                .into_owned()
+                .into();
+        }
+    }
+    out.into_owned()
+}
+
+/// Seconds for people: `9 s`, `5 min`, `2 h`.
+pub fn duration(seconds: i64) -> String {
+    match seconds {
+        s if s < 120 => format!("{s} s"),
+        s if s < 7200 => format!("{} min", s / 60),
+        s if s < 172_800 => format!("{} h", s / 3600),
+        s => format!("{} d", s / 86_400),
+    }
+}
+
+/// Whether `text` holds all of `parts`, in any case (runtimes differ in it). `parts` are in lower case.
+pub fn has(text: &str, parts: &[&str]) -> bool {
+    let lower = text.to_ascii_lowercase();
+    parts.iter().all(|part| lower.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_without_secrets() {
+        assert_eq!(line("a\n\tb\u{1b}[31m c", 99), "a b [31m c");
+        assert_eq!(
+            line("dial postgres://app:hunter2@db:5432/x: refused", 99),
+            "dial postgres://app:***@db:5432/x: refused"
+        );
+        assert_eq!(line("token=abcdef12345 ok", 99), "token=*** ok");
+        assert_eq!(line("Authorization: Bearer abcdefgh12345", 99), "Authorization: Bearer ***");
+        assert_eq!(line(r#"{"password": "s3cr3t", "n": 1}"#, 99), r#"{"password": "***", "n": 1}"#);
+    }
+
+    #[test]
+    fn what_only_resembles_a_secret_is_kept() {
+        for text in
+            ["secret \"db\" not found", "couldn't find key token in Secret demo/db", "http://10.0.0.1:8080/healthz"]
+        {
+            assert_eq!(line(text, 99), text);
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_characters_whole() {
+        assert_eq!(cut("ありがとう", 3), "あり…");
+        assert_eq!(cut("abc", 3), "abc");
+    }
+}

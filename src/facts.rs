@@ -1,0 +1,55 @@
+//! Plain data that a rule may read: what the cluster said, freed of API types.
+//!
+//! Nothing here does I/O, reads a clock or can fail. `cluster::wire` makes facts from objects; a field that no rule
+//! reads is not here, because every field is paid for in memory by every pod that is not well.
+
+mod event;
+mod node;
+mod pod;
+mod quantity;
+mod resources;
+mod surroundings;
+
+use std::sync::Arc;
+
+pub use event::{EventFacts, Regarding};
+pub use jiff::Timestamp;
+pub use node::{NodeFacts, NodeState, ReadyTransition, Taint};
+pub use pod::{
+    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, Port, Probe,
+    ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume, VolumeSource,
+};
+pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
+pub use resources::Resources;
+pub use surroundings::{
+    Looked, ReplicaSetFacts, ServiceFacts, Siblings, Surroundings, Want, WorkloadFacts, WorkloadKey,
+};
+
+/// The namespace and name of an object; the namespace is empty for a cluster-scoped one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectKey {
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+impl ObjectKey {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self { namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl std::fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.namespace.is_empty() { f.write_str(&self.name) } else { write!(f, "{}/{}", self.namespace, self.name) }
+    }
+}
+
+/// Seconds from `earlier` to `later`, never negative: the clocks of nodes and API servers differ.
+pub fn seconds_between(earlier: Timestamp, later: Timestamp) -> i64 {
+    (later.as_second() - earlier.as_second()).max(0)
+}
+
+/// `at` moved by whole seconds, held within the range of a [`Timestamp`].
+pub fn after(at: Timestamp, seconds: i64) -> Timestamp {
+    Timestamp::from_second(at.as_second().saturating_add(seconds)).unwrap_or(at)
+}

@@ -1,0 +1,30 @@
+//! What a Kubernetes Event says.
+
+use std::sync::Arc;
+
+use super::Timestamp;
+
+/// A core/v1 Event, folded: one of these stands for all repeats of the same (object, container, reason, message).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventFacts {
+    pub regarding: Regarding,
+    pub reason: Arc<str>,
+    pub message: Arc<str>,
+    pub warning: bool,
+    pub first: Option<Timestamp>,
+    pub last: Option<Timestamp>,
+    pub count: u32,
+    /// `reportingComponent`, else `source.component`.
+    pub reporter: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Regarding {
+    pub kind: Arc<str>,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+    /// Empty where the sender did not know it (the node controller puts the node's name here).
+    pub uid: Arc<str>,
+    /// From a field path such as `spec.containers{redis}`.
+    pub container: Option<Arc<str>>,
+}

@@ -1,0 +1,85 @@
+//! Amounts of CPU, memory and the rest, and what a pod asks for as the scheduler counts it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Container, PodFacts};
+use crate::api::ContainerType;
+
+/// CPU in milli-CPUs, the others in whole units. An absent amount was not stated, which is not zero for a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Resources {
+    pub cpu: Option<i64>,
+    pub memory: Option<i64>,
+    pub ephemeral_storage: Option<i64>,
+    pub pods: Option<i64>,
+    /// Such as `nvidia.com/gpu` or `hugepages-2Mi`.
+    pub extended: BTreeMap<Arc<str>, i64>,
+}
+
+impl Resources {
+    pub fn add(&mut self, other: &Self) {
+        self.combine(other, |a, b| a.saturating_add(b));
+    }
+
+    /// Amounts that go away; an amount that was never stated counts as zero.
+    pub fn subtract(&mut self, other: &Self) {
+        self.combine(other, |a, b| a.saturating_sub(b));
+    }
+
+    /// The larger of both, amount by amount.
+    pub fn raise_to(&mut self, other: &Self) {
+        self.combine(other, i64::max);
+    }
+
+    fn combine(&mut self, other: &Self, with: impl Fn(i64, i64) -> i64) {
+        let merge = |a: &mut Option<i64>, b: Option<i64>| {
+            if let Some(b) = b {
+                *a = Some(with(a.unwrap_or(0), b));
+            }
+        };
+        merge(&mut self.cpu, other.cpu);
+        merge(&mut self.memory, other.memory);
+        merge(&mut self.ephemeral_storage, other.ephemeral_storage);
+        merge(&mut self.pods, other.pods);
+        for (name, amount) in &other.extended {
+            let slot = self.extended.entry(name.clone()).or_insert(0);
+            *slot = with(*slot, *amount);
+        }
+    }
+}
+
+impl PodFacts {
+    /// What the scheduler reserves for this pod: the sum of its app containers and sidecars, or the most that any init
+    /// container needs beside the sidecars started before it, whichever is larger, plus the overhead; and one pod slot.
+    /// (`PodRequests` in k8s.io/component-helpers/resource.)
+    pub fn effective_requests(&self) -> Resources {
+        let of = |kind| self.containers.iter().filter(move |c: &&Container| c.kind == kind);
+        let mut total = Resources::default();
+        of(ContainerType::App).for_each(|c| total.add(&c.requests));
+        let mut sidecars = Resources::default();
+        let mut init_peak = Resources::default();
+        for c in self.containers.iter() {
+            match c.kind {
+                ContainerType::Sidecar => {
+                    sidecars.add(&c.requests);
+                    init_peak.raise_to(&sidecars);
+                }
+                ContainerType::Init => {
+                    let mut here = sidecars.clone();
+                    here.add(&c.requests);
+                    init_peak.raise_to(&here);
+                }
+                ContainerType::App | ContainerType::Ephemeral => {}
+            }
+        }
+        total.add(&sidecars);
+        total.raise_to(&init_peak);
+        // Pod-level requests stand in for the sum, amount by amount.
+        total.cpu = self.pod_requests.cpu.or(total.cpu);
+        total.memory = self.pod_requests.memory.or(total.memory);
+        total.add(&self.overhead);
+        total.pods = Some(1);
+        total
+    }
+}

@@ -1,0 +1,130 @@
+//! What lies around a pod: its workload, its siblings and the Services that select it.
+//!
+//! None of it is watched. A diagnosis says what it [`Want`]s to know; `cluster::lookup` (or the dump, offline) answers
+//! with what it [`Looked`] up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Condition, Owner};
+
+/// Kind, namespace and name of a workload that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkloadKey {
+    pub api_version: Arc<str>,
+    pub kind: Arc<str>,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+impl WorkloadKey {
+    /// Whether it is one of Kubernetes' own kinds; a foreign controller is named and never read.
+    pub fn is_known(&self) -> bool {
+        matches!(
+            (&*self.api_version, &*self.kind),
+            ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
+                | ("batch/v1", "Job" | "CronJob")
+                | ("v1", "ReplicationController")
+        )
+    }
+}
+
+impl std::fmt::Display for WorkloadKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+/// A fact that a diagnosis lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Want {
+    /// The workload itself; for a Deployment its ReplicaSets as well.
+    Workload(WorkloadKey),
+    /// All Services of a namespace with their endpoints.
+    Services(Arc<str>),
+}
+
+/// The answer to a [`Want`]. `None`: it does not exist.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Looked {
+    Workload(Option<WorkloadFacts>),
+    Services(Vec<ServiceFacts>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadFacts {
+    pub key: WorkloadKey,
+    pub owner: Option<Owner>,
+    /// `spec.replicas`, a DaemonSet's `desiredNumberScheduled`, a Job's `completions`.
+    pub desired: i64,
+    pub ready: i64,
+    /// Pods of the newest template, where the workload counts them.
+    pub updated: i64,
+    /// A Job's `spec.backoffLimit` and `status.failed`.
+    pub backoff_limit: Option<i64>,
+    pub failed: i64,
+    pub succeeded: i64,
+    pub suspended: bool,
+    pub conditions: Vec<Condition>,
+    /// Seconds of `progressDeadlineSeconds`, where it has one.
+    pub progress_deadline: Option<i64>,
+    /// A Deployment's own, with pods asked for or the newest revision.
+    pub replica_sets: Vec<ReplicaSetFacts>,
+    /// For a CronJob, when a later run succeeded (`status.lastSuccessfulTime`).
+    pub last_successful: Option<super::Timestamp>,
+}
+
+impl WorkloadFacts {
+    pub fn condition_is_true(&self, kind: &str) -> bool {
+        self.conditions.iter().any(|c| c.kind == kind && c.status == "True")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaSetFacts {
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    /// `deployment.kubernetes.io/revision`.
+    pub revision: i64,
+    pub desired: i64,
+    pub ready: i64,
+    pub images: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceFacts {
+    pub name: Arc<str>,
+    pub selector: BTreeMap<String, String>,
+    pub ready_endpoints: u32,
+}
+
+impl ServiceFacts {
+    pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+        !self.selector.is_empty() && self.selector.iter().all(|(k, v)| labels.get(k) == Some(v))
+    }
+}
+
+/// The other pods of the same workload, counted in the world's own view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Siblings {
+    /// All pods of the workload that are not over, this one included.
+    pub total: u32,
+    pub ready: u32,
+    /// Ready pods of the same ReplicaSet (the same template) as this pod.
+    pub same_template_ready: u32,
+    pub other_template_ready: u32,
+    /// Pods of the workload with a diagnosis, or not ready past a threshold.
+    pub failing: u32,
+}
+
+/// All that is known around one pod at the time of its diagnosis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surroundings {
+    pub siblings: Siblings,
+    /// `None`: not looked up yet. `Some(None)`: it does not exist.
+    pub workload: Option<Option<WorkloadFacts>>,
+    /// The immediate owner where it is not the top (a CronJob's Job).
+    pub job: Option<Option<WorkloadFacts>>,
+    /// `None`: not looked up yet. Only those that select the pod.
+    pub services: Option<Vec<ServiceFacts>>,
+}

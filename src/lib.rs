@@ -1,0 +1,10 @@
+//! Shindan works out why Kubernetes workloads fail, and says so in `PodDiagnosis` objects and Events.
+//!
+//! Data flows one way: `cluster::watch` -> [`world`] -> [`outbox`] -> [`diagnosis`] -> [`plan`] -> `cluster::publish`.
+//! ARCHITECTURE.md has the map and the invariants.
+
+pub mod api;
+pub mod diagnosis;
+pub mod facts;
+pub mod plan;
+pub mod world;
