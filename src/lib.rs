@@ -6,5 +6,6 @@
 pub mod api;
 pub mod diagnosis;
 pub mod facts;
+pub mod outbox;
 pub mod plan;
 pub mod world;
