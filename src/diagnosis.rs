@@ -8,6 +8,8 @@ mod impact;
 mod outcome;
 mod rule;
 pub mod rules;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 mod workload;
 

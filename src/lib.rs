@@ -4,6 +4,7 @@
 //! ARCHITECTURE.md has the map and the invariants.
 
 pub mod api;
+pub mod cluster;
 pub mod diagnosis;
 pub mod facts;
 pub mod outbox;
