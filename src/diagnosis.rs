@@ -6,6 +6,7 @@ mod case;
 mod finding;
 mod rule;
 pub mod rules;
+pub mod target;
 pub mod text;
 
 pub use case::{Case, Ledger, Observed, Thresholds};
