@@ -6,8 +6,12 @@ mod case;
 mod finding;
 mod impact;
 mod outcome;
+pub mod node;
+mod pod_status;
+mod restarts;
 mod rule;
 pub mod rules;
+pub mod target;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
@@ -17,9 +21,11 @@ use std::sync::Arc;
 
 pub use case::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use finding::{Finding, evidence, remedy};
+pub use pod_status::pod_status;
+pub use restarts::restarts;
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
-pub use workload::top as top_workload;
+pub use workload::{immediate as immediate_workload, top as top_workload};
 
 use crate::api::{ContainerType, OtherFinding};
 use crate::facts::{Container, Timestamp};

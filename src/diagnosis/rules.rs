@@ -7,6 +7,7 @@ mod node;
 mod probe;
 mod sandbox;
 mod scheduling;
+mod signature;
 mod start;
 mod unknown;
 mod volume;
