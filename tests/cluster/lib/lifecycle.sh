@@ -16,13 +16,7 @@ network() {
   done
 }
 
-cgroup_roots() { # the folder of each controller (v1), or the one of v2
-  if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
-    echo /sys/fs/cgroup
-  else
-    awk '$3 == "cgroup" {print $2}' /proc/mounts
-  fi
-}
+cgroup_roots() { awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts; } # one of v2, one per controller of v1
 
 make_cgroups() {
   local root
@@ -148,7 +142,7 @@ down() {
   if [ -e "/var/run/netns/$NETNS" ]; then ip netns delete "$NETNS"; fi
   remove_cgroups
   find /var/log/containers -maxdepth 1 -type l -lname "$RUN/*" -delete 2>/dev/null || true
-  rmdir /var/log/containers 2>/dev/null || true
+  rmdir /var/log/containers /run/containerd/s /run/containerd 2>/dev/null || true
   rm -rf "/var/lib/cni/results/$NETNS-"*
   if [ -f "$RUN/made-outside" ]; then
     while read -r path; do rm -rf "$path"; done <"$RUN/made-outside"
