@@ -43,6 +43,7 @@ images() {
   variant redis:7 --config.cmd sh --config.cmd -c \
     --config.cmd 'echo "this redis listens nowhere"; exec sleep infinity'
   variant app:1 --config.user app --config.cmd sleep --config.cmd infinity
+  variant unknown-user:1 --config.user service --config.cmd sleep --config.cmd infinity
   variant no-command:1 --config.workingdir /
   rm -rf "$RUN/images"
 }
