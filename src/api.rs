@@ -6,11 +6,11 @@
 mod pod_diagnosis;
 mod values;
 
+pub(crate) use pod_diagnosis::short_hash;
 pub use pod_diagnosis::{
     Backoff, Evidence, HealthyCondition, Impact, OtherFinding, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
     Remedy, Restarts, Run, ServiceImpact, WorkloadImpact, WorkloadRef, crd, labels,
 };
-pub(crate) use pod_diagnosis::short_hash;
 pub use values::{Confidence, ContainerType, DiagnosisState, RemedyKind, Severity, Weight};
 
 /// The API group.

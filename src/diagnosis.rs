@@ -5,8 +5,8 @@
 mod case;
 mod finding;
 mod impact;
-mod outcome;
 pub mod node;
+mod outcome;
 mod pod_status;
 mod restarts;
 mod rule;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 
 pub use case::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use finding::{Finding, evidence, remedy};
+pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
-pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{immediate as immediate_workload, top as top_workload};
 

@@ -35,13 +35,7 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self {
-            retention: 86_400,
-            busy_interval: 900,
-            busy_restarts: 10,
-            minor_interval: 30,
-            same_failure_quiet: 3600,
-        }
+        Self { retention: 86_400, busy_interval: 900, busy_restarts: 10, minor_interval: 30, same_failure_quiet: 3600 }
     }
 }
 
@@ -92,9 +86,7 @@ pub fn failing_or_well(
         Health::Well => match active {
             Some(record) => match recovery::of(record, case) {
                 recovery::Verdict::Yes => Plan::write(compose::recovered(record, case)),
-                recovery::Verdict::NotBefore(at) => {
-                    with_wake(latch::between_failures(record, case, policy), at)
-                }
+                recovery::Verdict::NotBefore(at) => with_wake(latch::between_failures(record, case, policy), at),
                 recovery::Verdict::No => latch::between_failures(record, case, policy),
             },
             None => ended_or_idle(last, policy, case.now),
@@ -118,8 +110,7 @@ pub fn ended(record: &Record, policy: &Policy, now: Timestamp) -> Plan {
 
 /// Plans for a diagnosis that a cap evicts.
 pub fn removed(record: &Record) -> Plan {
-    let intent =
-        Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
+    let intent = Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
     Plan { intent: Some(intent), wake: None }
 }
 

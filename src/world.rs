@@ -252,9 +252,7 @@ impl World {
         match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
-            Subject::Node(name) => {
-                Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() }
-            }
+            Subject::Node(name) => Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() },
         }
     }
 
@@ -268,24 +266,16 @@ impl World {
         let told_lately = self.records.told_lately(&outcome, &case, &self.policy);
         let mut plan = plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy);
         plan.wake = earliest(plan.wake, outcome.wake);
-        let wants = self.wants(uid, &case, &outcome, &mut plan);
-        self.note(uid, &outcome);
-        plan = self.records.within_caps(plan);
-        Decision { plan, wants }
-    }
-
-    /// Which of the wants are to be fetched now; the others have been, or come later.
-    fn wants(&self, uid: &Arc<str>, case: &Case<'_>, outcome: &Outcome, plan: &mut Plan) -> Vec<Want> {
-        let situation = case.observed.situation_since;
-        let mut due = Vec::new();
+        let observed = case.observed;
+        let mut wants = Vec::new();
         for want in &outcome.wants {
-            match self.lookups.next(want, situation, case.now) {
-                lookups::Next::Now => due.push(want.clone()),
+            match self.lookups.next(want, observed, now) {
+                lookups::Next::Now => wants.push(want.clone()),
                 lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
             }
         }
-        let _ = uid;
-        due
+        self.note(uid, &outcome);
+        Decision { plan: self.records.within_caps(plan), wants }
     }
 
     /// Remembers what the diagnosis says of the last runs, and who waits for which answer.
@@ -338,7 +328,13 @@ impl World {
     }
 
     /// The write of a subject was acknowledged.
-    pub fn acknowledged(&mut self, write: &plan::ObjectWrite, uid: String, resource_version: String, now: Timestamp) -> Touched {
+    pub fn acknowledged(
+        &mut self,
+        write: &plan::ObjectWrite,
+        uid: String,
+        resource_version: String,
+        now: Timestamp,
+    ) -> Touched {
         let touched = self.records.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.records.get(&write.key) {
             self.workloads.set_failing(record);

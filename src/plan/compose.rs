@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{Action, Announcement, ObjectWrite, Record, Reference, size_of};
 use crate::api::{
-    API_VERSION, DiagnosisState, HealthyCondition, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Severity,
-    WorkloadRef, short_hash,
+    API_VERSION, DiagnosisState, HealthyCondition, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
+    Severity, WorkloadRef, short_hash,
 };
 use crate::diagnosis::{Case, Diagnosis, pod_status, restarts, text};
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
@@ -79,7 +79,14 @@ pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
     }
     // Nothing was told when it began (a Job's retry, a node's pod): then its end is no news either.
     let transition = Transition { number: record.status.transition + 1, announce: record.status.announced };
-    finish(Some(record), record.key.clone(), record.spec.clone(), status, Some((transition, Action::Recovered)), case.now)
+    finish(
+        Some(record),
+        record.key.clone(),
+        record.spec.clone(),
+        status,
+        Some((transition, Action::Recovered)),
+        case.now,
+    )
 }
 
 pub(super) fn gone(record: &Record, now: Timestamp) -> Write {

@@ -6,7 +6,7 @@
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
 use crate::api::PodDiagnosisStatus;
-use crate::diagnosis::{Case, Diagnosis, Specificity, rules};
+use crate::diagnosis::{Case, Diagnosis, Rule, Specificity, rules};
 use crate::facts::{Timestamp, after};
 
 /// The pod fails, and did so already.
@@ -40,7 +40,11 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, policy: &Policy, now: Tim
         if restarts(new) > policy.busy_restarts { policy.busy_interval } else { 0 }
     } else if new.impact != old.impact {
         // The first impact follows the first write at once; later ones come with what was looked up anew.
-        if old.impact.as_ref().is_none_or(|i| i.workload.is_none() && i.services.is_empty()) { 0 } else { policy.minor_interval }
+        if old.impact.as_ref().is_none_or(|i| i.workload.is_none() && i.services.is_empty()) {
+            0
+        } else {
+            policy.minor_interval
+        }
     } else if is_better_told(old, new) {
         policy.minor_interval
     } else {
@@ -57,8 +61,9 @@ fn is_better_told(old: &PodDiagnosisStatus, new: &PodDiagnosisStatus) -> bool {
         all.sort();
         all
     };
-    let others =
-        |s: &PodDiagnosisStatus| s.other_findings.iter().map(|o| (o.cause.clone(), o.container.clone())).collect::<Vec<_>>();
+    let others = |s: &PodDiagnosisStatus| {
+        s.other_findings.iter().map(|o| (o.cause.clone(), o.container.clone())).collect::<Vec<_>>()
+    };
     old.confidence != new.confidence || sources(old) != sources(new) || others(old) != others(new)
 }
 
@@ -66,7 +71,7 @@ fn is_better_told(old: &PodDiagnosisStatus, new: &PodDiagnosisStatus) -> bool {
 fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     let old = rules::find(&record.status.cause);
     let new = rules::find(diagnosis.cause);
-    let vagueness = |rule: Option<&rules::Rule>| rule.map_or(Specificity::LastResort, |r| r.specificity);
+    let vagueness = |rule: Option<&Rule>| rule.map_or(Specificity::LastResort, |r| r.specificity);
     if vagueness(new) < vagueness(old) {
         return true;
     }

@@ -6,10 +6,13 @@ use crate::facts::{PodFacts, Terminated};
 /// Takes in the runs that the status shows and the ledger lacks.
 pub(super) fn record(ledger: &mut Ledger, facts: &PodFacts) {
     for container in &facts.containers {
-        let ends = [container.last.as_ref(), match &container.state {
-            crate::facts::State::Terminated(end) => Some(end),
-            _ => None,
-        }];
+        let ends = [
+            container.last.as_ref(),
+            match &container.state {
+                crate::facts::State::Terminated(end) => Some(end),
+                _ => None,
+            },
+        ];
         for end in ends.into_iter().flatten() {
             let run = past_run(&container.name, end);
             if !ledger.of(&container.name).any(|known| is_same(known, &run)) {

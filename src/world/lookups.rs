@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnosis::{immediate_workload, top_workload};
+use crate::diagnosis::{Observed, immediate_workload, top_workload};
 use crate::facts::{
     Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
 };
@@ -37,9 +37,9 @@ pub(super) enum Next {
 
 impl Lookups {
     /// When to fetch an answer for a pod in this situation. `Now` is said once: the fetch is then under way.
-    pub(super) fn next(&mut self, want: &Want, situation_since: Timestamp, now: Timestamp) -> Next {
+    pub(super) fn next(&mut self, want: &Want, observed: Observed, now: Timestamp) -> Next {
         let answer = self.answers.entry(want.clone()).or_default();
-        let settled = after(situation_since, SETTLE);
+        let settled = if observed.at_start { observed.first } else { after(observed.situation_since, SETTLE) };
         let due = match answer.at {
             Some(at) if at >= settled => after(at, REFRESH),
             _ => settled,
@@ -76,12 +76,7 @@ impl Lookups {
     pub(super) fn around(&self, pod: &PodFacts, siblings: Siblings) -> Surroundings {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
-        Surroundings {
-            siblings,
-            workload: top.and_then(|top| self.workload(top)),
-            job,
-            services: self.services(pod),
-        }
+        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services: self.services(pod) }
     }
 
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {

@@ -100,11 +100,7 @@ impl Nodes {
         }
     }
 
-    fn requested_on(
-        &mut self,
-        place: &Place,
-        change: impl Fn(&mut crate::facts::Resources, &crate::facts::Resources),
-    ) {
+    fn requested_on(&mut self, place: &Place, change: impl Fn(&mut crate::facts::Resources, &crate::facts::Resources)) {
         let Some(name) = place.node.as_ref().filter(|_| !place.over) else { return };
         let sum = match self.by_name.get_mut(name) {
             Some(node) => &mut node.requested,

@@ -178,7 +178,8 @@ impl Pods {
     }
 
     pub(super) fn unscheduled(&self) -> impl Iterator<Item = Arc<str>> {
-        let waits = |pod: &Pod| matches!(pod, Pod::Full(full) if full.facts.node_name.is_none() && !full.facts.is_over());
+        let waits =
+            |pod: &Pod| matches!(pod, Pod::Full(full) if full.facts.node_name.is_none() && !full.facts.is_over());
         self.by_uid.iter().filter(move |(_, pod)| waits(pod)).map(|(uid, _)| uid.clone())
     }
 

@@ -127,9 +127,10 @@ impl Records {
                 _ => false,
             };
             let ended = record.status.state != DiagnosisState::Active;
-            let lately = record.status.last_transition.is_some_and(|at| {
-                seconds_between(at, case.now) < policy.same_failure_quiet
-            });
+            let lately = record
+                .status
+                .last_transition
+                .is_some_and(|at| seconds_between(at, case.now) < policy.same_failure_quiet);
             ended && lately && record.status.announced && same_subject && record.is_same_failure(diagnosis)
         })
     }
@@ -171,7 +172,9 @@ impl Records {
         now: Timestamp,
     ) -> Touched {
         let mut told = match self.by_key.get(&write.key) {
-            Some(old) if old.spec.pod_uid == write.spec.pod_uid && old.status.state == DiagnosisState::Active => old.told.clone(),
+            Some(old) if old.spec.pod_uid == write.spec.pod_uid && old.status.state == DiagnosisState::Active => {
+                old.told.clone()
+            }
             _ => Vec::new(),
         };
         let this = (write.status.cause.clone(), write.status.container.clone());

@@ -43,7 +43,12 @@ impl Workloads {
         if !changed {
             return Vec::new();
         }
-        counts.failing.iter().filter(|other| *other != uid).map(|other| (Subject::Pod(other.clone()), Lane::Resync)).collect()
+        counts
+            .failing
+            .iter()
+            .filter(|other| *other != uid)
+            .map(|other| (Subject::Pod(other.clone()), Lane::Resync))
+            .collect()
     }
 
     fn add(&mut self, place: Option<&Place>, by: i32) {
