@@ -4,7 +4,11 @@
 //! ARCHITECTURE.md has the map and the invariants.
 
 pub mod api;
+pub mod cluster;
 pub mod diagnosis;
 pub mod facts;
+pub mod http;
+pub mod metrics;
 pub mod plan;
+pub mod telemetry;
 pub mod world;
