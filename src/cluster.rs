@@ -1,12 +1,16 @@
 //! All Kubernetes I/O: watches, lookups, the read-back of our own objects, and the only writer.
 //!
-//! Slim types in `wire` become facts at once; nothing above this module knows an API type. Every request has an end:
-//! [`client`] bounds the wait for an answer, [`call`] the whole of a short request, the watches renew themselves.
+//! Slim types in [`wire`] become facts at once; nothing above this module knows an API type. Every request has an end:
+//! [`client`] bounds the wait for an answer, `call` the whole of a short request, and the watches renew themselves.
 
 pub mod access;
 mod call;
 pub mod client;
+pub mod lookup;
 pub mod publish;
+pub mod restore;
+pub mod watch;
+pub mod wire;
 
 pub use call::Failure;
 

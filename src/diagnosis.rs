@@ -6,6 +6,8 @@ mod case;
 mod finding;
 mod rule;
 pub mod rules;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 
 pub use case::{Case, Ledger, Observed, Thresholds};

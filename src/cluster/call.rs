@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 use kube::Client;
+use kube::api::ListParams;
 use kube::client::Body;
-use kube::core::Status;
+use kube::core::{Request, Status};
 use serde::de::DeserializeOwned;
 
 use super::client::NoAnswer;
@@ -103,6 +104,48 @@ pub(super) async fn json<T: DeserializeOwned>(
     let answer = tokio::time::timeout(limit, exchange(client, request)).await;
     let body = answer.map_err(|_| Failure::Timeout(limit))??;
     serde_json::from_slice(&body).map_err(|e| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)))
+}
+
+/// A page of a LIST.
+#[derive(serde::Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Page<T> {
+    #[serde(default)]
+    metadata: PageMeta,
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
+}
+
+#[derive(serde::Deserialize, Default)]
+#[serde(default)]
+struct PageMeta {
+    r#continue: Option<String>,
+}
+
+/// All objects of a collection, page by page, each within `limit`.
+pub(super) async fn list<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    mut params: ListParams,
+    limit: Duration,
+) -> Result<Vec<T>, Failure> {
+    let collection = Request::new(path);
+    let mut all = Vec::new();
+    loop {
+        let request = collection.list(&params).map_err(|e| Failure::Unreadable(e.to_string()))?;
+        match json::<Page<T>>(client, request, limit).await {
+            Ok(page) => {
+                all.extend(page.items);
+                match page.metadata.r#continue.filter(|token| !token.is_empty()) {
+                    Some(token) => params.continue_token = Some(token),
+                    None => return Ok(all),
+                }
+            }
+            // The version of the first page has been compacted away: anew.
+            Err(failure) if failure.category() == "expired" && params.continue_token.take().is_some() => all.clear(),
+            Err(failure) => return Err(failure),
+        }
+    }
 }
 
 async fn exchange(client: &Client, request: http::Request<Vec<u8>>) -> Result<Vec<u8>, Failure> {

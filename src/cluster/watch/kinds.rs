@@ -96,7 +96,7 @@ impl Watched for Own {
     }
 
     fn stub(metadata: ObjectMeta) -> Self {
-        Self { metadata, ..Self::default() }
+        Self { types: None, metadata, _phantom: std::marker::PhantomData }
     }
 }
 
