@@ -6,8 +6,8 @@
 use std::io::IsTerminal;
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::util::TryInitError;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::util::TryInitError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {

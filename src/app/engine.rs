@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -232,8 +231,7 @@ impl<C: Cluster> Engine<C> {
         match intent {
             Intent::Apply(mut write) => {
                 let owed = write.announcement.take().filter(|_| !published.announced);
-                let touched =
-                    self.world.acknowledged(&write, published.uid, published.resource_version, wall_clock());
+                let touched = self.world.acknowledged(&write, published.uid, published.resource_version, wall_clock());
                 self.enqueue(touched);
                 if let Some(announcement) = owed {
                     self.announce_later(announcement);

@@ -16,7 +16,9 @@ use crate::world::{Change, Source};
 /// Our own objects: what they hold is known, only their version is watched.
 pub(super) type Own = PartialObjectMeta<PodDiagnosis>;
 
-pub(super) trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
+pub(super) trait Watched:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
+{
     const SOURCE: Source;
 
     fn applied(self, strings: &mut Interner) -> Change;

@@ -120,12 +120,7 @@ impl<K: Watched> Task<K> {
         Stop::Closed
     }
 
-    async fn take(
-        &self,
-        event: watcher::Event<K>,
-        streaming: bool,
-        progress: &mut Progress,
-    ) -> ControlFlow<Stop> {
+    async fn take(&self, event: watcher::Event<K>, streaming: bool, progress: &mut Progress) -> ControlFlow<Stop> {
         use watcher::Event;
         if matches!(event, Event::Init) {
             progress.lists.begin();
