@@ -4,6 +4,7 @@
 
 mod case;
 mod finding;
+pub mod restarts;
 mod rule;
 pub mod rules;
 pub mod target;
