@@ -4,6 +4,7 @@
 
 mod case;
 mod finding;
+pub mod restarts;
 mod impact;
 pub mod node;
 mod outcome;
