@@ -1,0 +1,4 @@
+use crate::facts::PodFacts;
+pub fn pod_status(_pod: &PodFacts) -> String {
+    String::new()
+}
