@@ -294,7 +294,7 @@ fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
         || case.events_with("TriggeredScaleUp").any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
     let patience =
         if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
-    after(case.held_since(condition.last_transition), patience)
+    after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
 }
 
 fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {

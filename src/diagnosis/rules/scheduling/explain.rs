@@ -274,16 +274,11 @@ pub(super) fn is_control_plane_taint(key: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub pod: &'a PodFacts,
-    pub asks: Resources,
     /// The nodes that the pod is meant for: those that its selector picks, if it picks any, less the control plane's,
     /// unless nothing else is left.
     pub nodes: Vec<NodeView<'a>>,
     /// All nodes of the cluster.
     pub total: usize,
-    /// Those that were left out because the selector (or affinity) does not pick them.
-    pub not_selected: usize,
-    /// The control plane's nodes that were left out.
-    pub control_plane: usize,
 }
 
 impl<'a> View<'a> {
@@ -295,18 +290,13 @@ impl<'a> View<'a> {
         let asks = pod.effective_requests();
         let mut all: Vec<_> = nodes.values().map(|state| NodeView::new(pod, &asks, state)).collect();
         let total = all.len();
-        let mut not_selected = 0;
         if all.iter().any(|n| n.unmet.is_empty()) {
             all.retain(|n| n.unmet.is_empty());
-            not_selected = total - all.len();
         }
-        let selected = all.len();
-        let mut control_plane = 0;
         if all.iter().any(|n| !n.is_control_plane()) {
             all.retain(|n| !n.is_control_plane());
-            control_plane = selected - all.len();
         }
-        Some(Self { pod, asks, nodes: all, total, not_selected, control_plane })
+        Some(Self { pod, nodes: all, total })
     }
 
     /// How many of the nodes that the pod is meant for fail this check.
