@@ -267,8 +267,7 @@ impl<'a> Analysis<'a> {
 fn by_words(reasons: &[Reason<'_>]) -> Option<Kind> {
     let known = || reasons.iter().filter_map(|r| r.kind.map(|kind| (kind, r)));
     let not_meant = |kind: Kind, r: &Reason<'_>| {
-        kind == Kind::Selector
-            || kind == Kind::Taint && words::taint_key(r.text).is_some_and(is_control_plane_taint)
+        kind == Kind::Selector || kind == Kind::Taint && words::taint_key(r.text).is_some_and(is_control_plane_taint)
     };
     let most = |left: Vec<(Kind, u32)>| left.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
     let meant = known().filter(|(kind, r)| !not_meant(*kind, r)).map(|(kind, r)| (kind, r.nodes.unwrap_or(0)));
@@ -291,9 +290,10 @@ fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<&'a Condition> {
 /// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
 fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
     let helped = case.pod.nominated_node.is_some()
-        || case.events_with("TriggeredScaleUp").any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
-    let patience =
-        if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
+        || case
+            .events_with("TriggeredScaleUp")
+            .any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
+    let patience = if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
     after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
 }
 
@@ -326,9 +326,9 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
         };
         finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", reason.text));
     }
-    still_in_the_way(analysis).into_iter().fold(finding, |finding, (kind, words)| {
-        finding.consequence(kind.cause(), None, words)
-    })
+    still_in_the_way(analysis)
+        .into_iter()
+        .fold(finding, |finding, (kind, words)| finding.consequence(kind.cause(), None, words))
 }
 
 /// Resources of which every node has too little, although the scheduler did not come so far as to say it.
@@ -346,9 +346,9 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
     let nodes = analysis.how_many();
     let view = analysis.view.as_ref();
     match analysis.kind {
-        kind if kind.is_capacity() => view
-            .and_then(|view| shortage(view, kind))
-            .unwrap_or_else(|| shortage_in_words(case, analysis)),
+        kind if kind.is_capacity() => {
+            view.and_then(|view| shortage(view, kind)).unwrap_or_else(|| shortage_in_words(case, analysis))
+        }
         Kind::Taint => taint_summary(analysis),
         Kind::Cordoned => match view.map(cordoned_names).filter(|names| !names.is_empty()) {
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(view)),
@@ -363,7 +363,9 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             format!("needs {what}, which another pod has on {nodes}")
         }
         Kind::PvcNotFound => match analysis.claim() {
-            Some(claim) => format!("the PersistentVolumeClaim {claim} does not exist in namespace {}", case.pod.key.namespace),
+            Some(claim) => {
+                format!("the PersistentVolumeClaim {claim} does not exist in namespace {}", case.pod.key.namespace)
+            }
             None => "a PersistentVolumeClaim that it uses does not exist".to_owned(),
         },
         Kind::PvcUnbound => match claims(case) {
@@ -371,10 +373,14 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             names => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
         },
         Kind::PvAffinity => format!("the volume of its claim {} cannot be used on {nodes}", claims(case)),
-        Kind::VolumeZone => format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case)),
+        Kind::VolumeZone => {
+            format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
+        }
         Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
         Kind::VolumeCount => format!("{nodes} can attach no further volume"),
-        Kind::PodAffinity => format!("must run beside other pods (required pod affinity), and {nodes} runs none of them"),
+        Kind::PodAffinity => {
+            format!("must run beside other pods (required pod affinity), and {nodes} runs none of them")
+        }
         Kind::PodAntiAffinity => {
             format!("must not run beside certain pods (required pod anti-affinity), and {nodes} runs one of them")
         }
@@ -433,7 +439,11 @@ fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
     let asks = resource.amount_of(short.asked);
     if matches!(resource, Resource::Pods) {
         let used = short.allocatable.saturating_sub(short.free);
-        return Some(format!("{} runs {used} pods of {} at most, and no other node takes it", node.name(), short.allocatable));
+        return Some(format!(
+            "{} runs {used} pods of {} at most, and no other node takes it",
+            node.name(),
+            short.allocatable
+        ));
     }
     if nearest.iter().all(|(_, s)| s.allocatable <= 0) {
         return Some(format!("asks for {asks}, and no node it may use offers any"));
@@ -493,7 +503,8 @@ fn node_by_name<'v>(view: &'v View<'_>) -> Option<&'v str> {
 fn taint_summary(analysis: &Analysis<'_>) -> String {
     let nodes = analysis.how_many();
     let Some(view) = &analysis.view else {
-        let named = analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
+        let named =
+            analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
         return match named {
             Some(key) => format!("does not tolerate the taint {key} of {nodes}"),
             None => format!("does not tolerate the taints of {nodes}"),
@@ -599,7 +610,8 @@ fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
             let mut found: Vec<_> =
                 labels.map(|(k, v)| evidence::field(format!("spec.nodeSelector[{k}]"), v)).collect();
             if found.is_empty()
-                && let Some(unmet) = analysis.view.as_ref().and_then(|v| v.nearest_by_labels().first()?.unmet.first().cloned())
+                && let Some(unmet) =
+                    analysis.view.as_ref().and_then(|v| v.nearest_by_labels().first()?.unmet.first().cloned())
             {
                 found.push(evidence::field(unmet.path.clone(), unmet.wanted()));
             }
@@ -610,7 +622,10 @@ fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
             let ports = containers.flat_map(|c| c.ports.iter().filter_map(move |p| Some((c, p, p.host_port?))));
             ports
                 .map(|(c, p, host)| {
-                    evidence::field(format!("{}.ports[{}].hostPort", c.spec_path(), p.number), format!("{host}/{}", p.protocol))
+                    evidence::field(
+                        format!("{}.ports[{}].hostPort", c.spec_path(), p.number),
+                        format!("{host}/{}", p.protocol),
+                    )
                 })
                 .collect()
         }
@@ -737,7 +752,10 @@ fn no_scheduler(case: &Case<'_>) -> Verdict {
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
         (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
     } else {
-        (format!("no scheduler named {name} has looked at it in {waited}: none of that name seems to run"), Confidence::Likely)
+        (
+            format!("no scheduler named {name} has looked at it in {waited}: none of that name seems to run"),
+            Confidence::Likely,
+        )
     };
     let finding = Finding::of_pod(summary)
         .confidence(confidence)

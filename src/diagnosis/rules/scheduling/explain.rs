@@ -213,8 +213,7 @@ impl<'a> NodeView<'a> {
     fn new(pod: &PodFacts, asks: &Resources, state: &'a NodeState) -> Self {
         let facts = &state.facts;
         let tolerated = |taint: &Taint| pod.tolerations.iter().any(|t| taint.tolerated_by(t));
-        let cordon =
-            Taint { key: CORDON_TAINT.to_owned(), value: String::new(), effect: "NoSchedule".to_owned() };
+        let cordon = Taint { key: CORDON_TAINT.to_owned(), value: String::new(), effect: "NoSchedule".to_owned() };
         Self {
             state,
             shortfalls: shortfalls(asks, state),
@@ -436,15 +435,12 @@ fn unmet_term(term: &SelectorTerm, node: &NodeState) -> Vec<Unmet> {
 fn unmet_label(path: &str, wanted: &Expression, labels: &BTreeMap<String, String>) -> Unmet {
     let has = labels.get(&wanted.key).cloned();
     let resembles = match (&has, wanted.operator) {
-        (Some(value), Operator::In) => wanted
-            .values
-            .iter()
-            .any(|w| alike(w, value))
-            .then(|| (wanted.key.clone(), value.clone())),
-        (None, Operator::In | Operator::Exists) => labels
-            .iter()
-            .find(|(key, _)| alike(key, &wanted.key))
-            .map(|(key, value)| (key.clone(), value.clone())),
+        (Some(value), Operator::In) => {
+            wanted.values.iter().any(|w| alike(w, value)).then(|| (wanted.key.clone(), value.clone()))
+        }
+        (None, Operator::In | Operator::Exists) => {
+            labels.iter().find(|(key, _)| alike(key, &wanted.key)).map(|(key, value)| (key.clone(), value.clone()))
+        }
         _ => None,
     };
     Unmet {

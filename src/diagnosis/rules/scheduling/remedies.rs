@@ -46,17 +46,24 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         ],
         Kind::PvAffinity | Kind::VolumeZone => vec![
             remedy::command(
-                remedy::fix("See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back."),
-                format!("kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')", first_claim(case)),
+                remedy::fix(
+                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back.",
+                ),
+                format!(
+                    "kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')",
+                    first_claim(case)
+                ),
             ),
-            remedy::fix("If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run."),
-        ],
-        Kind::NoMatchingPv => vec![
-            remedy::command(
-                remedy::fix("Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod."),
-                format!("kubectl get pv && {}", describe_claims(case)),
+            remedy::fix(
+                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run.",
             ),
         ],
+        Kind::NoMatchingPv => vec![remedy::command(
+            remedy::fix(
+                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod.",
+            ),
+            format!("kubectl get pv && {}", describe_claims(case)),
+        )],
         Kind::VolumeCount => vec![
             remedy::fix("Add a node, or move pods with volumes to nodes with attachments left."),
             remedy::command(
@@ -66,7 +73,9 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         ],
         Kind::PodAffinity => vec![
             remedy::command(
-                remedy::fix("See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey."),
+                remedy::fix(
+                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
+                ),
                 format!("kubectl -n {namespace} get pods --show-labels -o wide"),
             ),
             remedy::fix(format!(
@@ -94,12 +103,10 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
                 target.display()
             )),
         ],
-        _ => vec![
-            remedy::command(
-                remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
-                "kubectl get nodes -o wide",
-            ),
-        ],
+        _ => vec![remedy::command(
+            remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
+            "kubectl get nodes -o wide",
+        )],
     }
 }
 
@@ -202,8 +209,13 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
     }
     vec![
         remedy::command(
-            remedy::fix(format!("No node offers {name}. Check its spelling, and that its device plugin runs on the nodes with such devices.")),
-            format!("kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{}", name.replace('.', "\\\\.")),
+            remedy::fix(format!(
+                "No node offers {name}. Check its spelling, and that its device plugin runs on the nodes with such devices."
+            )),
+            format!(
+                "kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{}",
+                name.replace('.', "\\\\.")
+            ),
         ),
         remedy::fix(format!("Add a node with {name}, or drop the request from {}.", target.display())),
     ]
@@ -215,7 +227,9 @@ fn pods(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
         fewer_replicas(case, target),
         remedy::fix("Raise maxPods in the kubelet's configuration, if the pod network has the addresses."),
         remedy::command(
-            remedy::mitigate("Delete pods that are over and left behind only if they still count: those bound to a node and not Succeeded or Failed."),
+            remedy::mitigate(
+                "Delete pods that are over and left behind only if they still count: those bound to a node and not Succeeded or Failed.",
+            ),
             "kubectl get pods -A --field-selector=status.phase=Pending -o wide",
         ),
     ]
@@ -242,7 +256,10 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
     });
     let Some(node) = tainted else {
         return vec![remedy::command(
-            remedy::fix(format!("Add the toleration to {}, if it belongs on those nodes; or remove the taint.", target.display())),
+            remedy::fix(format!(
+                "Add the toleration to {}, if it belongs on those nodes; or remove the taint.",
+                target.display()
+            )),
             "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
         )];
     };
@@ -348,11 +365,13 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     });
     let correct = match &unmet.resembles {
         Some((key, value)) => {
-            let text = format!("{} is labelled {key}={value}: correct the spelling in {}.", node.name(), target.display());
+            let text =
+                format!("{} is labelled {key}={value}: correct the spelling in {}.", node.name(), target.display());
             let fix = remedy::fix(text);
             if unmet.path.starts_with("spec.nodeSelector") {
                 // A merge patch removes a key that is set to null.
-                let old = if *key == unmet.key { String::new() } else { format!("  {}: null\n", yaml_string(&unmet.key)) };
+                let old =
+                    if *key == unmet.key { String::new() } else { format!("  {}: null\n", yaml_string(&unmet.key)) };
                 target.with_pod_patch(
                     fix,
                     &format!("nodeSelector:\n{old}  {}: {}\n", yaml_string(key), yaml_string(value)),
@@ -362,16 +381,16 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
             }
         }
         None if unmet.operator == Operator::In && unmet.path.starts_with("spec.nodeSelector") => target.with_pod_patch(
-            remedy::fix(format!("Drop {} from the nodeSelector of {}, if any node will do.", unmet.wanted(), target.display())),
+            remedy::fix(format!(
+                "Drop {} from the nodeSelector of {}, if any node will do.",
+                unmet.wanted(),
+                target.display()
+            )),
             &format!("nodeSelector:\n  {}: null\n", yaml_string(&unmet.key)),
         ),
         None => remedy::fix(format!("Correct the node affinity of {}: {}.", target.display(), unmet.wanted())),
     };
-    let mut found = if unmet.resembles.is_some() {
-        vec![Some(correct), label]
-    } else {
-        vec![label, Some(correct)]
-    };
+    let mut found = if unmet.resembles.is_some() { vec![Some(correct), label] } else { vec![label, Some(correct)] };
     found.push(Some(remedy::command(remedy::fix("See the labels of all nodes."), "kubectl get nodes --show-labels")));
     found.into_iter().flatten().collect()
 }
@@ -381,7 +400,9 @@ fn pvc_not_found(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> V
     let claim = analysis.claim().unwrap_or("the claim");
     vec![
         remedy::command(
-            remedy::fix(format!("Create the PersistentVolumeClaim {claim} in namespace {namespace}; the pod starts by itself then.")),
+            remedy::fix(format!(
+                "Create the PersistentVolumeClaim {claim} in namespace {namespace}; the pod starts by itself then."
+            )),
             format!("kubectl -n {namespace} get pvc"),
         ),
         remedy::fix(format!("If the name is wrong, correct claimName in {}.", target.display())),

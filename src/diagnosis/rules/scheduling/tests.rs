@@ -65,7 +65,9 @@ fn plain(name: &str, cpu: &str) -> String {
 
 /// A pod that holds CPU on a node. (The scenario's first pod is the one that waits.)
 fn taken(on: &str, cpu: &str) -> String {
-    format!("{{kind: Pod, metadata: {{name: old-{on}, uid: o-{on}}}, spec: {{nodeName: {on}, containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}}}}}}}]}}, status: {{phase: Running}}}}")
+    format!(
+        "{{kind: Pod, metadata: {{name: old-{on}, uid: o-{on}}}, spec: {{nodeName: {on}, containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}}}}}}}]}}, status: {{phase: Running}}}}"
+    )
 }
 
 fn asks(cpu: &str) -> String {
@@ -154,9 +156,13 @@ fn a_taint_is_named_though_the_scheduler_hides_it() {
         finding.summary,
         "does not tolerate the taint dedicated=db:NoSchedule that w2 and w3 have, and no other node takes it"
     );
-    assert!(remedies[0].patch.as_deref().unwrap().contains(
-        "- {key: \"dedicated\", operator: Equal, value: \"db\", effect: NoSchedule}"
-    ));
+    assert!(
+        remedies[0]
+            .patch
+            .as_deref()
+            .unwrap()
+            .contains("- {key: \"dedicated\", operator: Equal, value: \"db\", effect: NoSchedule}")
+    );
     assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w2 dedicated:NoSchedule-"));
 }
 
@@ -260,7 +266,8 @@ fn a_device_that_no_node_has_is_told_from_one_that_is_taken() {
         summary(&scenario),
         "InsufficientExtendedResource: asks for 2 nvidia.com/gpu, and no node it may use offers any"
     );
-    let gpu = r#"{kind: Node, metadata: {name: g1}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
+    let gpu =
+        r#"{kind: Node, metadata: {name: g1}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
     let (_, finding, remedies) = diagnosed(&waiting(spec, message, &[gpu.to_owned()])).unwrap();
     assert_eq!(
         finding.summary,
@@ -284,11 +291,16 @@ fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
         ("1 node(s) didn't match pod anti-affinity rules", "PodAntiAffinityConflict"),
         ("1 node(s) didn't satisfy existing pods anti-affinity rules", "PodAntiAffinityConflict"),
         ("1 node(s) didn't match pod topology spread constraints", "TopologySpreadUnsatisfied"),
-        ("1 node(s) didn't match pod topology spread constraints (missing required label)", "TopologySpreadUnsatisfied"),
+        (
+            "1 node(s) didn't match pod topology spread constraints (missing required label)",
+            "TopologySpreadUnsatisfied",
+        ),
         ("1 Too many pods", "TooManyPods"),
         ("1 Insufficient ephemeral-storage", "InsufficientEphemeralStorage"),
     ] {
-        let message = format!("0/1 nodes are available: {message}. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.");
+        let message = format!(
+            "0/1 nodes are available: {message}. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        );
         for nodes in [vec![], vec![plain("w1", "2")]] {
             assert_eq!(cause(&waiting(&asks("1"), &message, &nodes)), Some(expected), "{message}");
         }
