@@ -8,7 +8,7 @@ mod impact;
 pub mod node;
 mod outcome;
 mod pod_status;
-mod restarts;
+pub mod restarts;
 mod rule;
 pub mod rules;
 pub mod target;

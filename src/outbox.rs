@@ -51,6 +51,8 @@ pub struct Outbox {
     timers: BTreeSet<(Timestamp, Subject)>,
     due: HashMap<Subject, Timestamp>,
     failures: HashMap<Subject, u32>,
+    /// Refused by the server: they wait for their timer, in the best lane that asked for them, whatever else changes.
+    held: HashMap<Subject, Lane>,
 }
 
 impl Outbox {
@@ -58,6 +60,10 @@ impl Outbox {
     pub fn push(&mut self, subject: Subject, lane: Lane) {
         if let Some(again) = self.in_flight.get_mut(&subject) {
             *again = Some(again.map_or(lane, |l| l.min(lane)));
+            return;
+        }
+        if let Some(held) = self.held.get_mut(&subject) {
+            *held = lane.min(*held);
             return;
         }
         match self.queued.get(&subject) {
@@ -89,7 +95,8 @@ impl Outbox {
         while let Some((at, subject)) = self.timers.first().filter(|(at, _)| *at <= now).cloned() {
             self.timers.remove(&(at, subject.clone()));
             self.due.remove(&subject);
-            self.push(subject, Lane::Resync);
+            let lane = self.held.remove(&subject).unwrap_or(Lane::Resync);
+            self.push(subject, lane);
         }
     }
 
@@ -105,8 +112,12 @@ impl Outbox {
         let failures = self.failures.entry(subject.clone()).or_insert(0);
         let delay = server_says.unwrap_or(1_i64 << (*failures).min(9)).clamp(1, LONGEST);
         *failures += 1;
-        self.in_flight.remove(subject);
+        let waiting = self.in_flight.remove(subject).flatten();
+        if let Some(earlier) = self.due.remove(subject) {
+            self.timers.remove(&(earlier, subject.clone()));
+        }
         self.wake_at(subject.clone(), after(now, delay));
+        self.held.insert(subject.clone(), waiting.unwrap_or(Lane::Change));
     }
 
     fn land(&mut self, subject: &Subject) {
@@ -117,6 +128,9 @@ impl Outbox {
 
     /// Looks at a subject at `at`, or earlier if something else asks for it earlier.
     pub fn wake_at(&mut self, subject: Subject, at: Timestamp) {
+        if self.held.contains_key(&subject) {
+            return;
+        }
         match self.due.get(&subject) {
             Some(known) if *known <= at => {}
             known => {

@@ -204,6 +204,7 @@ impl World {
         self.nodes.move_requests(&change);
         self.events.forget(uid);
         self.lookups.forget(uid);
+        self.records.forget_pod(uid);
         let mut touched = self.workloads.moved(uid, &change);
         if self.records.get(&key).is_some_and(|r| r.spec.pod_uid == **uid) {
             touched.push((Subject::Object(key), Lane::Change));
@@ -349,6 +350,11 @@ impl World {
         }
     }
 
+    /// The Event that a diagnosis still owed is there.
+    pub fn announced(&mut self, key: &ObjectKey) {
+        self.records.announced(key);
+    }
+
     /// An Event on a Node was acknowledged.
     pub fn node_told(&mut self, name: &Arc<str>) {
         self.nodes.told(name);
@@ -377,7 +383,7 @@ impl World {
     }
 
     /// Failures that got an Event but no object, because the namespace is full of Active ones.
-    pub fn beyond_caps(&self) -> u64 {
+    pub fn beyond_caps(&self) -> usize {
         self.records.beyond_caps()
     }
 }

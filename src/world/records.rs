@@ -44,7 +44,8 @@ pub(super) struct Records {
     /// Evicted by a cap.
     doomed: HashSet<ObjectKey>,
     unlisted: Option<HashSet<ObjectKey>>,
-    beyond_caps: u64,
+    /// Failures without an object: the pod's UID and the cause.
+    unrecorded: HashSet<(String, String)>,
 }
 
 impl Records {
@@ -56,7 +57,7 @@ impl Records {
             foreign: HashMap::new(),
             doomed: HashSet::new(),
             unlisted: None,
-            beyond_caps: 0,
+            unrecorded: HashSet::new(),
         }
     }
 
@@ -93,8 +94,8 @@ impl Records {
         self.all().filter(|r| r.status.state == DiagnosisState::Active)
     }
 
-    pub(super) fn beyond_caps(&self) -> u64 {
-        self.beyond_caps
+    pub(super) fn beyond_caps(&self) -> usize {
+        self.unrecorded.len()
     }
 
     /// The runs that an object remembers, for a pod that takes it up again after a restart of the operator, or under the
@@ -139,6 +140,11 @@ impl Records {
         self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.by_key.get(key))
     }
 
+    /// A pod is gone: it has no failure without an object any more.
+    pub(super) fn forget_pod(&mut self, uid: &str) {
+        self.unrecorded.retain(|(pod, _)| pod != uid);
+    }
+
     /// Keeps a new object within the namespace's cap: the oldest ended one makes room; where all are Active, the failure
     /// gets its Event only.
     pub(super) fn within_caps(&mut self, mut plan: Plan) -> Plan {
@@ -157,8 +163,9 @@ impl Records {
             self.doomed.insert(key);
             return plan;
         }
-        self.beyond_caps += 1;
-        let announcement = write.announcement.take();
+        // The same Event again would be refused as a conflict; it is not even tried.
+        let is_news = self.unrecorded.insert((write.spec.pod_uid.clone(), write.status.cause.clone()));
+        let announcement = write.announcement.take().filter(|_| is_news);
         plan.intent = announcement.map(|a| Intent::Announce(Box::new(a)));
         plan
     }
@@ -280,6 +287,13 @@ impl Records {
     pub(super) fn end_list(&mut self) -> Touched {
         let missing: Vec<ObjectKey> = self.unlisted.take().into_iter().flatten().collect();
         missing.iter().flat_map(|key| self.deleted(key)).collect()
+    }
+
+    /// The Event that an object owed is there.
+    pub(super) fn announced(&mut self, key: &ObjectKey) {
+        if let Some(record) = self.by_key.get_mut(key) {
+            record.status.event_owed = false;
+        }
     }
 
     /// After a conflict: the version to build on, or `None` where the object is not there any more.

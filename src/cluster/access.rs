@@ -1,0 +1,61 @@
+//! What the operator may do: the one list that deploy/ must equal.
+
+/// Verbs on one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    pub group: &'static str,
+    pub resource: &'static str,
+    pub verbs: &'static [&'static str],
+    pub why: &'static str,
+}
+
+const fn access(
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    why: &'static str,
+) -> Access {
+    Access { group, resource, verbs, why }
+}
+
+const WATCH: &[&str] = &["list", "watch"];
+
+/// Everything, cluster-wide. No Secrets and no ConfigMaps, ever.
+pub const ACCESS: &[Access] = &[
+    access("", "pods", WATCH, "what fails"),
+    access("", "nodes", WATCH, "why it fails: conditions, taints, room"),
+    access("", "events", WATCH, "why it fails: the kubelet's and the scheduler's own words"),
+    access("", "services", &["list"], "who suffers: read for the namespace of a failing pod only"),
+    access("discovery.k8s.io", "endpointslices", &["list"], "who suffers: what a Service has left"),
+    access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
+    access("apps", "deployments", &["get"], "the workload of a failing pod"),
+    access("apps", "statefulsets", &["get"], "the workload of a failing pod"),
+    access("apps", "daemonsets", &["get"], "the workload of a failing pod"),
+    access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: is its rollout stuck"),
+    access("batch", "jobs", &["get"], "the workload of a failing pod: has the Job retries left"),
+    access("batch", "cronjobs", &["get"], "the workload of a failing pod: did a later run succeed"),
+    access(
+        "shindan.dev",
+        "poddiagnoses",
+        // A server-side apply of an object that does not exist is judged as a create.
+        &["get", "list", "watch", "create", "patch", "delete"],
+        "our own answer; get rereads a version after a conflict",
+    ),
+    access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_resource_is_named_once_and_none_is_secret() {
+        let mut names: Vec<_> = ACCESS.iter().map(|a| (a.group, a.resource)).collect();
+        names.sort_unstable();
+        let before = names.len();
+        names.dedup();
+        assert_eq!(names.len(), before);
+        assert!(ACCESS.iter().all(|a| !matches!(a.resource, "secrets" | "configmaps" | "*")));
+        assert!(ACCESS.iter().all(|a| !a.verbs.contains(&"*")));
+    }
+}

@@ -1,0 +1,203 @@
+//! One short request with its answer, told apart as the callers need it.
+//!
+//! `kube::Api` would do, but it drops the `Retry-After` header of a throttled request and prints whole bodies into the
+//! log when they cannot be read.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use kube::Client;
+use kube::api::ListParams;
+use kube::client::Body;
+use kube::core::{Request, Status};
+use serde::de::DeserializeOwned;
+
+use super::client::NoAnswer;
+use crate::diagnosis::text;
+
+/// The most characters of a server's message that we repeat.
+const MESSAGE_MAX: usize = 300;
+
+/// Why a request did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The API server refused it.
+    #[error("{} {}: {}", .status.code, .status.reason, .status.message)]
+    Api { status: Box<Status>, retry_after: Option<Duration> },
+    #[error("no answer within {} s", .0.as_secs())]
+    Timeout(Duration),
+    /// Connection, TLS or credentials.
+    #[error("{0}")]
+    Transport(String),
+    #[error("the answer cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Failure {
+    /// A stable word for metrics and logs.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Api { status, .. } => match status.code {
+                401 => "unauthorized",
+                403 => "forbidden",
+                404 => "not_found",
+                409 => "conflict",
+                410 => "expired",
+                400 | 413 | 422 => "invalid",
+                429 => "throttled",
+                _ => "server",
+            },
+            Self::Timeout(_) => "timeout",
+            Self::Transport(_) => "transport",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
+
+    /// The HTTP status of a refusal as a label of a closed set, else the category.
+    pub(super) fn code(&self) -> &'static str {
+        let Self::Api { status, .. } = self else { return self.category() };
+        match status.code {
+            400 => "400",
+            401 => "401",
+            403 => "403",
+            404 => "404",
+            409 => "409",
+            410 => "410",
+            413 => "413",
+            422 => "422",
+            429 => "429",
+            500 => "500",
+            502 => "502",
+            503 => "503",
+            504 => "504",
+            _ => "other",
+        }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Api { status, .. } if status.code == 404)
+    }
+
+    /// From an error of kube's own calls.
+    pub(super) fn from_kube(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => {
+                let retry_after = retry_after_of(&status);
+                Self::Api { status: cleaned(status), retry_after }
+            }
+            kube::Error::SerdeError(e) => Self::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)),
+            error => match no_answer(&error) {
+                Some(limit) => Self::Timeout(limit),
+                None => Self::Transport(text::line(&chain(&error), MESSAGE_MAX)),
+            },
+        }
+    }
+}
+
+/// Sends `request` and reads its JSON answer, all within `limit`.
+pub(super) async fn json<T: DeserializeOwned>(
+    client: &Client,
+    request: http::Request<Vec<u8>>,
+    limit: Duration,
+) -> Result<T, Failure> {
+    let answer = tokio::time::timeout(limit, exchange(client, request)).await;
+    let body = answer.map_err(|_| Failure::Timeout(limit))??;
+    serde_json::from_slice(&body).map_err(|e| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)))
+}
+
+/// A page of a LIST.
+#[derive(serde::Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Page<T> {
+    #[serde(default)]
+    metadata: PageMeta,
+    #[serde(default = "Vec::new")]
+    items: Vec<T>,
+}
+
+#[derive(serde::Deserialize, Default)]
+#[serde(default)]
+struct PageMeta {
+    r#continue: Option<String>,
+}
+
+/// All objects of a collection, page by page, each within `limit`.
+pub(super) async fn list<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    mut params: ListParams,
+    limit: Duration,
+) -> Result<Vec<T>, Failure> {
+    let collection = Request::new(path);
+    let mut all = Vec::new();
+    loop {
+        let request = collection.list(&params).map_err(|e| Failure::Unreadable(e.to_string()))?;
+        match json::<Page<T>>(client, request, limit).await {
+            Ok(page) => {
+                all.extend(page.items);
+                match page.metadata.r#continue.filter(|token| !token.is_empty()) {
+                    Some(token) => params.continue_token = Some(token),
+                    None => return Ok(all),
+                }
+            }
+            // The version of the first page has been compacted away: anew.
+            Err(failure) if failure.category() == "expired" && params.continue_token.take().is_some() => all.clear(),
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+async fn exchange(client: &Client, request: http::Request<Vec<u8>>) -> Result<Vec<u8>, Failure> {
+    let response = client.send(request.map(Body::from)).await.map_err(Failure::from_kube)?;
+    let code = response.status();
+    let header = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    let body = response.into_body().collect_bytes().await.map_err(Failure::from_kube)?;
+    if code.is_success() {
+        return Ok(body.into());
+    }
+    // A proxy, the throttling filter and a missing API group answer with plain text.
+    let status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
+        Status::failure(&String::from_utf8_lossy(&body), code.canonical_reason().unwrap_or_default())
+    });
+    let status = Box::new(status.with_code(code.as_u16()));
+    let retry_after = header.map(Duration::from_secs).or_else(|| retry_after_of(&status));
+    Err(Failure::Api { status: cleaned(status), retry_after })
+}
+
+fn retry_after_of(status: &Status) -> Option<Duration> {
+    let seconds = status.details.as_ref().map_or(0, |d| d.retry_after_seconds);
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+/// A refusal may repeat what we sent, and what we send may come from a pod.
+fn cleaned(mut status: Box<Status>) -> Box<Status> {
+    status.message = text::line(&status.message, MESSAGE_MAX);
+    status
+}
+
+fn no_answer(error: &kube::Error) -> Option<Duration> {
+    let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = at {
+        if let Some(found) = error.downcast_ref::<NoAnswer>() {
+            return Some(found.0);
+        }
+        at = error.source();
+    }
+    None
+}
+
+/// An error with its causes: hyper's own text says only `client error (Connect)`.
+fn chain(error: &kube::Error) -> String {
+    let mut out = error.to_string();
+    let mut at = error.source();
+    while let Some(cause) = at {
+        let cause_text = cause.to_string();
+        if !out.contains(&cause_text) {
+            out.push_str(": ");
+            out.push_str(&cause_text);
+        }
+        at = cause.source();
+    }
+    out
+}

@@ -1,0 +1,172 @@
+//! The connection to the API server: one client to watch with, one to ask and write with.
+//!
+//! Two clients, because they want opposite things: a watch is silent for minutes, a write that is silent for 15 s is
+//! lost. Neither retries by itself: kube's own policy waits up to 1000 s, and the outbox knows better what is worth
+//! writing by then.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::HeaderValue;
+use http::header::USER_AGENT;
+use kube::Client;
+use kube::client::ClientBuilder;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+mod header_timeout;
+
+use super::call::{self, Failure};
+pub use header_timeout::{HeaderTimeout, HeaderTimeoutLayer, NoAnswer};
+
+/// How long a LIST or the start of a watch may stay without an answer.
+const LIST_ANSWER: Duration = Duration::from_secs(30);
+/// How long anything else may.
+const WRITE_ANSWER: Duration = Duration::from_secs(15);
+/// Above the longest watch (290 s) and kube's own margin of 5 s: ends a LIST whose body stalls.
+const WATCH_READ: Duration = Duration::from_secs(300);
+const AGENT: &str = concat!("shindan/", env!("CARGO_PKG_VERSION"));
+
+/// Which cluster to talk to.
+#[derive(Debug, Clone, Default)]
+pub struct Target {
+    /// A kubeconfig file; else `$KUBECONFIG`, `~/.kube/config`, or the pod that we run in.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; else its current one.
+    pub context: Option<String>,
+}
+
+/// The two clients.
+#[derive(Clone)]
+pub struct Clients {
+    /// For watches and long LISTs.
+    pub watch: Client,
+    /// For writes and lookups: short requests, each with an end.
+    pub write: Client,
+    /// The API server's address, for logs.
+    pub server: String,
+}
+
+impl std::fmt::Debug for Clients {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clients").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// Why there is no connection, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    #[error(
+        "no cluster to talk to: there is no kubeconfig ({looked}) and this is not a pod. \
+         Pass --kubeconfig, set KUBECONFIG, or run inside a cluster"
+    )]
+    NoCluster { looked: String },
+    #[error("cannot use the kubeconfig: {0}. Check it with `kubectl config view`")]
+    Kubeconfig(#[source] KubeconfigError),
+    #[error("the pod's service account cannot be used: {0}. Is automountServiceAccountToken off?")]
+    InCluster(#[source] kube::config::InClusterError),
+    #[error("cannot set up TLS or credentials for {server}: {source}")]
+    Setup { server: String, source: kube::Error },
+    #[error("cannot reach the API server at {server}: {reason}. Is the cluster up, and the address right?")]
+    Unreachable { server: String, reason: String },
+    #[error("the API server at {server} does not accept our credentials: {reason}. Are they expired?")]
+    Unauthorized { server: String, reason: String },
+    #[error("the API server at {server} answers, but not as one: {reason}")]
+    Odd { server: String, reason: String },
+}
+
+impl ClientError {
+    /// A stable word for metrics and logs.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::NoCluster { .. } => "no_cluster",
+            Self::Kubeconfig(_) => "kubeconfig",
+            Self::InCluster(_) => "in_cluster",
+            Self::Setup { .. } => "setup",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::Odd { .. } => "odd_answer",
+        }
+    }
+}
+
+/// Builds the clients. Talks to nobody yet; [`Clients::probe`] does.
+pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
+    let config = config(target).await?;
+    let server = config.cluster_url.to_string();
+    let setup = |source| ClientError::Setup { server: server.clone(), source };
+    let watch = build(with_limits(config.clone(), WATCH_READ)).map_err(setup)?;
+    let write = build(with_limits(config, WRITE_ANSWER)).map_err(setup)?;
+    Ok(Clients { watch, write, server })
+}
+
+async fn config(target: &Target) -> Result<Config, ClientError> {
+    let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
+    if let Some(path) = &target.kubeconfig {
+        let file = Kubeconfig::read_from(path).map_err(ClientError::Kubeconfig)?;
+        return Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig);
+    }
+    match Config::from_kubeconfig(&options).await {
+        Ok(config) => Ok(config),
+        // No file at all: a pod has none. A broken file is an error of its user and must not fall through.
+        Err(error) if missing(&error) => in_cluster(&error),
+        Err(error) => Err(ClientError::Kubeconfig(error)),
+    }
+}
+
+fn missing(error: &KubeconfigError) -> bool {
+    match error {
+        KubeconfigError::FindPath => true,
+        KubeconfigError::ReadConfig(io, _) => io.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+fn in_cluster(kubeconfig: &KubeconfigError) -> Result<Config, ClientError> {
+    if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
+        let looked = match kubeconfig {
+            KubeconfigError::ReadConfig(_, path) => format!("looked for {}", Path::new(path).display()),
+            _ => "no home directory".to_owned(),
+        };
+        return Err(ClientError::NoCluster { looked });
+    }
+    Config::incluster().map_err(ClientError::InCluster)
+}
+
+fn with_limits(mut config: Config, read: Duration) -> Config {
+    config.default_retry = false;
+    config.read_timeout = Some(read);
+    // Else the time that a pooled connection sat idle counts against the next answer.
+    config.reset_reader_on_write = true;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
+    config
+}
+
+fn build(config: Config) -> Result<Client, kube::Error> {
+    let layer = HeaderTimeoutLayer::new(LIST_ANSWER, WRITE_ANSWER);
+    Ok(ClientBuilder::try_from(config)?.with_layer(&layer).build())
+}
+
+impl Clients {
+    /// Asks for the server's version, to fail early and clearly.
+    pub async fn probe(&self) -> Result<String, ClientError> {
+        #[derive(serde::Deserialize, Default)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Version {
+            git_version: String,
+        }
+        let server = || self.server.clone();
+        let request = http::Request::get("/version")
+            .body(Vec::new())
+            .map_err(|e| ClientError::Odd { server: server(), reason: e.to_string() })?;
+        match call::json::<Version>(&self.write, request, WRITE_ANSWER).await {
+            Ok(version) => Ok(version.git_version),
+            Err(Failure::Api { status, .. }) if matches!(status.code, 401 | 403) => {
+                Err(ClientError::Unauthorized { server: server(), reason: status.message.clone() })
+            }
+            Err(failure @ (Failure::Timeout(_) | Failure::Transport(_))) => {
+                Err(ClientError::Unreachable { server: server(), reason: failure.to_string() })
+            }
+            Err(failure) => Err(ClientError::Odd { server: server(), reason: failure.to_string() }),
+        }
+    }
+}

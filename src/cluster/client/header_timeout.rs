@@ -1,0 +1,71 @@
+//! Ends a request that gets no answer.
+//!
+//! kube bounds the silence within a watch, but neither a LIST nor the start of a watch: an API server (or a balancer
+//! before it) that takes the request and says nothing would stop a watch for ever. The body may take its time.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Method, Request};
+use tower::{BoxError, Layer, Service};
+
+/// No response header within the time given.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("no answer within {} s", .0.as_secs())]
+pub struct NoAnswer(pub Duration);
+
+/// Puts a [`HeaderTimeout`] around a service; outermost, so that it bounds whatever is inside.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderTimeoutLayer {
+    read: Duration,
+    write: Duration,
+}
+
+impl HeaderTimeoutLayer {
+    /// The limits for GETs (lists and watches) and for everything else.
+    pub const fn new(read: Duration, write: Duration) -> Self {
+        Self { read, write }
+    }
+}
+
+impl<S> Layer<S> for HeaderTimeoutLayer {
+    type Service = HeaderTimeout<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        HeaderTimeout { inner, limits: *self }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct HeaderTimeout<S> {
+    inner: S,
+    limits: HeaderTimeoutLayer,
+}
+
+impl<S, B> Service<Request<B>> for HeaderTimeout<S>
+where
+    S: Service<Request<B>>,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let limit = if request.method() == Method::GET { self.limits.read } else { self.limits.write };
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            match tokio::time::timeout(limit, answer).await {
+                Ok(answer) => answer.map_err(Into::into),
+                Err(_) => Err(NoAnswer(limit).into()),
+            }
+        })
+    }
+}

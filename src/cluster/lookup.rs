@@ -1,0 +1,193 @@
+//! Reads what is not watched: the workload of a failing pod, and the Services of its namespace.
+//!
+//! The world asks, caches and forgets; here is only the reading: a few at a time, each with an end, each counted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::Client;
+use kube::api::{GetParams, ListParams, Resource};
+use kube::core::{Request, Selector};
+use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::wire::{self, Interner, Workload};
+use super::{Failure, PAGE, call};
+use crate::facts::{Looked, Want, WorkloadFacts, WorkloadKey};
+use crate::metrics::Metrics;
+
+/// Lookups under way at a time.
+const AT_ONCE: usize = 4;
+/// How long one request may take, its answer read.
+const REQUEST: Duration = Duration::from_secs(10);
+/// How long one lookup may take with all its requests, once it has begun.
+const WHOLE: Duration = Duration::from_secs(30);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    #[error("cannot read {what}: {failure}")]
+    Failed { what: &'static str, failure: Failure },
+    /// A controller that is not one of Kubernetes' own: named, never read.
+    #[error("{0} is of a foreign kind, which is never read")]
+    Foreign(WorkloadKey),
+}
+
+impl LookupError {
+    /// A stable word for metrics and logs.
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Failed { failure, .. } => failure.category(),
+            Self::Foreign(_) => "foreign",
+        }
+    }
+}
+
+/// Answers a diagnosis' questions. Cheap to clone; the clones share one bound.
+#[derive(Clone)]
+pub struct Lookup {
+    client: Client,
+    slots: Arc<Semaphore>,
+    metrics: Metrics,
+}
+
+impl std::fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lookup").finish_non_exhaustive()
+    }
+}
+
+impl Lookup {
+    pub fn new(client: Client, metrics: Metrics) -> Self {
+        Self { client, slots: Arc::new(Semaphore::new(AT_ONCE)), metrics }
+    }
+
+    /// Reads what is wanted, as soon as there is a free slot.
+    pub async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
+        // Never closed; were it, an unbounded lookup would still be better than none.
+        let _slot = self.slots.acquire().await.ok();
+        let began = Instant::now();
+        let kind = kind_label(want);
+        let looked = match tokio::time::timeout(WHOLE, self.read(want)).await {
+            Ok(looked) => looked,
+            Err(_) => Err(LookupError::Failed { what: kind, failure: Failure::Timeout(WHOLE) }),
+        };
+        let result = match &looked {
+            Ok(Looked::Workload(None)) => "absent",
+            Ok(_) => "found",
+            Err(error) => error.category(),
+        };
+        self.metrics.looked_up(kind, result, began.elapsed());
+        looked
+    }
+
+    async fn read(&self, want: &Want) -> Result<Looked, LookupError> {
+        let failed = |failure| LookupError::Failed { what: kind_label(want), failure };
+        match want {
+            Want::Services(namespace) => self.services(namespace).await.map_err(failed),
+            Want::Workload(key) if key.is_known() => {
+                self.workload(key).await.map(|found| Looked::Workload(found.map(Box::new))).map_err(failed)
+            }
+            Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
+        }
+    }
+
+    async fn services(&self, namespace: &str) -> Result<Looked, Failure> {
+        let services: Vec<wire::Service> = self.list(namespace, None).await?;
+        // Without a Service nobody can have lost an endpoint.
+        let slices: Vec<wire::EndpointSlice> =
+            if services.is_empty() { Vec::new() } else { self.list(namespace, None).await? };
+        Ok(Looked::Services(wire::services_of(namespace, &services, &slices, &[])))
+    }
+
+    async fn workload(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure> {
+        match &*key.kind {
+            "Deployment" => self.deployment(key).await,
+            "ReplicaSet" => self.get::<wire::ReplicaSet>(key).await,
+            "StatefulSet" => self.get::<wire::StatefulSet>(key).await,
+            "DaemonSet" => self.get::<wire::DaemonSet>(key).await,
+            "Job" => self.get::<wire::Job>(key).await,
+            "CronJob" => self.get::<wire::CronJob>(key).await,
+            "ReplicationController" => self.get::<wire::ReplicationController>(key).await,
+            _ => Ok(None),
+        }
+    }
+
+    async fn get<K>(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure>
+    where
+        K: Resource<DynamicType = ()> + Workload + DeserializeOwned,
+    {
+        let found = self.get_as::<K, K>(key).await?;
+        Ok(found.map(|object| object.into_facts(&mut Interner::default())))
+    }
+
+    async fn deployment(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure> {
+        let Some(WithSelector { object, selector }) = self.get_as::<wire::Deployment, _>(key).await? else {
+            return Ok(None);
+        };
+        let mut facts = object.into_facts(&mut Interner::default());
+        let sets: Vec<wire::ReplicaSet> = self.list(&key.namespace, selector).await?;
+        facts.replica_sets = wire::own_replica_sets(&facts, &sets);
+        Ok(Some(facts))
+    }
+
+    /// GETs a `K`, read as a `T`. `None`: it does not exist.
+    async fn get_as<K, T>(&self, key: &WorkloadKey) -> Result<Option<T>, Failure>
+    where
+        K: Resource<DynamicType = ()>,
+        T: DeserializeOwned,
+    {
+        let path = Request::new(K::url_path(&(), Some(&key.namespace)));
+        let request = path.get(&key.name, &GetParams::default()).map_err(|e| Failure::Unreadable(e.to_string()))?;
+        match call::json(&self.client, request, REQUEST).await {
+            Ok(object) => Ok(Some(object)),
+            Err(failure) if failure.is_not_found() => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn list<K>(&self, namespace: &str, selector: Option<Selector>) -> Result<Vec<K>, Failure>
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned,
+    {
+        let mut params = ListParams::default().limit(PAGE);
+        if let Some(selector) = &selector {
+            params = params.labels_from(selector);
+        }
+        call::list(&self.client, &K::url_path(&(), Some(namespace)), params, REQUEST).await
+    }
+}
+
+/// A Deployment with the selector by which it owns; where that cannot be read, all of its namespace are listed, and
+/// the owner references tell.
+struct WithSelector {
+    object: wire::Deployment,
+    selector: Option<Selector>,
+}
+
+impl<'de> serde::Deserialize<'de> for WithSelector {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut value = serde_json::Value::deserialize(d)?;
+        let selector = value.pointer_mut("/spec/selector").map(serde_json::Value::take);
+        let selector = selector.and_then(|s| serde_json::from_value::<LabelSelector>(s).ok());
+        let object = serde_json::from_value(value).map_err(serde::de::Error::custom)?;
+        Ok(Self { object, selector: selector.and_then(|s| s.try_into().ok()) })
+    }
+}
+
+/// A word of a closed set, for metrics.
+fn kind_label(want: &Want) -> &'static str {
+    let Want::Workload(key) = want else { return "Services" };
+    match &*key.kind {
+        "Deployment" => "Deployment",
+        "ReplicaSet" => "ReplicaSet",
+        "StatefulSet" => "StatefulSet",
+        "DaemonSet" => "DaemonSet",
+        "Job" => "Job",
+        "CronJob" => "CronJob",
+        "ReplicationController" => "ReplicationController",
+        _ => "other",
+    }
+}

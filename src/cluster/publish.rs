@@ -1,0 +1,227 @@
+//! The only writer: one server-side apply a diagnosis, and the Event that it owes.
+
+use std::time::Duration;
+
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, Resource};
+use kube::core::{Request, Status};
+use kube::{Client, core::ObjectMeta};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+mod error;
+mod event;
+
+pub use error::PublishError;
+
+use super::FIELD_MANAGER;
+use super::call::{self, Failure};
+use crate::api::{PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus};
+use crate::facts::ObjectKey;
+use crate::metrics::Metrics;
+use crate::plan::{Announcement, Intent, ObjectWrite};
+
+/// How long one request may take, its answer read.
+const LIMIT: Duration = Duration::from_secs(15);
+/// The reply to a write is read for uid and resourceVersion alone, so that is all we ask for.
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/// Writes what the plan says.
+#[derive(Clone)]
+pub struct Publisher {
+    client: Client,
+    /// `reportingInstance` of our Events.
+    instance: String,
+    metrics: Metrics,
+}
+
+impl std::fmt::Debug for Publisher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Publisher").field("instance", &self.instance).finish_non_exhaustive()
+    }
+}
+
+/// What the API server acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Published {
+    /// Of the object that was applied; empty after a delete or an Event alone.
+    pub uid: String,
+    pub resource_version: String,
+    /// No Event is owed any more: it was posted, was there already, or there was none to post.
+    pub announced: bool,
+}
+
+/// An object as the API server has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Current {
+    pub uid: String,
+    pub resource_version: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Applied<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: ObjectMeta,
+    spec: &'a PodDiagnosisSpec,
+    status: &'a PodDiagnosisStatus,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Reply {
+    metadata: ReplyMeta,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct ReplyMeta {
+    uid: String,
+    resource_version: String,
+}
+
+impl Publisher {
+    /// `instance` names this process in Events: [`Self::default_instance`] unless told otherwise.
+    pub fn new(client: Client, instance: &str, metrics: Metrics) -> Self {
+        Self { client, instance: event::reporting_instance(instance), metrics }
+    }
+
+    /// The pod's name, else the host's.
+    pub fn default_instance() -> String {
+        let named = ["POD_NAME", "HOSTNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
+        named.filter(|name| !name.is_empty()).or_else(host).unwrap_or_else(|| FIELD_MANAGER.to_owned())
+    }
+
+    /// Does what is intended: one request, and one more for an Event.
+    ///
+    /// An Event that cannot be posted does not fail the write that owes it; it is told in [`Published::announced`].
+    pub async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
+        match intent {
+            Intent::Apply(write) => self.apply(write).await,
+            Intent::Delete { key, resource_version } => self.delete(key, resource_version.clone()).await,
+            Intent::Announce(announcement) => {
+                self.announce(announcement).await?;
+                Ok(Published { announced: true, ..Published::default() })
+            }
+        }
+    }
+
+    /// Uid and version of an object, to go on after a conflict. `None`: it does not exist.
+    pub async fn current(&self, key: &ObjectKey) -> Result<Option<Current>, PublishError> {
+        let request = objects(key).get_metadata(&key.name, &GetParams::default());
+        match self.send::<Reply>("get", request).await {
+            Ok(reply) => {
+                Ok(Some(Current { uid: reply.metadata.uid, resource_version: reply.metadata.resource_version }))
+            }
+            Err(failure) if failure.is_not_found() => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    async fn apply(&self, write: &ObjectWrite) -> Result<Published, PublishError> {
+        let ObjectWrite { key, labels, spec, status, resource_version, announcement } = write;
+        let object = Applied {
+            api_version: "shindan.dev/v1alpha1",
+            kind: "PodDiagnosis",
+            metadata: ObjectMeta {
+                name: Some(key.name.to_string()),
+                namespace: Some(key.namespace.to_string()),
+                labels: Some(labels.clone()),
+                resource_version: resource_version.clone(),
+                ..ObjectMeta::default()
+            },
+            spec,
+            status,
+        };
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let request = objects(key).patch_metadata(&key.name, &params, &Patch::Apply(&object));
+        let reply: Reply = self.send("apply", request).await?;
+        let ReplyMeta { uid, resource_version } = reply.metadata;
+        let announced = match announcement {
+            None => true,
+            Some(announcement) => self.announce_after(announcement.clone(), &uid).await,
+        };
+        Ok(Published { uid, resource_version, announced })
+    }
+
+    /// Posts the Event of a write that is acknowledged; the object tells of an Event that it still owes.
+    async fn announce_after(&self, mut announcement: Announcement, uid: &str) -> bool {
+        if let Some(related) = &mut announcement.related {
+            related.uid.get_or_insert_with(|| uid.to_owned());
+        }
+        match self.announce(&announcement).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(event = %announcement.key, %error, "an Event could not be posted");
+                false
+            }
+        }
+    }
+
+    async fn announce(&self, announcement: &Announcement) -> Result<(), PublishError> {
+        let event = event::event(announcement, &self.instance);
+        let posted = match event::path_and_body(&event) {
+            Ok((path, body)) => {
+                let request = Request::new(path).create(&PostParams::default(), body);
+                self.send::<serde::de::IgnoredAny>("post", request).await
+            }
+            Err(error) => Err(Failure::Unreadable(error.to_string())),
+        };
+        let result = match &posted {
+            Ok(_) => "posted",
+            // Its name follows from the transition: this very Event is there already.
+            Err(Failure::Api { status, .. }) if status.code == 409 => "exists",
+            Err(failure) => failure.category(),
+        };
+        self.metrics.posted_event(result);
+        match posted {
+            Err(failure) if result != "exists" => Err(failure.into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn delete(&self, key: &ObjectKey, resource_version: String) -> Result<Published, PublishError> {
+        let version = Preconditions { resource_version: Some(resource_version), uid: None };
+        let request = objects(key).delete(&key.name, &DeleteParams::background().preconditions(version));
+        match self.send::<serde::de::IgnoredAny>("delete", request).await {
+            Ok(_) => {}
+            Err(failure) if failure.is_not_found() => {}
+            Err(failure) => return Err(failure.into()),
+        }
+        Ok(Published { announced: true, ..Published::default() })
+    }
+
+    async fn send<T: serde::de::DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+    ) -> Result<T, Failure> {
+        let mut request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
+        request.headers_mut().entry(http::header::ACCEPT).or_insert(http::HeaderValue::from_static(METADATA_ONLY));
+        let began = Instant::now();
+        let reply = call::json(&self.client, request, LIMIT).await;
+        let code = match &reply {
+            Ok(_) => "200",
+            Err(failure) => failure.code(),
+        };
+        if verb != "get" {
+            self.metrics.wrote(verb, code, began.elapsed());
+        }
+        reply
+    }
+}
+
+fn objects(key: &ObjectKey) -> Request {
+    Request::new(PodDiagnosis::url_path(&(), Some(&key.namespace)))
+}
+
+/// Whether the refusal is about the namespace and not about the object.
+fn is_namespace_gone(status: &Status) -> bool {
+    let details = status.details.as_ref();
+    match status.code {
+        404 => details.is_some_and(|d| d.kind == "namespaces"),
+        403 => details.is_some_and(|d| d.causes.iter().any(|c| c.reason == "NamespaceTerminating")),
+        _ => false,
+    }
+}

@@ -1,0 +1,154 @@
+//! The watches: each a task that turns what the API server says into [`Change`]s.
+//!
+//! A watch ends only with the channel. It awaits nothing but the API server and room in the channel, so whoever reads
+//! the channel must never await a write.
+
+use std::sync::Arc;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::{Api, Client, Resource};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+mod kinds;
+mod listing;
+mod task;
+mod trouble;
+
+use super::REPORTER;
+use super::wire::{Event, Node, Pod};
+use crate::http::Health;
+use crate::metrics::Metrics;
+use crate::world::{Change, Source};
+use kinds::{Own, Watched};
+use listing::{Gate, Listing};
+use task::{Settings, Strategies, Task};
+
+/// Ends a watch that has died in silence; a resume from the last version costs little.
+const OBJECT_SECONDS: u32 = 90;
+/// Events have no watch cache: each start of a watch is paid for by etcd.
+const EVENT_SECONDS: u32 = 290;
+
+/// Normal Events that a rule reads; each needs a watch of its own, as field selectors know no alternatives.
+const NORMAL_REASONS: [(&str, &str); 5] = [
+    ("killing", "Killing"),
+    ("preempted", "Preempted"),
+    ("taint_manager_eviction", "TaintManagerEviction"),
+    ("triggered_scale_up", "TriggeredScaleUp"),
+    ("node_not_ready", "NodeNotReady"),
+];
+
+/// What to watch.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Only these namespaces; all where empty. Nodes are watched in any case.
+    pub namespaces: Vec<String>,
+}
+
+/// Starts all watches; they end when the set is dropped or the channel closed.
+///
+/// Each source is `missing` in `health` until it has been listed once.
+pub fn spawn(
+    client: &Client,
+    scope: &Scope,
+    changes: &mpsc::Sender<Change>,
+    metrics: &Metrics,
+    health: &Health,
+) -> JoinSet<()> {
+    let mut starter = Starter {
+        client,
+        scope,
+        changes,
+        metrics,
+        health,
+        strategies: Arc::new(Strategies::default()),
+        tasks: JoinSet::new(),
+    };
+    // Our own objects and the nodes first: they are few, and diagnoses need them.
+    starter.everywhere::<Own>("objects", None, OBJECT_SECONDS, &starter.gate(Source::Objects, 1));
+    let nodes = Api::<Node>::all(starter.observed(Source::Nodes, "nodes"));
+    starter.start(nodes, "nodes", None, OBJECT_SECONDS, Listing::Alone);
+    starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
+    let events = starter.gate(Source::Events, 1 + NORMAL_REASONS.len());
+    // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
+    let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
+    starter.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &events);
+    for (name, reason) in NORMAL_REASONS {
+        // `NodeNotReady` of our own is a Warning, so none of ours is among these.
+        starter.everywhere::<Event>(name, Some(&format!("type=Normal,reason={reason}")), EVENT_SECONDS, &events);
+    }
+    starter.tasks
+}
+
+struct Starter<'a> {
+    client: &'a Client,
+    scope: &'a Scope,
+    changes: &'a mpsc::Sender<Change>,
+    metrics: &'a Metrics,
+    health: &'a Health,
+    strategies: Arc<Strategies>,
+    tasks: JoinSet<()>,
+}
+
+impl Starter<'_> {
+    /// For the watches that together make up one source: `selectors` in each namespace.
+    fn gate(&self, source: Source, selectors: usize) -> Arc<Gate> {
+        Arc::new(Gate::new(source, selectors * self.scope.namespaces.len().max(1)))
+    }
+
+    fn everywhere<K>(&mut self, name: &'static str, fields: Option<&str>, seconds: u32, gate: &Arc<Gate>)
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+    {
+        let listing = if gate.is_single() { Listing::Alone } else { Listing::Shared(gate.clone()) };
+        if self.scope.namespaces.is_empty() {
+            let api = Api::<K>::all(self.observed(K::SOURCE, name));
+            self.start(api, name, fields, seconds, listing);
+            return;
+        }
+        for namespace in &self.scope.namespaces {
+            let api = Api::<K>::namespaced(self.observed(K::SOURCE, name), namespace);
+            self.start(api, name, fields, seconds, listing.clone());
+        }
+    }
+
+    fn start<K: Watched>(
+        &mut self,
+        api: Api<K>,
+        name: &'static str,
+        fields: Option<&str>,
+        seconds: u32,
+        listing: Listing,
+    ) {
+        let settings = Settings { name, fields: fields.map(str::to_owned), seconds };
+        let task = Task {
+            api,
+            settings,
+            listing,
+            strategies: self.strategies.clone(),
+            changes: self.changes.clone(),
+            watch: self.metrics.watch(K::SOURCE, name),
+            health: self.health.clone(),
+        };
+        self.tasks.spawn(task.run());
+    }
+
+    /// A client whose answers are signs of life of this watch. Bookmarks never reach us, and a watch that resumes says
+    /// nothing either, so this is the only way to tell a quiet watch from a dead one.
+    fn observed(&self, source: Source, name: &'static str) -> Client {
+        let watch = self.metrics.watch(source, name);
+        let client = self.client.clone();
+        let namespace = client.default_namespace().to_owned();
+        let service = tower::service_fn(move |request| {
+            let (client, watch) = (client.clone(), watch.clone());
+            async move {
+                let response = client.send(request).await?;
+                if response.status().is_success() {
+                    watch.alive();
+                }
+                Ok::<_, kube::Error>(response)
+            }
+        });
+        Client::new(service, namespace)
+    }
+}

@@ -1,0 +1,124 @@
+//! What is watched, and which change it makes.
+
+use std::fmt::Debug;
+
+use kube::Resource;
+use kube::api::PartialObjectMeta;
+use kube::core::ObjectMeta;
+use serde::de::DeserializeOwned;
+
+use crate::api::PodDiagnosis;
+use crate::cluster::wire::{Event, Interner, Node, Pod};
+use crate::facts::ObjectKey;
+use crate::http::Health;
+use crate::world::{Change, Source};
+
+/// Our own objects: what they hold is known, only their version is watched.
+pub(super) type Own = PartialObjectMeta<PodDiagnosis>;
+
+pub(super) trait Watched:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
+{
+    const SOURCE: Source;
+
+    fn applied(self, strings: &mut Interner) -> Change;
+
+    /// `None`: that it is gone says nothing.
+    fn deleted(self, strings: &mut Interner) -> Option<Change>;
+
+    /// The part of an object that [`Self::deleted`] needs.
+    fn stub(metadata: ObjectMeta) -> Self;
+}
+
+impl Watched for Pod {
+    const SOURCE: Source = Source::Pods;
+
+    fn applied(self, strings: &mut Interner) -> Change {
+        Change::Pod(Box::new(self.into_facts(strings)))
+    }
+
+    fn deleted(self, strings: &mut Interner) -> Option<Change> {
+        Some(Change::PodDeleted(Box::new(self.into_facts(strings))))
+    }
+
+    fn stub(metadata: ObjectMeta) -> Self {
+        let mut pod = Self::default();
+        pod.metadata = metadata;
+        pod
+    }
+}
+
+impl Watched for Node {
+    const SOURCE: Source = Source::Nodes;
+
+    fn applied(self, strings: &mut Interner) -> Change {
+        Change::Node(Box::new(self.into_facts(strings)))
+    }
+
+    fn deleted(self, strings: &mut Interner) -> Option<Change> {
+        Some(Change::NodeDeleted(strings.intern(self.metadata.name.as_deref().unwrap_or_default())))
+    }
+
+    fn stub(metadata: ObjectMeta) -> Self {
+        let mut node = Self::default();
+        node.metadata = metadata;
+        node
+    }
+}
+
+impl Watched for Event {
+    const SOURCE: Source = Source::Events;
+
+    fn applied(self, strings: &mut Interner) -> Change {
+        Change::Event(Box::new(self.into_facts(strings)))
+    }
+
+    /// An Event that has expired has happened all the same.
+    fn deleted(self, _: &mut Interner) -> Option<Change> {
+        None
+    }
+
+    fn stub(metadata: ObjectMeta) -> Self {
+        let mut event = Self::default();
+        event.metadata = metadata;
+        event
+    }
+}
+
+impl Watched for Own {
+    const SOURCE: Source = Source::Objects;
+
+    fn applied(self, strings: &mut Interner) -> Change {
+        let resource_version = self.metadata.resource_version.clone().unwrap_or_default();
+        Change::Object { key: key(&self.metadata, strings), resource_version }
+    }
+
+    fn deleted(self, strings: &mut Interner) -> Option<Change> {
+        Some(Change::ObjectDeleted(key(&self.metadata, strings)))
+    }
+
+    fn stub(metadata: ObjectMeta) -> Self {
+        Self { types: None, metadata, _phantom: std::marker::PhantomData }
+    }
+}
+
+fn key(meta: &ObjectMeta, strings: &mut Interner) -> ObjectKey {
+    ObjectKey {
+        namespace: strings.intern(meta.namespace.as_deref().unwrap_or_default()),
+        name: meta.name.as_deref().unwrap_or_default().into(),
+    }
+}
+
+/// The name of a source in [`Health`] and in logs.
+pub(super) const fn part(source: Source) -> &'static str {
+    match source {
+        Source::Pods => "pods",
+        Source::Nodes => "nodes",
+        Source::Events => "events",
+        Source::Objects => "poddiagnoses",
+    }
+}
+
+pub(super) fn listed(health: &Health, source: Source) {
+    health.ready(part(source));
+}

@@ -1,0 +1,56 @@
+//! What goes wrong with a watch, said once and in plain words.
+
+use kube::core::Status;
+use kube::runtime::watcher;
+
+use crate::cluster::Failure;
+
+/// An error as it is logged and counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) category: &'static str,
+    pub(super) message: String,
+}
+
+impl Trouble {
+    pub(super) fn of(error: watcher::Error, what: &str) -> Self {
+        let failure = match error {
+            watcher::Error::InitialListFailed(e)
+            | watcher::Error::WatchStartFailed(e)
+            | watcher::Error::WatchFailed(e) => Failure::from_kube(e),
+            watcher::Error::WatchError(status) => Failure::from_kube(kube::Error::Api(status)),
+            watcher::Error::NoResourceVersion => Failure::Unreadable("an object without resourceVersion".to_owned()),
+        };
+        let message = match (&failure, failure.category()) {
+            (_, "forbidden") => format!(
+                "not allowed to list and watch {what}; is the operator's ClusterRole the one of this version? ({failure})"
+            ),
+            (_, "unauthorized") => format!("our credentials are not accepted: {failure}"),
+            (_, "not_found") => format!("the API server does not know {what}; is the CRD installed?"),
+            (_, "timeout" | "transport") => format!("cannot reach the API server: {failure}"),
+            _ => failure.to_string(),
+        };
+        Self { category: failure.category(), message }
+    }
+
+    /// Part of a watch's life: it lists anew.
+    pub(super) fn is_expiry(&self) -> bool {
+        self.category == "expired"
+    }
+}
+
+/// Whether the server does not do streaming lists (the feature gate is off, as it was by default in 1.33).
+///
+/// It answers 422: `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList
+/// feature gate is enabled`; others (aggregated API servers, older ones) may find one of the parameters invalid.
+pub(super) fn refuses_streaming(error: &watcher::Error) -> bool {
+    let about = |status: &Status| {
+        matches!(status.code, 400 | 422)
+            && ["sendInitialEvents", "resourceVersionMatch"].iter().any(|word| status.message.contains(word))
+    };
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => about(status),
+        watcher::Error::WatchError(status) => about(status),
+        _ => false,
+    }
+}

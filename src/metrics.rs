@@ -1,0 +1,230 @@
+//! What the operator tells of itself to Prometheus.
+//!
+//! Every label comes from a closed set: causes from the table (anything else is `other`), the 200 namespaces with the
+//! most active diagnoses, never a pod's name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+mod active;
+mod watches;
+
+use crate::api::Severity;
+use crate::world::Source;
+use active::Active;
+pub use watches::WatchHandle;
+use watches::Watches;
+
+/// The word for whatever is not in a closed set.
+const OTHER: &str = "other";
+
+type One = [(&'static str, &'static str); 1];
+type Two = [(&'static str, &'static str); 2];
+
+/// An active diagnosis, as it is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActiveKey {
+    pub namespace: Arc<str>,
+    pub cause: String,
+    pub severity: Severity,
+}
+
+/// All metrics; cheap to clone.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    active: Arc<Active>,
+    watches: Arc<Watches>,
+    pods: Gauge,
+    nodes: Gauge,
+    unrecorded: Gauge,
+    outbox: Family<One, Gauge>,
+    writes: Family<Two, Counter>,
+    write_time: Family<One, Histogram, fn() -> Histogram>,
+    lookups: Family<Two, Counter>,
+    lookup_time: Family<One, Histogram, fn() -> Histogram>,
+    events: Family<One, Counter>,
+    events_lost: Counter,
+    latency: Histogram,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+/// From 1 ms to 33 s, doubling.
+fn seconds() -> Histogram {
+    Histogram::new(prometheus_client::metrics::histogram::exponential_buckets(0.001, 2.0, 16))
+}
+
+impl Metrics {
+    /// `causes` is the closed set of cause labels.
+    pub fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
+        let active = Arc::new(Active::new(causes.into_iter().collect::<BTreeSet<_>>()));
+        let watches = Arc::new(Watches::default());
+        let mut inner = Inner {
+            registry: Registry::with_prefix("shindan"),
+            active: active.clone(),
+            watches: watches.clone(),
+            pods: Gauge::default(),
+            nodes: Gauge::default(),
+            unrecorded: Gauge::default(),
+            outbox: Family::default(),
+            writes: Family::default(),
+            write_time: Family::new_with_constructor(seconds),
+            lookups: Family::default(),
+            lookup_time: Family::new_with_constructor(seconds),
+            events: Family::default(),
+            events_lost: Counter::default(),
+            latency: seconds(),
+        };
+        inner.register();
+        inner.registry.register_collector(Box::new(active));
+        inner.registry.register_collector(Box::new(watches));
+        Self(Arc::new(inner))
+    }
+
+    /// In the OpenMetrics text format.
+    pub fn encode(&self) -> Result<String, fmt::Error> {
+        let mut out = String::new();
+        encode(&mut out, &self.0.registry)?;
+        Ok(out)
+    }
+
+    /// How many Pods and Nodes are known.
+    pub fn set_watched(&self, pods: usize, nodes: usize) {
+        self.0.pods.set(whole(pods));
+        self.0.nodes.set(whole(nodes));
+    }
+
+    /// Replaces the counts of active diagnoses.
+    pub fn set_active(&self, counts: BTreeMap<ActiveKey, u64>) {
+        self.0.active.set(counts);
+    }
+
+    /// Active diagnoses that have no object because their namespace is full.
+    pub fn set_unrecorded(&self, diagnoses: usize) {
+        self.0.unrecorded.set(whole(diagnoses));
+    }
+
+    /// What waits to be written, by lane.
+    pub fn set_outbox(&self, lane: &'static str, depth: usize) {
+        self.0.outbox.get_or_create(&[("lane", lane)]).set(whole(depth));
+    }
+
+    /// From the change as it was observed to the object as it was acknowledged.
+    pub fn wrote_after(&self, elapsed: Duration) {
+        self.0.latency.observe(elapsed.as_secs_f64());
+    }
+
+    /// Events that were owed and could not be posted in time.
+    pub fn lost_events(&self, events: u64) {
+        self.0.events_lost.inc_by(events);
+    }
+
+    /// The watch `name` of a source, to be told of its life.
+    pub fn watch(&self, source: Source, name: &'static str) -> WatchHandle {
+        Watches::handle(&self.0.watches, source, name)
+    }
+
+    /// A write; `code` is the HTTP status or the category of a failure.
+    pub(crate) fn wrote(&self, verb: &'static str, code: &'static str, elapsed: Duration) {
+        self.0.writes.get_or_create(&[("verb", verb), ("code", code)]).inc();
+        self.0.write_time.get_or_create(&[("verb", verb)]).observe(elapsed.as_secs_f64());
+    }
+
+    pub(crate) fn looked_up(&self, kind: &'static str, result: &'static str, elapsed: Duration) {
+        self.0.lookups.get_or_create(&[("kind", kind), ("result", result)]).inc();
+        self.0.lookup_time.get_or_create(&[("kind", kind)]).observe(elapsed.as_secs_f64());
+    }
+
+    pub(crate) fn posted_event(&self, result: &'static str) {
+        self.0.events.get_or_create(&[("result", result)]).inc();
+    }
+}
+
+impl Inner {
+    fn register(&mut self) {
+        let r = &mut self.registry;
+        r.register("pods_watched", "Pods that are known", self.pods.clone());
+        r.register("nodes_watched", "Nodes that are known", self.nodes.clone());
+        r.register(
+            "diagnoses_without_object",
+            "Active diagnoses without a PodDiagnosis object, because their namespace holds the most that are allowed",
+            self.unrecorded.clone(),
+        );
+        r.register("outbox_depth", "Pods that wait for their diagnosis to be written, by lane", self.outbox.clone());
+        r.register("writes", "Requests that change something, by verb and answer", self.writes.clone());
+        r.register_with_unit("write_duration", "Time of a write", Unit::Seconds, self.write_time.clone());
+        r.register("lookups", "Reads of what is not watched, by kind and result", self.lookups.clone());
+        r.register_with_unit("lookup_duration", "Time of a lookup", Unit::Seconds, self.lookup_time.clone());
+        r.register("events_posted", "Kubernetes Events posted, by result", self.events.clone());
+        r.register("events_lost", "Kubernetes Events that were owed and never posted", self.events_lost.clone());
+        r.register_with_unit(
+            "diagnosis_latency",
+            "Time from the observed change to the written object",
+            Unit::Seconds,
+            self.latency.clone(),
+        );
+    }
+}
+
+fn whole(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_prefix_and_unit() {
+        let metrics = Metrics::new(["OOMKilled"]);
+        metrics.set_watched(3, 1);
+        metrics.wrote("apply", "200", Duration::from_millis(3));
+        metrics.wrote_after(Duration::from_millis(5));
+        metrics.set_outbox("failure", 2);
+        let text = metrics.encode().unwrap();
+        for expected in [
+            "shindan_pods_watched 3\n",
+            "shindan_writes_total{verb=\"apply\",code=\"200\"} 1\n",
+            "shindan_write_duration_seconds_count{verb=\"apply\"} 1\n",
+            "shindan_diagnosis_latency_seconds_count 1\n",
+            "shindan_outbox_depth{lane=\"failure\"} 2\n",
+            "# EOF\n",
+        ] {
+            assert!(text.contains(expected), "no {expected} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn active_labels_come_from_closed_sets() {
+        let metrics = Metrics::new(["OOMKilled"]);
+        let key = |namespace: String, cause: &str| ActiveKey {
+            namespace: namespace.into(),
+            cause: cause.to_owned(),
+            severity: Severity::Warning,
+        };
+        let mut counts: BTreeMap<_, _> = (0..300).map(|n| (key(format!("ns{n}"), "OOMKilled"), 2)).collect();
+        counts.insert(key("big".to_owned(), "NewerCause"), 50);
+        metrics.set_active(counts);
+        let text = metrics.encode().unwrap();
+        let lines: Vec<_> = text.lines().filter(|l| l.starts_with("shindan_diagnoses_active{")).collect();
+        assert_eq!(lines.len(), 201, "200 namespaces and other");
+        assert!(lines.iter().any(|l| l.contains(r#"namespace="big",cause="other",severity="Warning"} 50"#)), "{text}");
+        assert!(lines.iter().any(|l| l.contains(r#"namespace="other""#) && l.ends_with(" 202")), "{text}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Active diagnoses by namespace, cause and severity: replaced as a whole, written out at each scrape.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::{ActiveKey, OTHER};
+
+/// Namespaces with a label of their own.
+const NAMESPACES: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct Active {
+    causes: BTreeSet<&'static str>,
+    counts: Mutex<BTreeMap<[String; 3], u64>>,
+}
+
+impl Active {
+    pub(super) fn new(causes: BTreeSet<&'static str>) -> Self {
+        Self { causes, counts: Mutex::default() }
+    }
+
+    pub(super) fn set(&self, counts: BTreeMap<ActiveKey, u64>) {
+        let named = largest_namespaces(&counts);
+        let mut folded = BTreeMap::new();
+        for (key, count) in counts {
+            let namespace = if named.contains(&key.namespace) { &*key.namespace } else { OTHER };
+            let cause = self.causes.get(key.cause.as_str()).copied().unwrap_or(OTHER);
+            let labels = [namespace.to_owned(), cause.to_owned(), key.severity.to_string()];
+            *folded.entry(labels).or_default() += count;
+        }
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = folded;
+    }
+}
+
+fn largest_namespaces(counts: &BTreeMap<ActiveKey, u64>) -> BTreeSet<Arc<str>> {
+    let mut sums: HashMap<&Arc<str>, u64> = HashMap::new();
+    for (key, count) in counts {
+        *sums.entry(&key.namespace).or_default() += count;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    // By name where the counts are equal, so that labels do not come and go.
+    sums.sort_unstable_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
+    sums.into_iter().take(NAMESPACES).map(|(namespace, _)| namespace.clone()).collect()
+}
+
+impl Collector for Active {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut metric = encoder.encode_descriptor(
+            "shindan_diagnoses_active",
+            "Pods that fail now, by namespace, cause and severity",
+            None,
+            MetricType::Gauge,
+        )?;
+        for ([namespace, cause, severity], count) in &counts {
+            let labels =
+                [("namespace", namespace.as_str()), ("cause", cause.as_str()), ("severity", severity.as_str())];
+            ConstGauge::new(*count).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
