@@ -4,7 +4,9 @@
 //! ARCHITECTURE.md has the map and the invariants.
 
 pub mod api;
+pub mod cluster;
 pub mod diagnosis;
 pub mod facts;
+pub mod outbox;
 pub mod plan;
 pub mod world;

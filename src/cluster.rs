@@ -1,0 +1,3 @@
+//! All kube I/O, and the shapes in which the API speaks.
+
+pub mod wire;

@@ -1,0 +1,438 @@
+//! Objects from text: YAML or JSON, many documents, lists of lists, kinds mixed.
+//!
+//! A document that cannot be read is a [`Problem`] and loses only itself.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{
+    CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node, Pod, ReplicaSet,
+    ReplicationController, Service, StatefulSet, Workload,
+};
+use crate::facts::{EventFacts, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
+
+/// What a text (or several) held.
+#[derive(Debug, Default)]
+pub struct Dump {
+    pub strings: Interner,
+    pub pods: Vec<PodFacts>,
+    pub nodes: Vec<NodeFacts>,
+    pub events: Vec<EventFacts>,
+    /// ReplicaSets are here too, and in `replica_sets`.
+    pub workloads: Vec<WorkloadFacts>,
+    pub replica_sets: Vec<ReplicaSet>,
+    pub services: Vec<Service>,
+    pub slices: Vec<EndpointSlice>,
+    pub endpoints: Vec<Endpoints>,
+    /// Objects and lists that name a kind, whether it is of use here or not.
+    pub objects: usize,
+    /// The newest time that any object states.
+    pub newest: Option<Timestamp>,
+    pub problems: Vec<Problem>,
+}
+
+/// A document that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Counted from 1.
+    pub document: usize,
+    /// In the whole text, counted from 1.
+    pub line: usize,
+    pub message: String,
+}
+
+/// What tells the kind of an object. `items` marks a list.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Head<I> {
+    kind: super::lenient::Text,
+    items: Option<I>,
+}
+
+impl Dump {
+    /// Adds all objects of a text.
+    pub fn read(&mut self, text: &str) {
+        let text = text.trim_start_matches('\u{feff}');
+        self.newest = self.newest.max(newest_time(text));
+        let start = text.trim_start();
+        let json =
+            start.starts_with('[') || start.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'));
+        // Flow YAML looks like JSON at first: what fails as JSON from its first byte gets a second chance.
+        if json && self.read_json(text, true) {
+            return;
+        }
+        self.read_yaml(text);
+    }
+
+    /// Reads concatenated JSON values; `false` where nothing could be read and it may be YAML instead.
+    fn read_json(&mut self, text: &str, may_be_yaml: bool) -> bool {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        let mut document = 0;
+        loop {
+            let before = values.byte_offset();
+            match values.next() {
+                None => return true,
+                Some(Ok(raw)) => {
+                    document += 1;
+                    if let Err(e) = self.json_value(raw, "") {
+                        self.problems.push(Problem { document, line: line_of(text, before), message: e.to_string() });
+                    }
+                }
+                Some(Err(e)) => {
+                    if may_be_yaml && document == 0 && !e.is_eof() && serde_saphyr_reads(text) {
+                        return false;
+                    }
+                    self.problems.push(Problem { document: document + 1, line: e.line(), message: e.to_string() });
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn json_value(&mut self, raw: &RawValue, inherited: &str) -> serde_json::Result<()> {
+        if raw.get().starts_with('[') {
+            for item in serde_json::from_str::<Vec<&RawValue>>(raw.get())? {
+                self.json_value(item, inherited)?;
+            }
+            return Ok(());
+        }
+        if !raw.get().starts_with('{') {
+            return Ok(());
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Items<'a> {
+            kind: super::lenient::Text,
+            #[serde(borrow)]
+            items: Option<Vec<&'a RawValue>>,
+        }
+        let head: Head<IgnoredAny> = serde_json::from_str(raw.get())?;
+        let kind = if head.kind.is_empty() { inherited } else { &*head.kind };
+        if head.items.is_some() && is_list(kind) {
+            let list: Items<'_> = serde_json::from_str(raw.get())?;
+            self.objects += usize::from(!list.kind.is_empty());
+            let inherited = list.kind.strip_suffix("List").unwrap_or_default();
+            for item in list.items.unwrap_or_default() {
+                self.json_value(item, inherited)?;
+            }
+            return Ok(());
+        }
+        let mut d = serde_json::Deserializer::from_str(raw.get());
+        self.object(kind, &mut d)
+    }
+
+    fn read_yaml(&mut self, text: &str) {
+        for (number, (line, document)) in documents(text).into_iter().enumerate() {
+            let read = serde_saphyr::from_str_with_options::<Tree>(document, yaml_options());
+            let done = match read {
+                Ok(Tree(value)) => self.value(value, "").map_err(|e| (line, e.to_string())),
+                Err(e) => {
+                    let at = e.location().map_or(0, |l| usize::try_from(l.line()).unwrap_or(1).saturating_sub(1));
+                    let whole = e.without_snippet().to_string();
+                    Err((line + at, whole.lines().next().unwrap_or_default().to_owned()))
+                }
+            };
+            if let Err((line, message)) = done {
+                self.problems.push(Problem { document: number + 1, line, message });
+            }
+        }
+    }
+
+    fn value(&mut self, value: Value, inherited: &str) -> serde_json::Result<()> {
+        match value {
+            Value::Array(items) => items.into_iter().try_for_each(|item| self.value(item, inherited)),
+            Value::Object(mut map) => {
+                let kind = map.get("kind").and_then(Value::as_str).unwrap_or(inherited).to_owned();
+                if is_list(&kind)
+                    && let Some(items @ Value::Array(_)) = map.get_mut("items").map(Value::take)
+                {
+                    self.objects += usize::from(!kind.is_empty());
+                    return self.value(items, kind.strip_suffix("List").unwrap_or_default());
+                }
+                self.object(&kind, Value::Object(map))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn object<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
+        match kind {
+            "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
+            "Node" => self.nodes.push(Node::deserialize(d)?.into_facts(&mut self.strings)),
+            "Event" => self.events.push(Event::deserialize(d)?.into_facts(&mut self.strings)),
+            "Service" => self.services.push(Service::deserialize(d)?),
+            "EndpointSlice" => self.slices.push(EndpointSlice::deserialize(d)?),
+            "Endpoints" => self.endpoints.push(Endpoints::deserialize(d)?),
+            "ReplicaSet" => {
+                let set = ReplicaSet::deserialize(d)?;
+                self.workloads.push(set.clone().into_facts(&mut self.strings));
+                self.replica_sets.push(set);
+            }
+            "Deployment" => self.workload::<Deployment, D>(d)?,
+            "StatefulSet" => self.workload::<StatefulSet, D>(d)?,
+            "DaemonSet" => self.workload::<DaemonSet, D>(d)?,
+            "Job" => self.workload::<Job, D>(d)?,
+            "CronJob" => self.workload::<CronJob, D>(d)?,
+            "ReplicationController" => self.workload::<ReplicationController, D>(d)?,
+            _ => {
+                IgnoredAny::deserialize(d)?;
+            }
+        }
+        self.objects += usize::from(!kind.is_empty());
+        Ok(())
+    }
+
+    fn workload<'de, W: Workload + Deserialize<'de>, D: Deserializer<'de>>(&mut self, d: D) -> Result<(), D::Error> {
+        self.workloads.push(W::deserialize(d)?.into_facts(&mut self.strings));
+        Ok(())
+    }
+}
+
+fn is_list(kind: &str) -> bool {
+    kind.is_empty() || kind.ends_with("List")
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    // The offset is where the value before ended: the next one begins after the white space.
+    let rest = &text.as_bytes()[offset.min(text.len())..];
+    let skipped = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
+    1 + text.as_bytes()[..offset + skipped].iter().filter(|b| **b == b'\n').count()
+}
+
+fn serde_saphyr_reads(text: &str) -> bool {
+    serde_saphyr::from_str_with_options::<Tree>(text, yaml_options()).is_ok()
+}
+
+/// The parser's limits guard servers against hostile input; a dump of a whole cluster is larger.
+fn yaml_options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: None,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_depth: 256,
+        },
+        with_snippet: false,
+    }
+}
+
+/// The documents of a YAML text with the line that each begins at. A line that begins with `---` always ends a document.
+fn documents(text: &str) -> Vec<(usize, &str)> {
+    let mut out = Vec::new();
+    let (mut start, mut start_line) = (0, 1);
+    let mut offset = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let rest = line.strip_prefix("---");
+        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) && offset > start {
+            out.push((start_line, &text[start..offset]));
+            (start, start_line) = (offset, index + 1);
+        }
+        offset += line.len();
+    }
+    out.push((start_line, &text[start..]));
+    let says_something = |document: &str| {
+        document.lines().any(|line| {
+            let line = line.trim();
+            !(line.is_empty() || line == "---" || line == "..." || line.starts_with('#'))
+        })
+    };
+    out.retain(|(_, document)| says_something(document));
+    out
+}
+
+/// A YAML document as a JSON value, without what is large and never read.
+struct Tree(Value);
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Value;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a YAML value")
+            }
+            fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_string<E>(self, v: String) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+            fn visit_none<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+            fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
+                d.deserialize_any(self)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+                let mut out = Vec::new();
+                while let Some(Tree(item)) = seq.next_element()? {
+                    out.push(item);
+                }
+                Ok(out.into())
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+                let mut out = serde_json::Map::new();
+                while let Some(super::lenient::Text(key)) = map.next_key()? {
+                    if key == "managedFields" {
+                        map.next_value::<IgnoredAny>()?;
+                    } else {
+                        let Tree(value) = map.next_value()?;
+                        out.insert(key, value);
+                    }
+                }
+                Ok(out.into())
+            }
+        }
+        d.deserialize_any(V).map(Self)
+    }
+}
+
+/// Fields that say when something was. `time` is not among them: only `managedFields` use it; `deletionTimestamp` lies
+/// in the future by the grace period.
+const TIME_FIELDS: [&str; 20] = [
+    "creationTimestamp",
+    "lastTransitionTime",
+    "lastHeartbeatTime",
+    "lastProbeTime",
+    "lastUpdateTime",
+    "lastScheduleTime",
+    "lastSuccessfulTime",
+    "lastObservedTime",
+    "lastTimestamp",
+    "firstTimestamp",
+    "eventTime",
+    "deprecatedFirstTimestamp",
+    "deprecatedLastTimestamp",
+    "startedAt",
+    "finishedAt",
+    "startTime",
+    "completionTime",
+    "renewTime",
+    "acquireTime",
+    "lastRestartTime",
+];
+
+/// The newest time in a text, whatever the kinds of its objects (a Lease tells the time as well as a Pod).
+///
+/// It reads the text and not the objects: most of the fields that hold a time, such as a Node's heartbeats, are no facts.
+fn newest_time(text: &str) -> Option<Timestamp> {
+    let bytes = text.as_bytes();
+    let mut newest: Option<(&str, Timestamp)> = None;
+    let mut from = 0;
+    while let Some(found) = bytes.get(from..).and_then(|rest| rest.iter().position(|b| *b == b'T')) {
+        let at = from + found;
+        from = at + 1;
+        // The date is ten characters before the `T`, and begins with the century.
+        let Some(start) = at.checked_sub(10) else { continue };
+        if bytes[start] != b'2' || bytes[at - 3] != b'-' || bytes[at - 6] != b'-' {
+            continue;
+        }
+        let length = bytes[start..].iter().take_while(|b| b.is_ascii_digit() || b"-:.TZ+".contains(b)).count();
+        let (Some(before), Some(time)) = (text.get(..start), text.get(start..start + length)) else { continue };
+        // Times of one zone, which is what the API writes, compare as text: most are passed over without being parsed.
+        if newest.is_some_and(|(newest, _)| time <= newest) || !TIME_FIELDS.contains(&key_before(before)) {
+            continue;
+        }
+        if let Ok(parsed) = time.parse() {
+            newest = Some((time, parsed));
+        }
+    }
+    newest.map(|(_, time)| time)
+}
+
+/// The key that a value beginning here belongs to: `..., "startedAt": "` or `  startedAt: "`.
+fn key_before(text: &str) -> &str {
+    let text = text.strip_suffix(['"', '\'']).unwrap_or(text).trim_end_matches(' ');
+    let Some(text) = text.strip_suffix(':') else { return "" };
+    let text = text.trim_end_matches(' ');
+    let text = text.strip_suffix('"').unwrap_or(text);
+    let begin = text.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    &text[text.len() - begin..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Dump {
+        let mut dump = Dump::default();
+        dump.read(text);
+        dump
+    }
+
+    fn names(dump: &Dump) -> Vec<&str> {
+        dump.pods.iter().map(|p| &*p.key.name).collect()
+    }
+
+    #[test]
+    fn every_form_of_input_is_read() {
+        for text in [
+            "kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: {name: b}\n",
+            "---\n# note\n---\nkind: List\nitems:\n- kind: Pod\n  metadata: {name: a}\n- {kind: Pod, metadata: {name: b}}\n",
+            "kind: PodList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n",
+            "- {kind: Pod, metadata: {name: a}}\n- {kind: Pod, metadata: {name: b}}\n",
+            r#"{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}], "kind": "PodList"}"#,
+            r#"[{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "b"}}]}]"#,
+            "{\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}}\n{\"kind\": \"Pod\", \"metadata\": {\"name\": \"b\"}}",
+            "{kind: PodList, items: [{metadata: {name: a}}, {metadata: {name: b}}]}",
+            "{\"kind\": PodList, items: [{metadata: {name: a}}, {metadata: {name: b}}]}",
+            "\u{feff}kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: {name: b, managedFields: [{x: 1}]}\n...\n",
+        ] {
+            let dump = read(text);
+            assert_eq!(dump.problems, [], "{text}");
+            assert_eq!(names(&dump), ["a", "b"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_document_loses_only_itself() {
+        let dump = read(
+            "kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: [oops\n---\nkind: Pod\nmetadata: {name: c}\n",
+        );
+        assert_eq!(names(&dump), ["a", "c"]);
+        assert_eq!(dump.problems.len(), 1);
+        assert_eq!(dump.problems[0].document, 2);
+        assert!((4..=6).contains(&dump.problems[0].line), "{:?}", dump.problems);
+        let dump = read("{\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}}\n{\"kind\": \"Pod\", oops\n");
+        assert_eq!(names(&dump), ["a"]);
+        assert_eq!((dump.problems[0].document, dump.problems[0].line), (2, 2));
+    }
+
+    #[test]
+    fn the_newest_time_is_of_any_object_but_not_of_managed_fields() {
+        let dump = read(
+            "kind: Pod\nmetadata:\n  name: a\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n  deletionTimestamp: \"2027-01-01T00:00:00Z\"\n  managedFields:\n  - time: \"2028-01-01T00:00:00Z\"\n---\nkind: Lease\nspec:\n  renewTime: \"2026-01-02T00:00:00.123456Z\"\n",
+        );
+        assert_eq!(dump.newest.unwrap().to_string(), "2026-01-02T00:00:00.123456Z");
+        let dump =
+            read(r#"{"kind":"Event","lastTimestamp":"2026-03-01T00:00:00Z","message":"at 2029-01-01T00:00:00Z"}"#);
+        assert_eq!(dump.newest.unwrap().to_string(), "2026-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn text_that_is_no_object_says_nothing() {
+        for text in ["", "\n", "# only a note\n", "just words\n", "---\n---\n", "42"] {
+            let dump = read(text);
+            assert_eq!(dump.objects, 0, "{text}");
+            assert_eq!(dump.problems, [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Field types that take any value: what does not fit is dropped, so that no object can fail its page.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use jiff::Timestamp;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::facts::{Resources, parse_bytes, parse_cpu};
+
+/// Reads the rest of a list or map that is of no use, since a parser cannot go on from its middle.
+fn drain_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
+    while seq.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+fn drain_map<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+/// The methods of a visitor that drop a value. Each type overrides those of the shapes that it takes.
+macro_rules! drop_shapes {
+    ($default:expr; $($shape:ident)*) => { $(drop_shapes!(@ $shape $default);)* };
+    (@ scalar $default:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok($default) }
+    };
+    (@ null $default:expr) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_none<E>(self) -> Result<Self::Value, E> { Ok($default) }
+        fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> { d.deserialize_any(self) }
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str("any value") }
+    };
+    (@ seq $default:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+            drain_seq(seq)?;
+            Ok($default)
+        }
+    };
+    (@ map $default:expr) => {
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            drain_map(map)?;
+            Ok($default)
+        }
+    };
+}
+
+/// A string; numbers and booleans as they are written, anything else empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Text(pub(super) String);
+
+impl Text {
+    pub(super) fn non_empty(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.is_empty())
+    }
+}
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Text;
+            drop_shapes!(Text::default(); null seq map);
+            fn visit_bool<E>(self, v: bool) -> Result<Text, E> {
+                Ok(Text(v.to_string()))
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Text, E> {
+                Ok(Text(v.to_string()))
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Text, E> {
+                Ok(Text(v.to_string()))
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Text, E> {
+                Ok(Text(v.to_string()))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Text, E> {
+                Ok(Text(v.to_owned()))
+            }
+            fn visit_string<E>(self, v: String) -> Result<Text, E> {
+                Ok(Text(v))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+/// A whole number, also written as a string.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Int(pub(super) Option<i64>);
+
+impl Int {
+    pub(super) fn or(self, default: i64) -> i64 {
+        self.0.unwrap_or(default)
+    }
+
+    pub(super) fn as_i32(self) -> Option<i32> {
+        self.0.and_then(|n| i32::try_from(n).ok())
+    }
+
+    pub(super) fn as_u32(self) -> u32 {
+        self.0.map_or(0, |n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
+    }
+}
+
+impl<'de> Deserialize<'de> for Int {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Int;
+            drop_shapes!(Int(None); null seq map);
+            fn visit_bool<E>(self, _: bool) -> Result<Int, E> {
+                Ok(Int(None))
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Int, E> {
+                Ok(Int(Some(v)))
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Int, E> {
+                Ok(Int(i64::try_from(v).ok()))
+            }
+            #[allow(clippy::cast_possible_truncation, reason = "saturates, and 3.0 is a way to write 3")]
+            fn visit_f64<E>(self, v: f64) -> Result<Int, E> {
+                Ok(Int(Some(v as i64)))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Int, E> {
+                Ok(Int(v.trim().parse().ok()))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+/// A boolean, also written as a string.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Flag(pub(super) Option<bool>);
+
+impl Flag {
+    pub(super) fn is_true(self) -> bool {
+        self.0 == Some(true)
+    }
+}
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Self(match &*Text::deserialize(d)? {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }))
+    }
+}
+
+/// A time in RFC 3339.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Time(pub(super) Option<Timestamp>);
+
+impl Time {
+    /// Absent where it is the epoch, which runtimes write for "never".
+    pub(super) fn real(self) -> Option<Timestamp> {
+        self.0.filter(|t| t.as_second() > 0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Time;
+            drop_shapes!(Time(None); null seq map);
+            fn visit_bool<E>(self, _: bool) -> Result<Time, E> {
+                Ok(Time(None))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Time, E> {
+                Ok(Time(None))
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Time, E> {
+                Ok(Time(None))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Time, E> {
+                Ok(Time(None))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Time, E> {
+                Ok(Time(v.parse().ok()))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+/// An object; anything else is as if it were absent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Obj<T>(pub(super) Option<T>);
+
+impl<T> Default for Obj<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Default> Obj<T> {
+    pub(super) fn or_default(self) -> T {
+        self.0.unwrap_or_default()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Obj<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = Obj<T>;
+            drop_shapes!(Obj(None); null scalar seq);
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Obj<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(|value| Obj(Some(value)))
+            }
+        }
+        d.deserialize_any(V(PhantomData))
+    }
+}
+
+/// A list of objects; elements of another shape are dropped.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct List<T>(pub(super) Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> IntoIterator for List<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
+            type Value = List<T>;
+            drop_shapes!(List(Vec::new()); null scalar map);
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
+                let mut out = Vec::new();
+                while let Some(element) = seq.next_element::<Obj<T>>()? {
+                    out.extend(element.0);
+                }
+                Ok(List(out))
+            }
+        }
+        d.deserialize_any(V(PhantomData))
+    }
+}
+
+/// A list of strings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Texts(pub(super) Vec<String>);
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Texts;
+            drop_shapes!(Texts::default(); null scalar map);
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
+                let mut out = Vec::new();
+                while let Some(Text(element)) = seq.next_element()? {
+                    out.push(element);
+                }
+                Ok(Texts(out))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+/// A map of strings, such as labels.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Dict(pub(super) BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Dict {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Dict;
+            drop_shapes!(Dict::default(); null scalar seq);
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Dict, A::Error> {
+                let mut out = BTreeMap::new();
+                while let Some((Text(key), Text(value))) = map.next_entry()? {
+                    out.insert(key, value);
+                }
+                Ok(Dict(out))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
+/// Amounts by resource name. A quantity that cannot be read is as if it were absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Amounts(pub(super) Resources);
+
+impl<'de> Deserialize<'de> for Amounts {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let mut out = Resources::default();
+        for (name, quantity) in Dict::deserialize(d)?.0 {
+            match name.as_str() {
+                "cpu" => out.cpu = parse_cpu(&quantity),
+                "memory" => out.memory = parse_bytes(&quantity),
+                "ephemeral-storage" => out.ephemeral_storage = parse_bytes(&quantity),
+                "pods" => out.pods = parse_bytes(&quantity),
+                _ => {
+                    if let Some(amount) = parse_bytes(&quantity) {
+                        out.extended.insert(name.into(), amount);
+                    }
+                }
+            }
+        }
+        Ok(Self(out))
+    }
+}

@@ -1,0 +1,803 @@
+//! A Pod as it is sent.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+use super::Interner;
+use super::lenient::{Amounts, Dict, Flag, Int, List, Obj, Text, Texts, Time};
+use super::meta::{self, WireCondition};
+use crate::api::ContainerType;
+use crate::facts;
+use crate::facts::{
+    EnvRef, Expression, Operator, Phase, PodFacts, ProbeHandler, RefKind, Resources, RestartPolicy, SelectorTerm,
+    Terminated, VolumeSource, parse_bytes,
+};
+
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = k8s_openapi::api::core::v1::Pod)]
+#[serde(default)]
+pub struct Pod {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    spec: Obj<Spec>,
+    status: Obj<Status>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    node_name: Text,
+    restart_policy: Text,
+    scheduler_name: Text,
+    scheduling_gates: List<Named>,
+    node_selector: Dict,
+    affinity: Obj<Affinity>,
+    tolerations: List<Toleration>,
+    priority: Int,
+    host_network: Flag,
+    overhead: Amounts,
+    resources: Obj<Demands>,
+    termination_grace_period_seconds: Int,
+    active_deadline_seconds: Int,
+    readiness_gates: List<ReadinessGate>,
+    service_account_name: Text,
+    image_pull_secrets: List<Named>,
+    security_context: Obj<SecurityContext>,
+    volumes: List<Volume>,
+    init_containers: List<Container>,
+    containers: List<Container>,
+    ephemeral_containers: List<Container>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ReadinessGate {
+    condition_type: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Affinity {
+    node_affinity: Obj<NodeAffinity>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NodeAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Obj<NodeSelector>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NodeSelector {
+    node_selector_terms: List<Term>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Term {
+    match_expressions: List<Requirement>,
+    match_fields: List<Requirement>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Requirement {
+    key: Text,
+    operator: Text,
+    values: Texts,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Toleration {
+    key: Text,
+    operator: Text,
+    value: Text,
+    effect: Text,
+    toleration_seconds: Int,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Demands {
+    requests: Amounts,
+    limits: Amounts,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SecurityContext {
+    run_as_user: Int,
+    run_as_non_root: Flag,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Container {
+    name: Text,
+    image: Text,
+    image_pull_policy: Text,
+    command: Texts,
+    args: Texts,
+    working_dir: Text,
+    ports: List<Port>,
+    resources: Obj<Demands>,
+    env: List<EnvVar>,
+    env_from: List<EnvFrom>,
+    security_context: Obj<SecurityContext>,
+    liveness_probe: Obj<Probe>,
+    readiness_probe: Obj<Probe>,
+    startup_probe: Obj<Probe>,
+    lifecycle: Obj<Lifecycle>,
+    restart_policy: Text,
+    restart_policy_rules: List<Nothing>,
+}
+
+/// An object of which only the presence counts.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Nothing {}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Port {
+    name: Text,
+    container_port: Int,
+    host_port: Int,
+    protocol: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct EnvVar {
+    name: Text,
+    value_from: Obj<ValueFrom>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ValueFrom {
+    config_map_key_ref: Obj<KeyRef>,
+    secret_key_ref: Obj<KeyRef>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct KeyRef {
+    name: Text,
+    key: Text,
+    optional: Flag,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct EnvFrom {
+    config_map_ref: Obj<KeyRef>,
+    secret_ref: Obj<KeyRef>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Lifecycle {
+    post_start: Obj<Nothing>,
+    pre_stop: Obj<Nothing>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Probe {
+    http_get: Obj<HttpGet>,
+    tcp_socket: Obj<HttpGet>,
+    grpc: Obj<Grpc>,
+    exec: Obj<Exec>,
+    initial_delay_seconds: Int,
+    timeout_seconds: Int,
+    period_seconds: Int,
+    success_threshold: Int,
+    failure_threshold: Int,
+    termination_grace_period_seconds: Int,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct HttpGet {
+    path: Text,
+    port: Text,
+    scheme: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Grpc {
+    port: Int,
+    service: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Exec {
+    command: Texts,
+}
+
+/// A volume: its name and, under the name of its kind, its source.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Volume {
+    name: Text,
+    config_map: Obj<Source>,
+    secret: Obj<Source>,
+    persistent_volume_claim: Obj<Source>,
+    ephemeral: Obj<Nothing>,
+    empty_dir: Obj<EmptyDir>,
+    host_path: Obj<Source>,
+    projected: Obj<Projected>,
+    image: Obj<Source>,
+    #[serde(flatten)]
+    other: OtherKind,
+}
+
+/// The name of the first field that is none of the above.
+#[derive(Debug, Clone, Default)]
+struct OtherKind(Option<String>);
+
+impl<'de> Deserialize<'de> for OtherKind {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> serde::de::Visitor<'de> for V {
+            type Value = OtherKind;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<OtherKind, A::Error> {
+                let mut kind = None;
+                while let Some(Text(key)) = map.next_key()? {
+                    map.next_value::<serde::de::IgnoredAny>()?;
+                    kind.get_or_insert(key);
+                }
+                Ok(OtherKind(kind))
+            }
+        }
+        d.deserialize_map(V)
+    }
+}
+
+/// Secrets call the name `secretName`, claims `claimName`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Source {
+    name: Text,
+    secret_name: Text,
+    claim_name: Text,
+    path: Text,
+    reference: Text,
+    optional: Flag,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct EmptyDir {
+    medium: Text,
+    size_limit: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Projected {
+    sources: List<ProjectedSource>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ProjectedSource {
+    config_map: Obj<Source>,
+    secret: Obj<Source>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    phase: Text,
+    reason: Text,
+    message: Text,
+    start_time: Time,
+    nominated_node_name: Text,
+    conditions: List<WireCondition>,
+    init_container_statuses: List<ContainerStatus>,
+    container_statuses: List<ContainerStatus>,
+    ephemeral_container_statuses: List<ContainerStatus>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ContainerStatus {
+    name: Text,
+    image: Text,
+    state: Obj<State>,
+    last_state: Obj<State>,
+    ready: Flag,
+    started: Flag,
+    restart_count: Int,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct State {
+    waiting: Obj<Reason>,
+    running: Obj<Running>,
+    terminated: Obj<Ended>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Reason {
+    reason: Text,
+    message: Text,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Running {
+    started_at: Time,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Ended {
+    exit_code: Int,
+    signal: Int,
+    reason: Text,
+    message: Text,
+    started_at: Time,
+    finished_at: Time,
+}
+
+impl Pod {
+    /// The facts, with the API server's defaults where a manifest leaves them out.
+    pub fn into_facts(self, strings: &mut Interner) -> PodFacts {
+        let mut meta = self.metadata;
+        let spec = self.spec.or_default();
+        let status = self.status.or_default();
+        let security = spec.security_context.or_default();
+
+        let mut containers = Vec::new();
+        let lists = [
+            (spec.init_containers, status.init_container_statuses, ContainerType::Init),
+            (spec.containers, status.container_statuses, ContainerType::App),
+            (spec.ephemeral_containers, status.ephemeral_container_statuses, ContainerType::Ephemeral),
+        ];
+        for (specs, statuses, kind) in lists {
+            let mut statuses = statuses.0;
+            for spec in specs {
+                let at = statuses.iter().position(|s| s.name == spec.name);
+                let status = at.map(|at| statuses.remove(at));
+                containers.push(container(spec, status, kind, security, strings));
+            }
+            for status in statuses {
+                let spec = Container { name: status.name.clone(), image: status.image.clone(), ..Container::default() };
+                containers.push(container(spec, Some(status), kind, security, strings));
+            }
+        }
+
+        PodFacts {
+            key: meta::key(&meta, strings),
+            uid: meta::uid(&meta),
+            created: meta::created(&meta),
+            deletion: meta.deletion_timestamp.as_ref().map(|t| t.0),
+            mirror: meta.annotations.as_ref().is_some_and(|all| all.contains_key(meta::MIRROR)),
+            owner: meta::controller(&meta, strings),
+            finalizers: meta.finalizers.take().unwrap_or_default(),
+            labels: meta.labels.take().unwrap_or_default(),
+
+            node_name: interned(&spec.node_name, strings),
+            restart_policy: RestartPolicy::parse(&spec.restart_policy).unwrap_or_default(),
+            scheduler_name: spec.scheduler_name.non_empty().unwrap_or_else(|| "default-scheduler".to_owned()),
+            scheduling_gates: names(spec.scheduling_gates),
+            node_selector: spec.node_selector.0,
+            node_affinity: spec
+                .affinity
+                .or_default()
+                .node_affinity
+                .or_default()
+                .required
+                .or_default()
+                .node_selector_terms
+                .into_iter()
+                .map(|term| SelectorTerm {
+                    expressions: term.match_expressions.into_iter().map(expression).collect(),
+                    fields: term.match_fields.into_iter().map(expression).collect(),
+                })
+                .collect(),
+            tolerations: spec.tolerations.into_iter().map(toleration).collect(),
+            priority: spec.priority.as_i32().unwrap_or(0),
+            host_network: spec.host_network.is_true(),
+            overhead: spec.overhead.0,
+            pod_requests: spec.resources.or_default().with_defaults().0,
+            termination_grace_seconds: spec.termination_grace_period_seconds.or(30),
+            active_deadline_seconds: spec.active_deadline_seconds.0,
+            readiness_gates: spec.readiness_gates.into_iter().map(|g| g.condition_type.0).collect(),
+            service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
+            image_pull_secrets: names(spec.image_pull_secrets),
+            volumes: spec.volumes.into_iter().map(|v| volume(v, meta.name.as_deref().unwrap_or_default())).collect(),
+
+            containers,
+
+            phase: match &*status.phase {
+                // A manifest that no cluster has seen yet is where every pod begins.
+                "Pending" | "" => Phase::Pending,
+                "Running" => Phase::Running,
+                "Succeeded" => Phase::Succeeded,
+                "Failed" => Phase::Failed,
+                _ => Phase::Unknown,
+            },
+            reason: status.reason.0,
+            message: status.message.0,
+            start_time: status.start_time.real(),
+            nominated_node: interned(&status.nominated_node_name, strings),
+            conditions: status.conditions.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+fn interned(text: &str, strings: &mut Interner) -> Option<Arc<str>> {
+    (!text.is_empty()).then(|| strings.intern(text))
+}
+
+fn names(list: List<Named>) -> Vec<String> {
+    list.into_iter().map(|n| n.name.0).collect()
+}
+
+fn expression(r: Requirement) -> Expression {
+    Expression {
+        key: r.key.0,
+        operator: match &*r.operator {
+            "In" => Operator::In,
+            "NotIn" => Operator::NotIn,
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            "Gt" => Operator::Gt,
+            "Lt" => Operator::Lt,
+            _ => Operator::Other,
+        },
+        values: r.values.0,
+    }
+}
+
+fn toleration(t: Toleration) -> facts::Toleration {
+    facts::Toleration {
+        key: t.key.0,
+        exists: &*t.operator == "Exists",
+        value: t.value.0,
+        effect: t.effect.0,
+        seconds: t.toleration_seconds.0,
+    }
+}
+
+impl Demands {
+    /// Requests and limits; a request that is not stated is the limit, as at admission.
+    fn with_defaults(self) -> (Resources, Resources) {
+        let (mut requests, limits) = (self.requests.0, self.limits.0);
+        requests.cpu = requests.cpu.or(limits.cpu);
+        requests.memory = requests.memory.or(limits.memory);
+        requests.ephemeral_storage = requests.ephemeral_storage.or(limits.ephemeral_storage);
+        for (name, amount) in &limits.extended {
+            requests.extended.entry(name.clone()).or_insert(*amount);
+        }
+        (requests, limits)
+    }
+}
+
+fn container(
+    spec: Container,
+    status: Option<ContainerStatus>,
+    kind: ContainerType,
+    pod: SecurityContext,
+    strings: &mut Interner,
+) -> facts::Container {
+    let restart_policy = RestartPolicy::parse(&spec.restart_policy);
+    let kind = match (kind, restart_policy) {
+        (ContainerType::Init, Some(RestartPolicy::Always)) => ContainerType::Sidecar,
+        (kind, _) => kind,
+    };
+    let (requests, limits) = spec.resources.or_default().with_defaults();
+    let own = spec.security_context.or_default();
+    let lifecycle = spec.lifecycle.or_default();
+    let reported = status.is_some();
+    let status = status.unwrap_or_default();
+    facts::Container {
+        name: strings.intern(&spec.name),
+        kind,
+        image: strings.intern(&spec.image),
+        image_pull_policy: spec.image_pull_policy.non_empty().unwrap_or_else(|| default_pull_policy(&spec.image)),
+        command: spec.command.0,
+        args: spec.args.0,
+        working_dir: spec.working_dir.non_empty(),
+        ports: spec.ports.into_iter().map(port).collect(),
+        requests,
+        limits,
+        env_refs: env_refs(spec.env, spec.env_from),
+        run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
+        run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
+        liveness: spec.liveness_probe.0.map(probe),
+        readiness: spec.readiness_probe.0.map(probe),
+        startup: spec.startup_probe.0.map(probe),
+        has_post_start: lifecycle.post_start.0.is_some(),
+        has_pre_stop: lifecycle.pre_stop.0.is_some(),
+        restart_policy,
+        has_restart_rules: !spec.restart_policy_rules.0.is_empty(),
+        reported,
+        state: state(status.state.or_default()),
+        last: status.last_state.or_default().terminated.0.map(ended),
+        ready: status.ready.is_true(),
+        started: status.started.0,
+        restart_count: status.restart_count.as_u32(),
+    }
+}
+
+/// `Always` for the tag `latest` (or none), else `IfNotPresent`.
+fn default_pull_policy(image: &str) -> String {
+    let last = image.rsplit('/').next().unwrap_or(image);
+    let latest = !last.contains('@') && last.split_once(':').is_none_or(|(_, tag)| tag == "latest");
+    if latest { "Always" } else { "IfNotPresent" }.to_owned()
+}
+
+fn port(p: Port) -> facts::Port {
+    facts::Port {
+        name: p.name.0,
+        number: p.container_port.as_i32().unwrap_or(0),
+        host_port: p.host_port.as_i32().filter(|n| *n > 0),
+        protocol: p.protocol.non_empty().unwrap_or_else(|| "TCP".to_owned()),
+    }
+}
+
+fn env_refs(env: List<EnvVar>, env_from: List<EnvFrom>) -> Vec<EnvRef> {
+    let one = |variable: Option<&str>, kind, r: KeyRef| EnvRef {
+        variable: variable.map(str::to_owned),
+        kind,
+        name: r.name.0,
+        key: r.key.non_empty(),
+        optional: r.optional.is_true(),
+    };
+    let mut out = Vec::new();
+    for source in env_from {
+        out.extend(source.config_map_ref.0.map(|r| one(None, RefKind::ConfigMap, r)));
+        out.extend(source.secret_ref.0.map(|r| one(None, RefKind::Secret, r)));
+    }
+    for variable in env {
+        let from = variable.value_from.or_default();
+        out.extend(from.config_map_key_ref.0.map(|r| one(Some(&variable.name), RefKind::ConfigMap, r)));
+        out.extend(from.secret_key_ref.0.map(|r| one(Some(&variable.name), RefKind::Secret, r)));
+    }
+    out
+}
+
+fn probe(p: Probe) -> facts::Probe {
+    let or = |text: Text, default: &str| text.non_empty().unwrap_or_else(|| default.to_owned());
+    let handler = if let Some(http) = p.http_get.0 {
+        ProbeHandler::Http { path: or(http.path, "/"), port: http.port.0, scheme: or(http.scheme, "HTTP") }
+    } else if let Some(tcp) = p.tcp_socket.0 {
+        ProbeHandler::Tcp { port: tcp.port.0 }
+    } else if let Some(grpc) = p.grpc.0 {
+        ProbeHandler::Grpc { port: grpc.port.as_i32().unwrap_or(0), service: grpc.service.0 }
+    } else if let Some(exec) = p.exec.0 {
+        ProbeHandler::Exec { command: exec.command.0 }
+    } else {
+        ProbeHandler::None
+    };
+    facts::Probe {
+        handler,
+        initial_delay: p.initial_delay_seconds.or(0),
+        timeout: p.timeout_seconds.or(1),
+        period: p.period_seconds.or(10),
+        success_threshold: p.success_threshold.or(1),
+        failure_threshold: p.failure_threshold.or(3),
+        termination_grace: p.termination_grace_period_seconds.0,
+    }
+}
+
+fn volume(v: Volume, pod: &str) -> facts::Volume {
+    let name = v.name.0;
+    let source = if let Some(s) = v.config_map.0 {
+        VolumeSource::ConfigMap { name: s.name.0, optional: s.optional.is_true() }
+    } else if let Some(s) = v.secret.0 {
+        VolumeSource::Secret { name: s.secret_name.0, optional: s.optional.is_true() }
+    } else if let Some(s) = v.persistent_volume_claim.0 {
+        VolumeSource::Claim { name: s.claim_name.0, ephemeral: false }
+    } else if v.ephemeral.0.is_some() {
+        VolumeSource::Claim { name: format!("{pod}-{name}"), ephemeral: true }
+    } else if let Some(s) = v.empty_dir.0 {
+        VolumeSource::EmptyDir { size_limit: parse_bytes(&s.size_limit), in_memory: &*s.medium == "Memory" }
+    } else if let Some(s) = v.host_path.0 {
+        VolumeSource::HostPath { path: s.path.0 }
+    } else if let Some(p) = v.projected.0 {
+        let mut sources = Vec::new();
+        for s in p.sources {
+            sources.extend(
+                s.config_map.0.map(|s| VolumeSource::ConfigMap { name: s.name.0, optional: s.optional.is_true() }),
+            );
+            // A projected Secret is called by `name`, unlike a volume of its own.
+            sources.extend(s.secret.0.map(|s| VolumeSource::Secret { name: s.name.0, optional: s.optional.is_true() }));
+        }
+        VolumeSource::Projected { sources }
+    } else if let Some(s) = v.image.0 {
+        VolumeSource::Image { reference: s.reference.0 }
+    } else {
+        VolumeSource::Other { kind: v.other.0.unwrap_or_else(|| "emptyDir".to_owned()) }
+    };
+    facts::Volume { name, source }
+}
+
+fn state(s: State) -> facts::State {
+    if let Some(t) = s.terminated.0 {
+        facts::State::Terminated(ended(t))
+    } else if let Some(r) = s.running.0 {
+        facts::State::Running { started_at: r.started_at.real() }
+    } else {
+        let w = s.waiting.or_default();
+        facts::State::Waiting { reason: w.reason.0, message: w.message.0 }
+    }
+}
+
+fn ended(e: Ended) -> Terminated {
+    Terminated {
+        exit_code: e.exit_code.as_i32().unwrap_or(0),
+        signal: e.signal.as_i32().filter(|s| *s != 0),
+        reason: e.reason.0,
+        message: e.message.0,
+        started_at: e.started_at.real(),
+        finished_at: e.finished_at.real(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts_of(json: &str) -> PodFacts {
+        serde_json::from_str::<Pod>(json).unwrap().into_facts(&mut Interner::default())
+    }
+
+    #[test]
+    fn any_shape_in_any_field_is_taken() {
+        for odd in ["null", "1", "-1.5", "true", "\"x\"", "[]", "{}", "[[1],{\"a\":null},\"x\"]", "{\"a\":[{}]}"] {
+            for field in ["metadata", "spec", "status"] {
+                facts_of(&format!(r#"{{"{field}": {odd}}}"#));
+            }
+            for field in [
+                "nodeName",
+                "schedulingGates",
+                "nodeSelector",
+                "affinity",
+                "tolerations",
+                "priority",
+                "hostNetwork",
+                "overhead",
+                "resources",
+                "volumes",
+                "containers",
+                "initContainers",
+                "securityContext",
+            ] {
+                facts_of(&format!(r#"{{"spec": {{"{field}": {odd}, "restartPolicy": "Never"}}}}"#));
+            }
+            for field in ["ports", "env", "envFrom", "livenessProbe", "lifecycle", "command", "resources", "volumes"] {
+                let pod = facts_of(&format!(
+                    r#"{{"spec": {{"containers": [{{"{field}": {odd}, "name": "a"}}], "volumes": [{{"name": "v", "secret": {odd}}}]}}}}"#
+                ));
+                assert_eq!(&*pod.containers[0].name, "a");
+            }
+            for field in ["conditions", "containerStatuses", "startTime", "phase"] {
+                facts_of(&format!(r#"{{"status": {{"{field}": {odd}}}}}"#));
+            }
+            for field in
+                ["labels", "annotations", "ownerReferences", "creationTimestamp", "finalizers", "managedFields"]
+            {
+                let pod = facts_of(&format!(r#"{{"metadata": {{"{field}": {odd}, "name": "p"}}}}"#));
+                assert_eq!(&*pod.key.name, "p");
+            }
+        }
+    }
+
+    #[test]
+    fn spec_and_status_meet_by_name_in_the_order_of_the_spec() {
+        let pod = facts_of(
+            r#"{"metadata": {"name": "p", "uid": "u"}, "spec": {
+                "initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
+                "containers": [{"name": "b", "livenessProbe": {"httpGet": {"port": "web"}, "periodSeconds": null}},
+                               {"name": "a", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}],
+                "ephemeralContainers": [{"name": "debug"}]},
+              "status": {"containerStatuses": [
+                {"name": "a", "restartCount": 3, "state": {"terminated": {"exitCode": 137,
+                  "startedAt": "1970-01-01T00:00:00Z", "finishedAt": "2026-11-21T09:00:00Z"}}},
+                {"name": "b", "state": {"running": {"startedAt": "2026-11-21T09:00:00Z"}}, "ready": true},
+                {"name": "gone", "state": {}}]}}"#,
+        );
+        let seen: Vec<_> = pod.containers.iter().map(|c| (&*c.name, c.kind, c.reported)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("i", ContainerType::Init, false),
+                ("s", ContainerType::Sidecar, false),
+                ("b", ContainerType::App, true),
+                ("a", ContainerType::App, true),
+                ("gone", ContainerType::App, true),
+                ("debug", ContainerType::Ephemeral, false),
+            ]
+        );
+        let probe = pod.containers[2].liveness.as_ref().unwrap();
+        assert_eq!((probe.period, probe.timeout, probe.failure_threshold), (10, 1, 3));
+        assert_eq!(probe.handler, ProbeHandler::Http { path: "/".into(), port: "web".into(), scheme: "HTTP".into() });
+        let a = &pod.containers[3];
+        assert_eq!((a.requests.cpu, a.requests.memory), (Some(1000), Some(1 << 30)));
+        let end = a.last_end().unwrap();
+        assert_eq!((end.exit_code, end.started_at, end.finished_at.is_some()), (137, None, true));
+    }
+
+    #[test]
+    fn volumes_are_told_by_their_kind() {
+        let pod = facts_of(
+            r#"{"metadata": {"name": "p"}, "spec": {"volumes": [
+                {"name": "a", "secret": {"secretName": "s"}}, {"name": "b", "csi": {"driver": "x"}},
+                {"name": "c", "ephemeral": {}}, {"nfs": {}, "name": "d"},
+                {"name": "e", "projected": {"sources": [{"secret": {"name": "t", "optional": true}}, {"downwardAPI": {}}]}}]}}"#,
+        );
+        let sources: Vec<_> = pod.volumes.into_iter().map(|v| v.source).collect();
+        assert_eq!(
+            sources,
+            [
+                VolumeSource::Secret { name: "s".into(), optional: false },
+                VolumeSource::Other { kind: "csi".into() },
+                VolumeSource::Claim { name: "p-c".into(), ephemeral: true },
+                VolumeSource::Other { kind: "nfs".into() },
+                VolumeSource::Projected { sources: vec![VolumeSource::Secret { name: "t".into(), optional: true }] },
+            ]
+        );
+    }
+
+    #[test]
+    fn of_the_annotations_only_the_mirror_mark_is_kept() {
+        let pod: Pod = serde_json::from_str(
+            r#"{"metadata": {"name": "p", "annotations": {"big": "x", "kubernetes.io/config.mirror": "1"},
+                "managedFields": [{"time": "2026-01-01T00:00:00Z"}],
+                "ownerReferences": [{"kind": "Node", "name": "n", "controller": true}]}}"#,
+        )
+        .unwrap();
+        assert_eq!(pod.metadata.annotations.as_ref().unwrap().len(), 1);
+        let pod = pod.into_facts(&mut Interner::default());
+        assert!(pod.mirror);
+        assert_eq!(&*pod.owner.unwrap().kind, "Node");
+        assert_eq!(&*pod.key.namespace, "default");
+        assert_eq!(&*pod.uid, "default/p");
+    }
+
+    #[test]
+    fn a_watcher_of_slim_pods_compiles() {
+        #[allow(dead_code, reason = "its types are what is tested")]
+        fn watch(client: kube::Client) -> impl futures::Stream {
+            kube::runtime::watcher(kube::Api::<Pod>::all(client), kube::runtime::watcher::Config::default())
+        }
+    }
+
+    #[test]
+    fn the_pull_policy_follows_the_tag() {
+        for (image, policy) in [
+            ("redis", "Always"),
+            ("redis:latest", "Always"),
+            ("registry:5000/redis", "Always"),
+            ("redis:7", "IfNotPresent"),
+            ("registry:5000/redis:7", "IfNotPresent"),
+            ("redis@sha256:0", "IfNotPresent"),
+        ] {
+            assert_eq!(default_pull_policy(image), policy, "{image}");
+        }
+    }
+}

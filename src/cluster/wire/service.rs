@@ -1,0 +1,154 @@
+//! Services and their endpoints as they are sent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+use super::lenient::{Dict, Flag, List, Obj, Text, Texts};
+use super::meta;
+use crate::facts::ServiceFacts;
+
+/// Names the Service of an EndpointSlice.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = k8s_openapi::api::core::v1::Service)]
+#[serde(default)]
+pub struct Service {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    spec: Obj<Spec>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    selector: Dict,
+}
+
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = k8s_openapi::api::discovery::v1::EndpointSlice)]
+#[serde(default)]
+pub struct EndpointSlice {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    endpoints: List<Endpoint>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Endpoint {
+    addresses: Texts,
+    conditions: Obj<Conditions>,
+    target_ref: Obj<Target>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Conditions {
+    ready: Flag,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Target {
+    name: Text,
+}
+
+/// The older form, which dumps may still hold.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Endpoints {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    subsets: List<Subset>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Subset {
+    addresses: List<Address>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Address {
+    ip: Text,
+    target_ref: Obj<Target>,
+}
+
+/// The Services of one namespace with their ready endpoints. An endpoint counts once, however many slices (one for each
+/// IP family) name it. `Endpoints` count only for a Service without a slice.
+pub fn services_of(
+    namespace: &str,
+    services: &[Service],
+    slices: &[EndpointSlice],
+    endpoints: &[Endpoints],
+) -> Vec<ServiceFacts> {
+    let mut ready: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for slice in slices.iter().filter(|s| meta::namespace(&s.metadata) == namespace) {
+        let Some(service) = slice.metadata.labels.as_ref().and_then(|all| all.get(SERVICE_NAME)) else { continue };
+        let names = ready.entry(service).or_default();
+        for endpoint in &slice.endpoints.0 {
+            // An absent condition is to be taken as ready, says the API.
+            if endpoint.conditions.0.is_none_or(|c| c.ready.0 != Some(false)) {
+                let target = endpoint.target_ref.0.as_ref().map(|t| &*t.name).filter(|name| !name.is_empty());
+                names.extend(target.or_else(|| endpoint.addresses.0.first().map(String::as_str)));
+            }
+        }
+    }
+    for object in endpoints.iter().filter(|e| meta::namespace(&e.metadata) == namespace) {
+        let Some(name) = object.metadata.name.as_deref() else { continue };
+        ready.entry(name).or_insert_with(|| {
+            let addresses = object.subsets.0.iter().flat_map(|s| &s.addresses.0);
+            addresses
+                .map(|a| a.target_ref.0.as_ref().map(|t| &*t.name).filter(|n| !n.is_empty()).unwrap_or(&a.ip))
+                .collect()
+        });
+    }
+    let own = services.iter().filter(|s| meta::namespace(&s.metadata) == namespace);
+    own.map(|service| {
+        let name = service.metadata.name.as_deref().unwrap_or_default();
+        ServiceFacts {
+            name: Arc::from(name),
+            selector: service.spec.0.as_ref().map(|s| s.selector.0.clone()).unwrap_or_default(),
+            ready_endpoints: ready.get(name).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX)),
+        }
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_counted_once_and_only_where_ready() {
+        let services: Vec<Service> = serde_json::from_str(
+            r#"[{"metadata": {"name": "web", "namespace": "n"}, "spec": {"selector": {"app": "web"}}},
+                {"metadata": {"name": "old", "namespace": "n"}, "spec": {"selector": null}},
+                {"metadata": {"name": "web", "namespace": "other"}}]"#,
+        )
+        .unwrap();
+        let slice = |address: &str| {
+            format!(
+                r#"{{"metadata": {{"namespace": "n", "labels": {{"kubernetes.io/service-name": "web"}}}}, "endpoints": [
+                    {{"addresses": ["{address}"], "conditions": {{}}, "targetRef": {{"name": "a"}}}},
+                    {{"addresses": ["x"], "conditions": {{"ready": false}}, "targetRef": {{"name": "b"}}}}]}}"#
+            )
+        };
+        let slices: Vec<EndpointSlice> =
+            serde_json::from_str(&format!("[{}, {}]", slice("10.0.0.1"), slice("fd00::1"))).unwrap();
+        let endpoints: Vec<Endpoints> = serde_json::from_str(
+            r#"[{"metadata": {"name": "old", "namespace": "n"}, "subsets": [{"addresses": [{"ip": "1"}, {"ip": "2"}]}]},
+                {"metadata": {"name": "web", "namespace": "n"}, "subsets": [{"addresses": [{"ip": "1"}, {"ip": "2"}]}]}]"#,
+        )
+        .unwrap();
+        let facts = services_of("n", &services, &slices, &endpoints);
+        let counts: Vec<_> = facts.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
+        assert_eq!(counts, [("web", 1), ("old", 2)]);
+        assert!(facts[0].selects(&[("app".to_owned(), "web".to_owned())].into()));
+    }
+}
