@@ -4,12 +4,11 @@
 
 mod case;
 mod finding;
-pub mod restarts;
 mod impact;
 pub mod node;
 mod outcome;
 mod pod_status;
-mod restarts;
+pub mod restarts;
 mod rule;
 pub mod rules;
 pub mod target;
