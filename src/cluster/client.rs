@@ -155,10 +155,9 @@ impl Clients {
             git_version: String,
         }
         let server = || self.server.clone();
-        let request = http::Request::get("/version").body(Vec::new()).map_err(|e| ClientError::Odd {
-            server: server(),
-            reason: e.to_string(),
-        })?;
+        let request = http::Request::get("/version")
+            .body(Vec::new())
+            .map_err(|e| ClientError::Odd { server: server(), reason: e.to_string() })?;
         match call::json::<Version>(&self.write, request, WRITE_ANSWER).await {
             Ok(version) => Ok(version.git_version),
             Err(Failure::Api { status, .. }) if matches!(status.code, 401 | 403) => {

@@ -13,8 +13,8 @@ mod event;
 
 pub use error::PublishError;
 
-use super::call::{self, Failure};
 use super::FIELD_MANAGER;
+use super::call::{self, Failure};
 use crate::api::{PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::facts::ObjectKey;
 use crate::metrics::Metrics;

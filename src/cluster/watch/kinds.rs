@@ -10,13 +10,14 @@ use serde::de::DeserializeOwned;
 use crate::api::PodDiagnosis;
 use crate::cluster::wire::{Event, Interner, Node, Pod};
 use crate::facts::ObjectKey;
-use crate::http::Health;
 use crate::world::{Change, Source};
 
 /// Our own objects: what they hold is known, only their version is watched.
 pub(super) type Own = PartialObjectMeta<PodDiagnosis>;
 
-pub(super) trait Watched: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
+pub(super) trait Watched:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
+{
     const SOURCE: Source;
 
     fn applied(self, strings: &mut Interner) -> Change;
@@ -107,7 +108,7 @@ fn key(meta: &ObjectMeta, strings: &mut Interner) -> ObjectKey {
     }
 }
 
-/// The name of a source in [`Health`] and in logs.
+/// The name of a source in `Health` and in logs.
 pub(super) const fn part(source: Source) -> &'static str {
     match source {
         Source::Pods => "pods",
@@ -115,8 +116,4 @@ pub(super) const fn part(source: Source) -> &'static str {
         Source::Events => "events",
         Source::Objects => "poddiagnoses",
     }
-}
-
-pub(super) fn listed(health: &Health, source: Source) {
-    health.ready(part(source));
 }
