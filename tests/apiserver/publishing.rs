@@ -13,6 +13,8 @@ use shindan::plan::{Action, Announcement, Intent, ObjectWrite, Reference};
 
 use crate::server::{Answer, Call, Calls, server, status};
 
+type Refusal = fn(Value) -> Answer;
+
 fn publisher(answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> (Publisher, Calls) {
     let (client, calls) = server(answer);
     (Publisher::new(client, "shindan-0", Metrics::new([])), calls)
@@ -68,9 +70,9 @@ fn refusing(refusal: impl Fn() -> Answer + Send + Sync + 'static) -> (Publisher,
 #[tokio::test]
 async fn a_diagnosis_is_one_apply_and_one_event() {
     let (publisher, calls) = refusing(written);
-    let published = publisher.publish(apply(Some("7"))).await.unwrap();
+    let written = publisher.publish(apply(Some("7"))).await.unwrap();
     let expected = Published { uid: "u1".to_owned(), resource_version: "8".to_owned(), announced: true };
-    assert_eq!(published, expected);
+    assert_eq!(written, expected);
 
     let [patch, post] = <[Call; 2]>::try_from(calls.all()).unwrap();
     assert_eq!(patch.method, Method::PATCH);
@@ -124,7 +126,7 @@ async fn a_write_that_is_refused_posts_no_event() {
 async fn refusals_are_told_apart() {
     let namespace = json!({"kind": "namespaces", "name": "demo"});
     let terminating = json!({"causes": [{"reason": "NamespaceTerminating", "field": "metadata.namespace"}]});
-    let cases: [(fn(Value) -> Answer, Value, &str); 9] = [
+    let cases: [(Refusal, Value, &str); 9] = [
         (|d| status(404, "NotFound", "namespaces \"demo\" not found", d), namespace, "namespace_gone"),
         (|d| status(403, "Forbidden", "it is being terminated", d), terminating, "namespace_gone"),
         (|d| status(403, "Forbidden", "cannot patch", d), json!({}), "forbidden"),
@@ -163,8 +165,8 @@ async fn an_event_that_is_there_already_is_posted_and_one_that_fails_is_still_ow
         let (publisher, calls) = publisher(move |call| {
             if call.method == Method::POST { answer(409, "AlreadyExists", "there", json!({})) } else { written() }
         });
-        let published = publisher.publish(apply(None)).await.unwrap();
-        assert_eq!((published.announced, published.resource_version.as_str()), (announced, "8"));
+        let written = publisher.publish(apply(None)).await.unwrap();
+        assert_eq!((written.announced, written.resource_version.as_str()), (announced, "8"));
         assert_eq!(calls.all().len(), 2);
     }
 }
