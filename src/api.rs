@@ -6,6 +6,7 @@
 mod pod_diagnosis;
 mod values;
 
+pub(crate) use pod_diagnosis::short_hash;
 pub use pod_diagnosis::{
     Backoff, Evidence, HealthyCondition, Impact, OtherFinding, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
     Remedy, Restarts, Run, ServiceImpact, WorkloadImpact, WorkloadRef, crd, labels,
@@ -16,3 +17,5 @@ pub use values::{Confidence, ContainerType, DiagnosisState, RemedyKind, Severity
 pub const GROUP: &str = "shindan.dev";
 /// The version that is served and stored.
 pub const VERSION: &str = "v1alpha1";
+/// Group and version, as objects name them.
+pub const API_VERSION: &str = "shindan.dev/v1alpha1";

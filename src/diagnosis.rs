@@ -4,12 +4,161 @@
 
 mod case;
 mod finding;
+mod impact;
+pub mod node;
+mod outcome;
+mod pod_status;
+pub mod restarts;
 mod rule;
 pub mod rules;
+pub mod target;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
+mod workload;
 
-pub use case::{Case, Ledger, Observed, Thresholds};
+use std::sync::Arc;
+
+pub use case::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use finding::{Finding, evidence, remedy};
+pub use outcome::{Attribution, Diagnosis, Health, Outcome};
+pub use pod_status::pod_status;
+pub use restarts::restarts;
 pub use rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+pub use workload::{immediate as immediate_workload, top as top_workload};
+
+use crate::api::{ContainerType, OtherFinding};
+use crate::facts::{Container, Timestamp};
+
+/// Works out what is wrong with the pod of this case, if anything is.
+pub fn diagnose(case: &Case<'_>) -> Outcome {
+    let mut asked = ask_all(case);
+    asked.findings.sort_by_key(|f| rank(case, f));
+    let mut ranked = asked.findings.into_iter();
+    let Some(first) = ranked.next() else {
+        return Outcome { health: Health::Well, wake: asked.wake, wants: Vec::new() };
+    };
+    let attributions = attributions(&first, ranked.as_slice());
+    let others = other_findings(&first, ranked.as_slice());
+    let diagnosis = outcome::report(case, first.rule, first.finding, others, attributions);
+    Outcome { health: Health::Failing(Box::new(diagnosis)), wake: asked.wake, wants: impact::wants(case) }
+}
+
+/// What a rule said Yes to.
+#[derive(Debug)]
+struct Match {
+    rule: &'static Rule,
+    /// The rule's place in the table.
+    order: usize,
+    finding: Finding,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    findings: Vec<Match>,
+    wake: Option<Timestamp>,
+}
+
+impl Asked {
+    fn take(&mut self, rule: &'static Rule, order: usize, verdict: Verdict) {
+        match verdict {
+            Verdict::No => {}
+            Verdict::NotBefore(at) => self.wake = Some(self.wake.map_or(at, |w| w.min(at))),
+            Verdict::Yes(finding) => self.findings.push(Match { rule, order, finding: *finding }),
+        }
+    }
+
+    /// Whether a general rule is not to be asked any more: something better is known of this container (or pod).
+    fn settled_for(&self, container: Option<&Arc<str>>) -> bool {
+        self.findings.iter().any(|m| {
+            m.rule.specificity <= Specificity::Umbrella
+                && (container.is_none() || m.finding.container.as_ref() == container)
+        })
+    }
+}
+
+fn ask_all(case: &Case<'_>) -> Asked {
+    let mut asked = Asked::default();
+    for (order, rule) in rules::all().enumerate() {
+        match rule.specificity {
+            Specificity::Specific | Specificity::Symptom | Specificity::Umbrella => {}
+            Specificity::LastResort if asked.findings.is_empty() && asked.wake.is_none() => {}
+            Specificity::LastResort => continue,
+        }
+        match rule.scope {
+            Scope::Pod(check) => {
+                if rule.specificity != Specificity::Umbrella || !asked.settled_for(None) {
+                    asked.take(rule, order, check(case));
+                }
+            }
+            Scope::Container(check) => {
+                for container in case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
+                    if rule.specificity != Specificity::Umbrella || !asked.settled_for(Some(&container.name)) {
+                        asked.take(rule, order, check(case, container));
+                    }
+                }
+            }
+        }
+    }
+    asked
+}
+
+/// Cause before consequence; what fails now before what failed a while ago; the specific before the general; then the
+/// table's order, and the containers' order in the pod.
+fn rank(case: &Case<'_>, found: &Match) -> (bool, bool, Specificity, usize, usize) {
+    let position =
+        found.finding.container.as_ref().and_then(|name| case.pod.containers.iter().position(|c| c.name == *name));
+    let fine_now = position.and_then(|i| case.pod.containers.get(i)).is_some_and(is_fine_now);
+    (
+        found.rule.specificity >= Specificity::Symptom,
+        fine_now,
+        found.rule.specificity,
+        found.order,
+        position.unwrap_or(usize::MAX),
+    )
+}
+
+fn is_fine_now(container: &Container) -> bool {
+    container.is_running() && container.ready
+}
+
+/// Which container's last run is put down to which cause.
+fn attributions(first: &Match, others: &[Match]) -> Vec<Attribution> {
+    let mut out: Vec<Attribution> = Vec::new();
+    for found in std::iter::once(first).chain(others).filter(|m| m.rule.specificity < Specificity::Symptom) {
+        if let Some(container) = &found.finding.container
+            && !out.iter().any(|a| a.container == *container)
+        {
+            out.push(Attribution {
+                container: container.clone(),
+                cause: found.rule.cause,
+                proven: found.finding.proven,
+            });
+        }
+    }
+    out
+}
+
+/// Everything else that is wrong, once each, then what is only a consequence.
+fn other_findings(first: &Match, others: &[Match]) -> Vec<OtherFinding> {
+    const MOST: usize = 10;
+    let mut out: Vec<OtherFinding> = Vec::new();
+    let mut push = |other: OtherFinding| {
+        let is_first =
+            other.cause == first.rule.cause && other.container.as_deref() == first.finding.container.as_deref();
+        let is_known = out.iter().any(|o| o.cause == other.cause && o.container == other.container);
+        if !is_first && !is_known && out.len() < MOST {
+            out.push(other);
+        }
+    };
+    first.finding.consequences.iter().cloned().for_each(&mut push);
+    for found in others {
+        push(OtherFinding {
+            cause: found.rule.cause.to_owned(),
+            container: found.finding.container.as_deref().map(str::to_owned),
+            summary: text::line(&found.finding.summary, text::SUMMARY_MAX),
+        });
+        found.finding.consequences.iter().cloned().for_each(&mut push);
+    }
+    out
+}

@@ -4,11 +4,13 @@
 //! ARCHITECTURE.md has the map and the invariants.
 
 pub mod api;
+pub mod app;
 pub mod cluster;
 pub mod diagnosis;
 pub mod facts;
 pub mod http;
 pub mod metrics;
+pub mod outbox;
 pub mod plan;
 pub mod telemetry;
 pub mod world;

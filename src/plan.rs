@@ -1,75 +1,151 @@
 //! From the last acknowledged state and a fresh diagnosis to what is to be written.
+//!
+//! Pure. A [`Record`] is what the cluster holds of one diagnosis, as last acknowledged; [`failing_or_well`], [`gone`] and
+//! [`ended`] say what follows from what is known now: nothing, mostly.
 
-use std::collections::BTreeMap;
+mod compose;
+mod intent;
+mod latch;
+mod node;
+mod record;
+mod recovery;
 
-use crate::api::{PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::facts::{ObjectKey, Timestamp};
+pub use intent::{Action, Announcement, Intent, ObjectWrite, Reference};
+pub use node::{node_incident, node_recovered};
+pub use record::Record;
 
-/// What `cluster::publish` is asked to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Intent {
-    /// One server-side apply, and then the Event that it owes.
-    Apply(Box<ObjectWrite>),
-    /// Remove an object that is kept no longer.
-    Delete { key: ObjectKey, resource_version: String },
-    /// An Event without a write: owed by an earlier one, or about a Node.
-    Announce(Box<Announcement>),
-}
+use crate::api::{DiagnosisState, PodDiagnosisStatus};
+use crate::diagnosis::{Case, Health, Outcome};
+use crate::facts::{Timestamp, after};
+use compose::Transition;
 
-/// A PodDiagnosis to be applied whole.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ObjectWrite {
-    pub key: ObjectKey,
-    pub labels: BTreeMap<String, String>,
-    pub spec: PodDiagnosisSpec,
-    pub status: PodDiagnosisStatus,
-    /// The version that this replaces; a conflict means that it is to be reread. `None`: it does not exist yet.
-    pub resource_version: Option<String>,
-    /// Posted after the write is acknowledged.
-    pub announcement: Option<Announcement>,
-}
-
-/// A Kubernetes Event (`events.k8s.io/v1`) to be posted under a name that follows from the transition, so that a second
-/// post is a conflict and not a second Event.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Announcement {
-    /// The namespace and name of the Event itself.
-    pub key: ObjectKey,
-    pub regarding: Reference,
-    /// The PodDiagnosis.
-    pub related: Option<Reference>,
-    pub warning: bool,
-    /// The cause, or `Recovered`.
-    pub reason: String,
-    pub action: Action,
-    /// At most 1 kB.
-    pub note: String,
-    pub time: Timestamp,
-}
-
-/// An object by reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
-    pub api_version: &'static str,
-    pub kind: &'static str,
-    pub key: ObjectKey,
-    pub uid: Option<String>,
-}
-
-/// What happened to a diagnosis.
+/// What the operator was told about how to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    Diagnosed,
-    Changed,
-    Recovered,
+pub struct Policy {
+    /// Seconds that an ended diagnosis is kept.
+    pub retention: i64,
+    /// After `busy_restarts` restarts, they are written once in so many seconds.
+    pub busy_interval: i64,
+    pub busy_restarts: u32,
+    /// What is not a transition (better evidence, another side finding) is written once in so many seconds.
+    pub minor_interval: i64,
+    /// The same failure of the same workload within so many seconds of its end is not announced again.
+    pub same_failure_quiet: i64,
 }
 
-impl Action {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Diagnosed => "Diagnosed",
-            Self::Changed => "Changed",
-            Self::Recovered => "Recovered",
-        }
+impl Default for Policy {
+    fn default() -> Self {
+        Self { retention: 86_400, busy_interval: 900, busy_restarts: 10, minor_interval: 30, same_failure_quiet: 3600 }
     }
+}
+
+/// What is to be done for one subject, and when to look again.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub intent: Option<Intent>,
+    pub wake: Option<Timestamp>,
+}
+
+impl Plan {
+    fn wake(at: Timestamp) -> Self {
+        Self { intent: None, wake: Some(at) }
+    }
+
+    fn write(write: compose::Write) -> Self {
+        Self { intent: Some(Intent::Apply(Box::new(write))), wake: None }
+    }
+}
+
+/// Plans for a pod that exists.
+///
+/// `told_lately`: the same failure of the same workload ended within [`Policy::same_failure_quiet`].
+pub fn failing_or_well(
+    last: Option<&Record>,
+    case: &Case<'_>,
+    outcome: &Outcome,
+    told_lately: bool,
+    policy: &Policy,
+) -> Plan {
+    let same_pod = last.filter(|r| r.spec.pod_uid == *case.pod.uid);
+    let active = same_pod.filter(|r| r.status.state == DiagnosisState::Active);
+    match &outcome.health {
+        Health::Failing(_) if recovery::superseded(case) => match active {
+            Some(record) => Plan::write(compose::recovered(record, case)),
+            None => ended_or_idle(last, policy, case.now),
+        },
+        Health::Failing(diagnosis) => match active {
+            Some(record) => latch::still_failing(record, case, diagnosis, policy),
+            None => {
+                let announce = !told_lately && !diagnosis.quiet;
+                let transition = Transition { number: last.map_or(0, |r| r.status.transition) + 1, announce };
+                let first_seen = first_seen(case, diagnosis);
+                let repeats = last.filter(|r| r.is_same_failure(diagnosis)).map_or(0, |r| r.status.repeats + 1);
+                Plan::write(compose::diagnosed(last, case, diagnosis, transition, first_seen, repeats))
+            }
+        },
+        Health::Well => match active {
+            Some(record) => match recovery::of(record, case) {
+                recovery::Verdict::Yes => Plan::write(compose::recovered(record, case)),
+                recovery::Verdict::NotBefore(at) => with_wake(latch::between_failures(record, case, policy), at),
+                recovery::Verdict::No => latch::between_failures(record, case, policy),
+            },
+            None => ended_or_idle(last, policy, case.now),
+        },
+    }
+}
+
+/// Plans for an Active diagnosis whose pod was deleted: it ends as Gone, without an Event.
+pub fn gone(record: &Record, now: Timestamp) -> Plan {
+    Plan::write(compose::gone(record, now))
+}
+
+/// Plans for a diagnosis that has ended: it is removed when it was kept long enough.
+pub fn ended(record: &Record, policy: &Policy, now: Timestamp) -> Plan {
+    let due = after(record.status.last_transition.unwrap_or(now), policy.retention);
+    if now < due {
+        return Plan::wake(due);
+    }
+    removed(record)
+}
+
+/// Plans for a diagnosis that a cap evicts.
+pub fn removed(record: &Record) -> Plan {
+    let intent = Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
+    Plan { intent: Some(intent), wake: None }
+}
+
+/// The Event that a record still owes after a restart of the operator or a change of the leader, unless that was so long
+/// ago that it would only confuse.
+pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
+    const WORTH_TELLING: i64 = 600;
+    let age = crate::facts::seconds_between(record.status.last_transition?, now);
+    (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
+}
+
+/// A write that puts an object back as it was last acknowledged, after somebody changed or deleted it.
+pub fn repaired(record: &Record, resource_version: Option<String>) -> Intent {
+    Intent::Apply(Box::new(compose::again(record, resource_version)))
+}
+
+fn ended_or_idle(last: Option<&Record>, policy: &Policy, now: Timestamp) -> Plan {
+    last.filter(|r| r.status.state != DiagnosisState::Active)
+        .map_or_else(Plan::default, |record| ended(record, policy, now))
+}
+
+/// What was failing before we looked began when its oldest evidence says; what begins before our eyes begins now.
+fn first_seen(case: &Case<'_>, diagnosis: &crate::diagnosis::Diagnosis) -> Timestamp {
+    if !case.observed.at_start {
+        return case.now;
+    }
+    let runs = case.ledger.runs.iter().filter_map(|r| r.finished_at);
+    diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs).min().unwrap_or(case.now).min(case.now)
+}
+
+fn with_wake(plan: Plan, at: Timestamp) -> Plan {
+    Plan { wake: Some(plan.wake.map_or(at, |w| w.min(at))), ..plan }
+}
+
+/// How large a status is as it travels.
+fn size_of(status: &PodDiagnosisStatus) -> usize {
+    serde_json::to_vec(status).map_or(0, |bytes| bytes.len())
 }

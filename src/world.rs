@@ -1,8 +1,27 @@
-//! What is known of the cluster: facts by UID, and which pods a change concerns.
+//! What is known of the cluster: facts by UID, and which subjects a change concerns.
+//!
+//! `apply(Change)` is the only way in, and it never waits. A pod is keyed by UID: a StatefulSet's new pod under an old
+//! name is a new pod. A pod that is ready and never restarted keeps a few words only; the watch event that makes it
+//! unwell brings the rest.
 
+mod events;
+mod ledger;
+mod lookups;
+mod nodes;
+mod pods;
+mod records;
+mod workloads;
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::facts::{EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Want};
+use crate::diagnosis::{Case, Outcome, Thresholds, diagnose};
+use crate::facts::{EventFacts, Looked, NodeFacts, NodeState, ObjectKey, PodFacts, Surroundings, Timestamp, Want};
+use crate::outbox::{Lane, Subject};
+use crate::plan::{self, Plan, Policy, Record};
+
+pub use records::{Caps, Stored};
 
 /// One thing that the cluster told us. `cluster::watch` and `cluster::lookup` make them; nothing else changes the world.
 #[derive(Debug)]
@@ -38,4 +57,340 @@ pub enum Source {
     Events,
     /// Our own PodDiagnosis objects.
     Objects,
+}
+
+impl Source {
+    pub const ALL: [Self; 4] = [Self::Pods, Self::Nodes, Self::Events, Self::Objects];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pods => "pods",
+            Self::Nodes => "nodes",
+            Self::Events => "events",
+            Self::Objects => "poddiagnoses",
+        }
+    }
+}
+
+/// Subjects that a change concerns, each with its lane.
+pub type Touched = Vec<(Subject, Lane)>;
+
+/// What is to be done for a subject.
+#[derive(Debug, Default)]
+pub struct Decision {
+    pub plan: Plan,
+    /// To be looked up; the answers come back as [`Change::Looked`].
+    pub wants: Vec<Want>,
+}
+
+#[derive(Debug)]
+pub struct World {
+    pods: pods::Pods,
+    nodes: nodes::Nodes,
+    events: events::Events,
+    lookups: lookups::Lookups,
+    workloads: workloads::Workloads,
+    records: records::Records,
+    thresholds: Thresholds,
+    policy: Policy,
+    listed: HashMap<Source, bool>,
+}
+
+impl World {
+    pub fn new(thresholds: Thresholds, policy: Policy, caps: Caps) -> Self {
+        Self {
+            pods: pods::Pods::default(),
+            nodes: nodes::Nodes::default(),
+            events: events::Events::default(),
+            lookups: lookups::Lookups::default(),
+            workloads: workloads::Workloads::default(),
+            records: records::Records::new(caps),
+            thresholds,
+            policy,
+            listed: HashMap::new(),
+        }
+    }
+
+    /// Whether this kind has been listed completely once.
+    pub fn is_listed(&self, source: Source) -> bool {
+        self.listed.get(&source).copied().unwrap_or(false)
+    }
+
+    /// Takes back what an earlier run of the operator (or an earlier leader) wrote.
+    pub fn restore(&mut self, stored: Vec<Stored>) -> Touched {
+        stored.into_iter().map(|s| (Subject::Object(self.records.restore(s)), Lane::Resync)).collect()
+    }
+
+    /// Events on Nodes that an earlier run posted, so that none is posted twice.
+    pub fn restore_node_events(&mut self, events: &[EventFacts]) {
+        self.nodes.restore(events);
+    }
+
+    /// Takes in what the cluster said, and tells whom it concerns.
+    pub fn apply(&mut self, change: Change, now: Timestamp) -> Touched {
+        match change {
+            Change::ListStarted(source) => {
+                match source {
+                    Source::Pods => self.pods.begin_list(),
+                    Source::Nodes => self.nodes.begin_list(),
+                    Source::Objects => self.records.begin_list(),
+                    Source::Events => {}
+                }
+                Vec::new()
+            }
+            Change::ListDone(source) => self.list_done(source, now),
+            Change::Pod(pod) => self.pod(*pod, now),
+            Change::PodDeleted(pod) => self.pod_deleted(&pod.uid),
+            Change::Node(node) => self.node(*node, now),
+            Change::NodeDeleted(name) => self.node_deleted(&name),
+            Change::Event(event) => self.event(*event, now),
+            Change::Object { key, resource_version } => self.records.seen(&key, &resource_version),
+            Change::ObjectDeleted(key) => self.records.deleted(&key),
+            Change::Looked { want, looked } => {
+                let asked = self.lookups.answered(want, looked, now);
+                asked.into_iter().map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
+            }
+        }
+    }
+
+    fn list_done(&mut self, source: Source, now: Timestamp) -> Touched {
+        let first = self.listed.insert(source, true).is_none();
+        match source {
+            Source::Pods => {
+                let missing = self.pods.end_list();
+                let mut touched: Touched = missing.iter().flat_map(|uid| self.pod_deleted(uid)).collect();
+                if first {
+                    // Diagnoses whose pods vanished while nobody watched.
+                    let orphans = self.records.active().filter(|r| !self.pods.contains(&r.spec.pod_uid));
+                    touched.extend(orphans.map(|r| (Subject::Object(r.key.clone()), Lane::Resync)));
+                }
+                touched
+            }
+            Source::Nodes => {
+                let missing = self.nodes.end_list();
+                missing.iter().flat_map(|name| self.node_deleted(name)).collect()
+            }
+            Source::Objects => self.records.end_list(),
+            Source::Events => {
+                self.events.forget_old(now);
+                Vec::new()
+            }
+        }
+    }
+
+    fn pod(&mut self, facts: PodFacts, now: Timestamp) -> Touched {
+        let uid = facts.uid.clone();
+        let at_start = !self.is_listed(Source::Pods);
+        let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
+        let keep = recorded.is_some() || self.events.any_for(&uid);
+        let past = self.records.history(&facts.key);
+        let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
+        let change = self.pods.put(facts, keep, past, at_start, now);
+        self.nodes.move_requests(&change);
+        let mut touched = self.workloads.moved(&uid, &change);
+        if change.is_unwell {
+            let lane = match (at_start, known_failing) {
+                (true, _) => Lane::Resync,
+                (false, true) => Lane::Change,
+                (false, false) => Lane::NewFailure,
+            };
+            touched.push((Subject::Pod(uid), lane));
+        }
+        touched
+    }
+
+    fn pod_deleted(&mut self, uid: &Arc<str>) -> Touched {
+        let Some((key, change)) = self.pods.remove(uid) else { return Vec::new() };
+        self.nodes.move_requests(&change);
+        self.events.forget(uid);
+        self.lookups.forget(uid);
+        self.records.forget_pod(uid);
+        let mut touched = self.workloads.moved(uid, &change);
+        if self.records.get(&key).is_some_and(|r| r.spec.pod_uid == **uid) {
+            touched.push((Subject::Object(key), Lane::Change));
+        }
+        touched
+    }
+
+    fn node(&mut self, facts: NodeFacts, now: Timestamp) -> Touched {
+        let name = facts.name.clone();
+        let effect = self.nodes.put(facts, now);
+        let mut touched = vec![(Subject::Node(name.clone()), Lane::Change)];
+        if effect.readiness_changed {
+            touched.extend(self.pods.on_node(&name).map(|uid| (Subject::Pod(uid), Lane::Change)));
+        }
+        if effect.offer_changed {
+            touched.extend(self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync)));
+        }
+        touched
+    }
+
+    fn node_deleted(&mut self, name: &Arc<str>) -> Touched {
+        self.nodes.remove(name);
+        let stranded = self.pods.on_node(name).map(|uid| (Subject::Pod(uid), Lane::Change));
+        stranded.chain(self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync))).collect()
+    }
+
+    fn event(&mut self, event: EventFacts, now: Timestamp) -> Touched {
+        if &*event.regarding.kind == "Node" {
+            let name = event.regarding.name.clone();
+            self.nodes.event(event, now);
+            return vec![(Subject::Node(name), Lane::Change)];
+        }
+        if &*event.regarding.kind != "Pod" {
+            return Vec::new();
+        }
+        let Some(uid) = self.pods.uid_for(&event) else { return Vec::new() };
+        if self.pods.is_slim(&uid) && !events::matters_to_the_well(&event) {
+            return Vec::new();
+        }
+        let is_news = self.events.put(&uid, event, now);
+        if is_news && self.pods.is_full(&uid) { vec![(Subject::Pod(uid), Lane::Change)] } else { Vec::new() }
+    }
+
+    /// Works out what is to be done for a subject now.
+    pub fn decide(&mut self, subject: &Subject, now: Timestamp) -> Decision {
+        match subject {
+            Subject::Pod(uid) => self.decide_pod(uid, now),
+            Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
+            Subject::Node(name) => Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() },
+        }
+    }
+
+    fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
+        let Some(pod) = self.pods.full(uid) else { return Decision::default() };
+        let key = pod.facts.key.clone();
+        let surroundings = self.lookups.around(&pod.facts, self.workloads.siblings(&pod.facts));
+        let case = self.case_with(pod, &surroundings, now);
+        let outcome = diagnose(&case);
+        let last = self.records.get(&key);
+        let told_lately = self.records.told_lately(&outcome, &case, &self.policy);
+        let mut plan = plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy);
+        plan.wake = earliest(plan.wake, outcome.wake);
+        let observed = case.observed;
+        let mut wants = Vec::new();
+        for want in &outcome.wants {
+            match self.lookups.next(want, observed, now) {
+                lookups::Next::Now => wants.push(want.clone()),
+                lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
+            }
+        }
+        self.note(uid, &outcome);
+        Decision { plan: self.records.within_caps(plan), wants }
+    }
+
+    /// Remembers what the diagnosis says of the last runs, and who waits for which answer.
+    fn note(&mut self, uid: &Arc<str>, outcome: &Outcome) {
+        if let crate::diagnosis::Health::Failing(diagnosis) = &outcome.health {
+            self.pods.attribute(uid, &diagnosis.attributions);
+        }
+        for want in &outcome.wants {
+            self.lookups.asked(want, uid);
+        }
+    }
+
+    fn decide_object(&mut self, key: &ObjectKey, now: Timestamp) -> Plan {
+        let Some(record) = self.records.get(key) else { return Plan::default() };
+        if let Some(plan) = self.records.repair_or_removal(key) {
+            return plan;
+        }
+        match record.status.state {
+            crate::api::DiagnosisState::Active => {
+                // Before the pods are listed nothing can be said of them.
+                if self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid) {
+                    return plan::gone(record, now);
+                }
+                let owed = plan::owed(record, now).map(|a| plan::Intent::Announce(Box::new(a)));
+                Plan { intent: owed, wake: None }
+            }
+            _ => plan::ended(record, &self.policy, now),
+        }
+    }
+
+    /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
+    pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
+        let pod = self.pods.full(uid)?;
+        let surroundings = self.lookups.around(&pod.facts, self.workloads.siblings(&pod.facts));
+        Some(look(&self.case_with(pod, &surroundings, now)))
+    }
+
+    fn case_with<'a>(&'a self, pod: &'a pods::Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {
+        Case {
+            pod: &pod.facts,
+            node: pod.facts.node_name.as_ref().and_then(|name| self.nodes.get(name)),
+            nodes: self.nodes.all(),
+            events: self.events.of(&pod.facts.uid),
+            ledger: &pod.ledger,
+            surroundings,
+            thresholds: &self.thresholds,
+            observed: pod.observed,
+            now,
+        }
+    }
+
+    /// The write of a subject was acknowledged.
+    pub fn acknowledged(
+        &mut self,
+        write: &plan::ObjectWrite,
+        uid: String,
+        resource_version: String,
+        now: Timestamp,
+    ) -> Touched {
+        let touched = self.records.acknowledged(write, uid, resource_version, now);
+        if let Some(record) = self.records.get(&write.key) {
+            self.workloads.set_failing(record);
+        }
+        touched
+    }
+
+    /// An object is removed.
+    pub fn removed(&mut self, key: &ObjectKey) {
+        if let Some(record) = self.records.remove(key) {
+            self.workloads.unset_failing(&record);
+        }
+    }
+
+    /// The Event that a diagnosis still owed is there.
+    pub fn announced(&mut self, key: &ObjectKey) {
+        self.records.announced(key);
+    }
+
+    /// An Event on a Node was acknowledged.
+    pub fn node_told(&mut self, name: &Arc<str>) {
+        self.nodes.told(name);
+    }
+
+    /// The API server refused a write because the object is not the one we know: this is the one that it has.
+    pub fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) {
+        self.records.conflicted(key, current);
+    }
+
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.records.all()
+    }
+
+    pub fn pods_watched(&self) -> usize {
+        self.pods.len()
+    }
+
+    /// UIDs of the pods with all their facts: those that are not well, or were not lately.
+    pub fn unwell(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.pods.unwell()
+    }
+
+    pub fn nodes(&self) -> &BTreeMap<Arc<str>, NodeState> {
+        self.nodes.all()
+    }
+
+    /// Failures that got an Event but no object, because the namespace is full of Active ones.
+    pub fn beyond_caps(&self) -> usize {
+        self.records.beyond_caps()
+    }
+}
+
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }

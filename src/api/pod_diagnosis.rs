@@ -131,6 +131,9 @@ pub struct PodDiagnosisStatus {
     /// Whether the Event of this transition is to be posted by whoever reads this (cleared by the next write).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub event_owed: bool,
+    /// Whether a Warning Event told of this failure; its end is then told as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
     /// How many ended diagnoses of the same workload, container and cause this object stands for, beside its own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeats: u32,

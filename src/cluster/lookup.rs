@@ -87,7 +87,9 @@ impl Lookup {
         let failed = |failure| LookupError::Failed { what: kind_label(want), failure };
         match want {
             Want::Services(namespace) => self.services(namespace).await.map_err(failed),
-            Want::Workload(key) if key.is_known() => self.workload(key).await.map(Looked::Workload).map_err(failed),
+            Want::Workload(key) if key.is_known() => {
+                self.workload(key).await.map(|found| Looked::Workload(found.map(Box::new))).map_err(failed)
+            }
             Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
         }
     }

@@ -96,12 +96,12 @@ impl Publisher {
     /// Does what is intended: one request, and one more for an Event.
     ///
     /// An Event that cannot be posted does not fail the write that owes it; it is told in [`Published::announced`].
-    pub async fn publish(&self, intent: Intent) -> Result<Published, PublishError> {
+    pub async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
         match intent {
-            Intent::Apply(write) => self.apply(*write).await,
-            Intent::Delete { key, resource_version } => self.delete(&key, resource_version).await,
+            Intent::Apply(write) => self.apply(write).await,
+            Intent::Delete { key, resource_version } => self.delete(key, resource_version.clone()).await,
             Intent::Announce(announcement) => {
-                self.announce(&announcement).await?;
+                self.announce(announcement).await?;
                 Ok(Published { announced: true, ..Published::default() })
             }
         }
@@ -119,7 +119,7 @@ impl Publisher {
         }
     }
 
-    async fn apply(&self, write: ObjectWrite) -> Result<Published, PublishError> {
+    async fn apply(&self, write: &ObjectWrite) -> Result<Published, PublishError> {
         let ObjectWrite { key, labels, spec, status, resource_version, announcement } = write;
         let object = Applied {
             api_version: "shindan.dev/v1alpha1",
@@ -127,20 +127,20 @@ impl Publisher {
             metadata: ObjectMeta {
                 name: Some(key.name.to_string()),
                 namespace: Some(key.namespace.to_string()),
-                labels: Some(labels),
-                resource_version,
+                labels: Some(labels.clone()),
+                resource_version: resource_version.clone(),
                 ..ObjectMeta::default()
             },
-            spec: &spec,
-            status: &status,
+            spec,
+            status,
         };
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        let request = objects(&key).patch_metadata(&key.name, &params, &Patch::Apply(&object));
+        let request = objects(key).patch_metadata(&key.name, &params, &Patch::Apply(&object));
         let reply: Reply = self.send("apply", request).await?;
         let ReplyMeta { uid, resource_version } = reply.metadata;
         let announced = match announcement {
             None => true,
-            Some(announcement) => self.announce_after(announcement, &uid).await,
+            Some(announcement) => self.announce_after(announcement.clone(), &uid).await,
         };
         Ok(Published { uid, resource_version, announced })
     }

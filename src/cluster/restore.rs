@@ -14,9 +14,10 @@ mod lenient;
 
 use super::wire::{self, Interner};
 use super::{Failure, PAGE, REPORTER, call};
-use crate::api::{PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus};
+use crate::api::PodDiagnosis;
 use crate::facts::{EventFacts, ObjectKey};
 use crate::http::Health;
+use crate::world::Stored;
 
 /// Objects of one page: ours are up to 8 KiB each.
 const OBJECTS_PAGE: u32 = 100;
@@ -28,16 +29,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The name of this step in [`Health`].
 const PART: &str = "restore";
 
-/// One of our objects, as we left it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StoredDiagnosis {
-    pub key: ObjectKey,
-    pub uid: String,
-    pub resource_version: String,
-    pub spec: PodDiagnosisSpec,
-    pub status: PodDiagnosisStatus,
-}
-
 /// An object under our name that tells us nothing; its version allows to replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
@@ -47,7 +38,7 @@ pub struct Unreadable {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restored {
-    pub objects: Vec<StoredDiagnosis>,
+    pub objects: Vec<Stored>,
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -143,7 +134,7 @@ struct Identity {
 
 /// An object of a page, understood as it is read, so that no page is held as a tree.
 enum Found {
-    Stored(Box<StoredDiagnosis>),
+    Stored(Box<Stored>),
     Unreadable(Unreadable),
 }
 
@@ -159,7 +150,7 @@ impl<'de> Deserialize<'de> for Found {
             tracing::warn!(object = %key, "a PodDiagnosis without a state that we know; it will be replaced");
             return Ok(Self::Unreadable(Unreadable { key, resource_version }));
         };
-        Ok(Self::Stored(Box::new(StoredDiagnosis {
+        Ok(Self::Stored(Box::new(Stored {
             key,
             uid: metadata.uid.unwrap_or_default(),
             resource_version,

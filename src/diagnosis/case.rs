@@ -26,17 +26,18 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// Events of the pod with this reason, oldest first.
-    pub fn events_with(&self, reason: &'a str) -> impl DoubleEndedIterator<Item = &'a EventFacts> {
+    pub fn events_with(&self, reason: &'a str) -> impl DoubleEndedIterator<Item = &'a EventFacts> + use<'a> {
         self.events.iter().filter(move |e| &*e.reason == reason)
     }
 
     /// Events with this reason about this container, oldest first. An Event without a field path is about any.
     pub fn container_events(
         &self,
-        container: &'a Container,
+        container: &Container,
         reason: &'a str,
-    ) -> impl DoubleEndedIterator<Item = &'a EventFacts> {
-        self.events_with(reason).filter(move |e| e.regarding.container.as_ref().is_none_or(|c| *c == container.name))
+    ) -> impl DoubleEndedIterator<Item = &'a EventFacts> + use<'a> {
+        let name = container.name.clone();
+        self.events_with(reason).filter(move |e| e.regarding.container.as_ref().is_none_or(|c| *c == name))
     }
 
     /// Since when the present situation holds. Thresholds run from our own first observation of it, so that a clock that

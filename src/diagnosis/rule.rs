@@ -102,6 +102,8 @@ pub enum Specificity {
     /// Real, but the likely consequence of whatever else is found (a readiness probe that fails): reported as the cause
     /// only where it stands alone.
     Symptom,
+    /// Asked only where no other rule says Yes or waits.
+    LastResort,
 }
 
 /// What `shindan explain` and docs/causes.md say.

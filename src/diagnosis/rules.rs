@@ -7,13 +7,15 @@ mod node;
 mod probe;
 mod sandbox;
 mod scheduling;
+mod signature;
 mod start;
+mod unknown;
 mod volume;
 
 use super::rule::Rule;
 
 /// All causes. A family's own order is in its module.
-const FAMILIES: [&[Rule]; 9] = [
+const FAMILIES: [&[Rule]; 10] = [
     node::RULES,
     scheduling::RULES,
     volume::RULES,
@@ -23,6 +25,7 @@ const FAMILIES: [&[Rule]; 9] = [
     probe::RULES,
     crash::RULES,
     lifecycle::RULES,
+    unknown::RULES,
 ];
 
 /// Every rule, in order.

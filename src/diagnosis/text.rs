@@ -47,6 +47,17 @@ pub fn cut(text: &str, most: usize) -> String {
     out
 }
 
+/// At most `most` bytes, on a character's boundary.
+pub fn cut_bytes(text: &str, most: usize) -> String {
+    const ELLIPSIS: &str = "…";
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let room = most.saturating_sub(ELLIPSIS.len());
+    let end = (0..=room).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    format!("{}{ELLIPSIS}", &text[..end])
+}
+
 /// What a secret looks like: the part to keep is the first group.
 static SECRETS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [

@@ -47,7 +47,7 @@ pub enum Want {
 /// The answer to a [`Want`]. `None`: it does not exist.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Looked {
-    Workload(Option<WorkloadFacts>),
+    Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
 }
 

@@ -1,3 +1,460 @@
-use crate::diagnosis::Rule;
+//! Probes: kills by liveness and startup probes, and readiness that never comes or is lost.
+//!
+//! A kill shows only in a Normal `Killing` Event; the status never names the probe, and the exit code says nothing:
+//! 0, 137, 143 and the process's own codes all occur.
 
-pub(super) const RULES: &[Rule] = &[];
+mod words;
+
+use self::words::{Trouble, handler_text, handler_yaml, trouble};
+use super::crash::end::{self, Kill, Proof};
+use crate::api::{Confidence, Remedy};
+use crate::diagnosis::{
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
+    text,
+};
+use crate::facts::{
+    Container, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu, seconds_between,
+};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        cause: "StartupProbeFailed",
+        category: Category::Probe,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Specific,
+        scope: Scope::Container(|case, container| killed(case, container, ProbeKind::Startup)),
+        remedies: |case, finding| kill_remedies(case, finding, ProbeKind::Startup),
+        explain: Explain {
+            meaning: "The container did not pass its startup probe in time, so the kubelet killed it and starts it anew.",
+            told_apart: "A Normal Killing Event says `failed startup probe`. A crash has no such Event; a liveness kill \
+                         names the liveness probe; while the startup probe fails, the other probes are not run at all.",
+            action: "Look at what the probe got (the Unhealthy Event). Raise failureThreshold x periodSeconds above the \
+                     slowest start, or correct the probe's port, path or command.",
+            source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions; pkg/kubelet/prober",
+        },
+    },
+    Rule {
+        cause: "LivenessProbeFailed",
+        category: Category::Probe,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Specific,
+        scope: Scope::Container(|case, container| killed(case, container, ProbeKind::Liveness)),
+        remedies: |case, finding| kill_remedies(case, finding, ProbeKind::Liveness),
+        explain: Explain {
+            meaning: "The kubelet kills the container because its liveness probe failed failureThreshold times in a row.",
+            told_apart: "A Normal Killing Event says `failed liveness probe`, whatever the exit code: 143 ended on SIGTERM, \
+                         137 outlived its grace period (reason Error, not OOMKilled), 0 ended well and is still a failure.",
+            action: "Read the probe's own words. Refused: nothing listens on that port. Timeout: the process is busy or \
+                     the CPU limit throttles it. Slow start: add a startupProbe. Keep dependencies out of liveness.",
+            source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions; pkg/kubelet/prober",
+        },
+    },
+    Rule {
+        cause: "ReadinessProbeFailed",
+        category: Category::Probe,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Symptom,
+        scope: Scope::Container(not_ready),
+        remedies: readiness_remedies,
+        explain: Explain {
+            meaning: "The container runs, but its readiness probe does not succeed, so the pod gets no traffic.",
+            told_apart: "No restart comes of it: the container keeps running with ready=false. Failures within the \
+                         threshold or while the startup probe has not yet passed are no finding.",
+            action: "Read what the probe got. If a dependency is down, mend that. If the port or path is wrong, correct \
+                     the probe.",
+            source: "kubernetes pkg/kubelet/prober/worker.go; pkg/kubelet/status/generate.go GenerateContainersReadyCondition",
+        },
+    },
+];
+
+/// What is known of a container that a probe ended or is ending.
+struct Killed<'a, 'c> {
+    kill: Kill<'a>,
+    /// The run that was ended; `None` while the container still has its grace period.
+    run: Option<&'c Terminated>,
+    started: Option<Timestamp>,
+}
+
+fn killed(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Verdict {
+    if case.events.is_empty() && case.ledger.runs.is_empty() {
+        return Verdict::No;
+    }
+    let Some(killed) = find_kill(case, container) else { return Verdict::No };
+    if killed.kill.probe != kind {
+        return Verdict::No;
+    }
+    if matches!(killed.kill.proof, Proof::Inferred) {
+        // The Killing Event may still come.
+        if let Err(at) = case.events_settled() {
+            return Verdict::NotBefore(at);
+        }
+    }
+    let finding = kill_finding(case, container, &killed);
+    // What a probe killed and its Job counts as done is not done.
+    if killed.run.is_some_and(|run| run.exit_code == 0) {
+        return Verdict::Yes(Box::new(finding));
+    }
+    end::judged(case, finding)
+}
+
+fn find_kill<'a, 'c>(case: &Case<'a>, container: &'c Container) -> Option<Killed<'a, 'c>> {
+    if case.pod.deletion.is_none()
+        && let State::Running { started_at: Some(started) } = container.state
+    {
+        let now = [ProbeKind::Startup, ProbeKind::Liveness].into_iter().find_map(|probe| {
+            let event =
+                end::killings(case, container, probe).find(|event| event.last.is_some_and(|at| at >= started))?;
+            Some(Kill { probe, proof: Proof::Event(event) })
+        });
+        if let Some(kill) = now {
+            return Some(Killed { kill, run: None, started: Some(started) });
+        }
+    }
+    let run = end::counted(case, container)?;
+    Some(Killed { kill: end::kill(case, container, run)?, run: Some(run), started: run.started_at })
+}
+
+fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Finding {
+    let kind = killed.kill.probe;
+    let said = end::unhealthy(case, container, kind);
+    let heard = said.map(|event| trouble(&event.message));
+    let probe = container.probe(kind);
+    let who = end::who(container);
+    let what = describe(container, probe, heard.as_ref());
+    let when = rhythm(case, container, killed).map_or_else(String::new, |words| format!(" {words}"));
+    let tail = restarts::tail(container);
+    let as_success = killed.run.is_some_and(|run| run.exit_code == 0)
+        && (case.pod.phase == Phase::Succeeded || matches!(container.state, State::Terminated(_)))
+        && container.effective_restart_policy(case.pod.restart_policy) != crate::facts::RestartPolicy::Always;
+    let name = kind.lower();
+    let summary = if as_success {
+        format!("{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success{tail}")
+    } else if killed.run.is_none() {
+        format!("{who} is being killed by its {name} probe{what}{when}{tail}")
+    } else {
+        format!("{who} is killed by its {name} probe{what}{when}{tail}")
+    };
+    let mut finding = Finding::of_container(container, summary);
+    finding = match killed.kill.proof {
+        Proof::Event(event) => finding.proven().with(evidence::event(event)),
+        Proof::Inherited => finding.proven().with(evidence::field(
+            "status.restarts.history",
+            format!("an earlier run ended alike, and a Killing Event named its {name} probe"),
+        )),
+        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
+            "event/Killing",
+            format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),
+        )),
+    };
+    finding = finding.with_all(said.map(evidence::event));
+    if let Some(run) = killed.run {
+        finding = with_end(case, container, run, finding);
+        if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
+            finding = with_ignored_sigterm(case, container, killed, run, finding);
+        }
+    }
+    if let Some(probe) = probe {
+        finding = finding.with(evidence::field(
+            format!("{}.{name}Probe", container.spec_path()),
+            format!(
+                "{}, initialDelaySeconds {}, periodSeconds {}, timeoutSeconds {}, failureThreshold {}",
+                handler_text(container, &probe.handler),
+                probe.initial_delay,
+                probe.period,
+                probe.timeout,
+                probe.failure_threshold
+            ),
+        ));
+    }
+    if kind == ProbeKind::Liveness
+        && !container.ready
+        && let Some(readiness) = end::unhealthy(case, container, ProbeKind::Readiness)
+    {
+        let alike = heard.is_some_and(|t| t.same_kind(&trouble(&readiness.message)));
+        let why = if alike { "fails for the same reason, so" } else { "fails too, so" };
+        finding = finding.consequence(
+            "ReadinessProbeFailed",
+            Some(&container.name),
+            format!("{why} the pod gets no traffic"),
+        );
+    }
+    finding
+}
+
+/// The end of the run as evidence, and runs of the past that ended otherwise.
+fn with_end(case: &Case<'_>, container: &Container, run: &Terminated, finding: Finding) -> Finding {
+    let path = container.last_end_path();
+    let reason = if run.reason == "Error" { "Error (not OOMKilled)".to_owned() } else { run.reason.clone() };
+    let out_of_memory = case.ledger.of(&container.name).filter(|past| &*past.reason == end::OOM_KILLED).count();
+    let mut finding = finding
+        .with(evidence::field_at(format!("{path}.exitCode"), run.exit_code.to_string(), run.finished_at))
+        .with(evidence::field(format!("{path}.reason"), reason));
+    if out_of_memory > 0 {
+        finding = finding.with(evidence::contradicting(evidence::field(
+            "status.restarts.history",
+            format!("{out_of_memory} of the known runs were OOMKilled: memory may be the root of both"),
+        )));
+        finding.confidence = Confidence::Likely;
+    }
+    finding
+}
+
+/// Exit code 137 after a kill that took the whole grace period.
+fn with_ignored_sigterm(
+    case: &Case<'_>,
+    container: &Container,
+    killed: &Killed<'_, '_>,
+    run: &Terminated,
+    finding: Finding,
+) -> Finding {
+    if run.exit_code != 137 {
+        return finding;
+    }
+    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
+    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let took = match (killed.kill.proof, run.finished_at) {
+        (Proof::Event(event), Some(finished)) => event.last.map(|at| seconds_between(at, finished)),
+        _ => None,
+    };
+    if took.is_some_and(|took| took < grace - 2) && !container.has_pre_stop {
+        return finding;
+    }
+    finding.consequence(
+        "SigTermIgnored",
+        Some(&container.name),
+        format!("did not end within its {grace} s grace period, so each kill takes {grace} s and ends with 137"),
+    )
+}
+
+/// ` (tcp 6379: connection refused)`.
+fn describe(container: &Container, probe: Option<&Probe>, heard: Option<&Trouble>) -> String {
+    let target = probe.map(|p| handler_text(container, &p.handler)).filter(|t| !t.is_empty());
+    match (target, heard) {
+        (Some(target), Some(heard)) => format!(" ({target}: {heard})"),
+        (Some(one), None) => format!(" ({one})"),
+        (None, Some(heard)) => format!(" ({heard})"),
+        (None, None) => String::new(),
+    }
+}
+
+/// When the kill comes, counted from the start: the grace period after it is not the probe's.
+fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Option<String> {
+    let started = killed.started?;
+    let event_at = match killed.kill.proof {
+        Proof::Event(event) => event.last,
+        _ => None,
+    };
+    let Some(run) = killed.run else {
+        return restarts::phrase(&[seconds_between(started, event_at?)], 0);
+    };
+    let length = run.ran_for()?;
+    // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
+    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
+    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let kill_took = match event_at.filter(|at| run.finished_at.is_some_and(|finished| *at <= finished)) {
+        Some(at) => length - seconds_between(started, at),
+        None if run.exit_code == 137 && length > grace => grace,
+        None => 0,
+    };
+    let lengths: Vec<i64> = restarts::runs(case, container)
+        .iter()
+        .filter(|past| past.exit_code == run.exit_code)
+        .filter_map(restarts::run_length)
+        .map(|length| (length - kill_took).max(0))
+        .collect();
+    restarts::phrase(&lengths, container.restart_count)
+}
+
+fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Remedy> {
+    let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
+        return Vec::new();
+    };
+    let heard = end::unhealthy(case, container, kind).map(|event| trouble(&event.message));
+    let mut remedies = probe_remedies(case, container, kind, heard.as_ref());
+    let target = target::of(case);
+    if let Some(probe) = container.probe(kind) {
+        if kind == ProbeKind::Startup {
+            let threshold = probe.failure_threshold.max(1) * 4;
+            let text = format!(
+                "If it only needs longer to start than {} s, raise failureThreshold (now {}).",
+                probe.budget(),
+                probe.failure_threshold
+            );
+            remedies.push(target.with_container_patch(
+                remedy::fix(text),
+                Some(container),
+                &format!("startupProbe:\n  failureThreshold: {threshold}\n"),
+            ));
+        } else if container.startup.is_none()
+            && let Some(handler) = handler_yaml(&probe.handler)
+        {
+            let text = format!(
+                "If it needs longer than {} s to start, add a startupProbe: liveness waits for it (initialDelaySeconds is \
+                 now {}).",
+                probe.budget(),
+                probe.initial_delay
+            );
+            let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
+            remedies.push(target.with_container_patch(remedy::fix(text), Some(container), &fields));
+        }
+    }
+    remedies.push(remedy::command(
+        remedy::mitigate("See what the process said before it was killed."),
+        format!("{} logs {} -c {} --previous", target.command_prefix(), case.pod.key.name, container.name),
+    ));
+    remedies.truncate(5);
+    remedies
+}
+
+/// What the probe's own words ask for.
+fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard: Option<&Trouble>) -> Vec<Remedy> {
+    let Some(probe) = container.probe(kind) else { return Vec::new() };
+    let name = kind.lower();
+    let who = &container.name;
+    let target = target::of(case);
+    let place = handler_text(container, &probe.handler);
+    let patched = |text: String, fields: String| {
+        target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
+    };
+    match heard {
+        Some(Trouble::Refused) => {
+            let port = words::port_number(container, &probe.handler);
+            let port_text = port.map_or_else(|| place.clone(), |p| p.to_string());
+            let others: Vec<i32> =
+                container.ports.iter().map(|p| p.number).filter(|number| Some(*number) != port).collect();
+            let text = format!(
+                "Nothing listens on {port_text} in {who}. Make the process listen there (on all addresses, not only \
+                 127.0.0.1), or point the {name} probe at the port it uses."
+            );
+            match (&probe.handler, others.as_slice()) {
+                (ProbeHandler::Tcp { .. }, [other]) => vec![patched(
+                    format!("{text} The container declares {other}."),
+                    format!("  tcpSocket:\n    port: {other}\n"),
+                )],
+                (ProbeHandler::Http { .. }, [other]) => vec![patched(
+                    format!("{text} The container declares {other}."),
+                    format!("  httpGet:\n    port: {other}\n"),
+                )],
+                _ => vec![remedy::fix(text)],
+            }
+        }
+        Some(Trouble::Timeout) => {
+            let longer = (probe.timeout * 5).max(5);
+            let mut remedies = vec![patched(
+                format!(
+                    "{who} answers later than timeoutSeconds ({}). Give the {name} probe more time.",
+                    probe.timeout
+                ),
+                format!("  timeoutSeconds: {longer}\n"),
+            )];
+            if let Some(cpu) = container.limits.cpu {
+                remedies.push(remedy::fix(format!(
+                    "Its CPU limit is {}: if it is throttled, raise or remove the limit.",
+                    format_cpu(cpu)
+                )));
+            }
+            remedies
+        }
+        Some(Trouble::Status(404)) => {
+            vec![remedy::fix(format!(
+                "{who} knows no such path ({place}). Point the {name} probe at one that it serves."
+            ))]
+        }
+        Some(Trouble::Status(status @ (401 | 403))) => vec![remedy::fix(format!(
+            "{who} asks the probe for credentials (status {status}). Let the path be read without them, or probe another."
+        ))],
+        Some(Trouble::Status(status)) => vec![remedy::fix(format!(
+            "{who} answers its {name} probe with status {status}: it says itself that it is not well. Read its log; a \
+             liveness path should not depend on other services."
+        ))],
+        Some(Trouble::Tls { server_speaks_tls }) => {
+            let (speaks, scheme) = if *server_speaks_tls { ("HTTPS", "HTTPS") } else { ("plain HTTP", "HTTP") };
+            vec![patched(
+                format!("{who} speaks {speaks} on that port. Set the scheme of the {name} probe to {scheme}."),
+                format!("  httpGet:\n    scheme: {scheme}\n"),
+            )]
+        }
+        Some(Trouble::GrpcUnimplemented) => vec![remedy::fix(format!(
+            "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe."
+        ))],
+        Some(Trouble::GrpcNotServing(_)) => {
+            vec![remedy::fix(format!("{who} reports itself as not serving over gRPC health. Read its log for why."))]
+        }
+        Some(Trouble::Other(_)) | None => match &probe.handler {
+            ProbeHandler::Exec { .. } => vec![remedy::fix(format!(
+                "The command of the {name} probe ({place}) fails in {who}. Run it in the container by hand, and correct it \
+                 or what it checks."
+            ))],
+            _ => vec![remedy::fix(format!("Check that {who} answers its {name} probe ({place})."))],
+        },
+    }
+}
+
+fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
+    let State::Running { started_at } = container.state else { return Verdict::No };
+    let Some(probe) = container.readiness.as_ref().filter(|_| !container.ready) else { return Verdict::No };
+    if case.pod.deletion.is_some() || case.pod.is_over() {
+        return Verdict::No;
+    }
+    // While the startup probe has its say, readiness is not even asked.
+    if container.startup.is_some() && container.started == Some(false) {
+        return Verdict::No;
+    }
+    let restarting =
+        container.last.is_some() && started_at.is_some_and(|at| case.age(at) <= case.thresholds.recovered_restarting);
+    if restarting {
+        return Verdict::No;
+    }
+    let ready = case.pod.condition("Ready");
+    // The condition turned False after the container had started: it had been True.
+    let lost_at = ready
+        .filter(|c| c.status == "False")
+        .and_then(|c| c.last_transition)
+        .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
+    let due = match lost_at {
+        Some(at) => after(case.held_since(Some(at)), case.thresholds.readiness_lost),
+        None => {
+            let startup = container.startup.as_ref().map_or(0, Probe::budget);
+            let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
+            after(case.held_since(started_at), case.thresholds.never_ready + budget)
+        }
+    };
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let said = end::unhealthy(case, container, ProbeKind::Readiness);
+    let heard = said.map(|event| trouble(&event.message));
+    let what = describe(container, Some(probe), heard.as_ref());
+    let who = end::who(container);
+    let since = lost_at.or(started_at).map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let summary = if lost_at.is_some() {
+        format!(
+            "{who} runs but its readiness probe fails{what}{since}: the pod was ready before and gets no traffic now"
+        )
+    } else {
+        format!("{who} runs but has not been ready{since}: its readiness probe fails{what}, so the pod gets no traffic")
+    };
+    let status = container.status_path();
+    let mut finding = Finding::of_container(container, summary)
+        .with_all(said.map(evidence::event))
+        .with(evidence::field(format!("{status}.ready"), "false"))
+        .with(evidence::field_at(format!("{status}.state.running.startedAt"), "running", started_at))
+        .with_all(case.pod.condition("ContainersReady").map(evidence::condition));
+    if said.is_none() {
+        finding = finding.confidence(Confidence::Likely);
+    }
+    Verdict::Yes(Box::new(finding))
+}
+
+fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
+        return Vec::new();
+    };
+    let heard = end::unhealthy(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
+    let mut remedies = probe_remedies(case, container, ProbeKind::Readiness, heard.as_ref());
+    remedies.push(remedy::command(
+        remedy::mitigate("Read what the process says: a dependency that it waits for is the usual reason."),
+        format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
+    ));
+    remedies
+}

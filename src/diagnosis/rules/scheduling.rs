@@ -1,3 +1,765 @@
-use crate::diagnosis::Rule;
+//! Why a pod has no node: what the scheduler says, and what the nodes themselves tell.
 
-pub(super) const RULES: &[Rule] = &[];
+mod explain;
+mod remedies;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
+use self::words::{Kind, Reason};
+use crate::api::{Confidence, Evidence};
+use crate::diagnosis::rule::Explain;
+use crate::diagnosis::{Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, text};
+use crate::facts::{Condition, Phase, Timestamp, VolumeSource, after};
+
+/// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
+const SILENCE: i64 = 60;
+/// The most nodes that evidence lists.
+const NODES_SHOWN: usize = 3;
+
+/// A rule for one reason of the scheduler.
+macro_rules! reason {
+    ($kind:ident, $meaning:literal, $told_apart:literal, $action:literal, $source:literal) => {
+        Rule {
+            cause: Kind::$kind.cause(),
+            category: Category::Scheduling,
+            recovery: Recovery::NeverStarted,
+            specificity: Specificity::Specific,
+            scope: Scope::Pod(|case| verdict(case, Kind::$kind)),
+            remedies: |case, _| remedies::of(case, Kind::$kind),
+            explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
+        }
+    };
+}
+
+pub(super) const RULES: &[Rule] = &[
+    reason!(
+        Cpu,
+        "No node that the pod may use has as much unreserved CPU as the pod requests.",
+        "Requests count, not use: a node may idle and still have all its CPU reserved. What each node has free is its \
+         allocatable CPU less the requests of the pods bound there.",
+        "Lower the request, free a node by running fewer pods, or add a node. Where the request is larger than any \
+         node, only a lower request or a bigger node helps.",
+        "scheduler, plugin NodeResourcesFit: `Insufficient cpu`"
+    ),
+    reason!(
+        Memory,
+        "No node that the pod may use has as much unreserved memory as the pod requests.",
+        "It is about requests before the start; a container killed for its use of memory is OOMKilled.",
+        "Lower the request, free a node by running fewer pods, or add a node (a bigger one where no node is large \
+         enough).",
+        "scheduler, plugin NodeResourcesFit: `Insufficient memory`"
+    ),
+    reason!(
+        EphemeralStorage,
+        "No node that the pod may use has as much unreserved local disk as the pod requests.",
+        "It is about `requests.ephemeral-storage` before the start; a pod evicted for what it wrote is Evicted.",
+        "Lower the request, use a volume for the data, or add a node with a larger disk.",
+        "scheduler, plugin NodeResourcesFit: `Insufficient ephemeral-storage`"
+    ),
+    reason!(
+        Extended,
+        "No node that the pod may use has enough free devices (GPUs, huge pages) of the kind that the pod requests.",
+        "Where no node lists the resource at all, its device plugin does not run or no such node exists; else all \
+         devices are taken.",
+        "Check the resource's name and the device plugin's DaemonSet, wait for a device to come free, or add such a \
+         node.",
+        "scheduler, plugin NodeResourcesFit: `Insufficient <resource>`"
+    ),
+    reason!(
+        Pods,
+        "Each node that the pod may use already runs as many pods as it may.",
+        "It is the count of pods (allocatable `pods`, the kubelet's maxPods), whatever CPU and memory are left.",
+        "Add a node, remove pods that are not needed, or raise the kubelet's maxPods where addresses allow.",
+        "scheduler, plugin NodeResourcesFit: `Too many pods`"
+    ),
+    reason!(
+        HostPort,
+        "The pod wants a port of the node itself, and on each node that it may use another pod has it.",
+        "At most one pod a node can have a host port; a Service needs none. A process that cannot bind inside its own \
+         pod crashes instead.",
+        "Drop hostPort and use a Service, choose another port, or run no more replicas than there are nodes.",
+        "scheduler, plugin NodePorts: `didn't have free ports for the requested pod ports`"
+    ),
+    reason!(
+        PvcNotFound,
+        "A volume of the pod names a PersistentVolumeClaim that does not exist in the pod's namespace.",
+        "A claim that exists and is not bound is PvcUnboundImmediate; a claim deleted after the pod was placed shows \
+         as a mount failure.",
+        "Create the claim, or correct claimName.",
+        "scheduler, plugin VolumeBinding: `persistentvolumeclaim \"X\" not found`"
+    ),
+    reason!(
+        PvcUnbound,
+        "A PersistentVolumeClaim of the pod has no volume, and its class binds before pods are placed.",
+        "The claim exists. Why it has no volume is told by the claim's own Events: no such StorageClass, no \
+         provisioner, no volume that fits.",
+        "Describe the claim; correct its storageClassName, repair the provisioner, or create a volume that fits.",
+        "scheduler, plugin VolumeBinding: `pod has unbound immediate PersistentVolumeClaims`"
+    ),
+    reason!(
+        PvAffinity,
+        "The volume of the pod's claim can be used only on nodes (or in a zone) that cannot take the pod.",
+        "The volume exists and is bound; its node affinity and the nodes that could take the pod do not meet.",
+        "Make room on a node where the volume lives, bring that node back, or move the data to a new volume.",
+        "scheduler, plugin VolumeBinding: `didn't match PersistentVolume's node affinity`"
+    ),
+    reason!(
+        VolumeZone,
+        "The pod's volume lies in a zone in which no node can take the pod.",
+        "As PvNodeAffinityConflict, for volumes that tell their zone by labels.",
+        "Add a node in the volume's zone, or move the data.",
+        "scheduler, plugin VolumeZone: `had no available volume zone`"
+    ),
+    reason!(
+        NoMatchingPv,
+        "The pod's claim waits for a pod to be placed, and no volume that it could bind to is reachable from a node.",
+        "The class binds with the first consumer (local volumes); with immediate binding it is PvcUnboundImmediate.",
+        "Create a volume of that class and size on a node that can take the pod, or correct the class or size.",
+        "scheduler, plugin VolumeBinding: `didn't find available persistent volumes to bind`, `did not have enough \
+         free storage`"
+    ),
+    reason!(
+        VolumeCount,
+        "Each node that the pod may use has as many volumes of this kind attached as it can.",
+        "It is the driver's limit of attachments a node (CSINode), not room for data.",
+        "Add a node, or spread the pods with volumes over more nodes.",
+        "scheduler, plugin NodeVolumeLimits: `exceed max volume count`"
+    ),
+    reason!(
+        PodAffinity,
+        "The pod must run beside certain other pods, and no node that it may use runs one.",
+        "Required pod affinity only: a preferred one never keeps a pod from running.",
+        "Start the pods that it wants to be near, correct the label selector or topologyKey, or make the rule a \
+         preferred one.",
+        "scheduler, plugin InterPodAffinity: `didn't match pod affinity rules`"
+    ),
+    reason!(
+        PodAntiAffinity,
+        "Each node that the pod may use runs a pod that it must not share a node (or zone) with.",
+        "Both directions count: the pod's own rule, and the rules of pods that already run.",
+        "Add a node, run no more replicas than there are nodes (or zones), or make the rule a preferred one.",
+        "scheduler, plugin InterPodAffinity: `didn't match pod anti-affinity rules`, `didn't satisfy existing pods \
+         anti-affinity rules`"
+    ),
+    reason!(
+        TopologySpread,
+        "Wherever the pod went, its workload would be spread less evenly than its constraint allows.",
+        "Only constraints with whenUnsatisfiable: DoNotSchedule count. `(missing required label)` means that nodes \
+         lack the topologyKey.",
+        "Make room where fewer copies run, raise maxSkew, or use ScheduleAnyway; label the nodes with the topology \
+         key.",
+        "scheduler, plugin PodTopologySpread: `didn't match pod topology spread constraints`"
+    ),
+    reason!(
+        Cordoned,
+        "The nodes that could take the pod are cordoned: closed for new pods.",
+        "A cordon is set on purpose (maintenance, a drain). It is the cause only where no other node could take the \
+         pod after a smaller change.",
+        "Uncordon the node once its maintenance is over, or add a node.",
+        "scheduler, plugin NodeUnschedulable: `were unschedulable`"
+    ),
+    reason!(
+        Taint,
+        "The nodes that could take the pod have a taint that the pod does not tolerate.",
+        "The scheduler of 1.35 no longer names the taint; it is read from the nodes. Taints of control-plane nodes are \
+         named only where there is no other node. Taints such as not-ready tell of the node's state.",
+        "Add the toleration if the pod belongs there, remove the taint if it was left behind, or repair the node if \
+         the taint tells of its state.",
+        "scheduler, plugin TaintToleration: `had untolerated taint(s)`"
+    ),
+    reason!(
+        Selector,
+        "No node has the labels that the pod's nodeSelector or required node affinity asks for.",
+        "Where some node has them and fails for another reason, that reason is the cause. Preferred rules never count.",
+        "Correct the selector, or label the node.",
+        "scheduler, plugin NodeAffinity: `didn't match Pod's node affinity/selector`"
+    ),
+    reason!(
+        NoNodes,
+        "The cluster has no node at all that the scheduler knows.",
+        "Nodes that exist and do not take the pod are counted in the scheduler's message; here there is none to count.",
+        "Let a node join, or look why the nodes left.",
+        "scheduler: `no nodes available to schedule pods`"
+    ),
+    Rule {
+        cause: "SchedulerError",
+        category: Category::Scheduling,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(scheduler_error),
+        remedies: |case, _| remedies::scheduler_error(case),
+        explain: Explain {
+            meaning: "The scheduler chose a node or tried to, and an operation of its own failed.",
+            told_apart: "The reason of PodScheduled is SchedulerError, not Unschedulable: nodes may be suitable. It is \
+                         tried again.",
+            action: "Read the message: a volume that could not be provisioned points to its provisioner, else look at \
+                     the scheduler's log.",
+            source: "scheduler: condition PodScheduled, reason SchedulerError",
+        },
+    },
+    Rule {
+        cause: "NoSchedulerForPod",
+        category: Category::Scheduling,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(no_scheduler),
+        remedies: |case, _| remedies::no_scheduler(case),
+        explain: Explain {
+            meaning: "No scheduler has looked at the pod: none answers to its schedulerName, or the scheduler is down.",
+            told_apart: "The pod has no node, no condition and no Event. A scheduler that looked and found no node \
+                         writes PodScheduled=False; a pod with scheduling gates has that condition too.",
+            action: "Correct schedulerName, or start that scheduler. If all new pods wait, the default scheduler is \
+                     down.",
+            source: "absence of the condition PodScheduled (kubernetes pkg/scheduler writes it at the first try)",
+        },
+    },
+];
+
+/// What the scheduler said, and what of it is the cause.
+struct Analysis<'a> {
+    reasons: Vec<Reason<'a>>,
+    total: Option<u32>,
+    kind: Kind,
+    /// Whether nothing speaks for another reason.
+    certain: bool,
+    view: Option<View<'a>>,
+}
+
+impl<'a> Analysis<'a> {
+    fn new(case: &Case<'a>, condition: &'a Condition) -> Option<Self> {
+        let reasons = words::reasons(&condition.message);
+        let mut kinds: Vec<Kind> = reasons.iter().filter_map(|r| r.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let view = View::new(case.pod, case.nodes);
+        let (kind, certain) = match kinds.as_slice() {
+            [] => return None,
+            [only] => (*only, reasons.iter().all(|r| r.kind.is_some())),
+            several => view
+                .as_ref()
+                .and_then(|view| view.choose(several))
+                .or_else(|| by_words(&reasons).map(|kind| (kind, false)))?,
+        };
+        Some(Self { reasons, total: words::total(&condition.message), kind, certain, view })
+    }
+
+    /// The number of nodes that the scheduler turned away for `kind`.
+    fn said(&self, kind: Kind) -> Option<u32> {
+        self.reasons.iter().filter(|r| r.kind == Some(kind)).filter_map(|r| r.nodes).reduce(u32::saturating_add)
+    }
+
+    /// `2 of 3 nodes`, `the only node`, `each of 3 nodes`, from the scheduler's count.
+    fn how_many(&self) -> String {
+        match (self.said(self.kind), self.total) {
+            (Some(1), Some(1)) => "the only node".to_owned(),
+            (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
+            (Some(n), Some(total)) => format!("{n} of {total} nodes"),
+            (Some(n), None) => format!("{n} nodes"),
+            (None, _) => "the nodes".to_owned(),
+        }
+    }
+}
+
+/// The cause by the scheduler's counts alone: nodes that are not meant for the pod (by its selector, or the control
+/// plane's) do not count where others fail for something else.
+fn by_words(reasons: &[Reason<'_>]) -> Option<Kind> {
+    let known = || reasons.iter().filter_map(|r| r.kind.map(|kind| (kind, r)));
+    let not_meant = |kind: Kind, r: &Reason<'_>| {
+        kind == Kind::Selector || kind == Kind::Taint && words::taint_key(r.text).is_some_and(is_control_plane_taint)
+    };
+    let most = |left: Vec<(Kind, u32)>| left.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+    let meant = known().filter(|(kind, r)| !not_meant(*kind, r)).map(|(kind, r)| (kind, r.nodes.unwrap_or(0)));
+    most(meant.collect())
+        .or_else(|| most(known().map(|(kind, r)| (kind, r.nodes.unwrap_or(0))).collect()))
+        .map(|(kind, _)| kind)
+}
+
+/// Whether the pod waits for a node at all.
+fn waits(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    pod.node_name.is_none() && !pod.is_over() && pod.deletion.is_none() && pod.scheduling_gates.is_empty()
+}
+
+fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<&'a Condition> {
+    let condition = case.pod.condition("PodScheduled").filter(|_| waits(case))?;
+    (condition.status == "False" && condition.reason == reason).then_some(condition)
+}
+
+/// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
+fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
+    let helped = case.pod.nominated_node.is_some()
+        || case
+            .events_with("TriggeredScaleUp")
+            .any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
+    let patience = if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
+    after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
+}
+
+fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
+    let Some(condition) = not_scheduled(case, "Unschedulable") else { return Verdict::No };
+    if words::reasons(&condition.message).iter().all(|r| r.kind != Some(kind)) {
+        return Verdict::No;
+    }
+    let due = due(case, condition);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let Some(analysis) = Analysis::new(case, condition).filter(|a| a.kind == kind) else { return Verdict::No };
+    Verdict::Yes(Box::new(finding(case, condition, &analysis)))
+}
+
+fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> Finding {
+    let confidence = if analysis.certain { Confidence::Certain } else { Confidence::Likely };
+    let mut finding = Finding::of_pod(summary(case, analysis))
+        .confidence(confidence)
+        .with(evidence::condition(condition))
+        .with_all(asked(case, analysis))
+        .with_all(nodes_evidence(analysis));
+    for reason in &analysis.reasons {
+        let Some(kind) = reason.kind.filter(|kind| *kind != analysis.kind) else { continue };
+        let nodes = match (reason.nodes, analysis.total) {
+            (Some(n), Some(total)) => format!("{n} of {total} nodes: "),
+            (Some(n), None) => format!("{n} nodes: "),
+            (None, _) => String::new(),
+        };
+        finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", reason.text));
+    }
+    still_in_the_way(analysis)
+        .into_iter()
+        .fold(finding, |finding, (kind, words)| finding.consequence(kind.cause(), None, words))
+}
+
+/// Resources of which every node has too little, although the scheduler did not come so far as to say it.
+fn still_in_the_way(analysis: &Analysis<'_>) -> Vec<(Kind, String)> {
+    let Some(view) = &analysis.view else { return Vec::new() };
+    [Kind::Cpu, Kind::Memory, Kind::EphemeralStorage, Kind::Extended, Kind::Pods]
+        .into_iter()
+        .filter(|kind| !analysis.kind.is_capacity() && analysis.said(*kind).is_none())
+        .filter(|kind| !view.nodes.is_empty() && view.failing(*kind) == view.nodes.len())
+        .filter_map(|kind| Some((kind, format!("comes next: {}", shortage(view, kind)?))))
+        .collect()
+}
+
+fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
+    let nodes = analysis.how_many();
+    let view = analysis.view.as_ref();
+    match analysis.kind {
+        kind if kind.is_capacity() => {
+            view.and_then(|view| shortage(view, kind)).unwrap_or_else(|| shortage_in_words(case, analysis))
+        }
+        Kind::Taint => taint_summary(analysis),
+        Kind::Cordoned => match view.map(cordoned_names).filter(|names| !names.is_empty()) {
+            Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(view)),
+            None => format!("{nodes} closed for new pods (cordoned)"),
+        },
+        Kind::Selector => view
+            .and_then(selector_summary)
+            .unwrap_or_else(|| format!("{} is on none of the nodes{}", selector_text(case), of_total(analysis))),
+        Kind::HostPort => {
+            let ports = host_ports(case);
+            let what = if ports.is_empty() { "a host port".to_owned() } else { format!("host port {ports}") };
+            format!("needs {what}, which another pod has on {nodes}")
+        }
+        Kind::PvcNotFound => match analysis.claim() {
+            Some(claim) => {
+                format!("the PersistentVolumeClaim {claim} does not exist in namespace {}", case.pod.key.namespace)
+            }
+            None => "a PersistentVolumeClaim that it uses does not exist".to_owned(),
+        },
+        Kind::PvcUnbound => match claims(case) {
+            names if names.is_empty() => "a PersistentVolumeClaim that it uses has no volume yet".to_owned(),
+            names => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
+        },
+        Kind::PvAffinity => format!("the volume of its claim {} cannot be used on {nodes}", claims(case)),
+        Kind::VolumeZone => {
+            format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
+        }
+        Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
+        Kind::VolumeCount => format!("{nodes} can attach no further volume"),
+        Kind::PodAffinity => {
+            format!("must run beside other pods (required pod affinity), and {nodes} runs none of them")
+        }
+        Kind::PodAntiAffinity => {
+            format!("must not run beside certain pods (required pod anti-affinity), and {nodes} runs one of them")
+        }
+        Kind::TopologySpread => spread_summary(analysis, &nodes),
+        Kind::NoNodes => "the cluster has no node that the scheduler knows".to_owned(),
+        // Capacity is answered above.
+        kind => format!("{nodes} cannot take it: {}", kind.cause()),
+    }
+}
+
+impl Analysis<'_> {
+    /// The claim that the scheduler names.
+    fn claim(&self) -> Option<&str> {
+        self.reasons.iter().find(|r| r.kind == Some(self.kind)).and_then(|r| words::quoted(r.text))
+    }
+}
+
+fn of_total(analysis: &Analysis<'_>) -> String {
+    analysis.total.map(|n| format!(" ({n} in all)")).unwrap_or_default()
+}
+
+fn is_are(view: Option<&View<'_>>) -> &'static str {
+    if view.is_some_and(|v| v.failing(Kind::Cordoned) == 1) { "is" } else { "are" }
+}
+
+fn cordoned_names(view: &View<'_>) -> String {
+    names(view.nodes.iter().filter(|n| n.cordoned).map(NodeView::name))
+}
+
+/// At most two names, and how many more.
+fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<_> = all.collect();
+    match all.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [one, two, rest @ ..] => format!("{one}, {two} and {} more", rest.len()),
+    }
+}
+
+fn spread_summary(analysis: &Analysis<'_>, nodes: &str) -> String {
+    let label = |r: &&Reason<'_>| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label");
+    match analysis.reasons.iter().find(label).and_then(|r| r.nodes) {
+        Some(n) if Some(n) == analysis.said(Kind::TopologySpread) => {
+            format!("{nodes} lack the label that its topologySpreadConstraints spread over (topologyKey)")
+        }
+        _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew)"),
+    }
+}
+
+/// `asks for 64 CPUs; node1 comes nearest with 1.9 free of 2 (62.1 short), no node is that large: ...`.
+fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
+    let nearest = view.nearest(kind);
+    let (node, short) = nearest.first()?;
+    let resource = &short.resource;
+    let asks = resource.amount_of(short.asked);
+    if matches!(resource, Resource::Pods) {
+        let used = short.allocatable.saturating_sub(short.free);
+        return Some(format!(
+            "{} runs {used} pods of {} at most, and no other node takes it",
+            node.name(),
+            short.allocatable
+        ));
+    }
+    if nearest.iter().all(|(_, s)| s.allocatable <= 0) {
+        return Some(format!("asks for {asks}, and no node it may use offers any"));
+    }
+    let subject = match (node_by_name(view).is_some(), view.nodes.len()) {
+        (true, _) => format!("its node {} has", node.name()),
+        (false, 1) => format!("{} has", node.name()),
+        (false, _) => format!("{} comes nearest with", node.name()),
+    };
+    let amount = |n: i64| resource.amount(n.max(0));
+    let (free, of, missing) = (amount(short.free), amount(short.allocatable), amount(short.missing()));
+    let out = format!("asks for {asks}; {subject} {free} free of {of} ({missing} short)");
+    let large_enough = nearest.iter().any(|(_, s)| s.fits_empty());
+    let most = view.largest_that_fits(kind).map(|most| resource.quantity(most));
+    match (large_enough, most) {
+        (false, Some(most)) => Some(format!("{out}, no node is that large: lower the request to {most} at most")),
+        (false, None) => Some(format!("{out}, no node is that large")),
+        (true, Some(most)) => Some(format!("{out}; it fits an empty node, or with a request of {most} at most")),
+        (true, None) => Some(format!("{out}; it fits an empty node")),
+    }
+}
+
+/// The same where no node is known.
+fn shortage_in_words(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
+    let asks = case.pod.effective_requests();
+    let nodes = analysis.how_many();
+    let resource = match analysis.kind {
+        Kind::Cpu => Resource::Cpu,
+        Kind::Memory => Resource::Memory,
+        Kind::EphemeralStorage => Resource::EphemeralStorage,
+        Kind::Pods => return format!("{nodes} already run as many pods as they may"),
+        _ => match analysis.extended() {
+            Some(name) => Resource::Extended(name.into()),
+            None => return format!("{nodes} have too little of a resource that it asks for"),
+        },
+    };
+    match resource.of(&asks) {
+        Some(asked) => format!("asks for {}, more than {nodes} have free", resource.amount_of(asked)),
+        None => format!("asks for more {} than {nodes} have free", resource.name()),
+    }
+}
+
+impl Analysis<'_> {
+    /// The extended resource that the scheduler names.
+    fn extended(&self) -> Option<&str> {
+        let named = |r: &Reason<'_>| r.kind == Some(Kind::Extended);
+        self.reasons.iter().find(|r| named(r)).and_then(|r| r.text.strip_prefix("Insufficient "))
+    }
+}
+
+/// The node that the pod asks for by name, as the pods of a DaemonSet do.
+fn node_by_name<'v>(view: &'v View<'_>) -> Option<&'v str> {
+    let fields = view.pod.node_affinity.iter().flat_map(|term| &term.fields);
+    fields.filter(|e| e.key == "metadata.name").find_map(|e| e.values.first()).map(String::as_str)
+}
+
+fn taint_summary(analysis: &Analysis<'_>) -> String {
+    let nodes = analysis.how_many();
+    let Some(view) = &analysis.view else {
+        let named =
+            analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
+        return match named {
+            Some(key) => format!("does not tolerate the taint {key} of {nodes}"),
+            None => format!("does not tolerate the taints of {nodes}"),
+        };
+    };
+    let tainted: Vec<_> = view.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
+    let Some(first) = tainted.first() else { return format!("does not tolerate the taints of {nodes}") };
+    let Some(taint) = first.taints.iter().find(|t| !is_state_taint(&t.key)).or(first.taints.first()) else {
+        return format!("does not tolerate the taints of {nodes}");
+    };
+    let who = names(tainted.iter().map(|n| n.name()));
+    if tainted.iter().all(|n| n.taints.iter().any(|t| is_state_taint(&t.key))) && is_state_taint(&taint.key) {
+        let has = if tainted.len() == 1 { "is" } else { "are" };
+        return format!("{who} {has} {} (taint {taint}), and no other node takes it", state_in_words(&taint.key));
+    }
+    let has = if tainted.len() == 1 { "has" } else { "have" };
+    format!("does not tolerate the taint {taint} that {who} {has}, and no other node takes it")
+}
+
+fn state_in_words(key: &str) -> &'static str {
+    match key {
+        "node.kubernetes.io/not-ready" => "not ready",
+        "node.kubernetes.io/unreachable" => "unreachable",
+        "node.kubernetes.io/memory-pressure" => "short of memory",
+        "node.kubernetes.io/disk-pressure" => "short of disk",
+        "node.kubernetes.io/pid-pressure" => "short of process ids",
+        "node.kubernetes.io/network-unavailable" => "without network",
+        "node.kubernetes.io/out-of-service" => "out of service",
+        "node.kubernetes.io/unschedulable" => "cordoned",
+        "node.cloudprovider.kubernetes.io/uninitialized" => "not yet set up by the cloud provider",
+        "node.cloudprovider.kubernetes.io/shutdown" => "shut down",
+        _ => "not fit for pods",
+    }
+}
+
+fn selector_summary(view: &View<'_>) -> Option<String> {
+    let nearest = view.nearest_by_labels();
+    let node = nearest.first()?;
+    let unmet = node.unmet.iter().find(|u| u.resembles.is_some()).or(node.unmet.first())?;
+    if unmet.is_node_name() {
+        return Some(format!("may only run on node {}, which does not exist", unmet.values.join(", ")));
+    }
+    let wanted = unmet.wanted();
+    let more = match node.unmet.len() {
+        0 | 1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    let nodes = match view.total {
+        1 => "the only node does not meet".to_owned(),
+        n => format!("none of {n} nodes meets"),
+    };
+    let what = if unmet.path.starts_with("spec.nodeSelector") { "nodeSelector" } else { "node affinity" };
+    let name = node.name();
+    let hint = match (&unmet.resembles, &unmet.has) {
+        (Some((key, value)), _) => format!("{name} has {key}={value} (misspelt?)"),
+        (None, Some(value)) => format!("{name} has {}={value}", unmet.key),
+        (None, None) => format!("{name} has no label {}", unmet.key),
+    };
+    Some(format!("{nodes} its {what} {wanted}{more}; {hint}"))
+}
+
+fn selector_text(case: &Case<'_>) -> String {
+    let pod = case.pod;
+    let labels: Vec<_> = pod.node_selector.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    match (labels.is_empty(), pod.node_affinity.is_empty()) {
+        (false, true) => format!("its nodeSelector {}", labels.join(", ")),
+        (false, false) => format!("its nodeSelector {} with its node affinity", labels.join(", ")),
+        (true, _) => "what its node affinity requires".to_owned(),
+    }
+}
+
+fn host_ports(case: &Case<'_>) -> String {
+    let ports = case.pod.containers.iter().flat_map(|c| &c.ports).filter_map(|p| p.host_port.filter(|n| *n > 0));
+    let mut ports: Vec<_> = ports.map(|n| n.to_string()).collect();
+    ports.dedup();
+    ports.join(", ")
+}
+
+fn claims(case: &Case<'_>) -> String {
+    let claims = case.pod.volumes.iter().filter_map(|v| match &v.source {
+        VolumeSource::Claim { name, .. } => Some(name.as_str()),
+        _ => None,
+    });
+    names(claims)
+}
+
+/// What the pod asks for, by the path in its spec.
+fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
+    let pod = case.pod;
+    match analysis.kind {
+        kind if kind.is_capacity() => {
+            let short = analysis.view.as_ref().and_then(|v| v.nearest(kind).first().map(|(_, s)| s.resource.clone()));
+            let resource = short.or(match kind {
+                Kind::Cpu => Some(Resource::Cpu),
+                Kind::Memory => Some(Resource::Memory),
+                Kind::EphemeralStorage => Some(Resource::EphemeralStorage),
+                _ => analysis.extended().map(|name| Resource::Extended(name.into())),
+            });
+            resource.map(|r| requests_evidence(case, &r)).unwrap_or_default()
+        }
+        Kind::Selector => {
+            let labels = pod.node_selector.iter();
+            let mut found: Vec<_> =
+                labels.map(|(k, v)| evidence::field(format!("spec.nodeSelector[{k}]"), v)).collect();
+            if found.is_empty()
+                && let Some(unmet) =
+                    analysis.view.as_ref().and_then(|v| v.nearest_by_labels().first()?.unmet.first().cloned())
+            {
+                found.push(evidence::field(unmet.path.clone(), unmet.wanted()));
+            }
+            found
+        }
+        Kind::HostPort => {
+            let containers = pod.containers.iter();
+            let ports = containers.flat_map(|c| c.ports.iter().filter_map(move |p| Some((c, p, p.host_port?))));
+            ports
+                .map(|(c, p, host)| {
+                    evidence::field(
+                        format!("{}.ports[{}].hostPort", c.spec_path(), p.number),
+                        format!("{host}/{}", p.protocol),
+                    )
+                })
+                .collect()
+        }
+        Kind::PvcNotFound | Kind::PvcUnbound | Kind::PvAffinity | Kind::VolumeZone | Kind::NoMatchingPv => {
+            let claims = pod.volumes.iter().filter_map(|v| match &v.source {
+                VolumeSource::Claim { name, ephemeral } => Some((v, name, ephemeral)),
+                _ => None,
+            });
+            let named = analysis.claim();
+            claims
+                .filter(|(_, name, _)| named.is_none_or(|n| n == name.as_str()))
+                .map(|(volume, name, ephemeral)| {
+                    let field = if *ephemeral { "ephemeral" } else { "persistentVolumeClaim.claimName" };
+                    evidence::field(format!("spec.volumes[{}].{field}", volume.name), name)
+                })
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn requests_evidence(case: &Case<'_>, resource: &Resource) -> Vec<Evidence> {
+    let pod = case.pod;
+    let asking: Vec<_> =
+        pod.containers.iter().filter_map(|c| resource.of(&c.requests).filter(|n| *n > 0).map(|n| (c, n))).collect();
+    let mut found: Vec<_> = asking
+        .iter()
+        .take(NODES_SHOWN)
+        .map(|(c, n)| {
+            evidence::field(format!("{}.resources.requests.{}", c.spec_path(), resource.name()), resource.quantity(*n))
+        })
+        .collect();
+    if asking.len() != 1
+        && !matches!(resource, Resource::Pods)
+        && let Some(total) = resource.of(&pod.effective_requests())
+    {
+        found.push(evidence::field("spec (as the scheduler counts it)", resource.amount_of(total)));
+    }
+    found
+}
+
+/// What the nearest nodes have, or lack.
+fn nodes_evidence(analysis: &Analysis<'_>) -> Vec<Evidence> {
+    let Some(view) = &analysis.view else { return Vec::new() };
+    let kind = analysis.kind;
+    match kind {
+        kind if kind.is_capacity() => view
+            .nearest(kind)
+            .into_iter()
+            .take(NODES_SHOWN)
+            .map(|(node, s)| {
+                let value = format!(
+                    "{} free of {}, {} short",
+                    s.resource.amount(s.free.max(0)),
+                    s.resource.amount(s.allocatable),
+                    s.resource.amount(s.missing())
+                );
+                evidence::field(format!("node/{}.status.allocatable.{}", node.name(), s.resource.name()), value)
+            })
+            .collect(),
+        Kind::Taint => view
+            .nodes
+            .iter()
+            .filter(|n| !n.taints.is_empty())
+            .take(NODES_SHOWN)
+            .map(|n| {
+                let taints: Vec<_> = n.taints.iter().map(ToString::to_string).collect();
+                evidence::field(format!("node/{}.spec.taints", n.name()), taints.join(", "))
+            })
+            .collect(),
+        Kind::Cordoned => view
+            .nodes
+            .iter()
+            .filter(|n| n.cordoned)
+            .take(NODES_SHOWN)
+            .map(|n| evidence::field(format!("node/{}.spec.unschedulable", n.name()), "true"))
+            .collect(),
+        Kind::Selector => view
+            .nearest_by_labels()
+            .into_iter()
+            .take(NODES_SHOWN)
+            .filter_map(|n| {
+                let unmet = n.unmet.iter().find(|u| u.resembles.is_some()).or(n.unmet.first())?;
+                if unmet.is_node_name() {
+                    return None;
+                }
+                let (key, value) = match (&unmet.resembles, &unmet.has) {
+                    (Some((key, value)), _) => (key, value.clone()),
+                    (None, Some(value)) => (&unmet.key, value.clone()),
+                    (None, None) => (&unmet.key, "(absent)".to_owned()),
+                };
+                Some(evidence::field(format!("node/{}.metadata.labels[{key}]", n.name()), value))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn scheduler_error(case: &Case<'_>) -> Verdict {
+    let Some(condition) = not_scheduled(case, "SchedulerError") else { return Verdict::No };
+    let due = due(case, condition);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let summary = format!("the scheduler fails to place it: {}", text::line(&condition.message, 150));
+    Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(condition))))
+}
+
+fn no_scheduler(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let silent = pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty();
+    if !waits(case) || !silent {
+        return Verdict::No;
+    }
+    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable));
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    if let Err(later) = case.events_settled() {
+        return Verdict::NotBefore(later);
+    }
+    let name = &pod.scheduler_name;
+    let waited = text::duration(pod.created.map_or(SILENCE, |at| case.age(at)));
+    let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
+        (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
+    } else {
+        (
+            format!("no scheduler named {name} has looked at it in {waited}: none of that name seems to run"),
+            Confidence::Likely,
+        )
+    };
+    let finding = Finding::of_pod(summary)
+        .confidence(confidence)
+        .with(evidence::field("spec.schedulerName", name))
+        .with(evidence::field("status.conditions", "(none: no scheduler has written PodScheduled)"));
+    Verdict::Yes(Box::new(finding))
+}

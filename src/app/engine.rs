@@ -1,0 +1,360 @@
+//! The engine: takes changes in, decides, and has others write. It never awaits a write itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::api::DiagnosisState;
+use crate::cluster::lookup::LookupError;
+use crate::cluster::publish::{Current, PublishError, Published};
+use crate::facts::{Looked, ObjectKey, Timestamp, Want};
+use crate::metrics::{ActiveKey, Metrics};
+use crate::outbox::{Lane, Outbox, Subject};
+use crate::plan::{Announcement, Intent};
+use crate::world::{Change, Source, Touched, World};
+
+/// What the engine asks of the cluster.
+pub trait Cluster: Clone + Send + Sync + 'static {
+    fn publish(&self, intent: &Intent) -> impl Future<Output = Result<Published, PublishError>> + Send;
+    fn current(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
+    fn look(&self, want: &Want) -> impl Future<Output = Result<Looked, LookupError>> + Send;
+}
+
+/// How the engine behaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Writes under way at once.
+    pub writes: usize,
+    /// How long the first list of Events may delay the first write.
+    pub wait_for_events: Duration,
+    /// How long writes under way may take to end after a stop.
+    pub drain: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { writes: 16, wait_for_events: Duration::from_secs(30), drain: Duration::from_secs(10) }
+    }
+}
+
+/// Changes taken in at one go before the next write is started.
+const BATCH: usize = 512;
+/// Gauges are counted anew so often at most.
+const COUNT_EVERY: Duration = Duration::from_secs(2);
+
+pub struct Engine<C> {
+    world: World,
+    outbox: Outbox,
+    cluster: C,
+    metrics: Metrics,
+    pace: Pace,
+    changes: mpsc::Receiver<Change>,
+    tasks: JoinSet<Done>,
+    writing: usize,
+    /// When the change came that a subject waits for.
+    observed: HashMap<Subject, Instant>,
+    started: Instant,
+    counted: Option<Instant>,
+}
+
+/// The end of something that ran beside the engine.
+enum Done {
+    Wrote { subject: Subject, intent: Box<Intent>, result: Result<Published, PublishError> },
+    Reread { subject: Subject, key: ObjectKey, result: Result<Option<Current>, PublishError> },
+    Looked { want: Want, result: Result<Looked, LookupError> },
+    Told { lost: bool },
+}
+
+impl<C> std::fmt::Debug for Engine<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("pods", &self.world.pods_watched()).finish_non_exhaustive()
+    }
+}
+
+impl<C: Cluster> Engine<C> {
+    pub fn new(world: World, cluster: C, metrics: Metrics, pace: Pace, changes: mpsc::Receiver<Change>) -> Self {
+        Self {
+            world,
+            outbox: Outbox::default(),
+            cluster,
+            metrics,
+            pace,
+            changes,
+            tasks: JoinSet::new(),
+            writing: 0,
+            observed: HashMap::new(),
+            started: monotonic(),
+            counted: None,
+        }
+    }
+
+    /// Puts subjects into the outbox before the first change arrives: what was read back at start.
+    pub fn enqueue(&mut self, touched: Touched) {
+        for (subject, lane) in touched {
+            self.outbox.push(subject, lane);
+        }
+    }
+
+    /// Works until `stop` resolves or the watches end, then lets writes under way finish.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> World {
+        tokio::pin!(stop);
+        loop {
+            self.start_writes();
+            self.count();
+            let wake = self.next_wake();
+            tokio::select! {
+                () = &mut stop => break,
+                change = self.changes.recv() => match change {
+                    Some(change) => self.absorb(change),
+                    None => break,
+                },
+                Some(Ok(done)) = self.tasks.join_next() => self.finish(done),
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+        self.drain().await;
+        self.world
+    }
+
+    /// Takes in a change and whatever else has arrived.
+    fn absorb(&mut self, first: Change) {
+        let now = wall_clock();
+        let mut next = Some(first);
+        for _ in 0..BATCH {
+            let Some(change) = next else { return };
+            let touched = self.world.apply(change, now);
+            self.touched(touched);
+            next = self.changes.try_recv().ok();
+        }
+        if let Some(change) = next {
+            let touched = self.world.apply(change, now);
+            self.touched(touched);
+        }
+    }
+
+    fn touched(&mut self, touched: Touched) {
+        for (subject, lane) in touched {
+            if lane != Lane::Resync {
+                self.observed.entry(subject.clone()).or_insert_with(monotonic);
+            }
+            self.outbox.push(subject, lane);
+        }
+    }
+
+    /// Nothing is written before everything is known that a diagnosis may hang on.
+    fn may_write(&self) -> bool {
+        let events = self.world.is_listed(Source::Events) || self.started.elapsed() >= self.pace.wait_for_events;
+        [Source::Objects, Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s)) && events
+    }
+
+    fn start_writes(&mut self) {
+        if !self.may_write() {
+            return;
+        }
+        let now = wall_clock();
+        // Deciding is quick, but not free: after a batch the changes get their turn.
+        for _ in 0..BATCH {
+            if self.writing >= self.pace.writes {
+                return;
+            }
+            let Some(subject) = self.outbox.pop(now) else { return };
+            self.start(subject, now);
+        }
+    }
+
+    fn start(&mut self, subject: Subject, now: Timestamp) {
+        let decision = self.world.decide(&subject, now);
+        for want in decision.wants {
+            let cluster = self.cluster.clone();
+            self.tasks.spawn(async move {
+                let result = cluster.look(&want).await;
+                Done::Looked { want, result }
+            });
+        }
+        if let Some(at) = decision.plan.wake {
+            self.outbox.wake_at(subject.clone(), at);
+        }
+        let Some(intent) = decision.plan.intent else {
+            self.observed.remove(&subject);
+            self.outbox.done(&subject);
+            return;
+        };
+        let cluster = self.cluster.clone();
+        self.writing += 1;
+        self.tasks.spawn(async move {
+            let result = cluster.publish(&intent).await;
+            Done::Wrote { subject, intent: Box::new(intent), result }
+        });
+    }
+
+    fn finish(&mut self, done: Done) {
+        match done {
+            Done::Wrote { subject, intent, result } => {
+                self.writing -= 1;
+                match result {
+                    Ok(published) => self.written(&subject, *intent, published),
+                    Err(error) => self.refused(&subject, &intent, error),
+                }
+            }
+            Done::Reread { subject, key, result } => {
+                if let Ok(current) = result {
+                    self.world.conflicted(&key, current.map(|c| (c.uid, c.resource_version)));
+                }
+                self.outbox.retry(&subject, wall_clock(), None);
+            }
+            Done::Looked { want, result } => match result {
+                Ok(looked) => {
+                    let touched = self.world.apply(Change::Looked { want, looked }, wall_clock());
+                    for (subject, lane) in touched {
+                        self.outbox.push(subject, lane);
+                    }
+                }
+                // The pod asks again at its next turn; its diagnosis stands without.
+                Err(error) => tracing::debug!(?want, %error, "could not look up what surrounds a pod"),
+            },
+            Done::Told { lost } => {
+                if lost {
+                    self.metrics.lost_events(1);
+                }
+            }
+        }
+    }
+
+    fn written(&mut self, subject: &Subject, intent: Intent, published: Published) {
+        if let Some(since) = self.observed.remove(subject) {
+            self.metrics.wrote_after(since.elapsed());
+        }
+        match intent {
+            Intent::Apply(mut write) => {
+                let owed = write.announcement.take().filter(|_| !published.announced);
+                let touched = self.world.acknowledged(&write, published.uid, published.resource_version, wall_clock());
+                self.enqueue(touched);
+                if let Some(announcement) = owed {
+                    self.announce_later(announcement);
+                }
+            }
+            Intent::Delete { key, .. } => self.world.removed(&key),
+            Intent::Announce(_) => match subject {
+                Subject::Node(name) => self.world.node_told(name),
+                Subject::Object(key) => self.world.announced(key),
+                Subject::Pod(_) => {}
+            },
+        }
+        self.outbox.done(subject);
+    }
+
+    /// Posts an Event that its write could not: three times, then it is counted as lost.
+    fn announce_later(&mut self, announcement: Announcement) {
+        const PAUSES: [u64; 3] = [2, 10, 60];
+        let cluster = self.cluster.clone();
+        self.tasks.spawn(async move {
+            let intent = Intent::Announce(Box::new(announcement));
+            for pause in PAUSES {
+                tokio::time::sleep(Duration::from_secs(pause)).await;
+                if cluster.publish(&intent).await.is_ok() {
+                    return Done::Told { lost: false };
+                }
+            }
+            Done::Told { lost: true }
+        });
+    }
+
+    fn refused(&mut self, subject: &Subject, intent: &Intent, error: PublishError) {
+        let key = match intent {
+            Intent::Apply(write) => write.key.clone(),
+            Intent::Delete { key, .. } => key.clone(),
+            Intent::Announce(announcement) => announcement.key.clone(),
+        };
+        let now = wall_clock();
+        match error {
+            PublishError::Conflict => {
+                let cluster = self.cluster.clone();
+                let subject = subject.clone();
+                self.tasks.spawn(async move {
+                    let result = cluster.current(&key).await;
+                    Done::Reread { subject, key, result }
+                });
+            }
+            PublishError::NamespaceGone => {
+                // Its pods and our objects go with it.
+                self.world.removed(&key);
+                self.observed.remove(subject);
+                self.outbox.done(subject);
+            }
+            PublishError::TooManyRequests { retry_after } => {
+                let seconds = retry_after.map(|d| i64::try_from(d.as_secs()).unwrap_or(i64::MAX));
+                self.outbox.retry(subject, now, seconds);
+            }
+            error if !error.is_retryable() => {
+                tracing::error!(object = %key, %error, "the API server refuses this write for good");
+                self.observed.remove(subject);
+                self.outbox.done(subject);
+            }
+            error => {
+                tracing::warn!(object = %key, %error, "could not write; trying again");
+                self.outbox.retry(subject, now, None);
+            }
+        }
+    }
+
+    /// Lets writes under way end. What has not been started is found again after the next start.
+    async fn drain(&mut self) {
+        let deadline = monotonic() + self.pace.drain;
+        while self.writing > 0 {
+            match tokio::time::timeout_at(deadline, self.tasks.join_next()).await {
+                Ok(Some(Ok(done))) => self.finish(done),
+                Ok(Some(Err(_))) => {}
+                Ok(None) | Err(_) => break,
+            }
+        }
+        tracing::info!(unfinished = self.writing, "stopped");
+    }
+
+    fn next_wake(&self) -> Instant {
+        let now = monotonic();
+        if self.may_write() && self.outbox.has_ready() && self.writing < self.pace.writes {
+            return now;
+        }
+        let timer = self.outbox.next_wake().filter(|_| self.may_write()).map(|at| {
+            let wait = at.as_millisecond().saturating_sub(wall_clock().as_millisecond()).max(0);
+            now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
+        });
+        timer.unwrap_or(now + COUNT_EVERY).min(now + COUNT_EVERY)
+    }
+
+    fn count(&mut self) {
+        if self.counted.is_some_and(|at| at.elapsed() < COUNT_EVERY) {
+            return;
+        }
+        self.counted = Some(monotonic());
+        self.metrics.set_watched(self.world.pods_watched(), self.world.nodes().len());
+        let mut active: BTreeMap<ActiveKey, u64> = BTreeMap::new();
+        for record in self.world.records().filter(|r| r.status.state == DiagnosisState::Active) {
+            let key = ActiveKey {
+                namespace: record.key.namespace.clone(),
+                cause: record.status.cause.clone(),
+                severity: record.status.severity,
+            };
+            *active.entry(key).or_default() += 1;
+        }
+        self.metrics.set_active(active);
+        self.metrics.set_unrecorded(self.world.beyond_caps());
+        for lane in Lane::ALL {
+            self.metrics.set_outbox(lane.as_str(), self.outbox.depth(lane));
+        }
+    }
+}
+
+/// The one place where the operator reads the time of day.
+#[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
+fn wall_clock() -> Timestamp {
+    Timestamp::now()
+}
+
+fn monotonic() -> Instant {
+    Instant::now()
+}

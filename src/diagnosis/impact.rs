@@ -1,0 +1,91 @@
+//! Who else suffers, and how bad that makes it.
+
+use super::{Case, workload};
+use crate::api::{ContainerType, Impact, ServiceImpact, Severity, WorkloadImpact};
+use crate::facts::{Want, WorkloadFacts, WorkloadKey};
+
+/// The impact as far as it is known.
+pub(super) fn of(case: &Case<'_>, culprit: Option<&str>) -> Impact {
+    let healthy = |c: &&crate::facts::Container| {
+        matches!(c.kind, ContainerType::App | ContainerType::Sidecar)
+            && c.is_running()
+            && c.ready
+            && culprit != Some(&*c.name)
+    };
+    Impact {
+        pod_ready: case.pod.is_ready(),
+        healthy_containers: case.pod.containers.iter().filter(healthy).map(|c| c.name.to_string()).collect(),
+        services: case
+            .surroundings
+            .services
+            .iter()
+            .flatten()
+            .map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints })
+            .collect(),
+        workload: looked_up(case).map(|facts| of_workload(case, facts)),
+    }
+}
+
+fn looked_up<'a>(case: &Case<'a>) -> Option<&'a WorkloadFacts> {
+    case.surroundings.workload.as_ref()?.as_ref()
+}
+
+fn of_workload(case: &Case<'_>, facts: &WorkloadFacts) -> WorkloadImpact {
+    let siblings = case.surroundings.siblings;
+    let desired = count(facts.desired);
+    let newest = facts.replica_sets.iter().max_by_key(|rs| rs.revision);
+    let (updated_ready, old_ready) = match newest {
+        Some(newest) => (
+            count(newest.ready),
+            count(facts.replica_sets.iter().filter(|rs| rs.uid != newest.uid).map(|rs| rs.ready).sum()),
+        ),
+        None => (siblings.ready, 0),
+    };
+    // Stuck: this pod is of the newest template, that template has not all it wants, and the old one is still kept.
+    let of_newest = newest.zip(case.pod.owner.as_ref()).is_some_and(|(rs, owner)| rs.uid == owner.uid);
+    let rollout_stuck = of_newest
+        && updated_ready < desired
+        && newest.is_some_and(|n| facts.replica_sets.iter().any(|rs| rs.uid != n.uid && rs.desired > 0));
+    WorkloadImpact { desired, updated_ready, old_ready, failing: siblings.failing.max(1), rollout_stuck }
+}
+
+fn count(n: i64) -> u32 {
+    u32::try_from(n.max(0)).unwrap_or(u32::MAX)
+}
+
+/// Critical: a bare pod is down, its workload has no ready pod, or a Service has no endpoint left. Else others serve.
+pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
+    if impact.pod_ready {
+        return Severity::Warning;
+    }
+    if impact.services.iter().any(|s| s.ready_endpoints == 0) {
+        return Severity::Critical;
+    }
+    let Some(own) = workload::immediate(case.pod) else { return Severity::Critical };
+    if &*own.kind == "Job" {
+        return if job_has_failed(case) { Severity::Critical } else { Severity::Warning };
+    }
+    let others_ready = case.surroundings.siblings.ready > 0
+        || impact.workload.as_ref().is_some_and(|w| w.updated_ready + w.old_ready > 0);
+    if others_ready { Severity::Warning } else { Severity::Critical }
+}
+
+/// The pod's Job has given up, as far as it was looked up.
+pub(super) fn job_has_failed(case: &Case<'_>) -> bool {
+    let job = case.surroundings.job.as_ref().or(case.surroundings.workload.as_ref()).and_then(Option::as_ref);
+    job.is_some_and(|job| &*job.key.kind == "Job" && job.condition_is_true("Failed"))
+}
+
+/// What should be looked up for a failing pod: the Services of its namespace, its Job, its top workload.
+pub(super) fn wants(case: &Case<'_>) -> Vec<Want> {
+    let mut out = vec![Want::Services(case.pod.key.namespace.clone())];
+    let known = |key: Option<WorkloadKey>| key.filter(WorkloadKey::is_known).map(Want::Workload);
+    let own = known(workload::immediate(case.pod).filter(|own| &*own.kind == "Job"));
+    let top = known(workload::top(case.pod, case.surroundings.job.as_ref().and_then(Option::as_ref)));
+    for want in own.into_iter().chain(top) {
+        if !out.contains(&want) {
+            out.push(want);
+        }
+    }
+    out
+}

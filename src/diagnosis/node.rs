@@ -1,0 +1,548 @@
+//! What is wrong with a node: one judgement for its own Event and for the pods that suffer there.
+//!
+//! A node that goes in and out of Ready is one incident until it has been stable for a while, and its cause is the most
+//! telling thing that the kubelet said meanwhile: `Kubelet stopped posting node status.` says only that nobody answers.
+
+use super::{Thresholds, evidence, remedy, text};
+use crate::api::{Evidence, Remedy};
+use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between};
+
+/// A node that has just joined starts its network and its runtime first; that is no incident for this long.
+const JOINING: i64 = 300;
+
+pub const RUNTIME_DOWN: &str = "NodeRuntimeDown";
+pub const PLEG_UNHEALTHY: &str = "NodePlegUnhealthy";
+pub const NETWORK_NOT_READY: &str = "NodeNetworkPluginNotReady";
+pub const RUNTIME_NOT_READY: &str = "NodeRuntimeNotReady";
+pub const STATUS_UNKNOWN: &str = "NodeStatusUnknown";
+pub const NEVER_UPDATED: &str = "NodeStatusNeverUpdated";
+pub const SHUTTING_DOWN: &str = "NodeShuttingDown";
+pub const NOT_READY: &str = "PodNodeNotReady";
+
+/// A node that is not well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeIncident {
+    pub cause: &'static str,
+    /// When it left Ready first.
+    pub since: Timestamp,
+    pub flapping: Option<Flapping>,
+    /// A flapping node may be Ready at the moment.
+    pub ready_now: bool,
+    /// The most telling message of the Ready condition since then.
+    pub message: String,
+    pub summary: String,
+    pub remedies: Vec<Remedy>,
+    pub evidence: Vec<Evidence>,
+}
+
+/// How restless a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flapping {
+    /// Changes between Ready and not Ready in this incident.
+    pub transitions: usize,
+    /// Seconds from the first of them to the last.
+    pub window: i64,
+}
+
+impl NodeIncident {
+    /// The same for as long as the incident lasts, and another for the next.
+    pub fn identity(&self, node: &NodeState) -> String {
+        format!("{}/{}", node.facts.uid, self.since.as_second())
+    }
+}
+
+/// The judgement on a node, and when to ask again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    pub incident: Option<NodeIncident>,
+    pub wake: Option<Timestamp>,
+}
+
+/// What is wrong with a node, if anything. A cordon is not.
+pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judged {
+    let well = Judged { incident: None, wake: None };
+    let Some(ready) = node.facts.condition("Ready") else { return well };
+    let ready_now = node.facts.is_ready();
+    let been_ready = ready_now || node.ready_history.iter().any(|t| t.status == "True");
+    if !been_ready && let Some(created) = node.facts.created {
+        let joined = after(created, JOINING);
+        if now < joined {
+            return Judged { incident: None, wake: Some(joined) };
+        }
+    }
+    let episode = Episode::new(node, thresholds, now);
+    if let Some(flapping) = episode.flapping(thresholds) {
+        let wake = ready_now.then(|| episode.stable_at(thresholds)).flatten();
+        let since = episode.began().unwrap_or(now);
+        let incident = describe(node, since, Some(flapping), ready_now);
+        return Judged { incident: Some(incident), wake };
+    }
+    if ready_now {
+        return well;
+    }
+    let left = episode.left_ready();
+    let since = left.or(ready.last_transition).map_or(now, |at| at.min(now));
+    Judged { incident: Some(describe(node, since, None, false)), wake: None }
+}
+
+/// The latest restless time of a node: its changes between Ready and not Ready, back to where it had been stable.
+struct Episode<'a> {
+    flips: Vec<&'a ReadyTransition>,
+}
+
+impl<'a> Episode<'a> {
+    fn new(node: &'a NodeState, thresholds: &Thresholds, now: Timestamp) -> Self {
+        let joined = node.facts.created.map(|at| after(at, JOINING));
+        let mut flips: Vec<&ReadyTransition> = Vec::new();
+        for transition in &node.ready_history {
+            // False and Unknown are both not Ready: one outage may show both.
+            if flips.last().is_none_or(|last| is_ready(last) != is_ready(transition)) {
+                flips.push(transition);
+            }
+        }
+        flips.retain(|t| joined.is_none_or(|joined| t.at > joined));
+        let mut start = flips.len();
+        let mut next = now;
+        for (index, flip) in flips.iter().enumerate().rev() {
+            if is_ready(flip) && seconds_between(flip.at, next) >= thresholds.flapping_stable {
+                break;
+            }
+            start = index;
+            next = flip.at;
+        }
+        Self { flips: flips.split_off(start) }
+    }
+
+    fn flapping(&self, thresholds: &Thresholds) -> Option<Flapping> {
+        let many = thresholds.flapping_transitions.max(2);
+        let restless = self.flips.windows(many).any(|window| match window {
+            [first, .., last] => seconds_between(first.at, last.at) <= thresholds.flapping_window,
+            _ => false,
+        });
+        let (first, last) = (self.flips.first()?, self.flips.last()?);
+        restless.then(|| Flapping { transitions: self.flips.len(), window: seconds_between(first.at, last.at) })
+    }
+
+    /// When it first left Ready.
+    fn began(&self) -> Option<Timestamp> {
+        self.flips.iter().find(|t| !is_ready(t)).or(self.flips.first()).map(|t| t.at)
+    }
+
+    /// When it left Ready the last time.
+    fn left_ready(&self) -> Option<Timestamp> {
+        self.flips.last().filter(|t| !is_ready(t)).map(|t| t.at)
+    }
+
+    fn stable_at(&self, thresholds: &Thresholds) -> Option<Timestamp> {
+        self.flips.last().map(|t| after(t.at, thresholds.flapping_stable))
+    }
+}
+
+fn is_ready(transition: &ReadyTransition) -> bool {
+    transition.status == "True"
+}
+
+/// How telling a cause is: what the kubelet found out over what it could not.
+fn rank(cause: &str) -> u8 {
+    const ORDER: [&str; 8] = [
+        NOT_READY,
+        STATUS_UNKNOWN,
+        NEVER_UPDATED,
+        SHUTTING_DOWN,
+        RUNTIME_NOT_READY,
+        NETWORK_NOT_READY,
+        RUNTIME_DOWN,
+        PLEG_UNHEALTHY,
+    ];
+    (0..).zip(ORDER).find(|(_, known)| *known == cause).map_or(0, |(rank, _)| rank)
+}
+
+/// What a message of the Ready condition means. Several errors are told as `[a, b]`.
+pub fn classify(reason: &str, message: &str) -> &'static str {
+    const SIGNS: [(&str, &str); 11] = [
+        ("node is shutting down", SHUTTING_DOWN),
+        // Both are said of a kubelet that has just started, whatever its PLEG says by then.
+        ("container runtime status check may not have completed yet", RUNTIME_NOT_READY),
+        ("pleg is not healthy", PLEG_UNHEALTHY),
+        ("pleg has yet to be successful", PLEG_UNHEALTHY),
+        ("container runtime is down", RUNTIME_DOWN),
+        ("container runtime network not ready", NETWORK_NOT_READY),
+        ("networkpluginnotready", NETWORK_NOT_READY),
+        ("network state unknown", NETWORK_NOT_READY),
+        ("container runtime not ready", RUNTIME_NOT_READY),
+        ("kubelet never posted node status", NEVER_UPDATED),
+        ("kubelet stopped posting node status", STATUS_UNKNOWN),
+    ];
+    let message = message.to_ascii_lowercase();
+    match SIGNS.iter().find(|(sign, _)| message.contains(sign)) {
+        Some((_, cause)) => cause,
+        None if reason == "NodeStatusUnknown" => STATUS_UNKNOWN,
+        None if reason == "NodeStatusNeverUpdated" => NEVER_UPDATED,
+        None => NOT_READY,
+    }
+}
+
+fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, ready_now: bool) -> NodeIncident {
+    let facts = &node.facts;
+    let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, _)| *at >= since);
+    let present = facts.condition("Ready").filter(|_| !ready_now);
+    let said = node.ready_history.iter().filter(|t| t.at >= since && !is_ready(t));
+    let messages = present
+        .map(|c| (c.reason.as_str(), c.message.as_str()))
+        .into_iter()
+        .chain(complaint.map(|(_, message)| ("KubeletNotReady", message.as_str())))
+        .chain(said.rev().map(|t| (t.reason.as_str(), t.message.as_str())));
+    // The first among equals: what is said now goes before what was said.
+    let mut best = (NOT_READY, "");
+    for (reason, message) in messages {
+        let cause = classify(reason, message);
+        if best.1.is_empty() || rank(cause) > rank(best.0) {
+            best = (cause, message);
+        }
+    }
+    let (cause, message) = best;
+    let mut evidence: Vec<_> =
+        facts.condition("Ready").map(|c| evidence::node_condition(&facts.name, c)).into_iter().collect();
+    if let Some((at, words)) = complaint.filter(|(_, words)| present.is_none_or(|c| c.message != *words)) {
+        let source = format!("node/{}.status.conditions[Ready] (before)", facts.name);
+        evidence.push(evidence::field_at(source, words, Some(*at)));
+    }
+    if let Some(f) = flapping {
+        let value = format!("{} changes between Ready and not Ready in {}", f.transitions, text::duration(f.window));
+        evidence.push(evidence::field_at(format!("node/{} (as seen)", facts.name), value, Some(since)));
+    }
+    if node.not_ready_events > 0 {
+        let value = format!("{} in the last hour", node.not_ready_events);
+        evidence.push(evidence::field(format!("node/{} event/NodeNotReady", facts.name), value));
+    }
+    let meaning = meaning(cause, message);
+    let summary = match flapping {
+        Some(f) => format!(
+            "node {} is flapping ({} changes of Ready in {}): {meaning}",
+            facts.name,
+            f.transitions,
+            text::duration(f.window)
+        ),
+        None => format!("node {} is not ready: {meaning}", facts.name),
+    };
+    NodeIncident {
+        cause,
+        since,
+        flapping,
+        ready_now,
+        message: text::line(message, text::EVIDENCE_MAX),
+        summary: text::line(&summary, text::SUMMARY_MAX),
+        remedies: remedies(cause, node),
+        evidence,
+    }
+}
+
+/// The cause in words, with the part of the message that varies.
+fn meaning(cause: &str, message: &str) -> String {
+    let own_words = || {
+        let words = text::line(message, 100);
+        if words.is_empty() { "it does not say why".to_owned() } else { words }
+    };
+    match cause {
+        PLEG_UNHEALTHY => match pleg_age(message) {
+            Some(age) => format!("its container runtime has not answered for {age} (PLEG is not healthy)"),
+            None => "its container runtime does not answer the kubelet (PLEG is not healthy)".to_owned(),
+        },
+        RUNTIME_DOWN => "its container runtime does not answer (container runtime is down)".to_owned(),
+        NETWORK_NOT_READY => match after_mark(message, "message:") {
+            Some(why) => format!("its pod network is not set up ({why})"),
+            None => "its pod network is not set up (the CNI plugin is missing or not ready)".to_owned(),
+        },
+        RUNTIME_NOT_READY => match after_mark(message, "message:") {
+            Some(why) => format!("its container runtime is not ready ({why})"),
+            None => "its container runtime is not ready".to_owned(),
+        },
+        STATUS_UNKNOWN => "its kubelet no longer reports (machine, kubelet or network is down)".to_owned(),
+        NEVER_UPDATED => "its kubelet has never reported (the node did not join properly)".to_owned(),
+        SHUTTING_DOWN => "it is shutting down".to_owned(),
+        _ => own_words(),
+    }
+}
+
+/// `4m9s` of `pleg was last seen active 4m9.760138488s ago`.
+fn pleg_age(message: &str) -> Option<String> {
+    let age = message.split_once("last seen active ")?.1.split_once(" ago")?.0;
+    let whole = age.split_once('.').map_or_else(|| age.to_owned(), |(whole, _)| format!("{whole}s"));
+    (whole.len() <= 12 && !whole.is_empty()).then_some(whole)
+}
+
+fn after_mark(message: &str, mark: &str) -> Option<String> {
+    let rest = message.split_once(mark)?.1.trim_end_matches(']');
+    let rest = text::line(rest, 100);
+    (!rest.is_empty()).then_some(rest)
+}
+
+fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
+    let name = &node.facts.name;
+    let service = match node.facts.runtime.split_once("://").map(|(runtime, _)| runtime) {
+        Some("cri-o") => "crio",
+        Some("docker") => "docker",
+        _ => "containerd",
+    };
+    let restart_runtime = || {
+        remedy::command(
+            remedy::fix(format!("Restart the container runtime on {name}.")),
+            format!("systemctl restart {service}"),
+        )
+    };
+    let restart_kubelet =
+        || remedy::command(remedy::fix(format!("Restart the kubelet on {name}.")), "systemctl restart kubelet");
+    let pods_there = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={name}");
+    let move_away = || {
+        remedy::command(
+            remedy::mitigate(format!("Keep new pods away from {name} and move its pods.")),
+            format!("kubectl drain {name} --ignore-daemonsets --delete-emptydir-data"),
+        )
+    };
+    let kubelet_log = || {
+        remedy::command(
+            remedy::fix(format!("Read the kubelet's log on {name}.")),
+            "journalctl -u kubelet --since -15min",
+        )
+    };
+    match cause {
+        PLEG_UNHEALTHY | RUNTIME_DOWN => vec![
+            remedy::command(
+                remedy::mitigate(format!(
+                    "Delete the DaemonSet pods that hang on {name} (the network agent first); they are made anew."
+                )),
+                pods_there,
+            ),
+            restart_runtime(),
+            restart_kubelet(),
+            move_away(),
+            remedy::fix(format!(
+                "If it comes back: update the CNI plugin and the runtime, and check the disk of {name} for slow I/O."
+            )),
+        ],
+        NETWORK_NOT_READY => vec![
+            remedy::command(
+                remedy::fix(format!(
+                    "Look at the pod of the network plugin (its DaemonSet) on {name}: it writes /etc/cni/net.d."
+                )),
+                pods_there,
+            ),
+            restart_runtime(),
+            remedy::fix("If no network plugin is installed, install one."),
+        ],
+        RUNTIME_NOT_READY => vec![restart_runtime(), kubelet_log()],
+        NEVER_UPDATED => vec![
+            kubelet_log(),
+            remedy::command(
+                remedy::fix("See whether its certificate request waits for approval."),
+                "kubectl get certificatesigningrequests",
+            ),
+        ],
+        SHUTTING_DOWN => vec![remedy::mitigate(format!(
+            "Nothing to do for a planned shutdown: its pods are made anew elsewhere. Delete the node if it stays away: kubectl delete node {name}"
+        ))],
+        STATUS_UNKNOWN => vec![
+            remedy::fix(format!("Check that the machine {name} runs and reaches the API server.")),
+            restart_kubelet(),
+            kubelet_log(),
+            remedy::command(
+                remedy::mitigate(
+                    "If the machine is off for good, say so, so that its volumes are freed and its pods made anew.",
+                ),
+                format!("kubectl taint node {name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
+            ),
+        ],
+        _ => vec![
+            remedy::command(
+                remedy::fix("See the node's conditions and Events."),
+                format!("kubectl describe node {name}"),
+            ),
+            kubelet_log(),
+            restart_kubelet(),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::facts::{Condition, NodeFacts, Resources};
+
+    const PLEG: &str = "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m9.760138488s ago; threshold is 3m0s]";
+    const DOWN: &str = "container runtime is down";
+    const STOPPED: &str = "Kubelet stopped posting node status.";
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + minute * 60).unwrap()
+    }
+
+    /// A node made a day ago with these transitions (minute, status, message).
+    fn node(history: &[(i64, &str, &str)]) -> NodeState {
+        let reason = |status: &str| match status {
+            "True" => "KubeletReady",
+            "False" => "KubeletNotReady",
+            _ => "NodeStatusUnknown",
+        };
+        let (minute, status, message) = *history.last().unwrap();
+        let facts = NodeFacts {
+            name: "n1".into(),
+            uid: "uid-1".into(),
+            created: Some(at(-1440)),
+            labels: BTreeMap::new(),
+            unschedulable: false,
+            taints: Vec::new(),
+            allocatable: Resources::default(),
+            conditions: vec![Condition {
+                kind: "Ready".to_owned(),
+                status: status.to_owned(),
+                reason: reason(status).to_owned(),
+                message: message.to_owned(),
+                last_transition: Some(at(minute)),
+            }],
+            runtime: "containerd://1.6.20".to_owned(),
+        };
+        let mut state = NodeState::new(facts);
+        for (minute, status, message) in history {
+            state.ready_history.push(ReadyTransition {
+                at: at(*minute),
+                status: (*status).to_owned(),
+                reason: reason(status).to_owned(),
+                message: (*message).to_owned(),
+            });
+            if *status == "False" {
+                state.last_kubelet_complaint = Some((at(*minute), (*message).to_owned()));
+            }
+        }
+        state
+    }
+
+    fn judged(history: &[(i64, &str, &str)], minute: i64) -> Judged {
+        judge(&node(history), &Thresholds::default(), at(minute))
+    }
+
+    fn incident(history: &[(i64, &str, &str)], minute: i64) -> NodeIncident {
+        judged(history, minute).incident.unwrap()
+    }
+
+    #[test]
+    fn the_message_tells_the_cause() {
+        for (reason, message, cause) in [
+            ("KubeletNotReady", DOWN, RUNTIME_DOWN),
+            ("KubeletNotReady", PLEG, PLEG_UNHEALTHY),
+            ("KubeletNotReady", "PLEG is not healthy: pleg has yet to be successful", PLEG_UNHEALTHY),
+            (
+                "KubeletNotReady",
+                "[container runtime status check may not have completed yet, PLEG is not healthy: pleg has yet to be successful]",
+                RUNTIME_NOT_READY,
+            ),
+            (
+                "KubeletNotReady",
+                "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
+                NETWORK_NOT_READY,
+            ),
+            (
+                "KubeletNotReady",
+                "container runtime not ready: RuntimeReady=false reason:ShimDead message:no shim",
+                RUNTIME_NOT_READY,
+            ),
+            ("KubeletNotReady", "[container runtime is down, node is shutting down]", SHUTTING_DOWN),
+            ("NodeStatusUnknown", STOPPED, STATUS_UNKNOWN),
+            ("NodeStatusNeverUpdated", "Kubelet never posted node status.", NEVER_UPDATED),
+            ("KubeletNotReady", "CSINode is not yet initialized", NOT_READY),
+        ] {
+            assert_eq!(classify(reason, message), cause, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_ready_node_is_well_and_a_cordoned_one_too() {
+        let mut cordoned = node(&[(-600, "True", "")]);
+        cordoned.facts.unschedulable = true;
+        assert_eq!(judge(&cordoned, &Thresholds::default(), at(0)), Judged { incident: None, wake: None });
+    }
+
+    #[test]
+    fn one_outage_is_one_incident_though_it_changes_its_words() {
+        let first = [(-600, "True", ""), (0, "False", PLEG)];
+        let then = [(-600, "True", ""), (0, "False", PLEG), (3, "Unknown", STOPPED)];
+        let (a, b) = (incident(&first, 1), incident(&then, 4));
+        assert_eq!((a.cause, b.cause), (PLEG_UNHEALTHY, PLEG_UNHEALTHY), "what the kubelet said last still stands");
+        assert_eq!((a.since, a.flapping), (at(0), None));
+        let node = node(&then);
+        assert_eq!(a.identity(&node), b.identity(&node));
+        assert_eq!(
+            a.summary,
+            "node n1 is not ready: its container runtime has not answered for 4m9s (PLEG is not healthy)"
+        );
+        assert!(judged(&[(-600, "True", ""), (0, "False", DOWN), (3, "True", "")], 4).incident.is_none(), "over");
+    }
+
+    #[test]
+    fn a_complaint_of_an_earlier_outage_explains_nothing() {
+        let history = [(-300, "False", PLEG), (-290, "True", ""), (0, "Unknown", STOPPED)];
+        assert_eq!(incident(&history, 1).cause, STATUS_UNKNOWN);
+    }
+
+    #[test]
+    fn three_changes_in_an_hour_are_flapping_until_stable() {
+        let history = [(-600, "True", ""), (0, "False", DOWN), (5, "True", ""), (20, "False", PLEG), (24, "True", "")];
+        let found = judged(&history, 30);
+        let flapping = found.incident.unwrap();
+        assert!(flapping.ready_now);
+        assert_eq!(flapping.cause, PLEG_UNHEALTHY);
+        assert_eq!(flapping.flapping, Some(Flapping { transitions: 4, window: 24 * 60 }));
+        assert_eq!(flapping.since, at(0));
+        assert_eq!(found.wake, Some(at(54)));
+        assert!(flapping.summary.starts_with("node n1 is flapping (4 changes of Ready in 24 min): "));
+        assert!(judged(&history, 53).incident.is_some());
+        assert!(judged(&history, 54).incident.is_none(), "30 min of Ready end it");
+    }
+
+    #[test]
+    fn the_incident_keeps_its_identity_when_it_turns_out_to_be_flapping() {
+        let one = [(-600, "True", ""), (0, "False", DOWN)];
+        let three = [(-600, "True", ""), (0, "False", DOWN), (5, "True", ""), (20, "Unknown", STOPPED)];
+        assert_eq!(incident(&one, 1).identity(&node(&one)), incident(&three, 21).identity(&node(&three)));
+        assert_eq!(incident(&three, 21).cause, RUNTIME_DOWN, "over unknown");
+    }
+
+    #[test]
+    fn slow_changes_are_incidents_of_their_own() {
+        let history = [(-600, "True", ""), (0, "False", DOWN), (5, "True", ""), (120, "False", DOWN)];
+        let found = incident(&history, 121);
+        assert_eq!((found.flapping, found.since), (None, at(120)));
+        // Unknown after False is no change between Ready and not Ready.
+        let outage =
+            [(-600, "True", ""), (0, "False", DOWN), (1, "Unknown", STOPPED), (2, "False", DOWN), (3, "True", "")];
+        assert!(judged(&outage, 4).incident.is_none());
+    }
+
+    #[test]
+    fn a_node_that_joins_gets_some_minutes() {
+        let mut joining = node(&[(
+            0,
+            "False",
+            "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized",
+        )]);
+        joining.facts.created = Some(at(0));
+        let thresholds = Thresholds::default();
+        assert_eq!(judge(&joining, &thresholds, at(4)), Judged { incident: None, wake: Some(at(5)) });
+        let late = judge(&joining, &thresholds, at(5)).incident.unwrap();
+        assert_eq!(late.cause, NETWORK_NOT_READY);
+        assert_eq!(late.summary, "node n1 is not ready: its pod network is not set up (cni plugin not initialized)");
+        assert_eq!(late.since, at(0));
+        // Joining and one outage soon after is not flapping.
+        let mut young = node(&[(0, "False", DOWN), (1, "True", ""), (10, "False", DOWN), (12, "True", "")]);
+        young.facts.created = Some(at(0));
+        assert!(judge(&young, &thresholds, at(13)).incident.is_none());
+    }
+
+    #[test]
+    fn a_node_without_status_yet_is_no_incident() {
+        let mut bare = node(&[(0, "False", DOWN)]);
+        bare.facts.conditions.clear();
+        assert!(judge(&bare, &Thresholds::default(), at(600)).incident.is_none());
+    }
+}

@@ -1,0 +1,94 @@
+//! What comes out of a diagnosis.
+
+use std::sync::Arc;
+
+use super::{Case, Category, Finding, Recovery, Rule, impact, text};
+use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Severity};
+use crate::facts::{Timestamp, Want, WorkloadKey};
+
+/// The answer for one pod at one moment.
+#[derive(Debug)]
+pub struct Outcome {
+    pub health: Health,
+    /// When to ask again, if nothing changes before.
+    pub wake: Option<Timestamp>,
+    /// Facts that would make the answer better.
+    pub wants: Vec<Want>,
+}
+
+#[derive(Debug)]
+pub enum Health {
+    /// No rule finds anything wrong, or not yet.
+    Well,
+    Failing(Box<Diagnosis>),
+}
+
+/// What is wrong with a pod.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    pub cause: &'static str,
+    pub category: Category,
+    pub recovery: Recovery,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    pub container: Option<Arc<str>>,
+    pub container_type: Option<ContainerType>,
+    pub summary: String,
+    pub remedies: Vec<Remedy>,
+    pub evidence: Vec<Evidence>,
+    pub other_findings: Vec<OtherFinding>,
+    pub impact: Impact,
+    /// The top controller.
+    pub workload: Option<WorkloadKey>,
+    /// The object is written, but no Warning Event is owed.
+    pub quiet: bool,
+    pub attributions: Vec<Attribution>,
+}
+
+/// A container's last run, put down to a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attribution {
+    pub container: Arc<str>,
+    pub cause: &'static str,
+    /// An Event proves it.
+    pub proven: bool,
+}
+
+const MOST_REMEDIES: usize = 5;
+const MOST_EVIDENCE: usize = 12;
+
+/// Turns the finding that ranks first into a diagnosis.
+pub(super) fn report(
+    case: &Case<'_>,
+    rule: &'static Rule,
+    finding: Finding,
+    other_findings: Vec<OtherFinding>,
+    attributions: Vec<Attribution>,
+) -> Diagnosis {
+    let mut remedies = (rule.remedies)(case, &finding);
+    remedies.truncate(MOST_REMEDIES);
+    for remedy in &mut remedies {
+        remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);
+    }
+    let impact = impact::of(case, finding.container.as_deref());
+    let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    let mut evidence = finding.evidence;
+    evidence.truncate(MOST_EVIDENCE);
+    Diagnosis {
+        cause: rule.cause,
+        category: rule.category,
+        recovery: rule.recovery,
+        severity,
+        confidence: finding.confidence,
+        container: finding.container,
+        container_type: finding.container_type,
+        summary: text::line(&finding.summary, text::SUMMARY_MAX),
+        remedies,
+        evidence,
+        other_findings,
+        impact,
+        workload: super::workload::top(case.pod, case.surroundings.job.as_ref().and_then(Option::as_ref)),
+        quiet: finding.quiet,
+        attributions,
+    }
+}

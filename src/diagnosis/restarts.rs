@@ -1,0 +1,225 @@
+//! What restarts tell: how many, how long each run lasts, how long the kubelet waits before the next.
+
+use std::borrow::Cow;
+
+use super::{Case, Ledger, text};
+use crate::api::{Backoff, ContainerType, Restarts, Run};
+use crate::facts::{Container, State, Terminated, Timestamp, after, seconds_between};
+
+/// Runs in the history of a container that is not the culprit.
+const RUNS_OF_OTHERS: usize = 3;
+
+/// Restarts as the object shows them: of the culprit, or of the pod as kubectl counts them where none is to blame.
+/// `None` where nothing was restarted and nothing ended.
+pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
+    let blamed = culprit.and_then(|name| case.pod.container(name));
+    let count = blamed.map_or_else(|| pod_count(case), |c| c.restart_count);
+    let waiting = blamed.or_else(|| case.pod.containers.iter().find(|c| back_off(c).is_some()));
+    let back_off = waiting.and_then(|c| Some((c, back_off(c)?)));
+    let next_restart_time = back_off.as_ref().and_then(|(c, b)| Some(after(c.last_end()?.finished_at?, b.seconds)));
+    let history: Vec<Run> = case
+        .pod
+        .containers
+        .iter()
+        .filter(|c| c.kind != ContainerType::Ephemeral)
+        .flat_map(|c| history_of(case, c, culprit == Some(&*c.name)))
+        .collect();
+    (count > 0 || !history.is_empty()).then(|| Restarts {
+        count,
+        back_off: back_off.map(|(_, b)| b.text),
+        next_restart_time,
+        history,
+        ..Restarts::default()
+    })
+}
+
+/// The sum that `kubectl get pods` prints under RESTARTS: init containers while they are at work, then sidecars and apps.
+pub fn pod_count(case: &Case<'_>) -> u32 {
+    let of = |kinds: &'static [ContainerType]| {
+        case.pod.containers.iter().filter(|c| kinds.contains(&c.kind)).map(|c| c.restart_count).sum()
+    };
+    if case.pod.condition_is_true("Initialized") {
+        of(&[ContainerType::App, ContainerType::Sidecar])
+    } else {
+        of(&[ContainerType::Init, ContainerType::Sidecar])
+    }
+}
+
+fn history_of(case: &Case<'_>, container: &Container, is_culprit: bool) -> Vec<Run> {
+    let mut runs = runs(case, container);
+    // An init container that did its work once has no history to tell.
+    if !is_culprit && container.restart_count == 0 && runs.iter().all(|r| r.exit_code == 0) {
+        return Vec::new();
+    }
+    let most = if is_culprit { Ledger::RUNS_PER_CONTAINER } else { RUNS_OF_OTHERS };
+    runs.drain(..runs.len().saturating_sub(most));
+    runs
+}
+
+/// All runs of a container that are known to have ended, oldest first: remembered ones, `lastState`, and `state`.
+pub fn runs(case: &Case<'_>, container: &Container) -> Vec<Run> {
+    let mut runs: Vec<Run> = case
+        .ledger
+        .of(&container.name)
+        .map(|run| Run {
+            container: run.container.to_string(),
+            started_at: run.started_at,
+            finished_at: run.finished_at,
+            exit_code: run.exit_code,
+            signal: run.signal,
+            reason: run.reason.to_string(),
+            cause: run.cause.as_deref().map(str::to_owned),
+        })
+        .collect();
+    let present = match &container.state {
+        State::Terminated(end) => Some(end),
+        _ => None,
+    };
+    for end in container.last.iter().chain(present) {
+        let known = runs.iter().any(|run| {
+            run.started_at == end.started_at && run.finished_at == end.finished_at && run.exit_code == end.exit_code
+        });
+        if !known {
+            runs.push(run_of(container, end));
+        }
+    }
+    runs
+}
+
+fn run_of(container: &Container, end: &Terminated) -> Run {
+    Run {
+        container: container.name.to_string(),
+        started_at: end.started_at,
+        finished_at: end.finished_at,
+        exit_code: end.exit_code,
+        signal: end.signal,
+        reason: text::line(&end.reason, 64),
+        cause: None,
+    }
+}
+
+/// When a container's runs end, such as `9 s after each start`; `None` where no run's length is known.
+pub fn rhythm(case: &Case<'_>, container: &Container) -> Option<String> {
+    let lengths: Vec<i64> = runs(case, container).iter().filter_map(run_length).collect();
+    phrase(&lengths, container.restart_count)
+}
+
+/// Seconds that a run took, where both ends are known.
+pub fn run_length(run: &Run) -> Option<i64> {
+    Some(seconds_between(run.started_at?, run.finished_at?))
+}
+
+/// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown.
+pub fn phrase(lengths: &[i64], restarts: u32) -> Option<String> {
+    let last = *lengths.last()?;
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
+    Some(if lengths.len() == 1 {
+        format!("{} after its {}start", length(last), if restarts > 1 { "last " } else { "" })
+    } else if longest - shortest <= 5.max(shortest / 2) {
+        format!("{} after each start", length(sorted[sorted.len() / 2]))
+    } else {
+        format!("{} to {} after each start", length(shortest), length(longest))
+    })
+}
+
+fn length(seconds: i64) -> String {
+    if seconds < 1 { "less than 1 s".to_owned() } else { text::duration(seconds) }
+}
+
+/// The tail of a summary: `; 7 restarts, back-off 5m`. Empty for a first run.
+pub fn tail(container: &Container) -> String {
+    let count = match container.restart_count {
+        0 => String::new(),
+        1 => "; 1 restart".to_owned(),
+        n => format!("; {n} restarts"),
+    };
+    match back_off(container) {
+        Some(b) if count.is_empty() => format!("; back-off {}", short(&b.text)),
+        Some(b) => format!("{count}, back-off {}", short(&b.text)),
+        None => count,
+    }
+}
+
+/// The kubelet's present back-off of a container, from `back-off 2m40s restarting failed container=...`.
+pub fn back_off(container: &Container) -> Option<Backoff> {
+    let (reason, message) = container.waiting()?;
+    if reason != "CrashLoopBackOff" {
+        return None;
+    }
+    let text = message.strip_prefix("back-off ")?.split(' ').next()?;
+    Some(Backoff { text: text.to_owned(), seconds: parse_go_duration(text)? })
+}
+
+/// `5m0s` as people write it: `5m`.
+fn short(go: &str) -> Cow<'_, str> {
+    match go.strip_suffix("m0s") {
+        Some(rest) => format!("{rest}m").into(),
+        None => go.into(),
+    }
+}
+
+/// Whole seconds of a Go duration such as `2m40s`, `1h0m0s` or `1.5s`.
+pub fn parse_go_duration(text: &str) -> Option<i64> {
+    let mut total = 0.0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let unit_at = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let number: f64 = rest[..unit_at].parse().ok()?;
+        let after_number = &rest[unit_at..];
+        let unit_end = after_number.find(|c: char| c.is_ascii_digit()).unwrap_or(after_number.len());
+        total += number
+            * match &after_number[..unit_end] {
+                "h" => 3600.0,
+                "m" => 60.0,
+                "s" => 1.0,
+                "ms" => 1e-3,
+                "us" | "µs" => 1e-6,
+                "ns" => 1e-9,
+                _ => return None,
+            };
+        rest = &after_number[unit_end..];
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "a float outside i64 saturates")]
+    (!text.is_empty()).then_some(total.round() as i64)
+}
+
+/// The end of the container's run before the present one, or of the present one where it is over.
+pub fn last_finished(container: &Container) -> Option<Timestamp> {
+    container.last_end().and_then(|end| end.finished_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_kubelets_durations() {
+        for (text, seconds) in
+            [("10s", 10), ("1m20s", 80), ("2m40s", 160), ("5m0s", 300), ("1h0m0s", 3600), ("1.5s", 2)]
+        {
+            assert_eq!(parse_go_duration(text), Some(seconds), "{text}");
+        }
+        for text in ["", "x", "5", "5q", "s"] {
+            assert_eq!(parse_go_duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rhythm_is_said_only_as_far_as_it_is_known() {
+        assert_eq!(phrase(&[], 4), None);
+        assert_eq!(phrase(&[9], 1).as_deref(), Some("9 s after its start"));
+        assert_eq!(phrase(&[9], 7).as_deref(), Some("9 s after its last start"));
+        assert_eq!(phrase(&[9, 10, 9], 3).as_deref(), Some("9 s after each start"));
+        assert_eq!(phrase(&[0, 0], 2).as_deref(), Some("less than 1 s after each start"));
+        assert_eq!(phrase(&[9, 9000], 2).as_deref(), Some("9 s to 2 h after each start"));
+    }
+
+    #[test]
+    fn a_back_off_is_shortened_for_people() {
+        assert_eq!(short("5m0s"), "5m");
+        assert_eq!(short("2m40s"), "2m40s");
+        assert_eq!(short("10s"), "10s");
+    }
+}

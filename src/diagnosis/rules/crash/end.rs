@@ -1,0 +1,243 @@
+//! Which end of a container's run counts as a failure, shared by the families that judge ends.
+
+use crate::api::{ContainerType, Severity};
+use crate::diagnosis::{Case, Finding, Verdict, text};
+use crate::facts::{
+    Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, WorkloadFacts, after, seconds_between,
+};
+
+/// What clocks and whole seconds may differ by between an Event and the status of the same kubelet.
+const SLACK: i64 = 2;
+
+/// Killing Events that explain an end as intended.
+const INTENDED: [&str; 4] =
+    ["definition changed", "resize requires restart", "stopping container", "failedpoststarthook"];
+
+/// Reasons of an ended run that other rules own: it never ran, or all containers were restarted on purpose.
+const NOT_A_CRASH: [&str; 3] = ["StartError", "ContainerCannotRun", "RestartingAllContainers"];
+
+/// The end of a container's run that still matters now: its present state, or the last run of one that is waiting to be
+/// restarted or has not yet run long enough again.
+pub(in crate::diagnosis::rules) fn counted<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
+    let patience = case.thresholds.recovered_restarting;
+    let end = match &container.state {
+        State::Terminated(end) => Some(end),
+        State::Running { started_at } => {
+            container.last.as_ref().filter(|_| started_at.is_some_and(|at| case.age(at) <= patience))
+        }
+        State::Waiting { reason, .. } => match reason.as_str() {
+            "CrashLoopBackOff" => container.last.as_ref(),
+            "" | "ContainerCreating" | "PodInitializing" => {
+                container.last.as_ref().filter(|end| end.finished_at.is_some_and(|at| case.age(at) <= patience))
+            }
+            // Whatever it waits for now is the trouble, not how an earlier run ended.
+            _ => None,
+        },
+    };
+    end.filter(|end| !NOT_A_CRASH.contains(&&*end.reason) && !is_excused(case, container, end))
+}
+
+/// The end of a run that is a failure by itself: an exit code other than 0, memory, or an end where none was wanted.
+/// Ends by a probe's hand are not here: the probe's rules own them.
+pub(in crate::diagnosis::rules) fn crash<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
+    let end = counted(case, container)?;
+    let failed = end.exit_code != 0
+        || end.reason == OOM_KILLED
+        || (container.kind != ContainerType::Init
+            && container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Always
+            && !case.pod.is_over());
+    (failed && (end.reason == OOM_KILLED || kill(case, container, end).is_none())).then_some(end)
+}
+
+/// Like [`crash`], but only once the Events that might explain the end have had time to come.
+pub(in crate::diagnosis::rules) fn settled_crash<'c>(
+    case: &Case<'_>,
+    container: &'c Container,
+) -> Result<Option<&'c Terminated>, Verdict> {
+    let Some(end) = crash(case, container) else { return Ok(None) };
+    let may_be_killed =
+        matches!(end.exit_code, 0 | 137 | 143) || container.liveness.is_some() || container.startup.is_some();
+    if may_be_killed && end.reason != OOM_KILLED {
+        case.events_settled().map_err(Verdict::NotBefore)?;
+    }
+    Ok(Some(end))
+}
+
+pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";
+
+/// Whether something that is known explains the end: it was wanted, or it is the pod's own end.
+fn is_excused(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    let pod = case.pod;
+    // Evicted, shut down, preempted, past its deadline: the pod's reason is the cause.
+    if pod.phase == Phase::Failed && !pod.reason.is_empty() {
+        return true;
+    }
+    // `deletionTimestamp` is the request plus the grace period.
+    let requested = pod.deletion.map(|at| after(at, -pod.termination_grace_seconds - SLACK));
+    if requested.is_some_and(|at| end.finished_at.is_none_or(|finished| finished >= at)) {
+        return true;
+    }
+    if container.kind == ContainerType::Sidecar {
+        let mut apps = pod.of_type(ContainerType::App).peekable();
+        let apps_over = apps.peek().is_some() && apps.all(|app| matches!(app.state, State::Terminated(_)));
+        if pod.is_over() || apps_over {
+            return true;
+        }
+    }
+    case.container_events(container, "Killing")
+        .any(|event| INTENDED.iter().any(|words| text::has(&event.message, &[words])) && in_run(event, end))
+}
+
+/// Whether an Event may belong to this run. Folded repeats stand for all the time between the first and the last.
+pub(in crate::diagnosis::rules) fn in_run(event: &EventFacts, run: &Terminated) -> bool {
+    let first = event.first.or(event.last);
+    let last = event.last.or(event.first);
+    let begun = run.started_at.is_none_or(|start| last.is_none_or(|at| at >= after(start, -SLACK)));
+    let not_over = run.finished_at.is_none_or(|finish| first.is_none_or(|at| at <= after(finish, SLACK)));
+    begun && not_over
+}
+
+/// A run that a probe ended.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::diagnosis::rules) struct Kill<'a> {
+    pub(in crate::diagnosis::rules) probe: ProbeKind,
+    pub(in crate::diagnosis::rules) proof: Proof<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(in crate::diagnosis::rules) enum Proof<'a> {
+    /// The kubelet said so.
+    Event(&'a EventFacts),
+    /// It said so of an earlier run that ended alike.
+    Inherited,
+    /// The probe failed until the end, and the end looks like a kill.
+    Inferred,
+}
+
+/// The causes of kills by a probe.
+pub(in crate::diagnosis::rules) fn kill_cause(probe: ProbeKind) -> &'static str {
+    match probe {
+        ProbeKind::Startup => "StartupProbeFailed",
+        ProbeKind::Liveness | ProbeKind::Readiness => "LivenessProbeFailed",
+    }
+}
+
+/// Whether a probe ended this run. A run that ran out of memory is told as such, whatever its probe saw.
+pub(in crate::diagnosis::rules) fn kill<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    end: &Terminated,
+) -> Option<Kill<'a>> {
+    if end.reason == OOM_KILLED || (case.events.is_empty() && case.ledger.runs.is_empty()) {
+        return None;
+    }
+    let probes = [ProbeKind::Liveness, ProbeKind::Startup];
+    let said = probes.into_iter().find_map(|probe| {
+        let event = killings(case, container, probe).find(|event| in_run(event, end))?;
+        Some(Kill { probe, proof: Proof::Event(event) })
+    });
+    said.or_else(|| {
+        let cause = case.ledger.proven_cause(&container.name, end)?;
+        let probe = probes.into_iter().find(|probe| kill_cause(*probe) == cause)?;
+        Some(Kill { probe, proof: Proof::Inherited })
+    })
+    .or_else(|| {
+        let probe = probes.into_iter().find(|probe| failed_until_end(case, container, end, *probe))?;
+        Some(Kill { probe, proof: Proof::Inferred })
+    })
+}
+
+/// Killing Events that name this container and this probe, latest first.
+pub(in crate::diagnosis::rules) fn killings<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    probe: ProbeKind,
+) -> impl Iterator<Item = &'a EventFacts> {
+    let words = format!("container {} failed {} probe", container.name, probe.lower()).to_ascii_lowercase();
+    let name = container.name.clone();
+    case.events_with("Killing").rev().filter(move |e| is_about(e, &name) && text::has(&e.message, &[&words]))
+}
+
+fn is_about(event: &EventFacts, container: &str) -> bool {
+    event.regarding.container.as_deref().is_none_or(|name| name == container)
+}
+
+/// The latest `Unhealthy` Event of a probe. `errored` ones have no result and are none.
+pub(in crate::diagnosis::rules) fn unhealthy<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    probe: ProbeKind,
+) -> Option<&'a EventFacts> {
+    let begin = format!("{} probe failed", probe.title());
+    case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
+}
+
+/// Whether a probe went on failing until a run was ended by SIGTERM or SIGKILL.
+fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
+    let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 137 | 143)) else { return false };
+    let Some(event) = unhealthy(case, container, kind).filter(|event| in_run(event, end)) else { return false };
+    let (Some(at), Some(finished)) = (event.last, end.finished_at) else { return false };
+    let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
+    let near_end = seconds_between(at, finished) <= grace + 2 * probe.period + SLACK;
+    let tries = probe.failure_threshold.max(1);
+    let least = probe.initial_delay + probe.period * (tries - 1);
+    let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
+    let as_long = end.ran_for().is_some_and(|ran| (least..=most).contains(&ran));
+    near_end && (as_long || i64::from(event.count) >= tries)
+}
+
+/// Where the Job of a pod stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::diagnosis::rules) enum JobState {
+    /// The pod is of no Job.
+    None,
+    Complete,
+    /// The Job will try again.
+    Retries,
+    /// It has failed for good.
+    Failed,
+    /// It was not looked up.
+    Unknown,
+}
+
+pub(in crate::diagnosis::rules) fn job_state(case: &Case<'_>) -> JobState {
+    if !case.pod.is_of_job() {
+        return JobState::None;
+    }
+    let found = [&case.surroundings.job, &case.surroundings.workload]
+        .into_iter()
+        .filter_map(|looked| looked.as_ref()?.as_ref())
+        .find(|workload| &*workload.key.kind == "Job");
+    found.map_or(JobState::Unknown, state_of)
+}
+
+fn state_of(job: &WorkloadFacts) -> JobState {
+    let has = |kinds: [&str; 2]| kinds.into_iter().any(|kind| job.condition_is_true(kind));
+    if has(["Complete", "SuccessCriteriaMet"]) {
+        JobState::Complete
+    } else if has(["Failed", "FailureTarget"]) || job.failed > job.backoff_limit.unwrap_or(6) {
+        JobState::Failed
+    } else {
+        JobState::Retries
+    }
+}
+
+/// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left
+/// is no alarm.
+pub(in crate::diagnosis::rules) fn judged(case: &Case<'_>, finding: Finding) -> Verdict {
+    let finding = match job_state(case) {
+        JobState::Complete => return Verdict::No,
+        JobState::Retries | JobState::Unknown => finding.severity(Severity::Warning).quiet(),
+        JobState::None | JobState::Failed => finding,
+    };
+    Verdict::Yes(Box::new(finding))
+}
+
+/// The container as a summary names it.
+pub(in crate::diagnosis::rules) fn who(container: &Container) -> String {
+    match container.kind {
+        ContainerType::Init => format!("init container {}", container.name),
+        ContainerType::Sidecar => format!("sidecar {}", container.name),
+        ContainerType::App | ContainerType::Ephemeral => container.name.to_string(),
+    }
+}

@@ -1,0 +1,299 @@
+//! What to do about an image that cannot be had.
+
+use super::{is_init, looked_up, missing_secret, peer, platform, registry_of, see, volume_reference};
+use crate::api::Remedy;
+use crate::diagnosis::target::{self, shell_word};
+use crate::diagnosis::{Case, Finding, remedy};
+use crate::facts::Container;
+
+fn container<'a>(case: &Case<'a>, finding: &Finding) -> Option<&'a Container> {
+    finding.container.as_deref().and_then(|name| case.pod.container(name))
+}
+
+fn image<'a>(case: &Case<'a>, finding: &Finding) -> &'a str {
+    container(case, finding).map_or("", |c| &*c.image)
+}
+
+fn node<'a>(case: &Case<'a>) -> &'a str {
+    case.pod.node_name.as_deref().unwrap_or("the node")
+}
+
+/// Roll back, where pods of an older template still serve.
+fn roll_back(case: &Case<'_>) -> Option<Remedy> {
+    let target = target::of(case);
+    let siblings = &case.surroundings.siblings;
+    if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
+        return None;
+    }
+    let text = format!(
+        "The rollout of {} is stuck on this; the pods of the old template still serve. Go back to it.",
+        target.display()
+    );
+    target.undo_command().map(|undo| remedy::command(remedy::mitigate(text), undo))
+}
+
+/// Another image for the container, which works for bare pods too.
+fn set_image(case: &Case<'_>, finding: &Finding, text: String) -> Remedy {
+    let fix = remedy::fix(text);
+    let command = container(case, finding).and_then(|c| target::of(case).set_image_command(c, "IMAGE"));
+    match command {
+        Some(command) => remedy::command(fix, command),
+        None => fix,
+    }
+}
+
+fn create_secret(case: &Case<'_>, name: &str, host: &str, text: String) -> Remedy {
+    remedy::command(
+        remedy::fix(text),
+        format!(
+            "kubectl -n {} create secret docker-registry {} --docker-server={} --docker-username=USER --docker-password=PASSWORD",
+            case.pod.key.namespace,
+            shell_word(name),
+            shell_word(host)
+        ),
+    )
+}
+
+/// A new secret, and its name in the pod template, for a pod that has none.
+fn give_secret(case: &Case<'_>, host: &str) -> Vec<Remedy> {
+    if let Some(name) = case.pod.image_pull_secrets.first() {
+        let text = format!("Check that pull secret {name} holds valid credentials for {host}; else create it anew.");
+        return vec![create_secret(case, name, host, text)];
+    }
+    let target = target::of(case);
+    vec![
+        create_secret(case, "regcred", host, format!("The pod has no imagePullSecrets. Create one for {host}.")),
+        target.with_pod_patch(
+            remedy::fix("Name the secret in the pod template (or in its service account)."),
+            "imagePullSecrets:\n- name: regcred\n",
+        ),
+    ]
+}
+
+pub(super) fn fix_image(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let text = format!("Correct the image {} ({}).", image(case, finding), where_it_stands(case, finding));
+    roll_back(case).into_iter().chain([set_image(case, finding, text)]).collect()
+}
+
+fn where_it_stands(case: &Case<'_>, finding: &Finding) -> String {
+    let target = target::of(case);
+    match container(case, finding) {
+        Some(c) if is_init(c) => format!("init container {} of {}", c.name, target.display()),
+        Some(c) => format!("container {} of {}", c.name, target.display()),
+        None => target.display(),
+    }
+}
+
+pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let reference = container(case, finding)
+        .and_then(|c| see(case, c).and_then(|seen| volume_reference(case, c, &seen)))
+        .unwrap_or_default();
+    let host = registry_of(reference);
+    roll_back(case)
+        .into_iter()
+        .chain([remedy::fix(format!(
+            "Correct the reference {reference} under spec.volumes of {}, or push that image.",
+            target::of(case).display()
+        ))])
+        .chain(give_secret(case, host).into_iter().take(1))
+        .collect()
+}
+
+pub(super) fn never_pull(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let target = target::of(case);
+    let image = image(case, finding);
+    vec![
+        target.with_container_patch(
+            remedy::fix("Let the kubelet pull the image when the node lacks it."),
+            container(case, finding),
+            "imagePullPolicy: IfNotPresent\n",
+        ),
+        remedy::fix(format!(
+            "Or load {image} onto node {} and every other that can run the pod. If `crictl images` there lists it, the pod \
+             lacks the pull secret it was pulled with (1.35 checks that).",
+            node(case)
+        )),
+    ]
+}
+
+pub(super) fn node_images(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}: read the container runtime's log and check the disk under its image store.",
+            node(case)
+        )),
+        remedy::fix(format!("If only this image is damaged there, remove it: crictl rmi {}", image(case, finding))),
+    ]
+}
+
+pub(super) fn signature(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!("Sign {} with a key that the nodes trust, or use a signed one.", image(case, finding))),
+        remedy::fix(format!("Or correct the signature policy (/etc/containers/policy.json) on node {}.", node(case))),
+    ]
+}
+
+pub(super) fn pull_secret(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    let missing = missing_secret(case).or(case.pod.image_pull_secrets.first().map(String::as_str));
+    let name = missing.and_then(|names| names.split([',', ' ']).next()).unwrap_or("regcred");
+    let text =
+        format!("Create pull secret {name} with credentials for {host} in namespace {}.", case.pod.key.namespace);
+    vec![create_secret(case, name, host, text)]
+}
+
+pub(super) fn wait(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![remedy::fix("Wait: the kubelet tries again. If it is frequent, raise registryPullQPS in its configuration.")]
+}
+
+pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let host = container(case, finding)
+        .and_then(|c| see(case, c))
+        .and_then(|seen| looked_up(seen.text).map(str::to_owned))
+        .unwrap_or_else(|| registry_of(image).to_owned());
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(set_image(case, finding, format!("If {host} is a typo, correct the image.")));
+    out.push(remedy::fix(format!(
+        "Else check the resolver of node {} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
+        node(case)
+    )));
+    out
+}
+
+pub(super) fn registry_tls(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    vec![
+        remedy::fix(format!(
+            "Install the CA that signed {host}'s certificate for the container runtime on every node (containerd: \
+             /etc/containerd/certs.d/{host}/hosts.toml)."
+        )),
+        remedy::fix(format!(
+            "If it has expired, renew the certificate of {host}; also check the clock of {}.",
+            node(case)
+        )),
+    ]
+}
+
+pub(super) fn registry_http(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    vec![
+        remedy::fix(format!("Serve TLS at {host}.")),
+        remedy::fix(format!(
+            "Or declare {host} as plain HTTP for the runtime of every node (containerd: server = \"http://{host}\" in \
+             /etc/containerd/certs.d/{host}/hosts.toml)."
+        )),
+    ]
+}
+
+pub(super) fn rate_limit(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    let mut out = vec![remedy::mitigate("Wait: the kubelet tries again, every 5 min at the latest.")];
+    out.extend(give_secret(case, host));
+    out.push(remedy::fix(format!("Or pull through a mirror or cache of {host} that the nodes are configured to use.")));
+    out
+}
+
+pub(super) fn disk_full(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "Free the disk of node {}: unused images (crictl rmi --prune), logs, old data.",
+                node(case)
+            )),
+            format!("kubectl describe node {}", node(case)),
+        ),
+        remedy::mitigate(format!("Keep new pods away meanwhile: kubectl cordon {}, then delete this pod.", node(case))),
+    ]
+}
+
+pub(super) fn arch(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let platform = platform(case).unwrap_or_else(|| "the node's platform".to_owned());
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::fix(format!("Build and push {} for {platform} as well.", image(case, finding))));
+    out.push(target::of(case).with_pod_patch(
+        remedy::fix("Or run the pod only on nodes for which the image is built (replace ARCH)."),
+        "nodeSelector:\n  kubernetes.io/arch: ARCH\n",
+    ));
+    out
+}
+
+pub(super) fn registry_refused(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let peer = container(case, finding)
+        .and_then(|c| see(case, c))
+        .and_then(|seen| peer(seen.text).map(str::to_owned))
+        .unwrap_or_else(|| registry_of(image).to_owned());
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::fix(format!("Start the registry (or the mirror configured on node {}) at {peer}.", node(case))));
+    out.push(set_image(case, finding, format!("Or correct host and port in the image {image}.")));
+    out
+}
+
+pub(super) fn registry_timeout(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    vec![
+        remedy::fix(format!(
+            "From node {}, try `curl -v https://{host}/v2/`; check firewall, routes and the runtime's proxy settings.",
+            node(case)
+        )),
+        remedy::mitigate(format!("If other nodes reach {host}: kubectl cordon {}, then delete the pod.", node(case))),
+    ]
+}
+
+pub(super) fn registry_down(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let host = registry_of(image(case, finding));
+    vec![
+        remedy::fix(format!(
+            "Check the health of registry {host} and of proxies before it; the kubelet tries again by itself."
+        )),
+        remedy::mitigate("Meanwhile use a mirror that has the image."),
+    ]
+}
+
+pub(super) fn corrupt(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    vec![
+        remedy::mitigate("Wait for the next try: a broken download often passes."),
+        remedy::fix(format!(
+            "If it repeats, push {image} again, and bypass the mirror or proxy between {} and the registry.",
+            node(case)
+        )),
+    ]
+}
+
+pub(super) fn repo(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(set_image(case, finding, format!("Check the repository's name in {image}.")));
+    out.extend(give_secret(case, registry_of(image)));
+    out
+}
+
+pub(super) fn unauthorized(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    roll_back(case).into_iter().chain(give_secret(case, registry_of(image(case, finding)))).collect()
+}
+
+pub(super) fn forbidden(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let mut out = vec![remedy::fix(format!(
+        "Grant the account that pulls (pull secret, service account or the node's cloud role) read access to {image}."
+    ))];
+    out.extend(give_secret(case, registry_of(image)));
+    out
+}
+
+pub(super) fn tag(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(set_image(case, finding, "Set an image that exists.".to_owned()));
+    out.push(remedy::fix(format!("Or push {image}; the kubelet finds it at its next try.")));
+    out
+}
+
+pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let image = image(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::fix(format!("On node {}, see what the runtime says: crictl pull {image}", node(case))));
+    out
+}

@@ -1,0 +1,447 @@
+//! What to do about a pod without a node, most likely first.
+
+use std::fmt::Write as _;
+
+use super::explain::{NodeView, Resource, Shortfall, View, is_control_plane_taint, is_state_taint, lowered};
+use super::words::Kind;
+use super::{Analysis, claims, host_ports, not_scheduled};
+use crate::api::Remedy;
+use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
+use crate::diagnosis::{Case, remedy};
+use crate::facts::{Container, Operator, PodFacts, Taint, Toleration};
+
+pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
+    let Some(condition) = not_scheduled(case, "Unschedulable") else { return Vec::new() };
+    let Some(analysis) = Analysis::new(case, condition) else { return Vec::new() };
+    let target = target::of(case);
+    let namespace = &case.pod.key.namespace;
+    match kind {
+        Kind::Extended => extended(case, &analysis, &target),
+        Kind::Pods => pods(case, &target),
+        kind if kind.is_capacity() => capacity(case, &analysis, &target, kind),
+        Kind::Taint => taint(case, &analysis, &target),
+        Kind::Cordoned => cordoned(&analysis),
+        Kind::Selector => selector(&analysis, &target),
+        Kind::HostPort => vec![
+            remedy::fix(format!(
+                "Drop hostPort ({}) from {} and reach the pods through a Service, or choose a free port.",
+                host_ports(case),
+                target.display()
+            )),
+            remedy::mitigate(format!("Run no more replicas of {} than there are nodes.", target.display())),
+        ],
+        Kind::PvcNotFound => pvc_not_found(case, &analysis, &target),
+        Kind::PvcUnbound => vec![
+            remedy::command(
+                remedy::fix(
+                    "See in the claim's Events why it has no volume (no such StorageClass, a provisioner that fails, \
+                     no volume that fits), and correct that.",
+                ),
+                describe_claims(case),
+            ),
+            remedy::command(
+                remedy::fix("Check that the claim's storageClassName exists; only one class should be the default."),
+                "kubectl get storageclass",
+            ),
+        ],
+        Kind::PvAffinity | Kind::VolumeZone => vec![
+            remedy::command(
+                remedy::fix(
+                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back.",
+                ),
+                format!(
+                    "kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')",
+                    first_claim(case)
+                ),
+            ),
+            remedy::fix(
+                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run.",
+            ),
+        ],
+        Kind::NoMatchingPv => vec![remedy::command(
+            remedy::fix(
+                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod.",
+            ),
+            format!("kubectl get pv && {}", describe_claims(case)),
+        )],
+        Kind::VolumeCount => vec![
+            remedy::fix("Add a node, or move pods with volumes to nodes with attachments left."),
+            remedy::command(
+                remedy::fix("See the limit of attachments of each node's driver."),
+                "kubectl get csinode -o custom-columns=NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count",
+            ),
+        ],
+        Kind::PodAffinity => vec![
+            remedy::command(
+                remedy::fix(
+                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
+                ),
+                format!("kubectl -n {namespace} get pods --show-labels -o wide"),
+            ),
+            remedy::fix(format!(
+                "If nearness is a wish and no need: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target.display()
+            )),
+        ],
+        Kind::PodAntiAffinity => vec![
+            remedy::mitigate(format!(
+                "Add a node, or run no more replicas of {} than there are nodes (or zones, by its topologyKey).",
+                target.display()
+            )),
+            remedy::fix(format!(
+                "If sharing a node is acceptable: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target.display()
+            )),
+        ],
+        Kind::TopologySpread => vec![
+            remedy::command(
+                remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
+                "kubectl get nodes --show-labels",
+            ),
+            remedy::fix(format!(
+                "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
+                target.display()
+            )),
+        ],
+        _ => vec![remedy::command(
+            remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
+            "kubectl get nodes -o wide",
+        )],
+    }
+}
+
+fn describe_claims(case: &Case<'_>) -> String {
+    format!("kubectl -n {} describe pvc {}", case.pod.key.namespace, first_claim(case))
+}
+
+fn first_claim(case: &Case<'_>) -> String {
+    claims(case).split([' ', ',']).next().unwrap_or_default().to_owned()
+}
+
+/// Lower the request, run less, add a node, take a bigger one.
+fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
+    let Some(view) = &analysis.view else { return capacity_in_words(case, target, kind) };
+    let nearest = view.nearest(kind);
+    let Some((node, short)) = nearest.first() else { return capacity_in_words(case, target, kind) };
+    let resource = &short.resource;
+    let mut found = Vec::new();
+    let lower = view.largest_that_fits(kind).and_then(|most| lowered(view.pod, resource, most));
+    match lower {
+        Some((container, amount)) => found.push(lower_request(target, container, resource, amount)),
+        None => found.push(remedy::fix(format!("Lower the {} requests of {}.", resource.name(), target.display()))),
+    }
+    found.extend(open_a_node(view));
+    if view.fits_empty().is_some() {
+        found.push(fewer_replicas(case, target));
+        found.push(remedy::fix(format!(
+            "Add one node of the size of {}: empty, it takes the pod.",
+            view.fits_empty().map_or(node.name(), NodeView::name)
+        )));
+    } else {
+        let need = resource.amount_of(short.asked);
+        found.push(remedy::fix(format!("If it needs that much, add a node with more than {need} allocatable.")));
+    }
+    let name = shell_word(node.name());
+    found.push(remedy::command(
+        remedy::fix("See who has reserved it: the node's part \"Allocated resources\"."),
+        format!("kubectl describe node {name}"),
+    ));
+    found
+}
+
+fn capacity_in_words(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
+    let what = match kind {
+        Kind::Cpu => "CPU",
+        Kind::Memory => "memory",
+        _ => "ephemeral-storage",
+    };
+    vec![
+        remedy::command(
+            remedy::fix(format!("Lower the {what} requests of {} to what a node has free.", target.display())),
+            "kubectl describe nodes",
+        ),
+        fewer_replicas(case, target),
+        remedy::fix(format!("Add a node with enough {what}.")),
+    ]
+}
+
+fn fewer_replicas(case: &Case<'_>, target: &Target) -> Remedy {
+    let scalable = matches!(&*target.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
+    if scalable && case.surroundings.siblings.total > 1 {
+        let fewer = case.surroundings.siblings.total - 1;
+        return remedy::command(
+            remedy::mitigate(format!("Run fewer replicas of {}, or of what else runs there.", target.display())),
+            format!("{} scale {} --replicas={fewer}", target.command_prefix(), target.argument()),
+        );
+    }
+    remedy::mitigate("Run fewer replicas of what else runs there.")
+}
+
+fn lower_request(target: &Target, container: &Container, resource: &Resource, amount: i64) -> Remedy {
+    let quantity = resource.quantity(amount);
+    let text = format!("Lower the {} request of {} to {quantity} at most.", resource.name(), container.name);
+    let mut fields = format!("resources:\n  requests:\n    {}: {}\n", resource.name(), yaml_string(&quantity));
+    if matches!(resource, Resource::Extended(_)) {
+        let _ = write!(fields, "  limits:\n    {}: {}\n", resource.name(), yaml_string(&quantity));
+    }
+    target.with_container_patch(remedy::fix(text), Some(container), &fields)
+}
+
+/// Nodes with room that are closed: the quick way out.
+fn open_a_node(view: &View<'_>) -> Option<Remedy> {
+    let node = view.nodes.iter().find(|n| n.cordoned && n.shortfalls.is_empty() && n.taints.is_empty())?;
+    Some(uncordon(node))
+}
+
+fn uncordon(node: &NodeView<'_>) -> Remedy {
+    remedy::command(
+        remedy::mitigate(format!("{} has room and is cordoned: open it once its maintenance is over.", node.name())),
+        format!("kubectl uncordon {}", shell_word(node.name())),
+    )
+}
+
+fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let short: Option<&Shortfall> =
+        analysis.view.as_ref().and_then(|v| v.nearest(Kind::Extended).first().map(|(_, s)| *s));
+    let name = short.map(|s| s.resource.name()).or_else(|| analysis.extended()).unwrap_or("the resource").to_owned();
+    if short.is_some_and(|s| s.allocatable > 0) {
+        return capacity(case, analysis, target, Kind::Extended);
+    }
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "No node offers {name}. Check its spelling, and that its device plugin runs on the nodes with such devices."
+            )),
+            format!(
+                "kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{}",
+                name.replace('.', "\\\\.")
+            ),
+        ),
+        remedy::fix(format!("Add a node with {name}, or drop the request from {}.", target.display())),
+    ]
+}
+
+fn pods(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
+    vec![
+        remedy::fix("Add a node."),
+        fewer_replicas(case, target),
+        remedy::fix("Raise maxPods in the kubelet's configuration, if the pod network has the addresses."),
+        remedy::command(
+            remedy::mitigate(
+                "Delete pods that are over and left behind only if they still count: those bound to a node and not Succeeded or Failed.",
+            ),
+            "kubectl get pods -A --field-selector=status.phase=Pending -o wide",
+        ),
+    ]
+}
+
+fn cordoned(analysis: &Analysis<'_>) -> Vec<Remedy> {
+    let Some(view) = &analysis.view else {
+        return vec![remedy::command(
+            remedy::fix("Uncordon a node once its maintenance is over, or add one."),
+            "kubectl get nodes",
+        )];
+    };
+    let closed = view.nodes.iter().filter(|n| n.cordoned && n.shortfalls.is_empty() && n.unmet.is_empty());
+    let mut found: Vec<_> = closed.take(2).map(uncordon).collect();
+    found.push(remedy::fix("If the maintenance takes longer, add a node."));
+    found
+}
+
+fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let tainted = analysis.view.as_ref().and_then(|v| {
+        let mut nodes: Vec<_> = v.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
+        nodes.sort_by_key(|n| (n.obstacles(), n.name()));
+        nodes.into_iter().next()
+    });
+    let Some(node) = tainted else {
+        return vec![remedy::command(
+            remedy::fix(format!(
+                "Add the toleration to {}, if it belongs on those nodes; or remove the taint.",
+                target.display()
+            )),
+            "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
+        )];
+    };
+    let name = shell_word(node.name());
+    let state: Vec<_> = node.taints.iter().filter(|t| is_state_taint(&t.key)).collect();
+    if let Some(taint) = state.first() {
+        return vec![
+            remedy::command(
+                remedy::fix(format!(
+                    "Repair {}: the taint {} tells of its state and goes when that does. A toleration would only send \
+                     the pod to a broken node.",
+                    node.name(),
+                    taint.key
+                )),
+                format!("kubectl describe node {name}"),
+            ),
+            remedy::mitigate("Add a node."),
+        ];
+    }
+    let text = format!("If the pod belongs on {}, add the toleration to {}.", node.name(), target.display());
+    let tolerate = target.with_pod_patch(remedy::fix(text), &tolerations(case.pod, &node.taints));
+    let remove = node.taints.first().map(|taint| {
+        let control_plane = is_control_plane_taint(&taint.key);
+        let text = if control_plane {
+            format!("If {} may run ordinary pods too (a small cluster), remove its taint {}.", node.name(), taint.key)
+        } else {
+            format!("If the taint {} was left behind, remove it from {}.", taint.key, node.name())
+        };
+        remedy::command(
+            remedy::fix(text),
+            format!("kubectl taint node {name} {}:{}-", shell_word(&taint.key), taint.effect),
+        )
+    });
+    let mut found = vec![tolerate];
+    found.extend(remove);
+    found.push(remedy::fix("Or add a node without that taint."));
+    found
+}
+
+/// The pod's own tolerations with those it lacks: the list has no merge key, so that a patch replaces it.
+fn tolerations(pod: &PodFacts, taints: &[&Taint]) -> String {
+    let mut out = String::from("tolerations:\n");
+    for t in pod.tolerations.iter().filter(|t| !is_added(t)) {
+        let mut fields = Vec::new();
+        if !t.key.is_empty() {
+            fields.push(format!("key: {}", yaml_string(&t.key)));
+        }
+        fields.push(format!("operator: {}", if t.exists { "Exists" } else { "Equal" }));
+        if !t.exists {
+            fields.push(format!("value: {}", yaml_string(&t.value)));
+        }
+        if !t.effect.is_empty() {
+            fields.push(format!("effect: {}", t.effect));
+        }
+        if let Some(seconds) = t.seconds {
+            fields.push(format!("tolerationSeconds: {seconds}"));
+        }
+        let _ = writeln!(out, "- {{{}}}", fields.join(", "));
+    }
+    for taint in taints {
+        let value = if taint.value.is_empty() {
+            "operator: Exists".to_owned()
+        } else {
+            format!("operator: Equal, value: {}", yaml_string(&taint.value))
+        };
+        let _ = writeln!(out, "- {{key: {}, {value}, effect: {}}}", yaml_string(&taint.key), taint.effect);
+    }
+    out
+}
+
+/// Tolerations that admission or the DaemonSet controller put into every pod: they are in no template.
+fn is_added(t: &Toleration) -> bool {
+    t.exists && t.key.starts_with("node.kubernetes.io/") && (t.seconds == Some(300) || t.seconds.is_none())
+}
+
+fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let nearest = analysis.view.as_ref().and_then(|v| v.nearest_by_labels().into_iter().next());
+    let Some(node) = nearest else {
+        return vec![remedy::command(
+            remedy::fix(format!(
+                "Compare the nodeSelector and node affinity of {} with the nodes' labels, and correct one of them.",
+                target.display()
+            )),
+            "kubectl get nodes --show-labels",
+        )];
+    };
+    let Some(unmet) = node.unmet.iter().find(|u| u.resembles.is_some()).or(node.unmet.first()) else {
+        return Vec::new();
+    };
+    let name = shell_word(node.name());
+    if unmet.is_node_name() {
+        return vec![remedy::command(
+            remedy::fix(format!("The node {} is gone: let it join again, or delete the pod.", unmet.values.join(", "))),
+            "kubectl get nodes",
+        )];
+    }
+    let label = unmet.label().map(|label| {
+        let overwrite = if unmet.has.is_some() { " --overwrite" } else { "" };
+        remedy::command(
+            remedy::fix(format!("If {} is meant to run it, give that node the label {label}.", node.name())),
+            format!("kubectl label node {name} {}{overwrite}", shell_word(&label)),
+        )
+    });
+    let correct = match &unmet.resembles {
+        Some((key, value)) => {
+            let text =
+                format!("{} is labelled {key}={value}: correct the spelling in {}.", node.name(), target.display());
+            let fix = remedy::fix(text);
+            if unmet.path.starts_with("spec.nodeSelector") {
+                // A merge patch removes a key that is set to null.
+                let old =
+                    if *key == unmet.key { String::new() } else { format!("  {}: null\n", yaml_string(&unmet.key)) };
+                target.with_pod_patch(
+                    fix,
+                    &format!("nodeSelector:\n{old}  {}: {}\n", yaml_string(key), yaml_string(value)),
+                )
+            } else {
+                fix
+            }
+        }
+        None if unmet.operator == Operator::In && unmet.path.starts_with("spec.nodeSelector") => target.with_pod_patch(
+            remedy::fix(format!(
+                "Drop {} from the nodeSelector of {}, if any node will do.",
+                unmet.wanted(),
+                target.display()
+            )),
+            &format!("nodeSelector:\n  {}: null\n", yaml_string(&unmet.key)),
+        ),
+        None => remedy::fix(format!("Correct the node affinity of {}: {}.", target.display(), unmet.wanted())),
+    };
+    let mut found = if unmet.resembles.is_some() { vec![Some(correct), label] } else { vec![label, Some(correct)] };
+    found.push(Some(remedy::command(remedy::fix("See the labels of all nodes."), "kubectl get nodes --show-labels")));
+    found.into_iter().flatten().collect()
+}
+
+fn pvc_not_found(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let namespace = &case.pod.key.namespace;
+    let claim = analysis.claim().unwrap_or("the claim");
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "Create the PersistentVolumeClaim {claim} in namespace {namespace}; the pod starts by itself then."
+            )),
+            format!("kubectl -n {namespace} get pvc"),
+        ),
+        remedy::fix(format!("If the name is wrong, correct claimName in {}.", target.display())),
+    ]
+}
+
+pub(super) fn scheduler_error(case: &Case<'_>) -> Vec<Remedy> {
+    let namespace = &case.pod.key.namespace;
+    let mut found = vec![remedy::command(
+        remedy::fix("Look at the scheduler's log for the operation that failed; it is tried again."),
+        "kubectl -n kube-system logs -l component=kube-scheduler --tail=50",
+    )];
+    if !claims(case).is_empty() {
+        found.insert(
+            0,
+            remedy::command(
+                remedy::fix("If the message is about a volume: see in the claim's Events what its provisioner says."),
+                format!("kubectl -n {namespace} describe pvc {}", first_claim(case)),
+            ),
+        );
+    }
+    found
+}
+
+pub(super) fn no_scheduler(case: &Case<'_>) -> Vec<Remedy> {
+    let target = target::of(case);
+    let name = &case.pod.scheduler_name;
+    let see = remedy::command(
+        remedy::fix("If no new pod of the cluster gets a node, start the scheduler again."),
+        "kubectl -n kube-system get pods -l component=kube-scheduler",
+    );
+    if name.is_empty() || name == "default-scheduler" {
+        return vec![see];
+    }
+    vec![
+        target.with_pod_patch(
+            remedy::fix(format!("Correct schedulerName in {} (default-scheduler is the usual one).", target.display())),
+            "schedulerName: default-scheduler\n",
+        ),
+        remedy::fix(format!("Or start a scheduler named {name}.")),
+    ]
+}

@@ -1,0 +1,383 @@
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::api::Remedy;
+use crate::diagnosis::testing::Scenario;
+
+/// The rule that answers Yes, what it found and what to do.
+fn diagnosed(scenario: &Scenario) -> Option<(&'static str, Finding, Vec<Remedy>)> {
+    let case = scenario.case();
+    let found: Vec<_> = RULES
+        .iter()
+        .filter_map(|rule| match &rule.scope {
+            Scope::Pod(check) => match check(&case) {
+                Verdict::Yes(finding) => Some((rule.cause, (rule.remedies)(&case, &finding), *finding)),
+                _ => None,
+            },
+            Scope::Container(_) => None,
+        })
+        .collect();
+    assert!(found.len() <= 1, "one cause at most, but {:?}", found.iter().map(|f| f.0).collect::<Vec<_>>());
+    found.into_iter().next().map(|(cause, remedies, finding)| (cause, finding, remedies))
+}
+
+fn cause(scenario: &Scenario) -> Option<&'static str> {
+    diagnosed(scenario).map(|(cause, ..)| cause)
+}
+
+fn summary(scenario: &Scenario) -> String {
+    diagnosed(scenario).map(|(cause, finding, _)| format!("{cause}: {}", finding.summary)).unwrap_or_default()
+}
+
+const OWNER: &str = "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d9, controller: true, uid: r}], \
+                     labels: {pod-template-hash: 5d9}";
+
+/// A pod of Deployment `web` that waits since 09:00, seen at 09:10.
+fn waiting(spec: &str, message: &str, nodes: &[String]) -> Scenario {
+    let mut yaml = format!(
+        r#"
+kind: Pod
+metadata: {{name: web-5d9-x, namespace: demo, uid: u1, creationTimestamp: "2026-11-21T09:00:00Z", {OWNER}}}
+spec: {{schedulerName: default-scheduler, {spec}}}
+status:
+  phase: Pending
+  conditions: [{{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-11-21T09:00:00Z", message: '{}'}}]
+"#,
+        message.replace('\'', "''")
+    );
+    for node in nodes {
+        let _ = write!(yaml, "---\n{node}\n");
+    }
+    Scenario::from_yaml(&yaml).at("2026-11-21T09:10:00Z")
+}
+
+fn node(name: &str, cpu: &str, extra_spec: &str, labels: &str) -> String {
+    format!(
+        r#"{{kind: Node, metadata: {{name: {name}, labels: {{kubernetes.io/hostname: {name}, {labels}}}}}, spec: {{{extra_spec}}}, status: {{allocatable: {{cpu: "{cpu}", memory: 4Gi, pods: "110"}}}}}}"#
+    )
+}
+
+fn plain(name: &str, cpu: &str) -> String {
+    node(name, cpu, "", "")
+}
+
+/// A pod that holds CPU on a node. (The scenario's first pod is the one that waits.)
+fn taken(on: &str, cpu: &str) -> String {
+    format!(
+        "{{kind: Pod, metadata: {{name: old-{on}, uid: o-{on}}}, spec: {{nodeName: {on}, containers: [{{name: c, image: i, resources: {{requests: {{cpu: {cpu}}}}}}}]}}, status: {{phase: Running}}}}"
+    )
+}
+
+fn asks(cpu: &str) -> String {
+    format!("containers: [{{name: web, image: web, resources: {{requests: {{cpu: \"{cpu}\"}}}}}}]")
+}
+
+const CPU_1: &str = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.";
+const CONTROL_PLANE: &str = "taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]";
+
+#[test]
+fn a_request_larger_than_any_node_says_how_far_to_lower_it() {
+    let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), taken("node1", "100m")]);
+    let (cause, finding, remedies) = diagnosed(&scenario).unwrap();
+    assert_eq!(cause, "InsufficientCpu");
+    assert_eq!(
+        finding.summary,
+        "asks for 64 CPUs; node1 has 1.9 free of 2 (62.1 short), no node is that large: lower the request to 1900m at most"
+    );
+    assert_eq!(finding.confidence, Confidence::Certain);
+    assert_eq!(
+        remedies[0].patch.as_deref(),
+        Some(
+            "spec:\n  template:\n    spec:\n      containers:\n      - name: web\n        resources:\n          requests:\n            cpu: \"1900m\"\n"
+        )
+    );
+    let sources: Vec<_> = finding.evidence.iter().map(|e| (e.source.as_str(), e.value.as_str())).collect();
+    assert_eq!(
+        sources[1..],
+        [
+            ("spec.containers[web].resources.requests.cpu", "64"),
+            ("node/node1.status.allocatable.cpu", "1.9 free of 2, 62.1 short"),
+        ]
+    );
+}
+
+#[test]
+fn a_request_that_fits_an_empty_node_asks_for_one_more() {
+    let message = "0/2 nodes are available: 2 Insufficient cpu.";
+    let nodes = [plain("n1", "2"), plain("n2", "4"), taken("n1", "500m"), taken("n2", "3500m")];
+    let scenario = waiting(&asks("2"), message, &nodes);
+    assert_eq!(
+        summary(&scenario),
+        "InsufficientCpu: asks for 2 CPUs; n1 comes nearest with 1.5 free of 2 (0.5 short); it fits an empty node, or with a request of 1500m at most"
+    );
+    let (.., remedies) = diagnosed(&scenario).unwrap();
+    assert!(remedies.iter().any(|r| r.text.starts_with("Add one node of the size of n1")), "{remedies:?}");
+}
+
+#[test]
+fn init_containers_count_as_the_scheduler_counts_them() {
+    let spec = "initContainers: [{name: setup, image: i, resources: {requests: {cpu: \"3\"}}}], \
+                containers: [{name: web, image: web, resources: {requests: {cpu: \"1\"}}}]";
+    let scenario = waiting(spec, CPU_1, &[plain("node1", "2")]);
+    let (_, finding, remedies) = diagnosed(&scenario).unwrap();
+    assert!(finding.summary.starts_with("asks for 3 CPUs; node1 has 2 free of 2 (1 short)"), "{}", finding.summary);
+    assert!(remedies[0].text.contains("of setup to 2 at most"), "{}", remedies[0].text);
+}
+
+#[test]
+fn the_control_planes_taint_is_not_the_cause_where_workers_are_full() {
+    let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).";
+    let nodes = [node("cp", "8", CONTROL_PLANE, ""), plain("w1", "2")];
+    let scenario = waiting(&asks("4"), message, &nodes);
+    let (cause, finding, _) = diagnosed(&scenario).unwrap();
+    assert_eq!(cause, "InsufficientCpu");
+    assert_eq!(finding.consequences[0].cause, "UntoleratedTaint");
+    assert_eq!(finding.consequences[0].summary, "1 of 2 nodes: node(s) had untolerated taint(s)");
+    // Without nodes (a dump of pods alone) an older scheduler's words tell the same.
+    let words = "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }.";
+    assert_eq!(cause_of_words(words), Some("InsufficientCpu"));
+}
+
+fn cause_of_words(message: &str) -> Option<&'static str> {
+    cause(&waiting(&asks("4"), message, &[]))
+}
+
+#[test]
+fn a_taint_is_named_though_the_scheduler_hides_it() {
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).";
+    let dedicated = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    let nodes = [plain("w1", "1"), node("w2", "8", dedicated, ""), node("w3", "8", dedicated, "")];
+    let scenario = waiting(&asks("4"), message, &nodes);
+    let (cause, finding, remedies) = diagnosed(&scenario).unwrap();
+    assert_eq!(cause, "UntoleratedTaint");
+    assert_eq!(
+        finding.summary,
+        "does not tolerate the taint dedicated=db:NoSchedule that w2 and w3 have, and no other node takes it"
+    );
+    assert!(
+        remedies[0]
+            .patch
+            .as_deref()
+            .unwrap()
+            .contains("- {key: \"dedicated\", operator: Equal, value: \"db\", effect: NoSchedule}")
+    );
+    assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w2 dedicated:NoSchedule-"));
+}
+
+#[test]
+fn what_comes_next_is_told_with_the_taint() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let nodes = [node("w1", "2", "taints: [{key: dedicated, effect: NoSchedule}]", "")];
+    let (cause, finding, _) = diagnosed(&waiting(&asks("4"), message, &nodes)).unwrap();
+    assert_eq!(cause, "UntoleratedTaint");
+    assert_eq!(finding.consequences[0].cause, "InsufficientCpu");
+    assert!(finding.consequences[0].summary.starts_with("comes next: asks for 4 CPUs"));
+}
+
+#[test]
+fn a_taint_that_tells_of_a_nodes_state_is_to_repair() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let nodes = [node("w1", "2", "taints: [{key: node.kubernetes.io/disk-pressure, effect: NoSchedule}]", "")];
+    let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
+    assert_eq!(
+        finding.summary,
+        "w1 is short of disk (taint node.kubernetes.io/disk-pressure:NoSchedule), and no other node takes it"
+    );
+    assert!(remedies[0].text.starts_with("Repair w1"));
+}
+
+#[test]
+fn a_cordon_is_the_cause_only_where_it_alone_is_in_the_way() {
+    let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
+    let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.";
+    let full = [node("w1", "2", cordoned, ""), plain("w2", "2")];
+    // Neither node is large enough, and one is closed besides.
+    assert_eq!(cause(&waiting(&asks("4"), message, &full)), Some("InsufficientCpu"));
+    let message = "0/1 nodes are available: 1 node(s) were unschedulable.";
+    let scenario = waiting(&asks("1"), message, &[node("w1", "2", cordoned, "")]);
+    assert_eq!(summary(&scenario), "NodesUnschedulable: w1 could take it, but is closed for new pods (cordoned)");
+    let (.., remedies) = diagnosed(&scenario).unwrap();
+    assert_eq!(remedies[0].command.as_deref(), Some("kubectl uncordon w1"));
+}
+
+const SELECTOR_1: &str = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
+
+#[test]
+fn a_misspelt_label_is_shown_beside_the_right_one() {
+    let spec = format!("nodeSelector: {{disktype: ssd}}, {}", asks("1"));
+    let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "disk-type: ssd")]);
+    let (cause, finding, remedies) = diagnosed(&scenario).unwrap();
+    assert_eq!(cause, "NodeSelectorMismatch");
+    assert_eq!(
+        finding.summary,
+        "the only node does not meet its nodeSelector disktype=ssd; w1 has disk-type=ssd (misspelt?)"
+    );
+    assert!(remedies[0].patch.as_deref().unwrap().contains("\"disktype\": null\n        \"disk-type\": \"ssd\""));
+    assert_eq!(remedies[1].command.as_deref(), Some("kubectl label node w1 disktype=ssd"));
+}
+
+#[test]
+fn a_label_that_differs_or_is_missing_is_told_of_the_nearest_node() {
+    let spec = format!("nodeSelector: {{disktype: ssd}}, {}", asks("1"));
+    let message = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.";
+    let scenario = waiting(&spec, message, &[plain("w1", "2"), node("w2", "2", "", "disktype: hdd")]);
+    assert_eq!(
+        summary(&scenario),
+        "NodeSelectorMismatch: none of 2 nodes meets its nodeSelector disktype=ssd; w2 has disktype=hdd"
+    );
+    let affinity = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+                    [{matchExpressions: [{key: zone, operator: In, values: [a, b]}, {key: gpu, operator: Exists}]}, \
+                    {matchExpressions: [{key: zone, operator: In, values: [c]}]}]}}}";
+    let scenario = waiting(&format!("{affinity}, {}", asks("1")), SELECTOR_1, &[plain("w1", "2")]);
+    assert_eq!(
+        summary(&scenario),
+        "NodeSelectorMismatch: the only node does not meet its node affinity zone=c; w1 has no label zone"
+    );
+}
+
+#[test]
+fn nodes_that_the_selector_leaves_out_are_not_the_cause_where_it_picks_some() {
+    let spec = format!("nodeSelector: {{disktype: ssd}}, {}", asks("4"));
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector.";
+    let nodes = [plain("w1", "8"), plain("w2", "8"), node("w3", "2", "", "disktype: ssd")];
+    let scenario = waiting(&spec, message, &nodes);
+    assert!(summary(&scenario).starts_with("InsufficientCpu: asks for 4 CPUs; w3 has 2 free of 2"));
+    assert_eq!(cause(&waiting(&spec, message, &[])), Some("InsufficientCpu"));
+}
+
+#[test]
+fn only_its_own_node_counts_for_a_pod_of_a_daemon_set() {
+    let affinity = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+                    [{matchFields: [{key: metadata.name, operator: In, values: [w2]}]}]}}}";
+    let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].";
+    let nodes = [plain("w1", "64"), plain("w2", "2")];
+    let scenario = waiting(&format!("{affinity}, {}", asks("4")), message, &nodes);
+    assert!(summary(&scenario).starts_with("InsufficientCpu: asks for 4 CPUs; its node w2 has 2 free of 2 (2 short)"));
+}
+
+#[test]
+fn a_device_that_no_node_has_is_told_from_one_that_is_taken() {
+    let spec = "containers: [{name: web, image: web, resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: \"2\"}}}]";
+    let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
+    let scenario = waiting(spec, message, &[plain("w1", "2")]);
+    assert_eq!(
+        summary(&scenario),
+        "InsufficientExtendedResource: asks for 2 nvidia.com/gpu, and no node it may use offers any"
+    );
+    let gpu =
+        r#"{kind: Node, metadata: {name: g1}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
+    let (_, finding, remedies) = diagnosed(&waiting(spec, message, &[gpu.to_owned()])).unwrap();
+    assert_eq!(
+        finding.summary,
+        "asks for 2 nvidia.com/gpu; g1 has 1 free of 1 (1 short), no node is that large: lower the request to 1 at most"
+    );
+    assert!(remedies[0].patch.as_deref().unwrap().contains("limits:"), "device requests equal their limits");
+}
+
+#[test]
+fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
+    for (message, expected) in [
+        ("1 node(s) didn't have free ports for the requested pod ports", "HostPortConflict"),
+        ("persistentvolumeclaim \"data\" not found", "PvcNotFound"),
+        ("pod has unbound immediate PersistentVolumeClaims", "PvcUnboundImmediate"),
+        ("1 node(s) didn't match PersistentVolume's node affinity", "PvNodeAffinityConflict"),
+        ("1 node(s) had volume node affinity conflict", "PvNodeAffinityConflict"),
+        ("1 node(s) had no available volume zone", "VolumeZoneConflict"),
+        ("1 node(s) didn't find available persistent volumes to bind", "NoMatchingPv"),
+        ("1 node(s) exceed max volume count", "MaxVolumeCount"),
+        ("1 node(s) didn't match pod affinity rules", "PodAffinityUnsatisfied"),
+        ("1 node(s) didn't match pod anti-affinity rules", "PodAntiAffinityConflict"),
+        ("1 node(s) didn't satisfy existing pods anti-affinity rules", "PodAntiAffinityConflict"),
+        ("1 node(s) didn't match pod topology spread constraints", "TopologySpreadUnsatisfied"),
+        (
+            "1 node(s) didn't match pod topology spread constraints (missing required label)",
+            "TopologySpreadUnsatisfied",
+        ),
+        ("1 Too many pods", "TooManyPods"),
+        ("1 Insufficient ephemeral-storage", "InsufficientEphemeralStorage"),
+    ] {
+        let message = format!(
+            "0/1 nodes are available: {message}. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        );
+        for nodes in [vec![], vec![plain("w1", "2")]] {
+            assert_eq!(cause(&waiting(&asks("1"), &message, &nodes)), Some(expected), "{message}");
+        }
+    }
+    assert_eq!(cause_of_words("no nodes available to schedule pods"), Some("NoNodes"));
+    assert_eq!(cause_of_words("0/1 nodes are available: 1 node(s) were out of luck."), None, "left to Unknown");
+}
+
+#[test]
+fn nothing_is_said_too_early_nor_while_a_node_is_being_added() {
+    let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2")]);
+    let early = scenario.at("2026-11-21T09:00:59Z");
+    assert_eq!(cause(&early), None);
+    let case = early.case();
+    let next = "2026-11-21T09:01:00Z".parse().unwrap();
+    assert_eq!(verdict(&case, Kind::Cpu), Verdict::NotBefore(next));
+    assert_eq!(verdict(&case, Kind::Memory), Verdict::No);
+    let event = r#"{kind: Event, involvedObject: {kind: Pod, name: web-5d9-x, namespace: demo, uid: u1}, reason: TriggeredScaleUp, type: Normal, lastTimestamp: "2026-11-21T09:00:20Z"}"#;
+    let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), event.to_owned()]);
+    assert_eq!(cause(&scenario.at("2026-11-21T09:09:59Z")), None);
+    let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), event.to_owned()]);
+    assert_eq!(cause(&scenario.at("2026-11-21T09:10:00Z")), Some("InsufficientCpu"));
+}
+
+#[test]
+fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
+    let silent = |spec: &str, rest: &str| {
+        Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: p, namespace: demo, uid: u, creationTimestamp: \"2026-11-21T09:00:00Z\"}}\nspec: {{schedulerName: mine, {spec} containers: [{{name: c, image: i}}]}}\nstatus: {{phase: Pending{rest}}}\n"
+        ))
+        .at("2026-11-21T09:02:00Z")
+    };
+    assert_eq!(
+        summary(&silent("", "")),
+        "NoSchedulerForPod: no scheduler named mine has looked at it in 2 min: none of that name seems to run"
+    );
+    assert_eq!(cause(&silent("schedulingGates: [{name: wait}],", "")), None);
+    let gated = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulingGated}]";
+    assert_eq!(cause(&silent("", gated)), None);
+    assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound by hand: no scheduler is asked");
+    let failed = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulerError, message: 'running PreBind plugin \"VolumeBinding\": binding volumes: timed out'}]";
+    assert_eq!(cause(&silent("", failed)), Some("SchedulerError"));
+}
+
+/// The causes recorded from a real cluster, and their near misses.
+#[test]
+fn recorded_pods_get_their_cause() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/causes");
+    let mut seen = 0;
+    for rule in RULES {
+        let Ok(folder) = fs::read_dir(root.join(rule.cause)) else { continue };
+        for file in folder.map(|f| f.unwrap().path()) {
+            if file.extension().is_none_or(|e| e != "yaml") {
+                continue;
+            }
+            seen += 1;
+            // Recorded as soon as the state was reached: looked at when it is overdue.
+            let scenario = Scenario::from_yaml(&fs::read_to_string(&file).unwrap()).later(120);
+            let named: Vec<_> = scenario
+                .pods
+                .iter()
+                .filter_map(|p| {
+                    let case = scenario.case_of(&p.key.name);
+                    RULES.iter().find_map(|r| match &r.scope {
+                        Scope::Pod(check) => match check(&case) {
+                            Verdict::Yes(f) => Some((r.cause, f.summary)),
+                            _ => None,
+                        },
+                        Scope::Container(_) => None,
+                    })
+                })
+                .collect();
+            let near_miss = file.file_name().unwrap().to_string_lossy().starts_with("not-");
+            let is_named = named.iter().any(|(cause, _)| *cause == rule.cause);
+            println!("{}: {named:?}", file.display());
+            assert_eq!(is_named, !near_miss, "{}: {named:?}", file.display());
+        }
+    }
+    assert!(seen > 5, "fixtures are found");
+}

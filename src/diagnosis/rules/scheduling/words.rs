@@ -1,0 +1,232 @@
+//! The scheduler's own words, taken apart.
+//!
+//! `FitError.Error` (kubernetes pkg/scheduler/framework/types.go) prints `0/N nodes are available: `, then either one
+//! message of a plugin that gave up before it looked at nodes, or `k reason, k reason`, sorted; then what it thinks of
+//! preemption, which says nothing about the pod and is cut off before anything is counted.
+
+/// Why a node does not take a pod. In the order in which a tie is decided: what a person can change about the pod
+/// first, what somebody meant (a cordon, a taint, a selector) last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    Cpu,
+    Memory,
+    EphemeralStorage,
+    Extended,
+    Pods,
+    HostPort,
+    PvcNotFound,
+    PvcUnbound,
+    PvAffinity,
+    VolumeZone,
+    NoMatchingPv,
+    VolumeCount,
+    PodAffinity,
+    PodAntiAffinity,
+    TopologySpread,
+    Cordoned,
+    Taint,
+    Selector,
+    NoNodes,
+}
+
+impl Kind {
+    pub(super) const fn cause(self) -> &'static str {
+        match self {
+            Self::Cpu => "InsufficientCpu",
+            Self::Memory => "InsufficientMemory",
+            Self::EphemeralStorage => "InsufficientEphemeralStorage",
+            Self::Extended => "InsufficientExtendedResource",
+            Self::Pods => "TooManyPods",
+            Self::HostPort => "HostPortConflict",
+            Self::PvcNotFound => "PvcNotFound",
+            Self::PvcUnbound => "PvcUnboundImmediate",
+            Self::PvAffinity => "PvNodeAffinityConflict",
+            Self::VolumeZone => "VolumeZoneConflict",
+            Self::NoMatchingPv => "NoMatchingPv",
+            Self::VolumeCount => "MaxVolumeCount",
+            Self::PodAffinity => "PodAffinityUnsatisfied",
+            Self::PodAntiAffinity => "PodAntiAffinityConflict",
+            Self::TopologySpread => "TopologySpreadUnsatisfied",
+            Self::Cordoned => "NodesUnschedulable",
+            Self::Taint => "UntoleratedTaint",
+            Self::Selector => "NodeSelectorMismatch",
+            Self::NoNodes => "NoNodes",
+        }
+    }
+
+    /// Whether it is about room on a node.
+    pub(super) const fn is_capacity(self) -> bool {
+        matches!(self, Self::Cpu | Self::Memory | Self::EphemeralStorage | Self::Extended | Self::Pods)
+    }
+
+    /// Whether nodes alone (without other pods, ports and volumes) tell which of them fail for it.
+    pub(super) const fn is_computed(self) -> bool {
+        self.is_capacity() || matches!(self, Self::Cordoned | Self::Taint | Self::Selector)
+    }
+}
+
+/// One reason of a message, with the number of nodes that it turned away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reason<'a> {
+    /// Absent for words that this version does not know.
+    pub kind: Option<Kind>,
+    /// Absent where a plugin gave up before it looked at nodes.
+    pub nodes: Option<u32>,
+    pub text: &'a str,
+}
+
+/// Takes a message apart.
+pub(super) fn reasons(message: &str) -> Vec<Reason<'_>> {
+    let mut found: Vec<Reason<'_>> = Vec::new();
+    let mut start = 0;
+    let body = body(message);
+    // A reason may hold a comma itself; only one before a count (`, 2 node(s) ...`) separates.
+    for (at, _) in body.match_indices(", ") {
+        let rest = &body[at + 2..];
+        if counted(rest).is_some() {
+            found.push(reason(&body[start..at]));
+            start = at + 2;
+        }
+    }
+    if start < body.len() {
+        found.push(reason(&body[start..]));
+    }
+    found
+}
+
+/// What stands between `nodes are available: ` and the words about preemption.
+fn body(message: &str) -> &str {
+    let message = message.trim();
+    let rest = message.split_once("nodes are available: ").map_or(message, |(_, rest)| rest);
+    let mut end = rest.len();
+    for marker in ["preemption:", "no new claims to deallocate", ". "] {
+        if let Some(at) = rest.find(marker) {
+            end = end.min(at);
+        }
+    }
+    rest[..end].trim_end_matches([' ', '.', ','])
+}
+
+/// The number of all nodes: the N of `0/N nodes are available`.
+pub(super) fn total(message: &str) -> Option<u32> {
+    message.trim().strip_prefix("0/")?.split_once(' ')?.0.parse().ok()
+}
+
+fn counted(text: &str) -> Option<(u32, &str)> {
+    let (count, rest) = text.split_once(' ')?;
+    Some((count.parse().ok()?, rest))
+}
+
+fn reason(text: &str) -> Reason<'_> {
+    let text = text.trim();
+    let (nodes, text) = counted(text).map_or((None, text), |(count, rest)| (Some(count), rest));
+    Reason { kind: kind(text), nodes, text }
+}
+
+fn kind(text: &str) -> Option<Kind> {
+    if let Some(resource) = text.strip_prefix("Insufficient ") {
+        return Some(match resource {
+            "cpu" => Kind::Cpu,
+            "memory" => Kind::Memory,
+            "ephemeral-storage" => Kind::EphemeralStorage,
+            "pods" => Kind::Pods,
+            _ => Kind::Extended,
+        });
+    }
+    if text.starts_with("persistentvolumeclaim ") && text.ends_with(" not found") {
+        return Some(Kind::PvcNotFound);
+    }
+    // Part of a reason, and what it means; older wordings follow the present ones.
+    const WORDS: [(&str, Kind); 24] = [
+        ("Too many pods", Kind::Pods),
+        ("untolerated taint", Kind::Taint),
+        ("that the pod didn't tolerate", Kind::Taint),
+        ("didn't match Pod's node affinity/selector", Kind::Selector),
+        ("didn't match node selector", Kind::Selector),
+        ("didn't match scheduler-enforced node affinity", Kind::Selector),
+        ("didn't match the requested node name", Kind::Selector),
+        ("pod affinity terms conflict", Kind::Selector),
+        ("didn't satisfy plugin", Kind::Selector),
+        ("node is filtered out by the prefilter result", Kind::Selector),
+        ("were unschedulable", Kind::Cordoned),
+        ("didn't have free ports", Kind::HostPort),
+        ("anti-affinity rules", Kind::PodAntiAffinity),
+        ("didn't match pod affinity rules", Kind::PodAffinity),
+        ("topology spread constraints", Kind::TopologySpread),
+        ("unbound immediate PersistentVolumeClaims", Kind::PvcUnbound),
+        ("didn't match PersistentVolume's node affinity", Kind::PvAffinity),
+        ("had volume node affinity conflict", Kind::PvAffinity),
+        ("no available volume zone", Kind::VolumeZone),
+        ("didn't find available persistent volumes to bind", Kind::NoMatchingPv),
+        ("did not have enough free storage", Kind::NoMatchingPv),
+        ("exceed max volume count", Kind::VolumeCount),
+        ("no nodes available to schedule pods", Kind::NoNodes),
+        ("cannot use node: had unschedulable", Kind::Cordoned),
+    ];
+    WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
+}
+
+/// The key of the taint that a message of Kubernetes 1.34 or older names: `{dedicated: gpu}`.
+pub(super) fn taint_key(text: &str) -> Option<&str> {
+    let inside = text.split_once('{')?.1.split_once('}')?.0;
+    Some(inside.split_once(':').map_or(inside, |(key, _)| key).trim())
+}
+
+/// The name between the first pair of double quotes.
+pub(super) fn quoted(text: &str) -> Option<&str> {
+    Some(text.split_once('"')?.1.split_once('"')?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(message: &str) -> Vec<(Option<Kind>, Option<u32>)> {
+        reasons(message).into_iter().map(|r| (r.kind, r.nodes)).collect()
+    }
+
+    #[test]
+    fn preemption_is_cut_off_before_counting() {
+        let message = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes \
+                       are available: 1 Preemption is not helpful for scheduling.";
+        assert_eq!(kinds(message), [(Some(Kind::Cpu), Some(1))]);
+        let message = "0/3 nodes are available: 1 Insufficient memory, 2 node(s) had untolerated taint(s). preemption: \
+                       0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not \
+                       helpful for scheduling.";
+        assert_eq!(kinds(message), [(Some(Kind::Memory), Some(1)), (Some(Kind::Taint), Some(2))]);
+        let message = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: not eligible due to \
+                       preemptionPolicy=Never.";
+        assert_eq!(kinds(message), [(Some(Kind::Extended), Some(2))]);
+    }
+
+    #[test]
+    fn a_comma_within_a_reason_does_not_separate() {
+        let message = "0/4 nodes are available: 1 node(s) had taint {dedicated: db, x}, that the pod didn't tolerate, \
+                       3 Insufficient cpu.";
+        assert_eq!(kinds(message), [(Some(Kind::Taint), Some(1)), (Some(Kind::Cpu), Some(3))]);
+    }
+
+    #[test]
+    fn a_plugin_that_gave_up_first_has_no_count() {
+        let message = "0/1 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/1 nodes are \
+                       available: 1 Preemption is not helpful for scheduling.";
+        assert_eq!(kinds(message), [(Some(Kind::PvcNotFound), None)]);
+        assert_eq!(quoted(reasons(message)[0].text), Some("data"));
+        assert_eq!(kinds("no nodes available to schedule pods"), [(Some(Kind::NoNodes), None)]);
+    }
+
+    #[test]
+    fn words_from_nowhere_are_kept_and_not_guessed_at() {
+        assert_eq!(kinds("0/1 nodes are available: 1 node(s) were out of luck."), [(None, Some(1))]);
+        assert!(reasons("").is_empty());
+    }
+
+    #[test]
+    fn an_older_scheduler_names_the_taint() {
+        assert_eq!(
+            taint_key("node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }"),
+            Some("node-role.kubernetes.io/control-plane")
+        );
+        assert_eq!(taint_key("node(s) had untolerated taint(s)"), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Causes that are told apart by words: one row a cause, one matcher for a family.
+//!
+//! A family sees one text (what the kubelet, the runtime or the registry said) and asks its rows in order; the first that
+//! recognises it is the cause, so that no text is ever two causes.
+
+use crate::api::Remedy;
+use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity};
+use crate::facts::{EventFacts, Timestamp, after, seconds_between};
+
+/// Alternatives; each is a list of parts that the text must hold together. In lower case.
+pub(super) type Words = &'static [&'static [&'static str]];
+
+/// One cause of a family.
+pub(super) struct Row {
+    pub(super) cause: &'static str,
+    /// State or Event reasons that this row is about; empty: any that the family sees.
+    pub(super) reasons: &'static [&'static str],
+    /// Empty: any text.
+    pub(super) words: Words,
+    /// What must not be in the text.
+    pub(super) not: &'static [&'static str],
+    /// Whatever else must hold.
+    pub(super) also: Option<fn(&Case<'_>, &Seen<'_>) -> bool>,
+    /// For how many seconds it must last (or fail a second time) before it counts; 0: it is definite.
+    pub(super) patience: i64,
+    pub(super) specificity: Specificity,
+    /// The summary, with places such as `{image}` that the family fills.
+    pub(super) says: &'static str,
+    pub(super) remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
+    pub(super) explain: Explain,
+}
+
+/// What most rows are; a row names what differs.
+pub(super) const ROW: Row = Row {
+    cause: "",
+    reasons: &[],
+    words: &[],
+    not: &[],
+    also: None,
+    patience: 0,
+    specificity: Specificity::Specific,
+    says: "",
+    remedies: nothing_to_do,
+    explain: Explain { meaning: "", told_apart: "", action: "", source: "" },
+};
+
+fn nothing_to_do(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    Vec::new()
+}
+
+/// The words that a family found, and where.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    /// The reason of the state or Event.
+    pub(super) reason: &'a str,
+    pub(super) text: &'a str,
+    pub(super) lower: String,
+    /// The Event that holds the text, where none of the status does.
+    pub(super) event: Option<&'a EventFacts>,
+    /// Name of the container, where the text is about one.
+    pub(super) container: Option<&'a crate::facts::Container>,
+    /// Field path of the text in the pod, where the status holds it.
+    pub(super) path: Option<String>,
+}
+
+impl Seen<'_> {
+    pub(super) fn has(&self, part: &str) -> bool {
+        self.lower.contains(part)
+    }
+}
+
+impl Row {
+    fn recognises(&self, case: &Case<'_>, seen: &Seen<'_>) -> bool {
+        (self.reasons.is_empty() || self.reasons.contains(&seen.reason))
+            && (self.words.is_empty() || self.words.iter().any(|all| all.iter().all(|part| seen.has(part))))
+            && !self.not.iter().any(|part| seen.has(part))
+            && self.also.is_none_or(|also| also(case, seen))
+    }
+}
+
+/// Whether the row at `index` is the first that recognises what was seen.
+pub(super) fn is_first(rows: &[Row], index: usize, case: &Case<'_>, seen: &Seen<'_>) -> bool {
+    rows.get(index).is_some_and(|row| row.recognises(case, seen))
+        && !rows.iter().take(index).any(|row| row.recognises(case, seen))
+}
+
+/// The rule of a row.
+pub(super) const fn rule(row: &Row, category: Category, recovery: Recovery, scope: Scope) -> Rule {
+    Rule {
+        cause: row.cause,
+        category,
+        recovery,
+        specificity: row.specificity,
+        scope,
+        remedies: row.remedies,
+        explain: Explain {
+            meaning: row.explain.meaning,
+            told_apart: row.explain.told_apart,
+            action: row.explain.action,
+            source: row.explain.source,
+        },
+    }
+}
+
+/// Whether what began at `since` has lasted, or happened again; else when to ask again.
+pub(super) fn has_lasted(case: &Case<'_>, since: Timestamp, patience: i64, times: u32) -> Result<(), Timestamp> {
+    if patience == 0 || times > 1 || seconds_between(since, case.now) >= patience {
+        Ok(())
+    } else {
+        Err(after(since, patience))
+    }
+}
+
+/// When an Event first told of it: its own first time, never later than now.
+pub(super) fn first_told(case: &Case<'_>, event: &EventFacts) -> Timestamp {
+    event.first.or(event.last).map_or(case.observed.situation_since, |t| t.min(case.now))
+}
+
+/// The part of `text` between two marks, without quotes and blanks around it.
+pub(super) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    let at = text.find(start)? + start.len();
+    let rest = text.get(at..)?;
+    let stop = rest.find(end)?;
+    let found = rest.get(..stop)?.trim_matches(|c: char| c == '"' || c == '`' || c == '\\' || c.is_whitespace());
+    (!found.is_empty()).then_some(found)
+}
+
+/// What stands in double quotes right after `mark`.
+pub(super) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
+    let at = text.find(mark)? + mark.len();
+    let rest = text.get(at..)?.trim_start().trim_start_matches('\\').strip_prefix('"')?;
+    let stop = rest.find(['"', '\\'])?;
+    rest.get(..stop).filter(|found| !found.is_empty())
+}
+
+/// `text` of at most `most` characters, the middle left out: both ends of a path or an image tell.
+pub(super) fn middle_cut(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let half = most.saturating_sub(1) / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}…{tail}")
+}
+
+/// The last of the errors that a runtime nests with `: `, at most `most` characters: what actually went wrong.
+pub(super) fn innermost(text: &str, most: usize) -> &str {
+    let trimmed = text.trim().trim_end_matches(": unknown").trim_end_matches('.');
+    let mut start = 0;
+    for (at, _) in trimmed.match_indices(": ") {
+        if trimmed.len() - start <= most {
+            break;
+        }
+        start = at + 2;
+    }
+    trimmed.get(start..).unwrap_or(trimmed)
+}

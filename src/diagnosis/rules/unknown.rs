@@ -1,0 +1,85 @@
+//! The honest answer where something fails and no rule knows why.
+
+use crate::api::{Confidence, ContainerType, Evidence};
+use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+use crate::diagnosis::{Case, Finding, evidence, remedy, text};
+use crate::facts::{Container, Phase, State, after};
+
+pub(super) const RULES: &[Rule] = &[Rule {
+    cause: "Unknown",
+    category: Category::Lifecycle,
+    recovery: Recovery::NeverStarted,
+    specificity: Specificity::LastResort,
+    scope: Scope::Pod(check),
+    remedies: |case, _| {
+        vec![remedy::command(
+            remedy::fix("Read the Events and the status of the pod; the evidence lists what no rule could place."),
+            format!("kubectl -n {} describe pod {}", case.pod.key.namespace, case.pod.key.name),
+        )]
+    },
+    explain: Explain {
+        meaning: "The pod fails in a way that no rule recognises.",
+        told_apart: "Every other rule was asked first and none matched, nor does one wait for a threshold. All evidence is listed; nothing is guessed.",
+        action: "Read the evidence, and report the pod (`kubectl get pod NAME -o yaml`) so that a rule can be added.",
+        source: "status.phase, containerStatuses and conditions as pkg/kubelet/status writes them",
+    },
+}];
+
+/// Reasons of a waiting container that are the normal course of things.
+const BENIGN: [&str; 3] = ["", "ContainerCreating", "PodInitializing"];
+
+fn check(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    if pod.deletion.is_some() || pod.phase == Phase::Succeeded {
+        return Verdict::No;
+    }
+    let failing =
+        pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral).find_map(|c| Some((c, wrong(c)?)));
+    if let Some((container, what)) = failing {
+        return Some(unknown(case, Finding::of_container(container, format!("{} {what}", container.name)))).into();
+    }
+    if pod.phase == Phase::Failed {
+        let why = if pod.reason.is_empty() { "no reason is given" } else { pod.reason.as_str() };
+        return Some(unknown(case, Finding::of_pod(format!("the pod has failed: {why} {}", pod.message)))).into();
+    }
+    let scheduled = pod.condition("PodScheduled");
+    if let Some(condition) = scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated") {
+        let due = after(case.held_since(condition.last_transition), case.thresholds.unschedulable);
+        if case.now < due {
+            return Verdict::NotBefore(due);
+        }
+        return Some(unknown(case, Finding::of_pod(format!("cannot be scheduled: {}", condition.message)))).into();
+    }
+    Verdict::No
+}
+
+fn wrong(container: &Container) -> Option<String> {
+    match &container.state {
+        State::Waiting { reason, message } if !BENIGN.contains(&reason.as_str()) => {
+            let says = if message.is_empty() { String::new() } else { format!(": {message}") };
+            Some(format!("waits with {reason}{says}"))
+        }
+        _ => None,
+    }
+}
+
+fn unknown(case: &Case<'_>, finding: Finding) -> Finding {
+    let mut all: Vec<Evidence> = Vec::new();
+    let pod = case.pod;
+    if !pod.reason.is_empty() || !pod.message.is_empty() {
+        all.push(evidence::field("status.reason", format!("{} {}", pod.reason, pod.message)));
+    }
+    for c in &pod.containers {
+        if let Some((reason, message)) = c.waiting().filter(|(reason, _)| !reason.is_empty()) {
+            all.push(evidence::field(format!("{}.state.waiting", c.status_path()), format!("{reason} {message}")));
+        }
+        if let Some(end) = c.last_end() {
+            let value = format!("exit code {} {} {}", end.exit_code, end.reason, end.message);
+            all.push(evidence::field_at(c.last_end_path(), value, end.finished_at));
+        }
+    }
+    all.extend(pod.conditions.iter().filter(|c| c.status != "True").map(evidence::condition));
+    all.extend(case.events.iter().filter(|e| e.warning).rev().take(4).map(evidence::event));
+    let summary = text::line(&finding.summary, text::SUMMARY_MAX);
+    Finding { summary, ..finding }.confidence(Confidence::Possible).with_all(all)
+}

@@ -1,0 +1,222 @@
+//! What a person would change: the object that holds the pod's template, and commands and patches for it.
+//!
+//! A pod made by a controller is never patched itself: its next copy would have the old template again.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{Case, remedy};
+use crate::api::{ContainerType, Remedy};
+use crate::facts::{Container, Owner, PodFacts, WorkloadKey};
+
+/// Names of containers that admission webhooks put into pods. They are in no template, so a patch cannot change them.
+const INJECTED: [&str; 12] = [
+    "istio-proxy",
+    "istio-init",
+    "istio-validation",
+    "linkerd-proxy",
+    "linkerd-init",
+    "linkerd-network-validator",
+    "vault-agent",
+    "vault-agent-init",
+    "daprd",
+    "consul-dataplane",
+    "consul-connect-inject-init",
+    "kuma-sidecar",
+];
+
+/// The top controller of a pod as far as the pod itself tells it: the Deployment behind a ReplicaSet is known by name.
+/// `None` for a bare pod and a static one.
+pub fn workload(pod: &PodFacts) -> Option<WorkloadKey> {
+    let owner = pod.owner.as_ref().filter(|_| !pod.mirror)?;
+    let (api_version, kind, name) = match deployment_of(pod, owner) {
+        Some(name) => ("apps/v1".into(), "Deployment".into(), name),
+        None => (owner.api_version.clone(), owner.kind.clone(), owner.name.clone()),
+    };
+    Some(WorkloadKey { api_version, kind, namespace: pod.key.namespace.clone(), name })
+}
+
+fn deployment_of(pod: &PodFacts, owner: &Owner) -> Option<Arc<str>> {
+    if &*owner.kind != "ReplicaSet" || &*owner.api_version != "apps/v1" {
+        return None;
+    }
+    let hash = pod.labels.get("pod-template-hash")?;
+    let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
+    (!name.is_empty()).then(|| name.into())
+}
+
+/// The object to change for a case: a looked-up CronJob behind a Job, else what the pod tells.
+pub fn of(case: &Case<'_>) -> Target {
+    let pod = case.pod;
+    let Some(own) = workload(pod) else {
+        return Target {
+            kind: "Pod".into(),
+            name: pod.key.name.clone(),
+            namespace: pod.key.namespace.clone(),
+            holder: if pod.mirror { Holder::None } else { Holder::Pod },
+        };
+    };
+    let above = match &case.surroundings.job {
+        Some(Some(job)) if &*own.kind == "Job" => job.owner.as_ref().filter(|o| &*o.kind == "CronJob"),
+        _ => None,
+    };
+    let (kind, name, known) = match above {
+        Some(cron) => (cron.kind.clone(), cron.name.clone(), true),
+        None => (own.kind.clone(), own.name.clone(), own.is_known()),
+    };
+    let holder = match &*kind {
+        _ if !known => Holder::None,
+        "Job" => Holder::Immutable,
+        "CronJob" => Holder::CronJob,
+        _ => Holder::Template,
+    };
+    Target { kind, name, namespace: own.namespace, holder }
+}
+
+/// Where the pod's spec is kept, and so what can be changed of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// `spec.template`.
+    Template,
+    /// `spec.jobTemplate.spec.template`.
+    CronJob,
+    /// A Job's template, which cannot be changed.
+    Immutable,
+    /// The bare pod itself: of its containers only the image can be changed.
+    Pod,
+    /// A file on a node, or a kind that Kubernetes does not know.
+    None,
+}
+
+/// The object that a remedy changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// `Deployment`, `Pod`, ...
+    pub kind: Arc<str>,
+    pub name: Arc<str>,
+    pub namespace: Arc<str>,
+    holder: Holder,
+}
+
+impl Target {
+    /// `deployment/web`, as kubectl takes it.
+    pub fn argument(&self) -> String {
+        format!("{}/{}", self.kind.to_ascii_lowercase(), self.name)
+    }
+
+    /// `Deployment web`, for sentences.
+    pub fn display(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
+    /// `kubectl -n NAMESPACE`.
+    pub fn command_prefix(&self) -> String {
+        format!("kubectl -n {}", self.namespace)
+    }
+
+    /// Whether the template can be changed where it is; else the object must be deleted and made anew.
+    pub fn is_patchable(&self) -> bool {
+        matches!(self.holder, Holder::Template | Holder::CronJob)
+    }
+
+    /// `kubectl set image`, which works for a bare pod too.
+    pub fn set_image_command(&self, container: &Container, image: &str) -> Option<String> {
+        let possible = self.is_patchable() || self.holder == Holder::Pod;
+        (possible && !is_injected(container))
+            .then(|| format!("{} set image {} {}={image}", self.command_prefix(), self.argument(), container.name))
+    }
+
+    /// `kubectl rollout undo`, where the kind keeps revisions.
+    pub fn undo_command(&self) -> Option<String> {
+        matches!(&*self.kind, "Deployment" | "StatefulSet" | "DaemonSet")
+            .then(|| self.is_patchable())
+            .filter(|yes| *yes)
+            .map(|_| format!("{} rollout undo {}", self.command_prefix(), self.argument()))
+    }
+
+    /// `kubectl rollout restart`, which makes new pods from the same template.
+    pub fn restart_command(&self) -> Option<String> {
+        self.undo_command().map(|undo| undo.replacen("rollout undo", "rollout restart", 1))
+    }
+
+    /// The command that applies a patch saved as `patch.yaml`.
+    pub fn patch_command(&self) -> String {
+        format!(
+            "{} patch {} {} --patch-file=patch.yaml",
+            self.command_prefix(),
+            self.kind.to_ascii_lowercase(),
+            self.name
+        )
+    }
+
+    /// A strategic merge patch that sets `fields` (lines of YAML, not indented) in a container of the template.
+    pub fn container_patch(&self, container: &Container, fields: &str) -> Option<String> {
+        if container.kind == ContainerType::Ephemeral || is_injected(container) {
+            return None;
+        }
+        let mut body = format!("{}:\n- name: {}\n", container.spec_list(), container.name);
+        indent(&mut body, fields, 1);
+        self.pod_spec_patch(&body)
+    }
+
+    /// A strategic merge patch that sets `fields` (lines of YAML, not indented) in the pod spec of the template.
+    pub fn pod_spec_patch(&self, fields: &str) -> Option<String> {
+        let path: &[&str] = match self.holder {
+            Holder::Template => &["spec", "template", "spec"],
+            Holder::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
+            Holder::Immutable | Holder::Pod | Holder::None => return None,
+        };
+        let mut out = String::new();
+        for (depth, key) in path.iter().enumerate() {
+            let _ = writeln!(out, "{}{key}:", "  ".repeat(depth));
+        }
+        indent(&mut out, fields, path.len());
+        Some(out)
+    }
+
+    /// `remedy` with the patch and the command that applies it; as it is where nothing can be patched.
+    #[must_use]
+    pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: &str) -> Remedy {
+        self.with_patch(remedy, container.and_then(|c| self.container_patch(c, fields)))
+    }
+
+    /// The same for a field of the pod spec.
+    #[must_use]
+    pub fn with_pod_patch(&self, remedy: Remedy, fields: &str) -> Remedy {
+        self.with_patch(remedy, self.pod_spec_patch(fields))
+    }
+
+    fn with_patch(&self, remedy: Remedy, patch: Option<String>) -> Remedy {
+        match patch {
+            Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command()), patch),
+            None => remedy,
+        }
+    }
+}
+
+/// Whether a webhook put this container into the pod.
+pub fn is_injected(container: &Container) -> bool {
+    INJECTED.contains(&&*container.name)
+}
+
+/// A YAML scalar for any text. A JSON string is one.
+pub fn yaml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// `text` as one word of a POSIX shell.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("'{}'", text.replace('\'', "'\\''")))
+    }
+}
+
+fn indent(out: &mut String, lines: &str, depth: usize) {
+    for line in lines.lines() {
+        let _ = writeln!(out, "{}{line}", "  ".repeat(depth));
+    }
+}

@@ -1,0 +1,277 @@
+//! The objects and Events themselves.
+
+use std::fmt::Write as _;
+
+use super::{Action, Announcement, ObjectWrite, Record, Reference, size_of};
+use crate::api::{
+    API_VERSION, DiagnosisState, HealthyCondition, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
+    Severity, WorkloadRef, short_hash,
+};
+use crate::diagnosis::{Case, Diagnosis, pod_status, restarts, text};
+use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
+
+pub(super) type Write = ObjectWrite;
+
+/// The most bytes of a status; an object is 8 KiB at most with its metadata.
+const STATUS_MAX: usize = 7 * 1024;
+/// The most bytes of an Event's note.
+const NOTE_MAX: usize = 1024;
+
+/// The number of a transition, and whether an Event tells it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transition {
+    pub(super) number: u32,
+    pub(super) announce: bool,
+}
+
+/// A failure that was not there before.
+pub(super) fn diagnosed(
+    last: Option<&Record>,
+    case: &Case<'_>,
+    diagnosis: &Diagnosis,
+    transition: Transition,
+    first_seen: Timestamp,
+    repeats: u32,
+) -> Write {
+    let mut status = status_of(case, diagnosis, diagnosis.severity);
+    status.first_seen = Some(first_seen);
+    status.repeats = repeats;
+    let spec = spec_of(case, diagnosis.workload.as_ref());
+    finish(last, case.pod.key.clone(), spec, status, Some((transition, Action::Diagnosed)), case.now)
+}
+
+/// The same episode, told anew.
+pub(super) fn changed(
+    record: &Record,
+    case: &Case<'_>,
+    diagnosis: &Diagnosis,
+    severity: Severity,
+    transition: Transition,
+    is_transition: bool,
+) -> Write {
+    let mut status = status_of(case, diagnosis, severity);
+    status.first_seen = record.status.first_seen;
+    status.repeats = record.status.repeats;
+    status.announced = record.status.announced;
+    status.transition = record.status.transition;
+    status.last_transition = record.status.last_transition;
+    status.impact = Some(keep_known(status.impact.take(), record.status.impact.as_ref()));
+    let spec = spec_of(case, diagnosis.workload.as_ref());
+    let told = is_transition.then_some((transition, Action::Changed));
+    finish(Some(record), record.key.clone(), spec, status, told, case.now)
+}
+
+/// The record as it was, with what the restarts say now.
+pub(super) fn with_restarts(record: &Record, case: &Case<'_>) -> Write {
+    let mut status = record.status.clone();
+    status.restarts = restarts(case, status.container.as_deref()).or(status.restarts);
+    status.pod_status = pod_status(case.pod);
+    finish(Some(record), record.key.clone(), record.spec.clone(), status, None, case.now)
+}
+
+pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
+    let mut status = record.status.clone();
+    status.state = DiagnosisState::Recovered;
+    status.restarts = restarts(case, status.container.as_deref()).or(status.restarts);
+    status.pod_status = pod_status(case.pod);
+    if let Some(impact) = &mut status.impact {
+        impact.pod_ready = case.pod.is_ready();
+    }
+    // Nothing was told when it began (a Job's retry, a node's pod): then its end is no news either.
+    let transition = Transition { number: record.status.transition + 1, announce: record.status.announced };
+    finish(
+        Some(record),
+        record.key.clone(),
+        record.spec.clone(),
+        status,
+        Some((transition, Action::Recovered)),
+        case.now,
+    )
+}
+
+pub(super) fn gone(record: &Record, now: Timestamp) -> Write {
+    let mut status = record.status.clone();
+    status.state = DiagnosisState::Gone;
+    if let Some(restarts) = &mut status.restarts {
+        restarts.next_restart_time = None;
+    }
+    let transition = Transition { number: record.status.transition + 1, announce: false };
+    finish(Some(record), record.key.clone(), record.spec.clone(), status, Some((transition, Action::Changed)), now)
+}
+
+/// The record once more, letter for letter.
+pub(super) fn again(record: &Record, resource_version: Option<String>) -> Write {
+    Write {
+        key: record.key.clone(),
+        labels: PodDiagnosis::labels_of(&record.spec, &record.status),
+        spec: record.spec.clone(),
+        status: record.status.clone(),
+        resource_version,
+        announcement: None,
+    }
+}
+
+/// The Event of the record's own last transition.
+pub(super) fn announcement_of(record: &Record) -> Announcement {
+    let action = match (record.status.state, record.status.transition) {
+        (DiagnosisState::Recovered, _) => Action::Recovered,
+        (_, 1) => Action::Diagnosed,
+        _ => Action::Changed,
+    };
+    let time = record.status.last_transition.unwrap_or(record.written_at);
+    announcement(&record.key, &record.spec, &record.status, action, time)
+}
+
+fn spec_of(case: &Case<'_>, workload: Option<&WorkloadKey>) -> PodDiagnosisSpec {
+    PodDiagnosisSpec {
+        pod_name: case.pod.key.name.to_string(),
+        pod_uid: case.pod.uid.to_string(),
+        node_name: case.pod.node_name.as_deref().map(str::to_owned),
+        workload: workload.map(|w| WorkloadRef {
+            api_version: w.api_version.to_string(),
+            kind: w.kind.to_string(),
+            name: w.name.to_string(),
+            display: w.to_string(),
+        }),
+    }
+}
+
+fn status_of(case: &Case<'_>, diagnosis: &Diagnosis, severity: Severity) -> PodDiagnosisStatus {
+    PodDiagnosisStatus {
+        state: DiagnosisState::Active,
+        cause: diagnosis.cause.to_owned(),
+        category: diagnosis.category.as_str().to_owned(),
+        severity,
+        confidence: diagnosis.confidence,
+        container: diagnosis.container.as_deref().map(str::to_owned),
+        container_type: diagnosis.container_type,
+        pod_status: pod_status(case.pod),
+        summary: diagnosis.summary.clone(),
+        remedies: diagnosis.remedies.clone(),
+        evidence: diagnosis.evidence.clone(),
+        other_findings: diagnosis.other_findings.clone(),
+        restarts: restarts(case, diagnosis.container.as_deref()),
+        impact: Some(diagnosis.impact.clone()),
+        first_seen: None,
+        last_transition: None,
+        transition: 0,
+        event_owed: false,
+        announced: false,
+        repeats: 0,
+        truncated: 0,
+        conditions: Vec::new(),
+    }
+}
+
+/// What was looked up before is not lost because its cache has expired.
+fn keep_known(new: Option<Impact>, old: Option<&Impact>) -> Impact {
+    let mut impact = new.unwrap_or_default();
+    if let Some(old) = old {
+        if impact.workload.is_none() {
+            impact.workload.clone_from(&old.workload);
+        }
+        if impact.services.is_empty() {
+            impact.services.clone_from(&old.services);
+        }
+    }
+    impact
+}
+
+/// Condition, size, labels and Event: what every write has in common.
+fn finish(
+    last: Option<&Record>,
+    key: ObjectKey,
+    spec: PodDiagnosisSpec,
+    mut status: PodDiagnosisStatus,
+    told: Option<(Transition, Action)>,
+    now: Timestamp,
+) -> Write {
+    status.event_owed = false;
+    if let Some((transition, _)) = told {
+        status.transition = transition.number;
+        status.last_transition = Some(now);
+        status.event_owed = transition.announce;
+        status.announced |= transition.announce;
+    }
+    let previous = last.and_then(|r| r.status.conditions.first());
+    status.conditions = vec![healthy(&status, previous, now)];
+    shrink(&mut status);
+    let announcement = told
+        .filter(|(transition, _)| transition.announce)
+        .map(|(_, action)| announcement(&key, &spec, &status, action, now));
+    Write {
+        labels: PodDiagnosis::labels_of(&spec, &status),
+        resource_version: last.map(|r| r.resource_version.clone()),
+        key,
+        spec,
+        status,
+        announcement,
+    }
+}
+
+fn healthy(status: &PodDiagnosisStatus, previous: Option<&HealthyCondition>, now: Timestamp) -> HealthyCondition {
+    let (word, reason) = match status.state {
+        DiagnosisState::Active => ("False", status.cause.as_str()),
+        DiagnosisState::Recovered => ("True", "Recovered"),
+        DiagnosisState::Gone => ("Unknown", "PodDeleted"),
+    };
+    let since = previous.filter(|c| c.status == word).map_or(now, |c| c.last_transition_time);
+    HealthyCondition {
+        kind: "Healthy".to_owned(),
+        status: word.to_owned(),
+        reason: reason.to_owned(),
+        message: status.summary.clone(),
+        last_transition_time: since,
+    }
+}
+
+/// Cuts in this order until it fits: history, patches, evidence. Says how much was cut.
+fn shrink(status: &mut PodDiagnosisStatus) {
+    while size_of(status) > STATUS_MAX {
+        let history = status.restarts.as_mut().map(|r| &mut r.history).filter(|h| h.len() > 1);
+        if let Some(history) = history {
+            history.remove(0);
+        } else if let Some(remedy) = status.remedies.iter_mut().rev().find(|r| r.patch.is_some()) {
+            remedy.patch = None;
+        } else if status.evidence.len() > 1 {
+            status.evidence.pop();
+        } else if status.other_findings.pop().is_none() && status.remedies.pop().is_none() {
+            return;
+        }
+        status.truncated += 1;
+    }
+}
+
+fn announcement(
+    key: &ObjectKey,
+    spec: &PodDiagnosisSpec,
+    status: &PodDiagnosisStatus,
+    action: Action,
+    time: Timestamp,
+) -> Announcement {
+    const POD_NAME_KEPT: usize = 200;
+    let pod: String = key.name.chars().take(POD_NAME_KEPT).collect();
+    let hash = short_hash(&format!("{}/{}", spec.pod_uid, status.transition));
+    let recovered = action == Action::Recovered;
+    let mut note = if recovered {
+        format!("Well again after {}: {}", status.cause, status.summary)
+    } else {
+        status.summary.clone()
+    };
+    if let Some(remedy) = status.remedies.first().filter(|_| !recovered) {
+        let _ = write!(note, ". {}", remedy.text);
+        if let Some(command) = &remedy.command {
+            let _ = write!(note, " ({command})");
+        }
+    }
+    Announcement {
+        key: ObjectKey::new(key.namespace.clone(), format!("{}.{hash}", pod.trim_end_matches(['.', '-']))),
+        regarding: Reference { api_version: "v1", kind: "Pod", key: key.clone(), uid: Some(spec.pod_uid.clone()) },
+        related: Some(Reference { api_version: API_VERSION, kind: "PodDiagnosis", key: key.clone(), uid: None }),
+        warning: !recovered,
+        reason: if recovered { "Recovered".to_owned() } else { status.cause.clone() },
+        action,
+        note: text::cut_bytes(&note, NOTE_MAX),
+        time,
+    }
+}

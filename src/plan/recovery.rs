@@ -1,0 +1,59 @@
+//! When a pod that had a diagnosis counts as well again.
+
+use super::Record;
+use crate::diagnosis::{Case, Recovery, rules};
+use crate::facts::{Phase, State, Timestamp, WorkloadFacts, after};
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Yes,
+    NotBefore(Timestamp),
+    No,
+}
+
+/// For a pod in which no rule finds anything wrong at the moment.
+pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    match pod.phase {
+        Phase::Succeeded => return Verdict::Yes,
+        Phase::Failed if superseded(case) => return Verdict::Yes,
+        // Its Job is complete, or whatever else made the rules silent: nothing of it is left to do.
+        Phase::Failed => return if pod.is_of_job() { Verdict::Yes } else { Verdict::No },
+        Phase::Pending | Phase::Running | Phase::Unknown => {}
+    }
+    let Some(ready) = pod.condition("Ready").filter(|c| c.status == "True") else { return Verdict::No };
+    let ready_since = case.held_since(ready.last_transition);
+    let due = match recovery_of(&record.status.cause) {
+        Recovery::NeverStarted => after(ready_since, case.thresholds.recovered_never_started),
+        Recovery::Restarting => {
+            let last_start = pod.containers.iter().filter_map(|c| match &c.state {
+                State::Running { started_at } => *started_at,
+                _ => None,
+            });
+            let since = last_start.max().map_or(ready_since, |start| start.max(ready_since).min(case.now));
+            after(since, case.thresholds.recovered_restarting)
+        }
+    };
+    if case.now >= due { Verdict::Yes } else { Verdict::NotBefore(due) }
+}
+
+/// The slower rule for a cause that this version does not know.
+fn recovery_of(cause: &str) -> Recovery {
+    rules::find(cause).map_or(Recovery::Restarting, |rule| rule.recovery)
+}
+
+/// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.
+pub(super) fn superseded(case: &Case<'_>) -> bool {
+    if case.pod.phase != Phase::Failed {
+        return false;
+    }
+    let known = |looked: &Option<Option<WorkloadFacts>>| looked.clone().flatten();
+    let job = known(&case.surroundings.job);
+    let workload = known(&case.surroundings.workload);
+    let done = |w: &WorkloadFacts| match &*w.key.kind {
+        "Job" => w.condition_is_true("Complete") || w.condition_is_true("SuccessCriteriaMet"),
+        "CronJob" => w.last_successful.is_some_and(|at| case.pod.created.is_some_and(|created| at > created)),
+        _ => w.desired > 0 && w.ready >= w.desired,
+    };
+    job.is_some_and(|j| done(&j)) || workload.is_some_and(|w| done(&w))
+}

@@ -1,0 +1,60 @@
+//! Keeps the restart ledger: the kubelet remembers one run, we remember ten.
+
+use crate::diagnosis::{Attribution, Ledger, PastRun};
+use crate::facts::{PodFacts, Terminated};
+
+/// Takes in the runs that the status shows and the ledger lacks.
+pub(super) fn record(ledger: &mut Ledger, facts: &PodFacts) {
+    for container in &facts.containers {
+        let ends = [
+            container.last.as_ref(),
+            match &container.state {
+                crate::facts::State::Terminated(end) => Some(end),
+                _ => None,
+            },
+        ];
+        for end in ends.into_iter().flatten() {
+            let run = past_run(&container.name, end);
+            if !ledger.of(&container.name).any(|known| is_same(known, &run)) {
+                ledger.runs.push(run);
+            }
+        }
+        trim(ledger, &container.name);
+    }
+}
+
+/// Marks the newest run of each container with its cause. A cause that an Event proved is not overwritten by a guess.
+pub(super) fn attribute(ledger: &mut Ledger, attributions: &[Attribution]) {
+    for attribution in attributions {
+        let newest = ledger.runs.iter_mut().rev().find(|run| run.container == attribution.container);
+        if let Some(run) = newest.filter(|run| !run.proven || attribution.proven) {
+            run.cause = Some(attribution.cause.into());
+            run.proven |= attribution.proven;
+        }
+    }
+}
+
+fn past_run(container: &std::sync::Arc<str>, end: &Terminated) -> PastRun {
+    PastRun {
+        container: container.clone(),
+        started_at: end.started_at,
+        finished_at: end.finished_at,
+        exit_code: end.exit_code,
+        signal: end.ending_signal(),
+        reason: end.reason.as_str().into(),
+        cause: None,
+        proven: false,
+    }
+}
+
+fn is_same(a: &PastRun, b: &PastRun) -> bool {
+    a.started_at == b.started_at && a.finished_at == b.finished_at && a.exit_code == b.exit_code
+}
+
+fn trim(ledger: &mut Ledger, container: &str) {
+    while ledger.of(container).count() > Ledger::RUNS_PER_CONTAINER {
+        if let Some(oldest) = ledger.runs.iter().position(|run| &*run.container == container) {
+            ledger.runs.remove(oldest);
+        }
+    }
+}

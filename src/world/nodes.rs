@@ -1,0 +1,198 @@
+//! Nodes, what their pods request, and the history of their Ready condition.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::pods::{Moved, Place};
+use crate::diagnosis::{Thresholds, node};
+use crate::facts::{EventFacts, NodeFacts, NodeState, ReadyTransition, Timestamp, seconds_between};
+use crate::plan::{self, Plan};
+
+/// Transitions kept a node.
+const HISTORY: usize = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    by_name: BTreeMap<Arc<str>, NodeState>,
+    /// Requests of pods whose node is not known (yet): counted when it comes.
+    orphaned: HashMap<Arc<str>, crate::facts::Resources>,
+    unlisted: Option<HashSet<Arc<str>>>,
+    /// The incident that was told of each node.
+    told: HashMap<Arc<str>, Told>,
+}
+
+/// An incident of which an Event told, or is about to.
+#[derive(Debug, Clone)]
+struct Told {
+    identity: String,
+    cause: String,
+    acknowledged: bool,
+}
+
+/// What a new version of a Node changes for its pods, and for those that wait for a place.
+#[derive(Debug, Default)]
+pub(super) struct Effect {
+    pub(super) readiness_changed: bool,
+    pub(super) offer_changed: bool,
+}
+
+impl Nodes {
+    pub(super) fn put(&mut self, facts: NodeFacts, now: Timestamp) -> Effect {
+        let name = facts.name.clone();
+        if let Some(unlisted) = &mut self.unlisted {
+            unlisted.remove(&name);
+        }
+        let Some(known) = self.by_name.get_mut(&name) else {
+            let mut fresh = NodeState::new(facts);
+            fresh.requested = self.orphaned.remove(&name).unwrap_or_default();
+            remember(&mut fresh, now);
+            self.by_name.insert(name, fresh);
+            return Effect { readiness_changed: true, offer_changed: true };
+        };
+        let before = std::mem::replace(&mut known.facts, facts);
+        let ready = |f: &NodeFacts| f.condition("Ready").map(|c| (c.status.clone(), c.message.clone()));
+        let effect = Effect {
+            readiness_changed: ready(&before) != ready(&known.facts),
+            offer_changed: before.taints != known.facts.taints
+                || before.unschedulable != known.facts.unschedulable
+                || before.labels != known.facts.labels
+                || before.allocatable != known.facts.allocatable,
+        };
+        remember(known, now);
+        effect
+    }
+
+    pub(super) fn remove(&mut self, name: &Arc<str>) {
+        if let Some(gone) = self.by_name.remove(name) {
+            self.orphaned.insert(name.clone(), gone.requested);
+        }
+        self.told.remove(name);
+    }
+
+    pub(super) fn begin_list(&mut self) {
+        self.unlisted = Some(self.by_name.keys().cloned().collect());
+    }
+
+    pub(super) fn end_list(&mut self) -> Vec<Arc<str>> {
+        self.unlisted.take().into_iter().flatten().collect()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&NodeState> {
+        self.by_name.get(name)
+    }
+
+    pub(super) fn all(&self) -> &BTreeMap<Arc<str>, NodeState> {
+        &self.by_name
+    }
+
+    /// Moves a pod's requests from the node where it was to the node where it is.
+    pub(super) fn move_requests(&mut self, moved: &Moved) {
+        let (before, after) = (moved.before.as_ref(), moved.after.as_ref());
+        let spot = |place: Option<&Place>| place.filter(|p| !p.over).map(|p| (p.node.clone(), p.requests.clone()));
+        if spot(before) == spot(after) {
+            return;
+        }
+        if let Some(place) = before {
+            self.requested_on(place, |sum, r| sum.subtract(r));
+        }
+        if let Some(place) = after {
+            self.requested_on(place, |sum, r| sum.add(r));
+        }
+    }
+
+    fn requested_on(&mut self, place: &Place, change: impl Fn(&mut crate::facts::Resources, &crate::facts::Resources)) {
+        let Some(name) = place.node.as_ref().filter(|_| !place.over) else { return };
+        let sum = match self.by_name.get_mut(name) {
+            Some(node) => &mut node.requested,
+            None => self.orphaned.entry(name.clone()).or_default(),
+        };
+        change(sum, &place.requests);
+    }
+
+    /// An Event about a Node: how often it was not ready before we looked.
+    pub(super) fn event(&mut self, event: EventFacts, now: Timestamp) {
+        const WINDOW: i64 = 3600;
+        let recent = event.last.is_none_or(|last| seconds_between(last, now) <= WINDOW);
+        if &*event.reason == "NodeNotReady"
+            && recent
+            && let Some(node) = self.by_name.get_mut(&event.regarding.name)
+        {
+            node.not_ready_events = node.not_ready_events.max(event.count.max(1));
+        }
+    }
+
+    /// What to tell of a node: one Event when an incident begins, one when it is over.
+    pub(super) fn decide(&mut self, name: &Arc<str>, thresholds: &Thresholds, now: Timestamp) -> Plan {
+        let Some(state) = self.by_name.get(name) else { return Plan::default() };
+        let judged = node::judge(state, thresholds, now);
+        let told = self.told.get(name).cloned();
+        let announcement = match (judged.incident, told) {
+            (Some(incident), None) => {
+                let identity = incident.identity(state);
+                let told = Told { identity, cause: incident.cause.to_owned(), acknowledged: false };
+                let out = plan::node_incident(&state.facts, &incident, &told.identity, now);
+                self.told.insert(name.clone(), told);
+                Some(out)
+            }
+            (Some(incident), Some(told)) if !told.acknowledged => {
+                Some(plan::node_incident(&state.facts, &incident, &told.identity, now))
+            }
+            (None, Some(told)) if told.acknowledged && state.facts.is_ready() => {
+                let out = plan::node_recovered(&state.facts, &told.cause, &told.identity, now);
+                self.told.remove(name);
+                Some(out)
+            }
+            _ => None,
+        };
+        Plan { intent: announcement.map(|a| plan::Intent::Announce(Box::new(a))), wake: judged.wake }
+    }
+
+    pub(super) fn told(&mut self, name: &Arc<str>) {
+        if let Some(told) = self.told.get_mut(name) {
+            told.acknowledged = true;
+        }
+    }
+
+    /// The newest Event of ours on each Node says whether an incident was told and not yet ended.
+    pub(super) fn restore(&mut self, events: &[EventFacts]) {
+        let mut newest: HashMap<&Arc<str>, &EventFacts> = HashMap::new();
+        for event in events.iter().filter(|e| &*e.regarding.kind == "Node") {
+            let slot = newest.entry(&event.regarding.name).or_insert(event);
+            if event.last > slot.last {
+                *slot = event;
+            }
+        }
+        for (name, event) in newest.into_iter().filter(|(_, e)| e.warning) {
+            let told = Told {
+                identity: format!("restored/{}", event.last.map_or(0, crate::facts::Timestamp::as_second)),
+                cause: event.reason.to_string(),
+                acknowledged: true,
+            };
+            self.told.insert(name.clone(), told);
+        }
+    }
+}
+
+/// Notes a transition of the Ready condition, and what the kubelet itself complained of.
+fn remember(node: &mut NodeState, now: Timestamp) {
+    const UNKNOWN: &str = "Unknown";
+    let Some(ready) = node.facts.condition("Ready").cloned() else { return };
+    if ready.status == "False" && !ready.message.is_empty() {
+        node.last_kubelet_complaint = Some((now, ready.message.clone()));
+    }
+    if let Some(last) = node.ready_history.last_mut().filter(|last| last.status == ready.status) {
+        if ready.status != UNKNOWN {
+            last.message = ready.message;
+        }
+        return;
+    }
+    node.ready_history.push(ReadyTransition {
+        at: ready.last_transition.map_or(now, |at| at.min(now)),
+        status: ready.status,
+        reason: ready.reason,
+        message: ready.message,
+    });
+    if node.ready_history.len() > HISTORY {
+        node.ready_history.remove(0);
+    }
+}

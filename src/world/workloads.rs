@@ -1,0 +1,118 @@
+//! The pods of each workload, counted: who still serves, and who fails beside the one that is diagnosed.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::Touched;
+use super::pods::{Moved, Place};
+use crate::api::DiagnosisState;
+use crate::diagnosis::{immediate_workload, top_workload};
+use crate::facts::{PodFacts, Siblings, WorkloadKey};
+use crate::outbox::{Lane, Subject};
+use crate::plan::Record;
+
+#[derive(Debug, Default)]
+pub(super) struct Workloads {
+    counts: HashMap<Arc<WorkloadKey>, Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    total: u32,
+    ready: u32,
+    ready_by_owner: HashMap<Arc<str>, u32>,
+    /// UIDs of the pods with an Active diagnosis.
+    failing: HashSet<Arc<str>>,
+}
+
+impl Workloads {
+    /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, those that fail
+    /// beside it are to be looked at again: their severity hangs on it.
+    pub(super) fn moved(&mut self, uid: &Arc<str>, moved: &Moved) -> Touched {
+        let serving = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.ready && !p.over);
+        let changed = serving(&moved.before) != serving(&moved.after);
+        self.add(moved.before.as_ref(), -1);
+        self.add(moved.after.as_ref(), 1);
+        let Some(workload) = moved.after.as_ref().or(moved.before.as_ref()).and_then(|p| p.workload.as_ref()) else {
+            return Vec::new();
+        };
+        let Some(counts) = self.counts.get_mut(workload) else { return Vec::new() };
+        if moved.after.is_none() {
+            counts.failing.remove(uid);
+        }
+        if !changed {
+            return Vec::new();
+        }
+        counts
+            .failing
+            .iter()
+            .filter(|other| *other != uid)
+            .map(|other| (Subject::Pod(other.clone()), Lane::Resync))
+            .collect()
+    }
+
+    fn add(&mut self, place: Option<&Place>, by: i32) {
+        let Some(place) = place.filter(|p| !p.over) else { return };
+        let Some(workload) = &place.workload else { return };
+        let counts = self.counts.entry(workload.clone()).or_default();
+        counts.total = counts.total.saturating_add_signed(by);
+        if place.ready {
+            counts.ready = counts.ready.saturating_add_signed(by);
+            if let Some(owner) = &place.owner {
+                let ready = counts.ready_by_owner.entry(owner.clone()).or_default();
+                *ready = ready.saturating_add_signed(by);
+                if *ready == 0 {
+                    counts.ready_by_owner.remove(owner);
+                }
+            }
+        }
+        if counts.total == 0 && counts.failing.is_empty() {
+            self.counts.remove(workload);
+        }
+    }
+
+    pub(super) fn siblings(&self, pod: &PodFacts) -> Siblings {
+        let Some(counts) = top_workload(pod, None).and_then(|key| self.counts.get(&key)) else {
+            return Siblings::default();
+        };
+        let same = immediate_workload(pod).and_then(|own| counts.ready_by_owner.get(&own.name)).copied().unwrap_or(0);
+        let failing = u32::try_from(counts.failing.len()).unwrap_or(u32::MAX);
+        Siblings {
+            total: counts.total,
+            ready: counts.ready,
+            same_template_ready: same,
+            other_template_ready: counts.ready.saturating_sub(same),
+            failing: failing + u32::from(!counts.failing.contains(&pod.uid)),
+        }
+    }
+
+    /// Counts an Active diagnosis, or an ended one no more.
+    pub(super) fn set_failing(&mut self, record: &Record) {
+        if record.status.state != DiagnosisState::Active {
+            self.unset_failing(record);
+            return;
+        }
+        if let Some(key) = key_of(record) {
+            self.counts.entry(Arc::new(key)).or_default().failing.insert(record.spec.pod_uid.as_str().into());
+        }
+    }
+
+    pub(super) fn unset_failing(&mut self, record: &Record) {
+        let Some(key) = key_of(record) else { return };
+        let Some(counts) = self.counts.get_mut(&key) else { return };
+        counts.failing.remove(record.spec.pod_uid.as_str());
+        if counts.total == 0 && counts.failing.is_empty() {
+            self.counts.remove(&key);
+        }
+    }
+}
+
+fn key_of(record: &Record) -> Option<WorkloadKey> {
+    let workload = record.spec.workload.as_ref()?;
+    Some(WorkloadKey {
+        api_version: workload.api_version.as_str().into(),
+        kind: workload.kind.as_str().into(),
+        namespace: record.key.namespace.clone(),
+        name: workload.name.as_str().into(),
+    })
+}

@@ -1,0 +1,32 @@
+# What can be changed from outside, and the names derived from it.
+
+readonly KUBERNETES_VERSION=v1.35.4
+readonly ETCD_VERSION=v3.6.16
+
+CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
+RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
+NETNS=${SHINDAN_NETNS:-shindan}
+CGROUP=${SHINDAN_CGROUP:-shindan}
+NODE=${SHINDAN_NODE:-node1}
+
+API_PORT=${SHINDAN_API_PORT:-6443}
+ETCD_PORT=${SHINDAN_ETCD_PORT:-2379}
+REGISTRY_PORT=${SHINDAN_REGISTRY_PORT:-5000}
+PRIVATE_REGISTRY_PORT=${SHINDAN_PRIVATE_REGISTRY_PORT:-5001}
+TLS_REGISTRY_PORT=${SHINDAN_TLS_REGISTRY_PORT:-5002}
+REFUSING_REGISTRY_PORT=${SHINDAN_REFUSING_REGISTRY_PORT:-5004}
+DEAF_PORT=${SHINDAN_DEAF_PORT:-5003}
+
+# Addresses exist only inside the network namespace.
+readonly NODE_IP=10.99.0.1 GATEWAY_IP=10.99.0.254 BLACK_HOLE_IP=10.99.0.66
+readonly POD_RANGE=10.88.0.0/16 POD_GATEWAY_IP=10.88.0.1
+readonly SERVICE_RANGE=10.96.0.0/16 API_SERVICE_IP=10.96.0.1 DNS_SERVICE_IP=10.96.0.10
+
+REGISTRY=127.0.0.1:$REGISTRY_PORT
+BIN=$CACHE/kubernetes-$KUBERNETES_VERSION
+ETCD_BIN=$CACHE/etcd-$ETCD_VERSION
+PKI=$RUN/pki
+ADMIN=$RUN/admin.kubeconfig
+
+# In the order of start; `down` goes the other way.
+readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-registry deaf containerd apiserver controllers scheduler kubelet)
