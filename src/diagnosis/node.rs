@@ -346,12 +346,17 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
             restart_kubelet(),
             kubelet_log(),
             remedy::command(
-                remedy::mitigate("If the machine is off for good, say so, so that its volumes are freed and its pods made anew."),
+                remedy::mitigate(
+                    "If the machine is off for good, say so, so that its volumes are freed and its pods made anew.",
+                ),
                 format!("kubectl taint node {name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
             ),
         ],
         _ => vec![
-            remedy::command(remedy::fix("See the node's conditions and Events."), format!("kubectl describe node {name}")),
+            remedy::command(
+                remedy::fix("See the node's conditions and Events."),
+                format!("kubectl describe node {name}"),
+            ),
             kubelet_log(),
             restart_kubelet(),
         ],
@@ -455,10 +460,7 @@ mod tests {
     fn a_ready_node_is_well_and_a_cordoned_one_too() {
         let mut cordoned = node(&[(-600, "True", "")]);
         cordoned.facts.unschedulable = true;
-        assert_eq!(
-            judge(&cordoned, &Thresholds::default(), at(0)),
-            Judged { incident: None, wake: None }
-        );
+        assert_eq!(judge(&cordoned, &Thresholds::default(), at(0)), Judged { incident: None, wake: None });
     }
 
     #[test]
@@ -512,13 +514,18 @@ mod tests {
         let found = incident(&history, 121);
         assert_eq!((found.flapping, found.since), (None, at(120)));
         // Unknown after False is no change between Ready and not Ready.
-        let outage = [(-600, "True", ""), (0, "False", DOWN), (1, "Unknown", STOPPED), (2, "False", DOWN), (3, "True", "")];
+        let outage =
+            [(-600, "True", ""), (0, "False", DOWN), (1, "Unknown", STOPPED), (2, "False", DOWN), (3, "True", "")];
         assert!(judged(&outage, 4).incident.is_none());
     }
 
     #[test]
     fn a_node_that_joins_gets_some_minutes() {
-        let mut joining = node(&[(0, "False", "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized")]);
+        let mut joining = node(&[(
+            0,
+            "False",
+            "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized",
+        )]);
         joining.facts.created = Some(at(0));
         let thresholds = Thresholds::default();
         assert_eq!(judge(&joining, &thresholds, at(4)), Judged { incident: None, wake: Some(at(5)) });

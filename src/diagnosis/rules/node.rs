@@ -187,7 +187,8 @@ status: {{{status}}}
         .at("2026-11-21T10:00:00Z")
     }
 
-    const RUNNING: &str = "phase: Running, conditions: [{type: Ready, status: \"False\", lastTransitionTime: \"2026-11-21T09:50:00Z\"}]";
+    const RUNNING: &str =
+        "phase: Running, conditions: [{type: Ready, status: \"False\", lastTransitionTime: \"2026-11-21T09:50:00Z\"}]";
 
     fn node(ready: &str, reason: &str, message: &str) -> String {
         format!(
@@ -199,7 +200,12 @@ status: {{{status}}}
     fn a_pod_of_a_dead_node_has_the_nodes_cause_and_no_event_of_its_own() {
         for (status, reason, message, expected) in [
             ("False", "KubeletNotReady", "container runtime is down", RUNTIME_DOWN),
-            ("False", "KubeletNotReady", "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m7s ago; threshold is 3m0s]", PLEG_UNHEALTHY),
+            (
+                "False",
+                "KubeletNotReady",
+                "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m7s ago; threshold is 3m0s]",
+                PLEG_UNHEALTHY,
+            ),
             ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", STATUS_UNKNOWN),
             ("Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.", NEVER_UPDATED),
             ("False", "KubeletNotReady", "node is shutting down", SHUTTING_DOWN),
@@ -211,6 +217,11 @@ status: {{{status}}}
             assert!(finding.summary.starts_with("its node n1 is not ready: "), "{}", finding.summary);
             assert_eq!(finding.severity, None);
         }
+    }
+
+    #[test]
+    fn recorded_pods_get_their_nodes_cause() {
+        super::super::scheduling::tests::replay(RULES);
     }
 
     #[test]
