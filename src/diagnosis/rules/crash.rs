@@ -3,6 +3,8 @@
 mod command;
 pub(super) mod end;
 mod exit;
+#[cfg(test)]
+mod tests;
 
 use self::end::{settled_crash, who};
 pub(super) use self::exit::{ended, ended_with, log_remedy, message_line};

@@ -1,3 +1,537 @@
-use crate::diagnosis::Rule;
+//! The pod's own course: init containers, ends of the pod as a whole, creation and deletion that take too long.
 
-pub(super) const RULES: &[Rule] = &[];
+mod admission;
+mod evicted;
+mod terminating;
+
+use self::admission::{by_reason, rejected};
+use super::crash::end::{self, judged};
+use super::crash::{blamed, end_evidence, ended, ended_with, log_remedy, message_line};
+use crate::api::{Confidence, ContainerType, Remedy};
+use crate::diagnosis::{
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
+    text,
+};
+use crate::facts::{Container, Phase, State, after, seconds_between};
+
+pub(super) const RULES: &[Rule] = &[
+    evicted::EMPTY_DIR_LIMIT,
+    evicted::POD_EPHEMERAL_LIMIT,
+    evicted::CONTAINER_EPHEMERAL_LIMIT,
+    evicted::NODE_PRESSURE,
+    by_reason(
+        "AdmissionNodePressure",
+        admission::node_pressure,
+        "The node was short of memory, disk or process ids when the pod arrived, and refused it.",
+        "Free the node, and set requests so that the scheduler sees what is taken. The reason reads Evicted, but the pod never \
+         ran.",
+    ),
+    by_reason(
+        "OutOfcpu",
+        |case| rejected(case, "OutOfcpu"),
+        "The node had less CPU left than the pod asks for when the pod arrived there.",
+        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
+    ),
+    by_reason(
+        "OutOfmemory",
+        |case| rejected(case, "OutOfmemory"),
+        "The node had less memory left than the pod asks for when the pod arrived there.",
+        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
+    ),
+    by_reason(
+        "OutOfEphemeralStorage",
+        |case| rejected(case, "OutOfephemeral-storage"),
+        "The node had less local storage left than the pod asks for when the pod arrived there.",
+        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
+    ),
+    by_reason(
+        "OutOfpods",
+        |case| rejected(case, "OutOfpods"),
+        "The node already ran as many pods as it may when the pod arrived there.",
+        "Let the scheduler choose the node (no spec.nodeName), raise the kubelet's maxPods, or add nodes.",
+    ),
+    by_reason(
+        "OutOfExtendedResource",
+        admission::out_of_other,
+        "The node had less of a device or other extended resource left than the pod asks for.",
+        "See that the device plugin on the node is well; delete the pod so that it is placed anew.",
+    ),
+    by_reason(
+        "NodeAffinity",
+        |case| rejected(case, "NodeAffinity"),
+        "The node's labels no longer match the pod's selector or affinity when the pod arrived (or after a kubelet restart).",
+        "Correct the node's labels or the pod's selector, then delete the pod.",
+    ),
+    by_reason(
+        "NodePorts",
+        |case| rejected(case, "NodePorts"),
+        "A host port that the pod claims was already taken on the node.",
+        "Drop the hostPort, or keep the two pods apart; then delete the pod.",
+    ),
+    by_reason(
+        "NodeName",
+        |case| rejected(case, "NodeName"),
+        "The pod asks for a node of another name than the one that it came to.",
+        "Correct spec.nodeName; look for a node whose name changed.",
+    ),
+    by_reason(
+        "TaintToleration",
+        |case| rejected(case, "TaintToleration"),
+        "The node has a taint that the pod does not tolerate, and the pod did not come by the scheduler.",
+        "Add the toleration, or do not set spec.nodeName.",
+    ),
+    by_reason(
+        "UnexpectedAdmissionError",
+        |case| rejected(case, "UnexpectedAdmissionError"),
+        "The kubelet could not give the pod the devices that it was promised, or failed inside while admitting it.",
+        "Look at the device plugin on the node (it may have restarted), then delete the pod.",
+    ),
+    by_reason(
+        "TopologyAffinityError",
+        |case| rejected(case, "TopologyAffinityError"),
+        "The node's topology manager found no way to give the pod its CPUs and devices on one NUMA node.",
+        "Lower the requests, relax the kubelet's topologyManagerPolicy, or use nodes with larger NUMA zones.",
+    ),
+    by_reason(
+        "SMTAlignmentError",
+        |case| rejected(case, "SMTAlignmentError"),
+        "The kubelet gives out whole cores only, and the pod's CPU request is not a multiple of a core's threads.",
+        "Request a number of CPUs that is a multiple of the threads of a core.",
+    ),
+    by_reason(
+        "InvalidNodeInfo",
+        |case| rejected(case, "InvalidNodeInfo"),
+        "The kubelet could not read its own node's data when the pod arrived.",
+        "Look at the kubelet's connection to the API server, then delete the pod.",
+    ),
+    by_reason(
+        "SysctlForbidden",
+        |case| rejected(case, "SysctlForbidden"),
+        "The pod sets a sysctl that the kubelet does not allow.",
+        "Remove the sysctl, or allow it on the nodes meant for it (--allowed-unsafe-sysctls).",
+    ),
+    by_reason(
+        "AppArmor",
+        |case| rejected(case, "AppArmor"),
+        "The node cannot enforce the AppArmor profile that the pod asks for.",
+        "Load the profile on the nodes, or drop it from the pod.",
+    ),
+    by_reason(
+        "PodOSNotSupported",
+        |case| rejected(case, "PodOSNotSupported"),
+        "The pod is for another operating system than the node has.",
+        "Correct spec.os, and select nodes by kubernetes.io/os.",
+    ),
+    by_reason(
+        "NodeShutdown",
+        |case| rejected(case, "NodeShutdown"),
+        "The node was shutting down when the pod arrived.",
+        "Nothing to mend: its controller places it elsewhere. Delete what is left of it.",
+    ),
+    by_reason(
+        "VolumeAttachmentLimitExceeded",
+        |case| rejected(case, "VolumeAttachmentLimitExceeded"),
+        "The node has as many volumes attached as it may.",
+        "Add nodes, or spread the pods that use volumes.",
+    ),
+    pod_end(
+        "NodeShutdownTerminated",
+        |case| pod_ended(case, "Terminated", "was ended because its node was shutting down"),
+        Explain {
+            meaning: "The node was shut down in good order, and its kubelet ended the pod first.",
+            told_apart: "The pod is Failed with the reason Terminated and speaks of an imminent node shutdown. An eviction has \
+                         the reason Evicted.",
+            action: "Nothing to mend in the pod: a controller has made a new one. Delete what is left of it.",
+            source: "kubernetes pkg/kubelet/nodeshutdown/nodeshutdown_manager.go",
+        },
+    ),
+    pod_end(
+        "PreemptedByKubelet",
+        |case| pod_ended(case, "Preempting", "was ended by its node to make room for a critical pod"),
+        Explain {
+            meaning: "The kubelet ended the pod to make room for a critical one (a static pod or system-node-critical).",
+            told_apart: "The pod is Failed with the reason Preempting. A preemption by the scheduler deletes the pod instead.",
+            action: "Give the node more room, or keep critical pods' requests small.",
+            source: "kubernetes pkg/kubelet/preemption/preemption.go",
+        },
+    ),
+    pod_end(
+        "PodDeadlineExceeded",
+        |case| pod_ended(case, "DeadlineExceeded", "was ended because it ran longer than its activeDeadlineSeconds"),
+        Explain {
+            meaning: "The pod was active longer than its own activeDeadlineSeconds, so the kubelet ended it.",
+            told_apart: "The pod is Failed with the reason DeadlineExceeded. A Job's own deadline deletes its pods instead.",
+            action: "Raise activeDeadlineSeconds, or find what takes so long: its log and its earlier restarts tell.",
+            source: "kubernetes pkg/kubelet/active_deadline.go",
+        },
+    ),
+    terminating::NODE_UNREACHABLE,
+    terminating::FINALIZER,
+    terminating::KILL_FAILING,
+    evicted::EVICTED,
+    admission::UMBRELLA,
+    Rule {
+        cause: "InitContainerFailed",
+        category: Category::Lifecycle,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Umbrella,
+        scope: Scope::Container(init_failed),
+        remedies: init_remedies,
+        explain: Explain {
+            meaning: "An init container ends with an error, so the pod's own containers never start.",
+            told_apart: "STATUS reads Init:Error or Init:CrashLoopBackOff. Where memory, a probe, a missing command or an image is \
+                         the reason, that is the cause instead. Only the first init container that is not done is to blame.",
+            action: "Read the init container's log; the containers after it wait and are not at fault.",
+            source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go computeInitContainerActions",
+        },
+    },
+    Rule {
+        cause: "PodFailedNoRestart",
+        category: Category::Lifecycle,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Umbrella,
+        scope: Scope::Container(failed_for_good),
+        remedies: failed_remedies,
+        explain: Explain {
+            meaning: "A container ended with an error and its restart policy forbids another try, so the pod has failed for good.",
+            told_apart: "Phase Failed without a reason of the pod, and an exit code other than 0. With a reason (Evicted, \
+                         DeadlineExceeded) that is the cause; under Always the container would be started again.",
+            action: "Read the log. A Job makes a new pod while it has retries left; a bare pod must be deleted and applied again.",
+            source: "kubernetes pkg/kubelet/kubelet_pods.go getPhase",
+        },
+    },
+    Rule {
+        cause: "InitContainerStuck",
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Symptom,
+        scope: Scope::Container(init_stuck),
+        remedies: init_stuck_remedies,
+        explain: Explain {
+            meaning: "An init container runs much longer than start-up should take, so the pod's own containers wait for it.",
+            told_apart: "It is running and has no error. Most such containers wait for something: a service, a database, a lock.",
+            action: "Read its log, and look at what it waits for. Give it a time limit of its own.",
+            source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go computeInitContainerActions",
+        },
+    },
+    Rule {
+        cause: "ReadinessGateNotReady",
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Symptom,
+        scope: Scope::Pod(gate_not_ready),
+        remedies: |_, _| {
+            vec![remedy::fix(
+                "Look at the controller that sets this condition (a load balancer's, a mesh's): it is down, or its check of the \
+                 pod fails.",
+            )]
+        },
+        explain: Explain {
+            meaning: "All containers are ready, but a readiness gate of the pod is not, so the pod gets no traffic.",
+            told_apart: "ContainersReady is True and Ready is False with the reason ReadinessGatesNotReady: no probe fails.",
+            action: "Look at the controller that owns the gate's condition.",
+            source: "kubernetes pkg/kubelet/status/generate.go GeneratePodReadyCondition",
+        },
+    },
+    Rule {
+        cause: "ContainerCreatingTooLong",
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Symptom,
+        scope: Scope::Pod(creating_too_long),
+        remedies: creating_remedies,
+        explain: Explain {
+            meaning: "The pod has a node, but its containers have not been created for long, and nothing says why.",
+            told_apart: "Containers wait with ContainerCreating or PodInitializing and no other cause is known: no failed mount, no \
+                         failed sandbox, no image error. While an image is being pulled it may take longer.",
+            action: "Look at the pod's Events; without any, a volume that is silently waited for, or a kubelet that is stuck.",
+            source: "kubernetes pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses",
+        },
+    },
+];
+
+const fn pod_end(cause: &'static str, check: fn(&Case<'_>) -> Verdict, explain: Explain) -> Rule {
+    Rule {
+        cause,
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(check),
+        remedies: pod_end_remedies,
+        explain,
+    }
+}
+
+/// The pod's reason and message, and the condition that says who disrupted it.
+fn pod_end_evidence(case: &Case<'_>, finding: Finding) -> Finding {
+    let pod = case.pod;
+    let mut finding = finding.with(evidence::field("status.reason", &pod.reason));
+    if !pod.message.is_empty() {
+        finding = finding.with(evidence::field("status.message", pod.message.trim()));
+    }
+    finding.with_all(pod.condition("DisruptionTarget").filter(|c| c.status == "True").map(evidence::condition))
+}
+
+fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
+    let pod = case.pod;
+    if pod.phase != Phase::Failed || pod.reason != reason {
+        return Verdict::No;
+    }
+    let detail = match (reason, pod.active_deadline_seconds, &pod.node_name) {
+        ("DeadlineExceeded", Some(seconds), _) => format!(" ({seconds})"),
+        ("Terminated" | "Preempting", _, Some(node)) => format!(" ({node})"),
+        _ => String::new(),
+    };
+    // A crash loop that used up the time is worth saying.
+    let restarted = pod.containers.iter().filter(|c| c.restart_count > 0).max_by_key(|c| c.restart_count);
+    let loops = match restarted {
+        Some(c) if reason == "DeadlineExceeded" => format!("; {} had restarted {} times", c.name, c.restart_count),
+        _ => String::new(),
+    };
+    let finding = pod_end_evidence(case, Finding::of_pod(format!("the pod {words}{detail}{loops}")));
+    judged(case, finding)
+}
+
+fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let pod = case.pod;
+    let target = target::of(case);
+    let mut remedies = Vec::new();
+    if pod.reason == "DeadlineExceeded" {
+        let text = "Raise activeDeadlineSeconds, or find what takes it so long.";
+        let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
+        remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
+    }
+    let text = if pod.owner.is_some() {
+        "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
+    } else {
+        "A bare pod is not made again: delete it and apply it anew."
+    };
+    remedies.push(remedy::command(
+        remedy::mitigate(text),
+        format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name),
+    ));
+    remedies
+}
+
+/// `2 of 3`: which of the init containers this is (sidecars are counted as kubectl counts them).
+fn place(case: &Case<'_>, container: &Container) -> String {
+    let inits =
+        || case.pod.containers.iter().filter(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar));
+    let at = inits().position(|c| c.name == container.name).map_or(0, |i| i + 1);
+    format!("{at} of {}", inits().count())
+}
+
+fn waiting_apps(case: &Case<'_>) -> String {
+    let names: Vec<&str> = case.pod.of_type(ContainerType::App).map(|c| &*c.name).collect();
+    match names.as_slice() {
+        [] => "the pod".to_owned(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [one, rest @ ..] => format!("{one} and {} others", rest.len()),
+    }
+}
+
+fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
+    if container.kind != ContainerType::Init {
+        return Verdict::No;
+    }
+    let run = match end::settled_crash(case, container) {
+        Ok(Some(run)) => run,
+        Ok(None) => return Verdict::No,
+        Err(not_yet) => return not_yet,
+    };
+    let (waits, when) = (waiting_apps(case), restarts::rhythm(case, container));
+    let line = message_line(run).map_or_else(String::new, |line| format!(": \"{}\"", text::line(line, 60)));
+    let summary = format!(
+        "init container {} ({}) exits with {}{}{line}, so {waits} {}{}",
+        container.name,
+        place(case, container),
+        ended_with(run),
+        when.map_or_else(String::new, |words| format!(" {words}")),
+        if case.pod.is_over() { "never started" } else { "cannot start" },
+        restarts::tail(container)
+    );
+    let path = container.last_end_path();
+    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+        .with_all(message_line(run).map(|line| evidence::field(format!("{path}.message"), line)))
+        .with_all(case.pod.condition("Initialized").map(evidence::condition));
+    judged(case, finding)
+}
+
+fn init_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    vec![
+        log_remedy(case, container),
+        remedy::fix(format!(
+            "Mend what {} does or needs: {} waits for it and is not at fault.",
+            container.name,
+            waiting_apps(case)
+        )),
+    ]
+}
+
+fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
+    let State::Running { started_at } = container.state else { return Verdict::No };
+    if container.kind != ContainerType::Init || case.pod.deletion.is_some() || case.pod.is_over() {
+        return Verdict::No;
+    }
+    let due = after(case.held_since(started_at), case.thresholds.init);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let since = started_at.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let summary = format!(
+        "init container {} ({}) has been running{since}, so {} cannot start; it most likely waits for something",
+        container.name,
+        place(case, container),
+        waiting_apps(case)
+    );
+    let finding = Finding::of_container(container, summary)
+        .confidence(Confidence::Likely)
+        .with(evidence::field_at(
+            format!("{}.state.running.startedAt", container.status_path()),
+            started_at.map_or_else(|| "unknown".to_owned(), |at| at.to_string()),
+            started_at,
+        ))
+        .with_all(case.pod.condition("Initialized").map(evidence::condition));
+    Verdict::Yes(Box::new(finding))
+}
+
+fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    vec![
+        log_remedy(case, container),
+        remedy::fix(
+            "See that what it waits for exists and answers (Service, DNS name, database), and give it a time limit.",
+        ),
+    ]
+}
+
+fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
+    let pod = case.pod;
+    if pod.phase != Phase::Failed || !pod.reason.is_empty() || container.kind != ContainerType::App {
+        return Verdict::No;
+    }
+    let run = match end::settled_crash(case, container) {
+        Ok(Some(run)) if run.exit_code != 0 => run,
+        Ok(_) => return Verdict::No,
+        Err(not_yet) => return not_yet,
+    };
+    let summary = format!("{}; it is not started again, so the pod has failed", ended(case, container, run));
+    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+        .with(evidence::field("status.phase", "Failed"))
+        .with(evidence::field("spec.restartPolicy", format!("{:?}", pod.restart_policy)))
+        .with_all(
+            message_line(run).map(|line| evidence::field(format!("{}.message", container.last_end_path()), line)),
+        );
+    judged(case, finding)
+}
+
+fn failed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    let pod = case.pod;
+    let mut remedies = vec![log_remedy(case, container)];
+    if pod.owner.is_none() {
+        remedies.push(remedy::command(
+            remedy::fix("Once it is mended, delete the pod and apply it anew: a failed pod is never started again."),
+            format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name),
+        ));
+    }
+    remedies
+}
+
+fn gate_not_ready(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    if pod.deletion.is_some() || pod.is_over() || !pod.condition_is_true("ContainersReady") {
+        return Verdict::No;
+    }
+    let Some(ready) = pod.condition("Ready").filter(|c| c.status == "False" && c.reason == "ReadinessGatesNotReady")
+    else {
+        return Verdict::No;
+    };
+    let containers = pod.condition("ContainersReady").and_then(|c| c.last_transition);
+    let was_ready =
+        matches!((ready.last_transition, containers), (Some(lost), Some(well)) if seconds_between(well, lost) > 1);
+    let (since, patience) = if was_ready {
+        (ready.last_transition, case.thresholds.readiness_lost)
+    } else {
+        (containers, case.thresholds.never_ready)
+    };
+    let due = after(case.held_since(since), patience);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let open: Vec<&str> =
+        pod.readiness_gates.iter().map(String::as_str).filter(|gate| !pod.condition_is_true(gate)).collect();
+    let summary = format!(
+        "all containers are ready, but readiness gate {} is not set, so the pod gets no traffic",
+        if open.is_empty() { "(unnamed)".to_owned() } else { open.join(", ") }
+    );
+    let gates = open.iter().filter_map(|gate| pod.condition(gate)).map(evidence::condition);
+    let finding = Finding::of_pod(summary).with(evidence::condition(ready)).with_all(gates);
+    Verdict::Yes(Box::new(finding))
+}
+
+fn creating_too_long(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let Some(node) = pod.node_name.as_deref() else { return Verdict::No };
+    if pod.phase != Phase::Pending || pod.deletion.is_some() {
+        return Verdict::No;
+    }
+    let mut waiting = None;
+    for container in pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
+        match &container.state {
+            State::Waiting { reason, .. }
+                if matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing") =>
+            {
+                waiting = waiting.or(Some(container));
+            }
+            // An init container that is done, or a container that is already there.
+            State::Terminated(run) if run.exit_code == 0 => {}
+            State::Running { .. } if container.kind != ContainerType::Init => {}
+            // It is at work, or has trouble of its own, and the others wait for it.
+            _ => return Verdict::No,
+        }
+    }
+    let Some(container) = waiting else { return Verdict::No };
+    let pulling = case.events.last().is_some_and(|event| &*event.reason == "Pulling");
+    let patience = if pulling { case.thresholds.creating_pulling } else { case.thresholds.creating };
+    let since = pod.start_time.or_else(|| pod.condition("PodScheduled").and_then(|c| c.last_transition));
+    let due = after(case.held_since(since), patience);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let summary = if pulling {
+        format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
+    } else if container.reported {
+        format!("{} has been waiting to be created on {node}{long}, and nothing says why", container.name)
+    } else {
+        format!("{node} has said nothing of the pod{long}: its kubelet has not taken it up")
+    };
+    let (reason, message) = container.waiting().unwrap_or_default();
+    let sandbox = pod.condition("PodReadyToStartContainers").map(evidence::condition);
+    let finding = Finding::of_pod(summary)
+        .confidence(Confidence::Likely)
+        .with(evidence::field(
+            format!("{}.state.waiting", container.status_path()),
+            format!("{reason} {message}").trim(),
+        ))
+        .with_all(sandbox)
+        .with_all(case.events.last().map(evidence::event));
+    Verdict::Yes(Box::new(finding))
+}
+
+fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let pod = case.pod;
+    let node = pod.node_name.as_deref().unwrap_or("its node");
+    vec![
+        remedy::command(
+            remedy::fix("Look at its Events for a volume or an image that is still waited for."),
+            format!("kubectl -n {} describe pod {}", pod.key.namespace, pod.key.name),
+        ),
+        remedy::fix(format!(
+            "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
+        )),
+    ]
+}

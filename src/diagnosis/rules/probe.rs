@@ -83,7 +83,7 @@ fn killed(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Verdict {
     if killed.kill.probe != kind {
         return Verdict::No;
     }
-    if matches!(killed.kill.proof, Proof::Inferred(_)) {
+    if matches!(killed.kill.proof, Proof::Inferred) {
         // The Killing Event may still come.
         if let Err(at) = case.events_settled() {
             return Verdict::NotBefore(at);
@@ -141,7 +141,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             "status.restarts.history",
             format!("an earlier run ended alike, and a Killing Event named its {name} probe"),
         )),
-        Proof::Inferred(_) => finding.confidence(Confidence::Likely).with(evidence::field(
+        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
             "event/Killing",
             format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),
         )),
@@ -149,7 +149,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
     finding = finding.with_all(said.map(evidence::event));
     if let Some(run) = killed.run {
         finding = with_end(case, container, run, finding);
-        if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred(_)) {
+        if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
             finding = with_ignored_sigterm(case, container, killed, run, finding);
         }
     }

@@ -84,11 +84,6 @@ pub(super) fn is_first(rows: &[Row], index: usize, case: &Case<'_>, seen: &Seen<
         && !rows.iter().take(index).any(|row| row.recognises(case, seen))
 }
 
-/// The first row that recognises what was seen.
-pub(super) fn first<'r>(rows: &'r [Row], case: &Case<'_>, seen: &Seen<'_>) -> Option<&'r Row> {
-    rows.iter().find(|row| row.recognises(case, seen))
-}
-
 /// The rule of a row.
 pub(super) const fn rule(row: &Row, category: Category, recovery: Recovery, scope: Scope) -> Rule {
     Rule {

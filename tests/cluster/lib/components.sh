@@ -12,6 +12,10 @@ start_component() {
         --listen-client-urls "http://127.0.0.1:$ETCD_PORT" --advertise-client-urls "http://127.0.0.1:$ETCD_PORT"
       ;;
     registry | private-registry | tls-registry) spawn "$1" docker-registry serve "$RUN/$1.yaml" ;;
+    refusing-registry)
+      spawn "$1" env REALM="127.0.0.1:$REFUSING_REGISTRY_PORT" \
+        "$BUSYBOX" nc -ll -p "$REFUSING_REGISTRY_PORT" -e "$BUSYBOX" sh "$HERE/lib/refusing-registry.sh"
+      ;;
     deaf) # accepts connections and never says a word
       spawn deaf "$BUSYBOX" nc -ll -p "$DEAF_PORT" -e "$BUSYBOX" sh -c 'cat >/dev/null'
       ;;

@@ -14,6 +14,7 @@ ETCD_PORT=${SHINDAN_ETCD_PORT:-2379}
 REGISTRY_PORT=${SHINDAN_REGISTRY_PORT:-5000}
 PRIVATE_REGISTRY_PORT=${SHINDAN_PRIVATE_REGISTRY_PORT:-5001}
 TLS_REGISTRY_PORT=${SHINDAN_TLS_REGISTRY_PORT:-5002}
+REFUSING_REGISTRY_PORT=${SHINDAN_REFUSING_REGISTRY_PORT:-5004}
 DEAF_PORT=${SHINDAN_DEAF_PORT:-5003}
 
 # Addresses exist only inside the network namespace.
@@ -28,4 +29,4 @@ PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
 # In the order of start; `down` goes the other way.
-readonly COMPONENTS=(dns etcd registry private-registry tls-registry deaf containerd apiserver controllers scheduler kubelet)
+readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-registry deaf containerd apiserver controllers scheduler kubelet)

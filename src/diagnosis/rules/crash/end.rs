@@ -111,7 +111,7 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     /// It said so of an earlier run that ended alike.
     Inherited,
     /// The probe failed until the end, and the end looks like a kill.
-    Inferred(&'a EventFacts),
+    Inferred,
 }
 
 /// The causes of kills by a probe.
@@ -142,9 +142,8 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         Some(Kill { probe, proof: Proof::Inherited })
     })
     .or_else(|| {
-        probes.into_iter().find_map(|probe| {
-            Some(Kill { probe, proof: Proof::Inferred(failed_until_end(case, container, end, probe)?) })
-        })
+        let probe = probes.into_iter().find(|probe| failed_until_end(case, container, end, *probe))?;
+        Some(Kill { probe, proof: Proof::Inferred })
     })
 }
 
@@ -155,7 +154,12 @@ pub(in crate::diagnosis::rules) fn killings<'a>(
     probe: ProbeKind,
 ) -> impl Iterator<Item = &'a EventFacts> {
     let words = format!("container {} failed {} probe", container.name, probe.lower()).to_ascii_lowercase();
-    case.container_events(container, "Killing").rev().filter(move |event| text::has(&event.message, &[&words]))
+    let name = container.name.clone();
+    case.events_with("Killing").rev().filter(move |e| is_about(e, &name) && text::has(&e.message, &[&words]))
+}
+
+fn is_about(event: &EventFacts, container: &str) -> bool {
+    event.regarding.container.as_deref().is_none_or(|name| name == container)
 }
 
 /// The latest `Unhealthy` Event of a probe. `errored` ones have no result and are none.
@@ -165,29 +169,21 @@ pub(in crate::diagnosis::rules) fn unhealthy<'a>(
     probe: ProbeKind,
 ) -> Option<&'a EventFacts> {
     let begin = format!("{} probe failed", probe.title());
-    case.container_events(container, "Unhealthy").rev().find(move |event| event.message.contains(&begin))
+    case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
 }
 
-/// An `Unhealthy` Event of a probe that went on failing until a run was ended by SIGTERM or SIGKILL.
-fn failed_until_end<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    end: &Terminated,
-    kind: ProbeKind,
-) -> Option<&'a EventFacts> {
-    let probe = container.probe(kind)?;
-    if !matches!(end.exit_code, 137 | 143) {
-        return None;
-    }
-    let event = unhealthy(case, container, kind).filter(|event| in_run(event, end))?;
-    let (at, finished) = (event.last?, end.finished_at?);
+/// Whether a probe went on failing until a run was ended by SIGTERM or SIGKILL.
+fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
+    let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 137 | 143)) else { return false };
+    let Some(event) = unhealthy(case, container, kind).filter(|event| in_run(event, end)) else { return false };
+    let (Some(at), Some(finished)) = (event.last, end.finished_at) else { return false };
     let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
     let near_end = seconds_between(at, finished) <= grace + 2 * probe.period + SLACK;
-    let least = probe.initial_delay + probe.period * (probe.failure_threshold.max(1) - 1);
-    let most = probe.budget() + probe.timeout * probe.failure_threshold.max(1) + probe.period + grace + SLACK;
+    let tries = probe.failure_threshold.max(1);
+    let least = probe.initial_delay + probe.period * (tries - 1);
+    let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
     let as_long = end.ran_for().is_some_and(|ran| (least..=most).contains(&ran));
-    let enough = i64::from(event.count) >= probe.failure_threshold;
-    (near_end && (as_long || enough)).then_some(event)
+    near_end && (as_long || i64::from(event.count) >= tries)
 }
 
 /// Where the Job of a pod stands.

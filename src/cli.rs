@@ -1,0 +1,120 @@
+//! The command line.
+//!
+//! Commands write to an `io::Write` that is handed in, so that tests read what a person sees and a closed pipe
+//! (`| head`) ends them quietly.
+
+mod causes;
+mod completions;
+mod crd;
+mod diagnose;
+mod explain;
+mod input;
+mod man;
+pub mod offline;
+mod print;
+mod run;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::config::RunArgs;
+
+/// Works out why Kubernetes pods fail, and says so.
+#[derive(Debug, Parser)]
+#[command(name = "shindan", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the operator: watch pods and nodes, write PodDiagnosis objects and Events
+    Run(Box<RunArgs>),
+    /// Diagnose the pods of a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
+    Diagnose(Box<diagnose::Args>),
+    /// Say what a cause means, how it is told apart, and what to do
+    Explain(explain::Args),
+    /// List all causes
+    Causes(causes::Args),
+    /// Print the definition of the PodDiagnosis resource, to be applied to a cluster
+    Crd,
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man,
+}
+
+/// How a command ended, where it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Good,
+    /// It did what it could, and has said on standard error what it could not.
+    Partly,
+    /// Asked by `--exit-code`: pods fail.
+    PodsFail,
+}
+
+/// Standard output and standard error, or what stands in for them.
+struct Streams<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+}
+
+/// The whole program. Exit codes: 0 good, 1 error, 2 only where `diagnose --exit-code` finds failing pods.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // clap would exit with 2 for a wrong flag, which `--exit-code` keeps for failing pods.
+            let _ = e.print();
+            return if e.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut err = io::stderr();
+    let mut streams = Streams { out: &mut out, err: &mut err };
+    let result = dispatch(cli.command, &mut streams).and_then(|ending| {
+        streams.out.flush()?;
+        Ok(ending)
+    });
+    match result {
+        Ok(Ending::Good) => ExitCode::SUCCESS,
+        Ok(Ending::Partly) => ExitCode::FAILURE,
+        Ok(Ending::PodsFail) => ExitCode::from(2),
+        Err(e) if is_closed_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            let _ = writeln!(streams.err, "error: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    match command {
+        Command::Run(args) => run::run(*args),
+        Command::Diagnose(args) => diagnose::run(&args, streams),
+        Command::Explain(args) => explain::run(&args, streams.out),
+        Command::Causes(args) => causes::run(&args, streams.out),
+        Command::Crd => crd::run(streams.out),
+        Command::Completions(args) => completions::run(&args, Cli::command(), streams.out),
+        Command::Man => man::run(Cli::command(), streams.out),
+    }
+}
+
+/// Whoever read our output has read enough.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_commands_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

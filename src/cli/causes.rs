@@ -1,0 +1,112 @@
+//! `shindan causes`: the whole table, also as docs/causes.md.
+
+use std::io::Write;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::{Ending, print};
+use crate::diagnosis::rules::all;
+use crate::diagnosis::{Category, Rule};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The form
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    output: Form,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Form {
+    Table,
+    /// Markdown, as in docs/causes.md
+    Md,
+    Json,
+}
+
+pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    match args.output {
+        Form::Table => table(out)?,
+        Form::Md => markdown(out)?,
+        Form::Json => json(out)?,
+    }
+    Ok(Ending::Good)
+}
+
+/// The rules by family, in the order of the families and, within one, of the table.
+fn families() -> impl Iterator<Item = (Category, Vec<&'static Rule>)> {
+    Category::ALL.into_iter().map(|family| (family, all().filter(|rule| rule.category == family).collect()))
+}
+
+fn table(out: &mut dyn Write) -> std::io::Result<()> {
+    let rows = families().flat_map(|(family, rules)| {
+        rules
+            .into_iter()
+            .map(move |r| vec![r.cause.to_owned(), family.as_str().to_owned(), r.explain.meaning.to_owned()])
+    });
+    print::table(out, &["CAUSE", "CATEGORY", "MEANING"], &rows.collect::<Vec<_>>())
+}
+
+fn markdown(out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "# Causes\n")?;
+    writeln!(out, "<!-- Written by `shindan causes -o md`; `UPDATE=1 cargo test --test docs` refreshes it. -->\n")?;
+    writeln!(
+        out,
+        "What `status.cause` of a `PodDiagnosis` (and the reason of its Event) can say. The names are API and are never \
+         changed; the families (`status.category`) stay as they are, and suit alerts.\n"
+    )?;
+    for (family, rules) in families().filter(|(_, rules)| !rules.is_empty()) {
+        let links = rules.iter().map(|r| format!("[{}](#{})", r.cause, r.cause.to_ascii_lowercase()));
+        writeln!(out, "- {}: {}", family.as_str(), links.collect::<Vec<_>>().join(", "))?;
+    }
+    for (family, rules) in families().filter(|(_, rules)| !rules.is_empty()) {
+        writeln!(out, "\n## {}", family.as_str())?;
+        for rule in rules {
+            let explain = &rule.explain;
+            writeln!(out, "\n### {}\n\n{}", rule.cause, one_line(explain.meaning))?;
+            for (title, text) in
+                [("Told apart", explain.told_apart), ("What to do", explain.action), ("Signal", explain.source)]
+            {
+                if !text.is_empty() {
+                    writeln!(out, "\n**{title}:** {}", one_line(text))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Angle brackets would vanish as tags; outside of code they are escaped.
+fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = words.split('`').enumerate();
+    let escaped = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() });
+    escaped.collect::<Vec<_>>().join("`")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    cause: &'static str,
+    category: &'static str,
+    meaning: &'static str,
+    told_apart: &'static str,
+    action: &'static str,
+    source: &'static str,
+}
+
+fn json(out: &mut dyn Write) -> anyhow::Result<()> {
+    let entries = families().flat_map(|(family, rules)| {
+        rules.into_iter().map(move |rule| Entry {
+            cause: rule.cause,
+            category: family.as_str(),
+            meaning: rule.explain.meaning,
+            told_apart: rule.explain.told_apart,
+            action: rule.explain.action,
+            source: rule.explain.source,
+        })
+    });
+    serde_json::to_writer_pretty(&mut *out, &entries.collect::<Vec<_>>()).context("the list cannot be written")?;
+    writeln!(out)?;
+    Ok(())
+}

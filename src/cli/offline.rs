@@ -1,0 +1,147 @@
+//! The engine on a dump: the same world, the same rules and the same objects as in a cluster, without one.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::cluster::wire::{Dump, own_replica_sets, services_of};
+use crate::diagnosis::{Thresholds, diagnose as diagnose_case};
+use crate::facts::{Looked, ObjectKey, PodFacts, ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey};
+use crate::outbox::Subject;
+use crate::plan::{self, Intent, ObjectWrite, Policy};
+use crate::world::{Caps, Change, Source, World};
+
+/// The objects that the operator would write for the pods of a dump at `now`, by namespace and name.
+pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Vec<ObjectWrite> {
+    let policy = Policy::default();
+    let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
+    let mut world = World::new(thresholds, policy, caps);
+    let surroundings = fill(&mut world, dump, now);
+    let mut uids: Vec<Arc<str>> = world.unwell().cloned().collect();
+    uids.sort();
+
+    // A Job's answer leads to the question for its CronJob: a few rounds.
+    let mut asked = HashSet::new();
+    for _ in 0..3 {
+        let wants: BTreeSet<Want> = uids
+            .iter()
+            .filter_map(|uid| world.with_case(uid, now, |case| diagnose_case(case).wants))
+            .flatten()
+            .collect();
+        let fresh: Vec<Want> = wants.into_iter().filter(|want| asked.insert(want.clone())).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for want in fresh {
+            if let Some(looked) = surroundings.answer(&want) {
+                let _ = world.apply(Change::Looked { want, looked }, now);
+            }
+        }
+    }
+
+    // How many pods of a workload fail is known once all are diagnosed: a first pass counts them, a second tells it.
+    for uid in &uids {
+        let decision = world.decide(&Subject::Pod(uid.clone()), now);
+        if let Some(Intent::Apply(write)) = decision.plan.intent {
+            let _ = world.acknowledged(&write, String::new(), String::new(), now);
+        }
+    }
+    let mut writes: Vec<ObjectWrite> = uids
+        .iter()
+        .filter_map(|uid| {
+            let plan = world
+                .with_case(uid, now, |case| plan::failing_or_well(None, case, &diagnose_case(case), false, &policy))?;
+            match plan.intent {
+                Some(Intent::Apply(mut write)) => {
+                    // Nobody will post an Event for it.
+                    write.status.event_owed = false;
+                    write.announcement = None;
+                    Some(*write)
+                }
+                _ => None,
+            }
+        })
+        .collect();
+    writes.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
+    writes
+}
+
+/// Puts a dump into the world and keeps what answers its questions.
+fn fill(world: &mut World, mut dump: Dump, now: Timestamp) -> Surrounding {
+    name_by_uid(&mut dump);
+    let surroundings = Surrounding::of(&mut dump);
+    for source in Source::ALL {
+        let _ = world.apply(Change::ListStarted(source), now);
+    }
+    for node in dump.nodes {
+        let _ = world.apply(Change::Node(Box::new(node)), now);
+    }
+    // Before the pods: a pod with an Event that matters keeps all its facts.
+    for event in dump.events {
+        let _ = world.apply(Change::Event(Box::new(event)), now);
+    }
+    for pod in dump.pods {
+        let _ = world.apply(Change::Pod(Box::new(pod)), now);
+    }
+    for source in Source::ALL {
+        let _ = world.apply(Change::ListDone(source), now);
+    }
+    surroundings
+}
+
+/// Events find their pod by UID. Where the Event or the pod has none (a manifest, a trimmed dump), the name tells.
+fn name_by_uid(dump: &mut Dump) {
+    let by_key: HashMap<&ObjectKey, &Arc<str>> = dump.pods.iter().map(|pod| (&pod.key, &pod.uid)).collect();
+    let uids: HashSet<&Arc<str>> = dump.pods.iter().map(|pod| &pod.uid).collect();
+    for event in dump.events.iter_mut().filter(|e| &*e.regarding.kind == "Pod") {
+        let regarding = &mut event.regarding;
+        let key = ObjectKey { namespace: regarding.namespace.clone(), name: regarding.name.clone() };
+        let Some(uid) = by_key.get(&key) else { continue };
+        let is_made_up = ***uid == *key.to_string();
+        if regarding.uid.is_empty() || (is_made_up && !uids.contains(&regarding.uid)) {
+            regarding.uid = (*uid).clone();
+        }
+    }
+}
+
+/// Workloads and Services of the dump.
+struct Surrounding {
+    workloads: HashMap<WorkloadKey, WorkloadFacts>,
+    services: HashMap<Arc<str>, Vec<ServiceFacts>>,
+}
+
+impl Surrounding {
+    fn of(dump: &mut Dump) -> Self {
+        let mut workloads: HashMap<_, _> =
+            std::mem::take(&mut dump.workloads).into_iter().map(|facts| (facts.key.clone(), facts)).collect();
+        for facts in workloads.values_mut().filter(|facts| &*facts.key.kind == "Deployment") {
+            facts.replica_sets = own_replica_sets(facts, &dump.replica_sets);
+        }
+        let namespaces: BTreeSet<Arc<str>> = dump.pods.iter().map(|pod| pod.key.namespace.clone()).collect();
+        let services = namespaces.into_iter().filter_map(|namespace| {
+            let mut services = services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
+            if dump.slices.is_empty() && dump.endpoints.is_empty() {
+                count_by_pods(&mut services, dump.pods.iter().filter(|pod| pod.key.namespace == namespace));
+            }
+            // A dump without any Service says nothing of them.
+            (!services.is_empty()).then_some((namespace, services))
+        });
+        let services = services.collect();
+        Self { workloads, services }
+    }
+
+    /// `None` where the dump does not hold it: that is no proof that it does not exist.
+    fn answer(&self, want: &Want) -> Option<Looked> {
+        match want {
+            Want::Workload(key) => self.workloads.get(key).map(|facts| Looked::Workload(Some(Box::new(facts.clone())))),
+            Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
+        }
+    }
+}
+
+/// A dump without EndpointSlices: the ready pods that a Service selects are its endpoints.
+fn count_by_pods<'a>(services: &mut [ServiceFacts], pods: impl Iterator<Item = &'a PodFacts> + Clone) {
+    for service in services {
+        let ready = pods.clone().filter(|p| p.is_ready() && p.deletion.is_none() && service.selects(&p.labels));
+        service.ready_endpoints = u32::try_from(ready.count()).unwrap_or(u32::MAX);
+    }
+}

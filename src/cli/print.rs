@@ -1,0 +1,104 @@
+//! Tables and text as kubectl would lay them out.
+
+use std::io::{self, Write};
+
+use crate::diagnosis::text;
+use crate::facts::{Timestamp, seconds_between};
+
+/// Columns padded to their widest cell, three spaces apart. Cells are cleaned: a name in a dump may hold anything.
+pub(super) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    const MOST: usize = 400;
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| text::line(cell, MOST)).collect()).collect();
+    let widths: Vec<usize> = (0..head.len())
+        .map(|i| {
+            let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count());
+            cells.max().unwrap_or(0).max(head[i].chars().count())
+        })
+        .collect();
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        let padded = cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        writeln!(out, "{}", padded.collect::<Vec<_>>().join("   ").trim_end())
+    };
+    line(&mut head.iter().copied())?;
+    rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
+}
+
+/// Text broken at words, each line after `indent`.
+pub(super) fn wrapped(out: &mut dyn Write, text: &str, indent: &str, width: usize) -> io::Result<()> {
+    for paragraph in text.split("\n\n") {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
+                writeln!(out, "{indent}{line}")?;
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        if !line.is_empty() {
+            writeln!(out, "{indent}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// An age as kubectl writes it: two units at most, fewer as it grows.
+pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
+    let seconds = seconds_between(since, now);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let two = |whole: i64, unit: char, rest: i64, small: char| {
+        if rest == 0 { format!("{whole}{unit}") } else { format!("{whole}{unit}{rest}{small}") }
+    };
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => two(minutes, 'm', seconds % 60, 's'),
+        600..10_800 => format!("{minutes}m"),
+        10_800..28_800 => two(hours, 'h', minutes % 60, 'm'),
+        28_800..172_800 => format!("{hours}h"),
+        172_800..691_200 => two(days, 'd', hours % 24, 'h'),
+        691_200..63_072_000 => format!("{days}d"),
+        63_072_000..252_288_000 => two(days / 365, 'y', days % 365, 'd'),
+        _ => format!("{}y", days / 365),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::after;
+
+    #[test]
+    fn ages_read_as_kubectls_do() {
+        let since = Timestamp::UNIX_EPOCH;
+        for (seconds, text) in [
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (130, "2m10s"),
+            (720, "12m"),
+            (10_800, "3h"),
+            (11_000, "3h3m"),
+            (32_400, "9h"),
+            (176_400, "2d1h"),
+            (864_000, "10d"),
+        ] {
+            assert_eq!(age(since, after(since, seconds)), text);
+        }
+        assert_eq!(age(after(since, 60), since), "0s", "clocks differ");
+    }
+
+    #[test]
+    fn a_table_is_aligned_and_clean() {
+        let mut out = Vec::new();
+        table(
+            &mut out,
+            &["A", "LONG"],
+            &[vec!["x\u{1b}[31my".to_owned(), String::new()], vec!["z".into(), "w".into()]],
+        )
+        .unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "A        LONG\nx [31my\nz        w\n");
+    }
+}

@@ -1,0 +1,242 @@
+//! What the operator is told by flags and environment, each with a default that works.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::diagnosis::Thresholds;
+use crate::plan::Policy;
+use crate::world::Caps;
+
+/// A number of seconds, written as `90`, `90s`, `5m` or `1h30m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(pub i64);
+
+fn parse_seconds(text: &str) -> Result<Seconds, String> {
+    const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
+    if let Ok(seconds) = text.parse() {
+        return Ok(Seconds(seconds));
+    }
+    let (mut total, mut digits) = (0_i64, String::new());
+    for c in text.chars() {
+        let unit = match c {
+            '0'..='9' => {
+                digits.push(c);
+                continue;
+            }
+            's' => 1,
+            'm' => 60,
+            'h' => 3600,
+            'd' => 86_400,
+            _ => return Err(SHAPE.to_owned()),
+        };
+        let amount: i64 = std::mem::take(&mut digits).parse().map_err(|_| SHAPE.to_owned())?;
+        total = total.saturating_add(amount.saturating_mul(unit));
+    }
+    if text.is_empty() || !digits.is_empty() { Err(SHAPE.to_owned()) } else { Ok(Seconds(total)) }
+}
+
+impl std::fmt::Display for Seconds {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            0 => f.write_str("0s"),
+            s if s % 86_400 == 0 => write!(f, "{}d", s / 86_400),
+            s if s % 3600 == 0 => write!(f, "{}h", s / 3600),
+            s if s % 60 == 0 => write!(f, "{}m", s / 60),
+            s => write!(f, "{s}s"),
+        }
+    }
+}
+
+/// Seconds within a range that the error names.
+fn within(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<Seconds, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let seconds = parse_seconds(text)?;
+        if range.contains(&seconds.0) {
+            Ok(seconds)
+        } else {
+            Err(format!("must be from {} to {}", Seconds(*range.start()), Seconds(*range.end())))
+        }
+    }
+}
+
+const DAY: i64 = 86_400;
+
+/// How long is too long. Durations are written as `90`, `90s`, `5m` or `1h30m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Thresholds")]
+pub struct ThresholdArgs {
+    /// A pod without a node is a failure after this long
+    #[arg(long, env = "SHINDAN_UNSCHEDULABLE", value_name = "DURATION", default_value = "1m", value_parser = within(0..=DAY))]
+    pub unschedulable: Seconds,
+    /// The same while the cluster autoscaler says that it adds a node
+    #[arg(long, env = "SHINDAN_UNSCHEDULABLE_SCALING_UP", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    pub unschedulable_scaling_up: Seconds,
+    /// A container that runs and was never ready is a failure this long after the start-up budget of its probes
+    #[arg(long, env = "SHINDAN_NEVER_READY", value_name = "DURATION", default_value = "5m", value_parser = within(0..=DAY))]
+    pub never_ready: Seconds,
+    /// A container that was ready and is not any more is a failure after this long
+    #[arg(long, env = "SHINDAN_READINESS_LOST", value_name = "DURATION", default_value = "2m", value_parser = within(0..=DAY))]
+    pub readiness_lost: Seconds,
+    /// Creating containers may take this long
+    #[arg(long, env = "SHINDAN_CREATING", value_name = "DURATION", default_value = "2m", value_parser = within(0..=DAY))]
+    pub creating: Seconds,
+    /// The same while an image is being pulled
+    #[arg(long, env = "SHINDAN_CREATING_PULLING", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    pub creating_pulling: Seconds,
+    /// Init containers may take this long
+    #[arg(long, env = "SHINDAN_INIT", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    pub init: Seconds,
+    /// A pod that never started has recovered once it is ready for this long
+    #[arg(long, env = "SHINDAN_RECOVERED_NEVER_STARTED", value_name = "DURATION", default_value = "30s", value_parser = within(0..=DAY))]
+    pub recovered_never_started: Seconds,
+    /// A pod that restarted has recovered once it is ready for this long since its last start
+    #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    pub recovered_restarting: Seconds,
+    /// What an Event may lag behind the status that it explains
+    #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", value_parser = within(0..=300))]
+    pub event_grace: Seconds,
+    /// A node is flapping once its readiness changed this often within the window
+    #[arg(long, env = "SHINDAN_FLAPPING_TRANSITIONS", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u8).range(2..=100))]
+    pub flapping_transitions: u8,
+    /// The window in which those changes are counted
+    #[arg(long, env = "SHINDAN_FLAPPING_WINDOW", value_name = "DURATION", default_value = "1h", value_parser = within(60..=DAY))]
+    pub flapping_window: Seconds,
+    /// A flapping node is stable again once its readiness has not changed for this long
+    #[arg(long, env = "SHINDAN_FLAPPING_STABLE", value_name = "DURATION", default_value = "30m", value_parser = within(60..=DAY))]
+    pub flapping_stable: Seconds,
+}
+
+impl ThresholdArgs {
+    pub fn thresholds(self) -> Thresholds {
+        Thresholds {
+            unschedulable: self.unschedulable.0,
+            unschedulable_scaling_up: self.unschedulable_scaling_up.0,
+            never_ready: self.never_ready.0,
+            readiness_lost: self.readiness_lost.0,
+            creating: self.creating.0,
+            creating_pulling: self.creating_pulling.0,
+            init: self.init.0,
+            recovered_never_started: self.recovered_never_started.0,
+            recovered_restarting: self.recovered_restarting.0,
+            event_grace: self.event_grace.0,
+            flapping_transitions: usize::from(self.flapping_transitions),
+            flapping_window: self.flapping_window.0,
+            flapping_stable: self.flapping_stable.0,
+        }
+    }
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogForm {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Flags of `shindan run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// The kubeconfig file [default: as kubectl finds it; in a pod, its service account]
+    #[arg(long, env = "SHINDAN_KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, env = "SHINDAN_CONTEXT", value_name = "NAME")]
+    pub context: Option<String>,
+    /// Diagnose pods of this namespace only; may be repeated or separated by commas [default: all]
+    #[arg(long = "namespace", short = 'n', env = "SHINDAN_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
+    pub namespaces: Vec<String>,
+    /// How long a diagnosis is kept after the pod has recovered or is gone
+    #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", value_parser = within(60..=90 * DAY))]
+    pub retention: Seconds,
+    /// Where /metrics, /healthz and /readyz are served
+    #[arg(long, env = "SHINDAN_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
+    pub listen: SocketAddr,
+    /// How many writes to the API server may be under way at once
+    #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub write_concurrency: u16,
+    /// The most PodDiagnosis objects in a namespace
+    #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub max_per_namespace: u32,
+    /// The most ended ones of the same workload, container and cause
+    #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub max_ended_per_failure: u32,
+    /// The form of log lines
+    #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
+    pub log_format: LogForm,
+    #[command(flatten)]
+    pub thresholds: ThresholdArgs,
+}
+
+impl RunArgs {
+    pub fn policy(&self) -> Policy {
+        Policy { retention: self.retention.0, ..Policy::default() }
+    }
+
+    pub fn caps(&self) -> Caps {
+        let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        Caps { per_namespace: count(self.max_per_namespace), ended_per_failure: count(self.max_ended_per_failure) }
+    }
+}
+
+/// A name that a namespace can have: a typing error would otherwise watch nothing, silently.
+fn namespace(text: &str) -> Result<String, String> {
+    let fits = !text.is_empty()
+        && text.len() <= 63
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if fits { Ok(text.to_owned()) } else { Err("not a name that a namespace can have".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Only {
+        #[command(flatten)]
+        run: RunArgs,
+    }
+
+    fn parse(args: &[&str]) -> Result<RunArgs, String> {
+        Only::try_parse_from([&["run"], args].concat()).map(|only| only.run).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn without_flags_the_defaults_are_those_of_the_engine() {
+        let run = parse(&[]).unwrap();
+        assert_eq!(run.thresholds.thresholds(), Thresholds::default());
+        assert_eq!(run.policy(), Policy::default());
+        assert_eq!(run.caps(), Caps::default());
+        assert!(run.namespaces.is_empty());
+    }
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800), ("0", 0)] {
+            assert_eq!(parse_seconds(text), Ok(Seconds(seconds)), "{text}");
+        }
+        for text in ["", "m", "5x", "5m3", "1.5h"] {
+            assert!(parse_seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_value_names_the_field_and_the_range() {
+        let said = parse(&["--retention", "1s"]).unwrap_err();
+        assert!(said.contains("--retention") && said.contains("from 1m to 90d"), "{said}");
+        let said = parse(&["--never-ready", "soon"]).unwrap_err();
+        assert!(said.contains("--never-ready") && said.contains("5m"), "{said}");
+        let said = parse(&["--write-concurrency", "0"]).unwrap_err();
+        assert!(said.contains("--write-concurrency") && said.contains("1..=256"), "{said}");
+        let said = parse(&["-n", "Not_One"]).unwrap_err();
+        assert!(said.contains("--namespace"), "{said}");
+    }
+}

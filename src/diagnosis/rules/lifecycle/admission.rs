@@ -1,0 +1,135 @@
+//! Pods that a node's kubelet refused: phase Failed, the check's name as the pod's reason, nothing ever ran.
+
+use crate::api::Remedy;
+use crate::diagnosis::{
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
+};
+use crate::facts::Phase;
+
+const SOURCE: &str = "kubernetes pkg/kubelet/kubelet.go rejectPod; pkg/kubelet/lifecycle/predicate.go";
+const TOLD_APART: &str = "The pod is Failed with this reason and a message that begins with `Pod was rejected:`, and no container \
+                          has a status. A pod that fails after it ran has one.";
+
+/// A refusal that is told by the pod's reason alone.
+pub(super) const fn by_reason(
+    cause: &'static str,
+    check: fn(&Case<'_>) -> Verdict,
+    meaning: &'static str,
+    action: &'static str,
+) -> Rule {
+    Rule {
+        cause,
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(check),
+        remedies,
+        explain: Explain { meaning, told_apart: TOLD_APART, action, source: SOURCE },
+    }
+}
+
+/// What matches none of the rows.
+pub(super) const UMBRELLA: Rule = Rule {
+    specificity: Specificity::Umbrella,
+    ..by_reason(
+        "PodAdmissionRejected",
+        any,
+        "The node's kubelet refused the pod for a reason of its own.",
+        "Read the message: it names the check that failed. Delete the pod so that it is placed anew.",
+    )
+};
+
+pub(super) fn rejected(case: &Case<'_>, reason: &str) -> Verdict {
+    if case.pod.phase != Phase::Failed || case.pod.reason != reason {
+        return Verdict::No;
+    }
+    tell(case)
+}
+
+/// `OutOf` of anything but the four amounts that every node has: a device or another extended resource.
+pub(super) fn out_of_other(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let is_mine = pod.phase == Phase::Failed
+        && pod
+            .reason
+            .strip_prefix("OutOf")
+            .is_some_and(|what| !matches!(what, "" | "cpu" | "memory" | "pods" | "ephemeral-storage"));
+    if is_mine { tell(case) } else { Verdict::No }
+}
+
+/// Refused for the node's own pressure: the reason is Evicted, though the pod never ran.
+pub(super) fn node_pressure(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let is_mine =
+        pod.phase == Phase::Failed && pod.reason == "Evicted" && text::has(&pod.message, &["the node had condition"]);
+    if is_mine { tell(case) } else { Verdict::No }
+}
+
+fn any(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let is_rejected = pod.phase == Phase::Failed && !pod.reason.is_empty() && pod.message.starts_with(PREFIX);
+    if is_rejected { tell(case) } else { Verdict::No }
+}
+
+const PREFIX: &str = "Pod was rejected: ";
+
+fn tell(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let message = pod.message.strip_prefix(PREFIX).unwrap_or(&pod.message).trim();
+    let node = pod.node_name.as_deref().unwrap_or("its node");
+    let what = if message.is_empty() { pod.reason.clone() } else { shorter(&pod.reason, message) };
+    let finding = super::pod_end_evidence(case, Finding::of_pod(format!("{node} refused the pod: {what}")))
+        .with_all(case.events.iter().rev().find(|e| *e.reason == *pod.reason).map(evidence::event));
+    super::judged(case, finding)
+}
+
+/// `Node didn't have enough resource: cpu, requested: 4000, used: 100, capacity: 2000` in the units that people use.
+fn shorter(reason: &str, message: &str) -> String {
+    let numbers: Vec<i64> = message
+        .split(", ")
+        .filter_map(|part| part.rsplit_once(": ").and_then(|(_, n)| n.trim_end_matches('.').parse().ok()))
+        .collect();
+    let (Some(what), [requested, used, capacity]) = (reason.strip_prefix("OutOf"), numbers.as_slice()) else {
+        return message.to_owned();
+    };
+    let show = |amount: i64| match what {
+        "cpu" => crate::facts::format_cpu(amount),
+        "memory" | "ephemeral-storage" => crate::facts::format_bytes(amount),
+        _ => amount.to_string(),
+    };
+    format!(
+        "not enough {what}: it asks for {}, but {} of {} are taken there",
+        show(*requested),
+        show(*used),
+        show(*capacity)
+    )
+}
+
+fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let pod = case.pod;
+    let delete = format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name);
+    let mut remedies = vec![if pod.owner.is_some() {
+        remedy::command(
+            remedy::mitigate("Its controller makes a new pod; this one is only a record and can be deleted."),
+            delete,
+        )
+    } else {
+        remedy::command(remedy::fix("A refused pod is never tried again: delete it and apply it anew."), delete)
+    }];
+    let own_node = pod.node_selector.contains_key("kubernetes.io/hostname");
+    if pod.reason.starts_with("OutOf") {
+        let target = target::of(case);
+        remedies.push(remedy::fix(format!(
+            "Lower the request in {}, or let the scheduler choose the node (no spec.nodeName{}).",
+            target.display(),
+            if own_node { ", no hostname selector" } else { "" }
+        )));
+    }
+    if let Some(node) = &pod.node_name {
+        remedies.push(remedy::command(
+            remedy::fix(format!("See what {node} offers and what it is taken by.")),
+            format!("kubectl describe node {node}"),
+        ));
+    }
+    remedies
+}

@@ -1,0 +1,182 @@
+//! Pods that should be gone and are not.
+
+use crate::api::{Confidence, ContainerType, Remedy};
+use crate::diagnosis::{
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, text,
+};
+use crate::facts::{State, after};
+
+/// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
+const OVERDUE: i64 = 120;
+
+const fn rule(
+    cause: &'static str,
+    specificity: Specificity,
+    check: fn(&Case<'_>) -> Verdict,
+    remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
+    explain: Explain,
+) -> Rule {
+    Rule {
+        cause,
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity,
+        scope: Scope::Pod(check),
+        remedies,
+        explain,
+    }
+}
+
+pub(super) const NODE_UNREACHABLE: Rule = rule(
+    "TerminatingNodeUnreachable",
+    Specificity::Specific,
+    |case| stuck(case, Stuck::Node),
+    node_remedies,
+    Explain {
+        meaning: "The pod was deleted, but its node does not answer, so nobody can say that its containers have ended.",
+        told_apart: "It is past its deletion time and its node is not Ready (or is gone). On a ready node the kubelet itself \
+                     is stuck, or a finalizer holds the object.",
+        action: "Bring the node back. If it is certain to be off, put the taint node.kubernetes.io/out-of-service on it, or \
+                 delete the pod with force.",
+        source: "kubernetes pkg/controller/tainteviction; pkg/controller/podgc",
+    },
+);
+
+pub(super) const FINALIZER: Rule = rule(
+    "TerminatingFinalizer",
+    Specificity::Specific,
+    |case| stuck(case, Stuck::Finalizer),
+    finalizer_remedies,
+    Explain {
+        meaning: "The pod's containers have ended, but a finalizer keeps the object until its controller removes it.",
+        told_apart: "It is past its deletion time, nothing runs in it any more, and metadata.finalizers is not empty.",
+        action: "Look at the controller that owns the finalizer: it is down, or cannot finish its work. Remove the finalizer \
+                 by hand only when that work is done or not wanted.",
+        source: "kubernetes staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go",
+    },
+);
+
+pub(super) const KILL_FAILING: Rule = rule(
+    "TerminatingKillFailing",
+    Specificity::Specific,
+    |case| stuck(case, Stuck::Kill),
+    kill_remedies,
+    Explain {
+        meaning: "The pod is past its grace period on a ready node, but the kubelet does not get its containers or volumes \
+                  cleared away.",
+        told_apart: "Its node is Ready and no finalizer alone holds it. FailedKillPod or ExceededGracePeriod Events tell more; \
+                     without them a volume that cannot be unmounted is the usual reason.",
+        action: "Look at the runtime and at hanging mounts (NFS) on the node; restart the runtime if it hangs.",
+        source: "kubernetes pkg/kubelet/kubelet.go SyncTerminatingPod; pkg/kubelet/pod_workers.go",
+    },
+);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stuck {
+    Node,
+    Finalizer,
+    Kill,
+}
+
+fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
+    let pod = case.pod;
+    let Some(deletion) = pod.deletion else { return Verdict::No };
+    let due = after(deletion, OVERDUE);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let mut reported = pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral && c.reported);
+    let all_ended = reported.all(|c| matches!(c.state, State::Terminated(_)));
+    let node_ready = case.node.map(|node| node.facts.is_ready());
+    let node_gone = pod.node_name.is_some() && case.node.is_none() && !case.nodes.is_empty();
+    let what = if !pod.finalizers.is_empty() && (all_ended || pod.node_name.is_none() || pod.is_over()) {
+        Stuck::Finalizer
+    } else if node_ready == Some(false) || node_gone {
+        Stuck::Node
+    } else {
+        Stuck::Kill
+    };
+    if what != wanted {
+        return Verdict::No;
+    }
+    let late = text::duration(case.age(deletion));
+    let node = pod.node_name.as_deref().unwrap_or("no node");
+    let finding = match wanted {
+        Stuck::Finalizer => {
+            let names = pod.finalizers.join(", ");
+            Finding::of_pod(format!("should have been gone {late} ago, but finalizer {names} still holds it"))
+                .with(evidence::field("metadata.finalizers", names))
+        }
+        Stuck::Node if node_gone => {
+            Finding::of_pod(format!("should have been gone {late} ago, but its node {node} no longer exists"))
+                .with(evidence::field("spec.nodeName", node))
+        }
+        Stuck::Node => {
+            let ready = case.node.and_then(|n| n.facts.condition("Ready"));
+            Finding::of_pod(format!("should have been gone {late} ago, but its node {node} does not answer"))
+                .with_all(ready.map(|c| evidence::node_condition(node, c)))
+        }
+        Stuck::Kill => {
+            let words = ["FailedKillPod", "ExceededGracePeriod", "FailedPreStopHook"];
+            let said = case.events.iter().rev().find(|e| words.contains(&&*e.reason));
+            let why = said.map_or_else(String::new, |e| format!(": {}", text::line(&e.message, 100)));
+            let mut finding =
+                Finding::of_pod(format!("should have been gone {late} ago, but {node} does not finish its end{why}"))
+                    .with_all(said.map(evidence::event));
+            if said.is_none() {
+                finding =
+                    finding.confidence(if node_ready.is_some() { Confidence::Likely } else { Confidence::Possible });
+            }
+            finding
+        }
+    };
+    let finding = finding.with(evidence::field("metadata.deletionTimestamp", deletion.to_string()));
+    Verdict::Yes(Box::new(finding))
+}
+
+fn force_delete(case: &Case<'_>, text: &str) -> Remedy {
+    remedy::command(
+        remedy::mitigate(text),
+        format!("kubectl -n {} delete pod {} --grace-period=0 --force", case.pod.key.namespace, case.pod.key.name),
+    )
+}
+
+fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    if let Some(node) = &case.pod.node_name {
+        remedies.push(remedy::command(
+            remedy::fix(format!("Bring {node} back: machine, kubelet, network.")),
+            format!("kubectl describe node {node}"),
+        ));
+        remedies.push(remedy::command(
+            remedy::fix("If the machine is certainly off, say so: its pods and volumes are then released."),
+            format!("kubectl taint node {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
+        ));
+    }
+    remedies.push(force_delete(case, "Only if its containers certainly no longer run: delete the record with force."));
+    remedies
+}
+
+fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "Find the controller of {}: it must finish and remove the finalizer.",
+            case.pod.finalizers.join(", ")
+        )),
+        remedy::command(
+            remedy::mitigate("Only if that work is done or not wanted: remove the finalizers by hand."),
+            format!(
+                "kubectl -n {} patch pod {} --type=merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'",
+                case.pod.key.namespace, case.pod.key.name
+            ),
+        ),
+    ]
+}
+
+fn kill_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let node = case.pod.node_name.as_deref().unwrap_or("its node");
+    vec![
+        remedy::fix(format!("On {node}: look for a hanging mount or runtime, and restart the runtime if it hangs.")),
+        force_delete(case, "To go on without waiting, delete the record with force; its processes may still run."),
+    ]
+}

@@ -1,0 +1,323 @@
+//! What to do about a container that cannot be started.
+
+use super::{executable, key, mount_target, object, refs, see, working_dir as named_dir};
+use crate::api::Remedy;
+use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
+use crate::diagnosis::{Case, Finding, remedy};
+use crate::facts::{Container, RefKind, format_bytes};
+
+/// The container, and the words about it.
+struct About<'a> {
+    container: Option<&'a Container>,
+    text: String,
+    target: Target,
+}
+
+fn about<'a>(case: &Case<'a>, finding: &Finding) -> About<'a> {
+    let container = finding.container.as_deref().and_then(|name| case.pod.container(name));
+    let text = container.and_then(|c| see(case, c)).map(|seen| seen.text.to_owned()).unwrap_or_default();
+    About { container, text, target: target::of(case) }
+}
+
+fn node<'a>(case: &Case<'a>) -> &'a str {
+    case.pod.node_name.as_deref().unwrap_or("the node")
+}
+
+/// Roll back, where pods of an older template still serve.
+fn roll_back(case: &Case<'_>) -> Option<Remedy> {
+    let siblings = &case.surroundings.siblings;
+    if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
+        return None;
+    }
+    let target = target::of(case);
+    let text =
+        format!("The rollout of {} is stuck on this; go back to the template that still serves.", target.display());
+    target.undo_command().map(|undo| remedy::command(remedy::mitigate(text), undo))
+}
+
+pub(super) fn create_config_map(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    missing_object(case, finding, RefKind::ConfigMap)
+}
+
+pub(super) fn create_secret(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    missing_object(case, finding, RefKind::Secret)
+}
+
+fn missing_object(case: &Case<'_>, finding: &Finding, kind: RefKind) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let namespace = &case.pod.key.namespace;
+    let name = object(&about.text).unwrap_or("NAME");
+    let (word, create) = match kind {
+        RefKind::ConfigMap => ("ConfigMap", "configmap"),
+        RefKind::Secret => ("Secret", "secret generic"),
+    };
+    let mut keys: Vec<&str> =
+        about.container.iter().flat_map(|c| refs(c, &about.text)).filter_map(|r| r.key.as_deref()).collect();
+    keys.dedup();
+    keys.truncate(5);
+    if keys.is_empty() {
+        keys.push("KEY");
+    }
+    let literals: String = keys.iter().map(|k| format!(" --from-literal={}=VALUE", shell_word(k))).collect();
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::command(
+        remedy::fix(format!(
+            "Create {word} {name} in namespace {namespace}; the kubelet then starts the container by itself."
+        )),
+        format!("kubectl -n {namespace} create {create} {}{literals}", shell_word(name)),
+    ));
+    out.extend(make_optional(&about, kind, name));
+    out
+}
+
+pub(super) fn add_key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let kind = if about.text.contains(" in ConfigMap ") { RefKind::ConfigMap } else { RefKind::Secret };
+    let (name, key) = (object(&about.text).unwrap_or("NAME"), key(&about.text).unwrap_or("KEY"));
+    let (word, arg, field) = match kind {
+        RefKind::ConfigMap => ("ConfigMap", "configmap", "data"),
+        RefKind::Secret => ("Secret", "secret", "stringData"),
+    };
+    let body = serde_json::json!({ field: { key: "VALUE" } }).to_string();
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::command(
+        remedy::fix(format!(
+            "Add key {key} to {word} {name}, or correct the key's name in {}.",
+            about.target.display()
+        )),
+        format!(
+            "kubectl -n {} patch {arg} {} --type=merge -p {}",
+            case.pod.key.namespace,
+            shell_word(name),
+            shell_word(&body)
+        ),
+    ));
+    out.extend(make_optional(&about, kind, name));
+    out
+}
+
+/// Marks the references optional. `env` merges by name; `envFrom` cannot be merged, so it gets no patch.
+fn make_optional(about: &About<'_>, kind: RefKind, name: &str) -> Option<Remedy> {
+    let field = match kind {
+        RefKind::ConfigMap => "configMapKeyRef",
+        RefKind::Secret => "secretKeyRef",
+    };
+    let lines: String = about
+        .container?
+        .env_refs
+        .iter()
+        .filter(|r| r.kind == kind && r.name == name && !r.optional)
+        .filter_map(|r| Some((r.variable.as_deref()?, r.key.as_deref()?)))
+        .map(|(variable, key)| {
+            format!(
+                "- name: {}\n  valueFrom:\n    {field}:\n      name: {}\n      key: {}\n      optional: true\n",
+                yaml_string(variable),
+                yaml_string(name),
+                yaml_string(key)
+            )
+        })
+        .collect();
+    let fix = remedy::fix("Or mark it optional, if the program can do without.");
+    Some(if lines.is_empty() {
+        fix
+    } else {
+        about.target.with_container_patch(fix, about.container, &format!("env:\n{lines}"))
+    })
+}
+
+pub(super) fn env_file(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let display = about(case, finding).target.display();
+    vec![remedy::fix(format!(
+        "Write the variable into the file, or correct fileKeyRef (key, path, optional) in {display}."
+    ))]
+}
+
+pub(super) fn run_as_user(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(about.target.with_container_patch(
+        remedy::fix("Run the container as a numeric user that the image can work with (1000 is an example)."),
+        about.container,
+        "securityContext:\n  runAsUser: 1000\n",
+    ));
+    let image = about.container.map_or("the image", |c| &c.image);
+    out.push(remedy::fix(format!("Or give {image} a numeric USER in its Dockerfile.")));
+    out
+}
+
+pub(super) fn sub_path(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let display = about(case, finding).target.display();
+    vec![
+        remedy::fix(format!("Correct the subPath of the volumeMount in {display}, or create that path in the volume.")),
+        remedy::fix(format!("The kubelet's log on node {} has the details (`journalctl -u kubelet`).", node(case))),
+    ]
+}
+
+pub(super) fn wait_for_kubelet(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![remedy::fix(format!("Wait; if it lasts, check that the kubelet on {} can list Services.", node(case)))]
+}
+
+pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let node = node(case);
+    vec![
+        remedy::fix(format!(
+            "On node {node}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs."
+        )),
+        remedy::command(
+            remedy::mitigate(
+                "Keep new pods away from the node meanwhile, and delete this pod so that it starts elsewhere.",
+            ),
+            format!("kubectl cordon {node}"),
+        ),
+    ]
+}
+
+pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let display = about.target.display();
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let Some(container) = about.container else { return out };
+    let text = match (executable(container, &about.text), container.command.is_empty()) {
+        (Some(what), false) => format!("Correct `command` of {display}: {what} is not in {}.", container.image),
+        (Some(what), true) if container.args.iter().any(|a| a == what) => {
+            format!("The image has no entry point, so `args` of {display} is run as the command. Set `command`.")
+        }
+        _ => format!("Set `command` in {display} to a program that is in {}.", container.image),
+    };
+    out.push(about.target.with_container_patch(remedy::fix(text), Some(container), "command: [\"COMMAND\"]\n"));
+    let fix = remedy::fix("Or use the image that has the program.");
+    out.push(match about.target.set_image_command(container, "IMAGE") {
+        Some(command) => remedy::command(fix, command),
+        None => fix,
+    });
+    out
+}
+
+pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let Some(container) = about.container else { return out };
+    let what = executable(container, &about.text).unwrap_or("the file");
+    out.push(remedy::fix(format!(
+        "Make {what} executable in the image: `RUN chmod +x {what}`; in a volume, set defaultMode: 0755."
+    )));
+    out.push(about.target.with_container_patch(
+        remedy::fix("Or run a script through its interpreter, or correct a command that names a directory."),
+        Some(container),
+        &format!("command: [\"sh\", {}]\n", yaml_string(what)),
+    ));
+    out
+}
+
+pub(super) fn profile(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    vec![
+        remedy::fix(format!("Install the profile on node {} and every other that can run the pod.", node(case))),
+        remedy::fix(format!("Or use the profile of type RuntimeDefault in {}.", about.target.display())),
+    ]
+}
+
+pub(super) fn host_path(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let display = about(case, finding).target.display();
+    vec![
+        remedy::fix(format!("Check that path on node {}: it must exist, and a mount there must answer.", node(case))),
+        remedy::fix(format!("Or correct the volume in {display}.")),
+    ]
+}
+
+pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let display = about(case, finding).target.display();
+    vec![remedy::fix(format!("Correct the subPath of the image volume's mount in {display}, or the image's content."))]
+}
+
+pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let at = mount_target(&about.text).unwrap_or("its mountPath");
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::fix(format!(
+        "Mount the volume in {} at a directory, not over the file {at}; for a single file set subPath to its key.",
+        about.target.display()
+    )));
+    out
+}
+
+pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let dir = about.container.and_then(|c| named_dir(c, &about.text)).unwrap_or("it");
+    out.push(about.target.with_container_patch(
+        remedy::fix(format!(
+            "Set workingDir in {} to a directory of the image ({dir} cannot be entered).",
+            about.target.display()
+        )),
+        about.container,
+        "workingDir: /\n",
+    ));
+    out.push(remedy::fix(format!("Or create {dir} in the image, open to the container's user.")));
+    out
+}
+
+pub(super) fn raise_memory(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let now = about.container.and_then(|c| c.limits.memory).map(|m| format!(" (now {})", format_bytes(m)));
+    let text = format!("Raise the memory limit{}: a process needs some 16Mi to start at all.", now.unwrap_or_default());
+    vec![about.target.with_container_patch(
+        remedy::fix(text),
+        about.container,
+        "resources:\n  limits:\n    memory: 128Mi\n",
+    )]
+}
+
+pub(super) fn cgroup(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}, compare the cgroup driver of kubelet and container runtime; both must be systemd or both cgroupfs.",
+            node(case)
+        )),
+        remedy::fix("If only this pod fails there, check its limits for values that the kernel refuses."),
+    ]
+}
+
+pub(super) fn user_namespace(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    vec![
+        about.target.with_pod_patch(remedy::fix("Do without a user namespace."), "hostUsers: true\n"),
+        remedy::fix("Or keep the pod on nodes whose kernel and file systems support id-mapped mounts."),
+    ]
+}
+
+pub(super) fn manager(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}, read the kubelet's log; its CPU or memory manager state may have to be reset.",
+            node(case)
+        )),
+        remedy::mitigate("Delete the pod, so that it is placed anew."),
+    ]
+}
+
+pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let about = about(case, finding);
+    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    out.push(remedy::fix(format!(
+        "Run the command of lifecycle.postStart in {} by hand in the image, and make it end with 0; it may run before the main process is ready.",
+        about.target.display()
+    )));
+    out.push(about.target.with_container_patch(
+        remedy::fix("Or drop the hook and do its work in the entry point."),
+        about.container,
+        "lifecycle:\n  postStart: null\n",
+    ));
+    out
+}
+
+pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let display = about(case, finding).target.display();
+    roll_back(case)
+        .into_iter()
+        .chain([remedy::fix(format!(
+            "Correct in {display} what the message names; the logs of kubelet and container runtime on node {} say more.",
+            node(case)
+        ))])
+        .collect()
+}
