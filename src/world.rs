@@ -263,11 +263,32 @@ impl World {
 
     /// Works out what is to be done for a subject now.
     pub fn decide(&mut self, subject: &Subject, now: Timestamp) -> Decision {
-        match subject {
+        let key = match subject {
+            Subject::Pod(uid) => self.pods.full(uid).map(|pod| pod.facts.key.clone()),
+            Subject::Object(key) => Some(key.clone()),
+            Subject::Node(_) => None,
+        };
+        // A pod and its object are two subjects of one object: they take turns.
+        if key.is_some_and(|key| self.records.is_writing(&key)) {
+            let plan = Plan { intent: None, wake: Some(after(now, 1)) };
+            return Decision { plan, wants: Vec::new() };
+        }
+        let decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
             Subject::Node(name) => Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() },
+        };
+        match &decision.plan.intent {
+            Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key),
+            Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key),
+            Some(plan::Intent::Announce(_)) | None => {}
         }
+        decision
+    }
+
+    /// A write that was decided on did not succeed.
+    pub fn not_written(&mut self, key: &ObjectKey) -> Touched {
+        self.records.written(key, None)
     }
 
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {

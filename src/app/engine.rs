@@ -272,6 +272,8 @@ impl<C: Cluster> Engine<C> {
             Intent::Announce(announcement) => announcement.key.clone(),
         };
         let now = wall_clock();
+        let touched = self.world.not_written(&key);
+        self.enqueue(touched);
         match error {
             PublishError::Conflict => {
                 let cluster = self.cluster.clone();
