@@ -48,6 +48,39 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        cause: "ExecFormatError",
+        category: Category::Start,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Specific,
+        scope: Scope::Container(|case, c| not_executed(case, c, "exec format error")),
+        remedies: exec_format_remedies,
+        explain: Explain {
+            meaning: "The kernel cannot execute the container's program: it is built for another architecture, or it is a script \
+                      without a first line that names its interpreter.",
+            told_apart: "The run ends at once with 255 (or 1), and its last words are `exec /X: exec format error`. The container \
+                         did start, so it is no StartError.",
+            action: "Compare the image's architecture with the node's; build the image for both, or select fitting nodes. For a \
+                     script add `#!/bin/sh` as its first line.",
+            source: "runc libcontainer/standard_init_linux.go (execve after the start handshake)",
+        },
+    },
+    Rule {
+        cause: "InterpreterMissing",
+        category: Category::Start,
+        recovery: Recovery::Restarting,
+        specificity: Specificity::Specific,
+        scope: Scope::Container(|case, c| not_executed(case, c, "no such file or directory")),
+        remedies: interpreter_remedies,
+        explain: Explain {
+            meaning: "The program is there, but what must load it is not: the interpreter of a script, or the loader of a binary.",
+            told_apart: "The run ends at once, and its last words are `exec /X: no such file or directory`. Where the program itself \
+                         is missing the container never starts (ExecutableNotFound).",
+            action: "Check the first line of the script (also for Windows line ends), or use an image with the libc that the binary \
+                     was built for (glibc on musl images is the usual case).",
+            source: "runc libcontainer/standard_init_linux.go (execve after the start handshake)",
+        },
+    },
+    Rule {
         cause: "ExitCommandNotFound",
         category: Category::Crash,
         recovery: Recovery::Restarting,
@@ -335,6 +368,55 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
         Ok(_) => Verdict::No,
         Err(not_yet) => not_yet,
     }
+}
+
+/// A program that the kernel refused to execute once the container was there: its only words are `exec /X: ...`.
+fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdict {
+    let Some(run) = end::crash(case, container).filter(|run| matches!(run.exit_code, 1 | 255)) else {
+        return Verdict::No;
+    };
+    let said = run.message.lines().map(str::trim).find(|line| {
+        line.strip_prefix("exec ").is_some_and(|rest| {
+            rest.to_ascii_lowercase().strip_suffix(refusal).is_some_and(|path| path.trim_end().ends_with(':'))
+        })
+    });
+    let Some(said) = said else { return Verdict::No };
+    let program =
+        said.strip_prefix("exec ").and_then(|rest| rest.rsplit_once(": ")).map_or("its program", |(path, _)| path);
+    let what = if refusal.starts_with("exec") {
+        "is not built for this machine, or is a script without #! line"
+    } else {
+        "is there, but its interpreter or loader is not"
+    };
+    let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
+    let on = arch.map_or_else(String::new, |arch| format!(" (node: {arch})"));
+    let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(container));
+    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+        .with(evidence::field(format!("{}.message", container.last_end_path()), said))
+        .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
+    end::judged(case, finding)
+}
+
+fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
+    let arch = arch.map_or("the node's architecture", String::as_str);
+    vec![
+        remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
+        remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),
+    ]
+}
+
+fn interpreter_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    vec![
+        remedy::fix(format!(
+            "Check the first line of the script in {}: the interpreter must be in the image, and the line must not end with a \
+             carriage return.",
+            container.name
+        )),
+        remedy::fix("For a binary, build it for the image's libc (static, or musl for Alpine)."),
+    ]
 }
 
 fn script_remedies(case: &Case<'_>, finding: &Finding, check: &str) -> Vec<Remedy> {

@@ -102,8 +102,11 @@ fn find_kill<'a, 'c>(case: &Case<'a>, container: &'c Container) -> Option<Killed
         && let State::Running { started_at: Some(started) } = container.state
     {
         let now = [ProbeKind::Startup, ProbeKind::Liveness].into_iter().find_map(|probe| {
-            let event =
-                end::killings(case, container, probe).find(|event| event.last.is_some_and(|at| at >= started))?;
+            let event = end::killings(case, container, probe).find(|event| {
+                // Not the kill that ended the run before, in the same second.
+                event.last.is_some_and(|at| at >= started)
+                    && container.last.as_ref().is_none_or(|run| !end::in_run(event, run))
+            })?;
             Some(Kill { probe, proof: Proof::Event(event) })
         });
         if let Some(kill) = now {
@@ -128,7 +131,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         && container.effective_restart_policy(case.pod.restart_policy) != crate::facts::RestartPolicy::Always;
     let name = kind.lower();
     let summary = if as_success {
-        format!("{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success{tail}")
+        format!("{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success")
     } else if killed.run.is_none() {
         format!("{who} is being killed by its {name} probe{what}{when}{tail}")
     } else {

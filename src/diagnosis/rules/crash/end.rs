@@ -86,6 +86,7 @@ fn is_excused(case: &Case<'_>, container: &Container, end: &Terminated) -> bool 
     }
     case.container_events(container, "Killing")
         .any(|event| INTENDED.iter().any(|words| text::has(&event.message, &[words])) && in_run(event, end))
+        && stopped_by_probe(case, container, end).is_none()
 }
 
 /// Whether an Event may belong to this run. Folded repeats stand for all the time between the first and the last.
@@ -137,6 +138,10 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         Some(Kill { probe, proof: Proof::Event(event) })
     });
     said.or_else(|| {
+        let (probe, event) = stopped_by_probe(case, container, end)?;
+        Some(Kill { probe, proof: Proof::Event(event) })
+    })
+    .or_else(|| {
         let cause = case.ledger.proven_cause(&container.name, end)?;
         let probe = probes.into_iter().find(|probe| kill_cause(*probe) == cause)?;
         Some(Kill { probe, proof: Proof::Inherited })
@@ -145,6 +150,28 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         let probe = probes.into_iter().find(|probe| failed_until_end(case, container, end, *probe))?;
         Some(Kill { probe, proof: Proof::Inferred })
     })
+}
+
+/// The Killing Event of a probe's kill that does not name the probe. Where a pod's only container is killed and is not
+/// restarted, the kubelet stops the whole pod, and its Event reads `Stopping container`: as for a deletion, but nobody
+/// deleted it, and the last failure of the probe comes with it.
+fn stopped_by_probe<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    end: &Terminated,
+) -> Option<(ProbeKind, &'a EventFacts)> {
+    let never = container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Never;
+    if !never || case.pod.deletion.is_some() || !case.pod.reason.is_empty() {
+        return None;
+    }
+    let event = case.events_with("Killing").rev().find(|event| {
+        is_about(event, &container.name) && text::has(&event.message, &["stopping container"]) && in_run(event, end)
+    })?;
+    let with_it = |failure: &EventFacts| matches!((failure.last, event.last), (Some(a), Some(b)) if (a.as_second() - b.as_second()).abs() <= SLACK);
+    let probe = [ProbeKind::Liveness, ProbeKind::Startup]
+        .into_iter()
+        .find(|probe| container.probe(*probe).is_some() && unhealthy(case, container, *probe).is_some_and(with_it))?;
+    Some((probe, event))
 }
 
 /// Killing Events that name this container and this probe, latest first.

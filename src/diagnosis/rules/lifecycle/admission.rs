@@ -98,9 +98,9 @@ fn shorter(reason: &str, message: &str) -> String {
         _ => amount.to_string(),
     };
     format!(
-        "not enough {what}: it asks for {}, but {} of {} are taken there",
+        "not enough {what}: it asks for {}, and {} of {} is free there",
         show(*requested),
-        show(*used),
+        show(capacity.saturating_sub(*used)),
         show(*capacity)
     )
 }
