@@ -70,7 +70,7 @@ fn refusing(refusal: impl Fn() -> Answer + Send + Sync + 'static) -> (Publisher,
 #[tokio::test]
 async fn a_diagnosis_is_one_apply_and_one_event() {
     let (publisher, calls) = refusing(written);
-    let written = publisher.publish(apply(Some("7"))).await.unwrap();
+    let written = publisher.publish(&apply(Some("7"))).await.unwrap();
     let expected = Published { uid: "u1".to_owned(), resource_version: "8".to_owned(), announced: true };
     assert_eq!(written, expected);
 
@@ -111,14 +111,14 @@ async fn a_diagnosis_is_one_apply_and_one_event() {
 #[tokio::test]
 async fn a_new_object_carries_no_version() {
     let (publisher, calls) = refusing(written);
-    publisher.publish(apply(None)).await.unwrap();
+    publisher.publish(&apply(None)).await.unwrap();
     assert_eq!(calls.all()[0].body["metadata"].get("resourceVersion"), None);
 }
 
 #[tokio::test]
 async fn a_write_that_is_refused_posts_no_event() {
     let (publisher, calls) = refusing(|| status(409, "Conflict", "the object has been modified", json!({})));
-    assert!(matches!(publisher.publish(apply(Some("7"))).await, Err(PublishError::Conflict)));
+    assert!(matches!(publisher.publish(&apply(Some("7"))).await, Err(PublishError::Conflict)));
     assert_eq!(calls.all().len(), 1);
 }
 
@@ -139,7 +139,7 @@ async fn refusals_are_told_apart() {
     ];
     for (refusal, details, category) in cases {
         let (publisher, _) = refusing(move || refusal(details.clone()));
-        assert_eq!(publisher.publish(apply(None)).await.unwrap_err().category(), category);
+        assert_eq!(publisher.publish(&apply(None)).await.unwrap_err().category(), category);
     }
 }
 
@@ -151,9 +151,9 @@ async fn a_throttled_write_says_when_to_come_back() {
     };
     // As the flow control answers, and as a full watch cache does.
     let (publisher, _) = refusing(|| Answer::Text(429, "Too many requests, please try again later.\n", Some(7)));
-    assert_eq!(after(publisher.publish(apply(None)).await.unwrap_err()), Some(Duration::from_secs(7)));
+    assert_eq!(after(publisher.publish(&apply(None)).await.unwrap_err()), Some(Duration::from_secs(7)));
     let (publisher, _) = refusing(|| status(429, "TooManyRequests", "slow", json!({"retryAfterSeconds": 3})));
-    assert_eq!(after(publisher.publish(apply(None)).await.unwrap_err()), Some(Duration::from_secs(3)));
+    assert_eq!(after(publisher.publish(&apply(None)).await.unwrap_err()), Some(Duration::from_secs(3)));
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn an_event_that_is_there_already_is_posted_and_one_that_fails_is_still_ow
         let (publisher, calls) = publisher(move |call| {
             if call.method == Method::POST { answer(409, "AlreadyExists", "there", json!({})) } else { written() }
         });
-        let written = publisher.publish(apply(None)).await.unwrap();
+        let written = publisher.publish(&apply(None)).await.unwrap();
         assert_eq!((written.announced, written.resource_version.as_str()), (announced, "8"));
         assert_eq!(calls.all().len(), 2);
     }
@@ -174,19 +174,19 @@ async fn an_event_that_is_there_already_is_posted_and_one_that_fails_is_still_ow
 #[tokio::test]
 async fn an_event_alone_fails_alone() {
     let (taking, _) = refusing(written);
-    assert!(taking.publish(Intent::Announce(Box::new(announcement()))).await.unwrap().announced);
+    assert!(taking.publish(&Intent::Announce(Box::new(announcement()))).await.unwrap().announced);
     let (refusing, _) = publisher(|_| status(500, "InternalError", "no", json!({})));
-    assert!(refusing.publish(Intent::Announce(Box::new(announcement()))).await.is_err());
+    assert!(refusing.publish(&Intent::Announce(Box::new(announcement()))).await.is_err());
 }
 
 #[tokio::test]
 async fn a_delete_names_the_version_and_may_come_late() {
     let (publisher, calls) = refusing(|| status(404, "NotFound", "gone", json!({"kind": "poddiagnoses"})));
-    publisher.publish(delete()).await.unwrap();
+    publisher.publish(&delete()).await.unwrap();
     let call = &calls.all()[0];
     assert_eq!((&call.method, &call.body["preconditions"]), (&Method::DELETE, &json!({"resourceVersion": "7"})));
     let (publisher, _) = refusing(|| status(409, "Conflict", "the precondition failed", json!({})));
-    assert!(matches!(publisher.publish(delete()).await, Err(PublishError::Conflict)));
+    assert!(matches!(publisher.publish(&delete()).await, Err(PublishError::Conflict)));
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn after_a_conflict_the_version_is_reread() {
 async fn a_server_that_says_nothing_is_given_up() {
     let (publisher, _) = publisher(|_| Answer::Silence);
     let began = tokio::time::Instant::now();
-    let error = publisher.publish(apply(None)).await.unwrap_err();
+    let error = publisher.publish(&apply(None)).await.unwrap_err();
     assert_eq!(error.category(), "unavailable");
     assert_eq!(began.elapsed().as_secs(), 15);
 }
