@@ -89,8 +89,8 @@ fn answer(broken: &BTreeMap<&'static str, String>, missing: &BTreeMap<&'static s
     if broken.is_empty() && missing.is_empty() {
         return "ok\n".into_response();
     }
-    let text: String = broken.iter().chain(missing).map(|(part, why)| format!("{part}: {why}\n")).collect();
-    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
+    let lines: Vec<_> = broken.iter().chain(missing).map(|(part, why)| format!("{part}: {why}")).collect();
+    (StatusCode::SERVICE_UNAVAILABLE, lines.join("\n") + "\n").into_response()
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 
 pub mod api;
 pub mod app;
+pub mod cli;
 pub mod cluster;
+pub mod config;
 pub mod diagnosis;
 pub mod facts;
 pub mod http;

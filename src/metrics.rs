@@ -97,7 +97,7 @@ impl Metrics {
         Self(Arc::new(inner))
     }
 
-    /// In the OpenMetrics text format.
+    /// In the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut out = String::new();
         encode(&mut out, &self.0.registry)?;

@@ -24,9 +24,9 @@ pub enum TelemetryError {
     Twice(#[from] TryInitError),
 }
 
-/// What is logged where `RUST_LOG` is not set. kube's watcher warns of every refusal by itself, which
-/// `cluster::watch` says once and in plain words.
-const DEFAULT: &str = "info,kube_runtime=error,kube_client=error";
+/// What is logged where `RUST_LOG` is not set. kube is silent: it tells at every try what `cluster` says once and in
+/// plain words, and prints a body that it cannot read, whatever a pod has put into it.
+const DEFAULT: &str = "info,kube_runtime=off,kube_client=off";
 
 /// Sets up logging for the whole process.
 pub fn init(format: LogFormat) -> Result<(), TelemetryError> {

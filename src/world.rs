@@ -17,7 +17,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnosis::{Case, Outcome, Thresholds, diagnose};
-use crate::facts::{EventFacts, Looked, NodeFacts, NodeState, ObjectKey, PodFacts, Surroundings, Timestamp, Want};
+use crate::facts::{
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
+};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
 
@@ -94,7 +96,12 @@ pub struct World {
     thresholds: Thresholds,
     policy: Policy,
     listed: HashMap<Source, bool>,
+    /// Somebody answers what diagnoses want to know, so it is worth waiting for.
+    answers_come: bool,
 }
+
+/// How long the first diagnosis of a Failed pod waits for what its workload says, in seconds.
+const ANSWER_WITHIN: i64 = 10;
 
 impl World {
     pub fn new(thresholds: Thresholds, policy: Policy, caps: Caps) -> Self {
@@ -108,7 +115,13 @@ impl World {
             thresholds,
             policy,
             listed: HashMap::new(),
+            answers_come: false,
         }
+    }
+
+    /// From now on the wants of diagnoses are looked up and come back as changes.
+    pub fn await_answers(&mut self) {
+        self.answers_come = true;
     }
 
     /// Whether this kind has been listed completely once.
@@ -250,11 +263,32 @@ impl World {
 
     /// Works out what is to be done for a subject now.
     pub fn decide(&mut self, subject: &Subject, now: Timestamp) -> Decision {
-        match subject {
+        let key = match subject {
+            Subject::Pod(uid) => self.pods.full(uid).map(|pod| pod.facts.key.clone()),
+            Subject::Object(key) => Some(key.clone()),
+            Subject::Node(_) => None,
+        };
+        // A pod and its object are two subjects of one object: they take turns.
+        if key.is_some_and(|key| self.records.is_writing(&key)) {
+            let plan = Plan { intent: None, wake: Some(after(now, 1)) };
+            return Decision { plan, wants: Vec::new() };
+        }
+        let decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
             Subject::Node(name) => Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() },
+        };
+        match &decision.plan.intent {
+            Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key),
+            Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key),
+            Some(plan::Intent::Announce(_)) | None => {}
         }
+        decision
+    }
+
+    /// A write that was decided on did not succeed.
+    pub fn not_written(&mut self, key: &ObjectKey) -> Touched {
+        self.records.written(key, None)
     }
 
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
@@ -264,8 +298,13 @@ impl World {
         let case = self.case_with(pod, &surroundings, now);
         let outcome = diagnose(&case);
         let last = self.records.get(&key);
+        let patience = after(case.observed.situation_since, ANSWER_WITHIN);
+        let waits = self.answers_come && last.is_none() && now < patience && hangs_on_its_workload(&case);
         let told_lately = self.records.told_lately(&outcome, &case, &self.policy);
         let mut plan = plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy);
+        if waits {
+            plan = Plan { intent: None, wake: Some(patience) };
+        }
         plan.wake = earliest(plan.wake, outcome.wake);
         let observed = case.observed;
         let mut wants = Vec::new();
@@ -386,6 +425,16 @@ impl World {
     pub fn beyond_caps(&self) -> usize {
         self.records.beyond_caps()
     }
+}
+
+/// A pod that has failed may be no failure at all: its Job has succeeded at a retry, its Deployment has replaced it. Only
+/// the workload knows.
+fn hangs_on_its_workload(case: &Case<'_>) -> bool {
+    let around = case.surroundings;
+    case.pod.phase == Phase::Failed
+        && crate::diagnosis::immediate_workload(case.pod).is_some_and(|own| own.is_known())
+        && around.workload.is_none()
+        && around.job.is_none()
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

@@ -77,6 +77,8 @@ impl<C> std::fmt::Debug for Engine<C> {
 
 impl<C: Cluster> Engine<C> {
     pub fn new(world: World, cluster: C, metrics: Metrics, pace: Pace, changes: mpsc::Receiver<Change>) -> Self {
+        let mut world = world;
+        world.await_answers();
         Self {
             world,
             outbox: Outbox::default(),
@@ -270,6 +272,8 @@ impl<C: Cluster> Engine<C> {
             Intent::Announce(announcement) => announcement.key.clone(),
         };
         let now = wall_clock();
+        let touched = self.world.not_written(&key);
+        self.enqueue(touched);
         match error {
             PublishError::Conflict => {
                 let cluster = self.cluster.clone();
@@ -320,7 +324,7 @@ impl<C: Cluster> Engine<C> {
             return now;
         }
         let timer = self.outbox.next_wake().filter(|_| self.may_write()).map(|at| {
-            let wait = at.as_millisecond().saturating_sub(wall_clock().as_millisecond()).max(0);
+            let wait = at.as_millisecond().saturating_sub(precise_clock().as_millisecond()).max(0);
             now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
         });
         timer.unwrap_or(now + COUNT_EVERY).min(now + COUNT_EVERY)
@@ -351,8 +355,13 @@ impl<C: Cluster> Engine<C> {
 
 /// The one place where the operator reads the time of day.
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
-fn wall_clock() -> Timestamp {
+fn precise_clock() -> Timestamp {
     Timestamp::now()
+}
+
+/// In whole seconds, as all times in objects are.
+fn wall_clock() -> Timestamp {
+    Timestamp::from_second(precise_clock().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
 fn monotonic() -> Instant {

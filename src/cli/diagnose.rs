@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         None => Timestamp::UNIX_EPOCH,
     };
 
-    let mut found = offline::diagnose(input.dump, now, args.thresholds.thresholds());
+    let mut found = offline::diagnose(input.dump, now, args.thresholds.thresholds()).objects;
     found.retain(|write| shown(&write.key.namespace));
     write(&found, args.output, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.

@@ -10,8 +10,17 @@ use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, Policy};
 use crate::world::{Caps, Change, Source, World};
 
-/// The objects that the operator would write for the pods of a dump at `now`, by namespace and name.
-pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Vec<ObjectWrite> {
+/// What the operator would make of a dump.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The objects that it would write, by namespace and name.
+    pub objects: Vec<ObjectWrite>,
+    /// When it would look again if nothing changed: what is not a failure yet may be one then.
+    pub wake: Option<Timestamp>,
+}
+
+/// Diagnoses the pods of a dump as of `now`.
+pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Report {
     let policy = Policy::default();
     let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
     let mut world = World::new(thresholds, policy, caps);
@@ -45,24 +54,23 @@ pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Vec<Objec
             let _ = world.acknowledged(&write, String::new(), String::new(), now);
         }
     }
-    let mut writes: Vec<ObjectWrite> = uids
-        .iter()
-        .filter_map(|uid| {
-            let plan = world
-                .with_case(uid, now, |case| plan::failing_or_well(None, case, &diagnose_case(case), false, &policy))?;
-            match plan.intent {
-                Some(Intent::Apply(mut write)) => {
-                    // Nobody will post an Event for it.
-                    write.status.event_owed = false;
-                    write.announcement = None;
-                    Some(*write)
-                }
-                _ => None,
-            }
-        })
-        .collect();
-    writes.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
-    writes
+    let mut report = Report::default();
+    for uid in &uids {
+        let looked_at = world.with_case(uid, now, |case| {
+            let outcome = diagnose_case(case);
+            (plan::failing_or_well(None, case, &outcome, false, &policy), outcome.wake)
+        });
+        let Some((plan, wake)) = looked_at else { continue };
+        report.wake = report.wake.into_iter().chain(wake).min();
+        if let Some(Intent::Apply(mut write)) = plan.intent {
+            // Nobody will post an Event for it.
+            write.status.event_owed = false;
+            write.announcement = None;
+            report.objects.push(*write);
+        }
+    }
+    report.objects.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
+    report
 }
 
 /// Puts a dump into the world and keeps what answers its questions.

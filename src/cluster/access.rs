@@ -20,7 +20,7 @@ const fn access(
 
 const WATCH: &[&str] = &["list", "watch"];
 
-/// Everything, cluster-wide. No Secrets and no ConfigMaps, ever.
+/// Everything, cluster-wide. No Secret and no ConfigMap is ever read.
 pub const ACCESS: &[Access] = &[
     access("", "pods", WATCH, "what fails"),
     access("", "nodes", WATCH, "why it fails: conditions, taints, room"),

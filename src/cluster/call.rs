@@ -189,8 +189,11 @@ fn no_answer(error: &kube::Error) -> Option<Duration> {
 
 /// An error with its causes: hyper's own text says only `client error (Connect)`.
 fn chain(error: &kube::Error) -> String {
-    let mut out = error.to_string();
-    let mut at = error.source();
+    let (mut out, mut at) = match error {
+        // Without kube's own prefix.
+        kube::Error::Service(inner) => (inner.to_string(), inner.source()),
+        error => (error.to_string(), error.source()),
+    };
     while let Some(cause) = at {
         let cause_text = cause.to_string();
         if !out.contains(&cause_text) {

@@ -20,7 +20,7 @@ use super::wire::{Event, Node, Pod};
 use crate::http::Health;
 use crate::metrics::Metrics;
 use crate::world::{Change, Source};
-use kinds::{Own, Watched};
+use kinds::{Own, Watched, part};
 use listing::{Gate, Listing};
 use task::{Settings, Strategies, Task};
 
@@ -47,7 +47,7 @@ pub struct Scope {
 
 /// Starts all watches; they end when the set is dropped or the channel closed.
 ///
-/// Each source is `missing` in `health` until it has been listed once.
+/// Each source is `missing` in `health` until it has been listed once. To be called within a tokio runtime.
 pub fn spawn(
     client: &Client,
     scope: &Scope,
@@ -74,7 +74,7 @@ pub fn spawn(
     let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
     starter.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &events);
     for (name, reason) in NORMAL_REASONS {
-        // `NodeNotReady` of our own is a Warning, so none of ours is among these.
+        // The only Normal reason of our own is `Recovered`, so none of ours is among these.
         starter.everywhere::<Event>(name, Some(&format!("type=Normal,reason={reason}")), EVENT_SECONDS, &events);
     }
     starter.tasks
@@ -120,6 +120,7 @@ impl Starter<'_> {
         seconds: u32,
         listing: Listing,
     ) {
+        self.health.missing(part(K::SOURCE), "not listed yet");
         let settings = Settings { name, fields: fields.map(str::to_owned), seconds };
         let task = Task {
             api,

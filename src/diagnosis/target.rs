@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Case, remedy};
+use super::{Case, remedy, workload};
 use crate::api::{ContainerType, Remedy};
-use crate::facts::{Container, Owner, PodFacts, WorkloadKey};
+use crate::facts::Container;
 
 /// Names of containers that admission webhooks put into pods. They are in no template, so a patch cannot change them.
 const INJECTED: [&str; 12] = [
@@ -26,30 +26,11 @@ const INJECTED: [&str; 12] = [
     "kuma-sidecar",
 ];
 
-/// The top controller of a pod as far as the pod itself tells it: the Deployment behind a ReplicaSet is known by name.
-/// `None` for a bare pod and a static one.
-pub fn workload(pod: &PodFacts) -> Option<WorkloadKey> {
-    let owner = pod.owner.as_ref().filter(|_| !pod.mirror)?;
-    let (api_version, kind, name) = match deployment_of(pod, owner) {
-        Some(name) => ("apps/v1".into(), "Deployment".into(), name),
-        None => (owner.api_version.clone(), owner.kind.clone(), owner.name.clone()),
-    };
-    Some(WorkloadKey { api_version, kind, namespace: pod.key.namespace.clone(), name })
-}
-
-fn deployment_of(pod: &PodFacts, owner: &Owner) -> Option<Arc<str>> {
-    if &*owner.kind != "ReplicaSet" || &*owner.api_version != "apps/v1" {
-        return None;
-    }
-    let hash = pod.labels.get("pod-template-hash")?;
-    let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
-    (!name.is_empty()).then(|| name.into())
-}
-
-/// The object to change for a case: a looked-up CronJob behind a Job, else what the pod tells.
+/// The object to change for a case: the pod's top controller, else the pod itself.
 pub fn of(case: &Case<'_>) -> Target {
     let pod = case.pod;
-    let Some(own) = workload(pod) else {
+    let job = case.surroundings.job.as_ref().and_then(Option::as_ref);
+    let Some(top) = workload::top(pod, job) else {
         return Target {
             kind: "Pod".into(),
             name: pod.key.name.clone(),
@@ -57,21 +38,13 @@ pub fn of(case: &Case<'_>) -> Target {
             holder: if pod.mirror { Holder::None } else { Holder::Pod },
         };
     };
-    let above = match &case.surroundings.job {
-        Some(Some(job)) if &*own.kind == "Job" => job.owner.as_ref().filter(|o| &*o.kind == "CronJob"),
-        _ => None,
-    };
-    let (kind, name, known) = match above {
-        Some(cron) => (cron.kind.clone(), cron.name.clone(), true),
-        None => (own.kind.clone(), own.name.clone(), own.is_known()),
-    };
-    let holder = match &*kind {
-        _ if !known => Holder::None,
+    let holder = match &*top.kind {
+        _ if !top.is_known() => Holder::None,
         "Job" => Holder::Immutable,
         "CronJob" => Holder::CronJob,
         _ => Holder::Template,
     };
-    Target { kind, name, namespace: own.namespace, holder }
+    Target { kind: top.kind, name: top.name, namespace: top.namespace, holder }
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.

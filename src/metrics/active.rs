@@ -53,7 +53,7 @@ impl Collector for Active {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut metric = encoder.encode_descriptor(
-            "shindan_diagnoses_active",
+            "diagnoses_active",
             "Pods that fail now, by namespace, cause and severity",
             None,
             MetricType::Gauge,

@@ -78,7 +78,7 @@ impl Collector for Watches {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let known = self.lock();
         let mut metric = encoder.encode_descriptor(
-            "shindan_watch_staleness",
+            "watch_staleness",
             "Time since the API server last answered a watch",
             Some(&Unit::Seconds),
             MetricType::Gauge,
@@ -88,7 +88,7 @@ impl Collector for Watches {
             ConstGauge::new(at.elapsed().as_secs_f64()).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
-            "shindan_watch_errors",
+            "watch_errors",
             "Failures of a watch or of its list, by kind",
             None,
             MetricType::Counter,
@@ -98,7 +98,7 @@ impl Collector for Watches {
             ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
-            "shindan_lists",
+            "lists",
             "Complete lists: the first ones, and those after an expired version",
             None,
             MetricType::Counter,
@@ -123,9 +123,9 @@ mod tests {
         let watch = metrics.watch(Source::Pods, "pods");
         tokio::time::advance(Duration::from_secs(7)).await;
         let line = r#"shindan_watch_staleness_seconds{source="pods",watch="pods"}"#;
-        assert!(metrics.encode().unwrap().contains(&format!("{line} 7.0\n")));
+        assert!(metrics.encode().unwrap().contains(&format!("\n{line} 7.0\n")));
         watch.alive();
-        assert!(metrics.encode().unwrap().contains(&format!("{line} 0.0\n")));
+        assert!(metrics.encode().unwrap().contains(&format!("\n{line} 0.0\n")));
         watch.failed("forbidden");
         let text = metrics.encode().unwrap();
         assert!(text.contains(r#"shindan_watch_errors_total{source="pods",kind="forbidden"} 1"#), "{text}");

@@ -41,6 +41,8 @@ pub(super) struct Records {
     by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
     /// Somebody else changed or deleted these: the version that is there now.
     foreign: HashMap<ObjectKey, Option<String>>,
+    /// A write is under way: what the watch shows meanwhile may be that very write.
+    writing: HashSet<ObjectKey>,
     /// Evicted by a cap.
     doomed: HashSet<ObjectKey>,
     unlisted: Option<HashSet<ObjectKey>>,
@@ -55,6 +57,7 @@ impl Records {
             by_key: HashMap::new(),
             by_namespace: HashMap::new(),
             foreign: HashMap::new(),
+            writing: HashSet::new(),
             doomed: HashSet::new(),
             unlisted: None,
             unrecorded: HashSet::new(),
@@ -202,14 +205,38 @@ impl Records {
             // Only what a successor needs: who, what, when and the ledger.
             record.status.evidence = Vec::new();
         }
-        self.foreign.remove(&record.key);
+        let mut touched = self.written(&record.key, Some(&record.resource_version));
         self.insert(record);
-        let mut touched: Touched = if ended { self.over_the_ended_cap(&write.key) } else { Vec::new() };
+        if ended {
+            touched.extend(self.over_the_ended_cap(&write.key));
+        }
         touched.extend(self.doomed.iter().map(|key| (Subject::Object(key.clone()), Lane::Resync)));
         if ended {
             touched.push((Subject::Object(write.key.clone()), Lane::Resync));
         }
         touched
+    }
+
+    pub(super) fn is_writing(&self, key: &ObjectKey) -> bool {
+        self.writing.contains(key)
+    }
+
+    pub(super) fn begin_write(&mut self, key: &ObjectKey) {
+        self.writing.insert(key.clone());
+    }
+
+    /// A write has ended: with this version, or without success. What the watch showed meanwhile is somebody else's only
+    /// if it is newer still.
+    pub(super) fn written(&mut self, key: &ObjectKey, version: Option<&str>) -> Touched {
+        self.writing.remove(key);
+        let ours = |seen: &Option<String>| match (seen, version) {
+            (Some(seen), Some(version)) => !is_newer(seen, version),
+            (None, Some(_)) | (_, None) => false,
+        };
+        if self.foreign.get(key).is_some_and(ours) {
+            self.foreign.remove(key);
+        }
+        if self.foreign.contains_key(key) { vec![(Subject::Object(key.clone()), Lane::Resync)] } else { Vec::new() }
     }
 
     /// Dooms the oldest of too many ended ones of the same failure.
@@ -245,6 +272,7 @@ impl Records {
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Record> {
         self.doomed.remove(key);
         self.foreign.remove(key);
+        self.writing.remove(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
             keys.remove(key);
             if keys.is_empty() {
@@ -264,7 +292,7 @@ impl Records {
             return Vec::new();
         }
         self.foreign.insert(key.clone(), Some(resource_version.to_owned()));
-        vec![(Subject::Object(key.clone()), Lane::Resync)]
+        self.foreign_now(key)
     }
 
     pub(super) fn deleted(&mut self, key: &ObjectKey) -> Touched {
@@ -277,7 +305,11 @@ impl Records {
             return Vec::new();
         }
         self.foreign.insert(key.clone(), None);
-        vec![(Subject::Object(key.clone()), Lane::Resync)]
+        self.foreign_now(key)
+    }
+
+    fn foreign_now(&self, key: &ObjectKey) -> Touched {
+        if self.is_writing(key) { Vec::new() } else { vec![(Subject::Object(key.clone()), Lane::Resync)] }
     }
 
     pub(super) fn begin_list(&mut self) {

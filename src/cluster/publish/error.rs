@@ -21,8 +21,8 @@ pub enum PublishError {
     Invalid(String),
     #[error("the object is too large for the API server")]
     TooLarge,
-    /// To be retried slowly: only an administrator can help.
-    #[error("the operator lacks a permission: {0}. Is its ClusterRole the one of this version?")]
+    /// A missing permission, a quota or a webhook. To be retried slowly: only an administrator can help.
+    #[error("not allowed: {0}")]
     Forbidden(String),
     #[error("the API server does not know PodDiagnosis objects: is the CRD installed?")]
     NotInstalled,

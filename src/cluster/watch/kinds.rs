@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use crate::api::PodDiagnosis;
 use crate::cluster::wire::{Event, Interner, Node, Pod};
 use crate::facts::ObjectKey;
-use crate::http::Health;
 use crate::world::{Change, Source};
 
 /// Our own objects: what they hold is known, only their version is watched.
@@ -109,7 +108,7 @@ fn key(meta: &ObjectMeta, strings: &mut Interner) -> ObjectKey {
     }
 }
 
-/// The name of a source in [`Health`] and in logs.
+/// The name of a source in `Health` and in logs.
 pub(super) const fn part(source: Source) -> &'static str {
     match source {
         Source::Pods => "pods",
@@ -117,8 +116,4 @@ pub(super) const fn part(source: Source) -> &'static str {
         Source::Events => "events",
         Source::Objects => "poddiagnoses",
     }
-}
-
-pub(super) fn listed(health: &Health, source: Source) {
-    health.ready(part(source));
 }

@@ -1,9 +1,10 @@
 //! One watch.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use kube::Api;
@@ -11,14 +12,14 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Config, watcher};
 use tokio::sync::mpsc;
 
-use super::kinds::{Watched, listed, part};
+use super::kinds::{Watched, part};
 use super::listing::{Listing, Lists};
 use super::trouble::{Trouble, refuses_streaming};
 use crate::cluster::PAGE;
 use crate::cluster::wire::Interner;
 use crate::http::Health;
 use crate::metrics::WatchHandle;
-use crate::world::Change;
+use crate::world::{Change, Source};
 
 /// After how many changes the strings that nobody holds any more are forgotten.
 const SWEEP_EVERY: u32 = 10_000;
@@ -30,6 +31,21 @@ const STREAMS_WITHOUT_END: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Strategies {
     streaming_refused: AtomicBool,
+    /// What was last said of a source, so that six watches of Events do not say it six times.
+    said: Mutex<BTreeMap<Source, Trouble>>,
+}
+
+impl Strategies {
+    /// Whether this is news.
+    fn say(&self, source: Source, trouble: &Trouble) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.insert(source, trouble.clone()).as_ref() != Some(trouble)
+    }
+
+    /// Whether there was trouble to recover from.
+    fn forget(&self, source: Source) -> bool {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&source).is_some()
+    }
 }
 
 #[derive(Debug)]
@@ -64,7 +80,7 @@ pub(super) struct Task<K> {
 struct Progress {
     lists: Lists,
     strings: Interner,
-    trouble: Option<Trouble>,
+    in_trouble: bool,
     since_sweep: u32,
     streams_begun: u32,
 }
@@ -78,11 +94,10 @@ enum Stop {
 
 impl<K: Watched> Task<K> {
     pub(super) async fn run(self) {
-        self.health.missing(part(K::SOURCE), "not listed yet");
         let mut progress = Progress {
             lists: Lists::new(self.listing.clone(), K::SOURCE),
             strings: Interner::default(),
-            trouble: None,
+            in_trouble: false,
             since_sweep: 0,
             streams_begun: 0,
         };
@@ -180,7 +195,7 @@ impl<K: Watched> Task<K> {
         }
         self.watch.listed();
         if done.complete {
-            listed(&self.health, K::SOURCE);
+            self.health.ready(part(K::SOURCE));
             self.send(Change::ListDone(K::SOURCE)).await?;
         }
         ControlFlow::Continue(())
@@ -202,18 +217,17 @@ impl<K: Watched> Task<K> {
             tracing::info!(watch = self.settings.name, "the version to go on from has expired; listing anew");
             return;
         }
-        if progress.trouble.as_ref() == Some(&trouble) {
-            return;
+        if self.strategies.say(K::SOURCE, &trouble) {
+            tracing::warn!(watch = self.settings.name, kind = trouble.category, "{}; trying again", trouble.message);
         }
-        tracing::warn!(watch = self.settings.name, kind = trouble.category, "{}; trying again", trouble.message);
         if !progress.lists.listed_once() {
             self.health.missing(part(K::SOURCE), trouble.message.clone());
         }
-        progress.trouble = Some(trouble);
+        progress.in_trouble = true;
     }
 
     fn recovered(&self, progress: &mut Progress) {
-        if progress.trouble.take().is_some() {
+        if std::mem::take(&mut progress.in_trouble) && self.strategies.forget(K::SOURCE) {
             tracing::info!(watch = self.settings.name, "the watch works again");
         }
     }

@@ -49,8 +49,9 @@ pub(super) fn refuses_streaming(error: &watcher::Error) -> bool {
             && ["sendInitialEvents", "resourceVersionMatch"].iter().any(|word| status.message.contains(word))
     };
     match error {
-        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => about(status),
-        watcher::Error::WatchError(status) => about(status),
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) | watcher::Error::WatchError(status) => {
+            about(status)
+        }
         _ => false,
     }
 }

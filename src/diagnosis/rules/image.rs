@@ -151,10 +151,10 @@ const ROWS: &[Row] = &[
         cause: "RegistryUnavailable",
         also: Some(is_unavailable),
         patience: SECOND_TRY,
-        says: "image {image}: registry {host} is reached but does not serve ({short})",
+        says: "image {image}: registry {host} is not available ({short})",
         remedies: remedies::registry_down,
         explain: Explain {
-            meaning: "The registry is reached, but it fails.",
+            meaning: "The registry does not serve: it fails, or its host turns the connection away.",
             told_apart: "It answers with a 5xx status, or cuts the connection. CRI-O and cri-dockerd have a reason of this name; for containerd the status in the text tells.",
             action: "Check the registry's own health, and proxies before it; then wait, the kubelet tries again.",
             source: "cri-o server/image_pull.go; cri-dockerd core/image.go; the registry's answer",
@@ -382,7 +382,7 @@ const ROWS: &[Row] = &[
             &["manifest for ", " not found"],
             &["unexpected status", "404 not found"],
         ],
-        says: "image {image}: the registry has no such {tag}",
+        says: "image {image}: the registry has no such {tag}, or not this repository",
         remedies: remedies::tag,
         explain: Explain {
             meaning: "The registry answers that it has no image with this tag or digest.",
@@ -559,7 +559,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     fill("{tag}", &|| if container.image.contains('@') { "digest" } else { "tag" }.to_owned());
     fill("{looked_up}", &|| looked_up(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
     fill("{peer}", &|| peer(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
-    fill("{short}", &|| signature::innermost(seen.text, 60).to_owned());
+    fill("{short}", &|| signature::innermost(seen.text, 60));
     fill("{words}", &|| words(seen));
     fill("{secret}", &|| missing_secret(case).unwrap_or("named").to_owned());
     fill("{arch}", &|| platform(case).map(|p| format!(" ({p})")).unwrap_or_default());
@@ -571,7 +571,7 @@ fn words(seen: &Seen<'_>) -> String {
     if seen.text.is_empty() || seen.reason == "ImagePullBackOff" && !seen.text.contains(": ") {
         return "the kubelet no longer holds the reason".to_owned();
     }
-    signature::innermost(seen.text, 90).to_owned()
+    signature::innermost(seen.text, 90)
 }
 
 /// The registry that an image's name means: its first part if that looks like a host, else docker.io.

@@ -450,8 +450,8 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
         signature::quoted_after(said, "failed to find plugin ").unwrap_or("(unnamed)").to_owned()
     });
     fill("{handler}", &|| signature::quoted_after(said, "no runtime for ").unwrap_or("(unnamed)").to_owned());
-    fill("{short}", &|| signature::innermost(said, 80).to_owned());
-    fill("{words}", &|| signature::innermost(said, 110).to_owned());
+    fill("{short}", &|| signature::innermost(said, 80));
+    fill("{words}", &|| signature::innermost(said, 110));
     text::line(&out, text::SUMMARY_MAX)
 }
 

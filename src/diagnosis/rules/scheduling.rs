@@ -3,7 +3,7 @@
 mod explain;
 mod remedies;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod words;
 
 use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
@@ -352,7 +352,7 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         Kind::Taint => taint_summary(analysis),
         Kind::Cordoned => match view.map(cordoned_names).filter(|names| !names.is_empty()) {
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(view)),
-            None => format!("{nodes} closed for new pods (cordoned)"),
+            None => format!("closed for new pods (cordoned): {nodes}"),
         },
         Kind::Selector => view
             .and_then(selector_summary)
@@ -379,10 +379,10 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
         Kind::VolumeCount => format!("{nodes} can attach no further volume"),
         Kind::PodAffinity => {
-            format!("must run beside other pods (required pod affinity), and {nodes} runs none of them")
+            format!("must run beside other pods (required pod affinity), and on {nodes} none of them runs")
         }
         Kind::PodAntiAffinity => {
-            format!("must not run beside certain pods (required pod anti-affinity), and {nodes} runs one of them")
+            format!("must not run beside certain pods (required pod anti-affinity), and on {nodes} one of them runs")
         }
         Kind::TopologySpread => spread_summary(analysis, &nodes),
         Kind::NoNodes => "the cluster has no node that the scheduler knows".to_owned(),
@@ -425,7 +425,7 @@ fn spread_summary(analysis: &Analysis<'_>, nodes: &str) -> String {
     let label = |r: &&Reason<'_>| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label");
     match analysis.reasons.iter().find(label).and_then(|r| r.nodes) {
         Some(n) if Some(n) == analysis.said(Kind::TopologySpread) => {
-            format!("{nodes} lack the label that its topologySpreadConstraints spread over (topologyKey)")
+            format!("the topologyKey of its topologySpreadConstraints is no label of {nodes}")
         }
         _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew)"),
     }
@@ -474,15 +474,15 @@ fn shortage_in_words(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         Kind::Cpu => Resource::Cpu,
         Kind::Memory => Resource::Memory,
         Kind::EphemeralStorage => Resource::EphemeralStorage,
-        Kind::Pods => return format!("{nodes} already run as many pods as they may"),
+        Kind::Pods => return format!("no room for a further pod (maxPods) on {nodes}"),
         _ => match analysis.extended() {
             Some(name) => Resource::Extended(name.into()),
-            None => return format!("{nodes} have too little of a resource that it asks for"),
+            None => return format!("too little of a resource that it asks for on {nodes}"),
         },
     };
     match resource.of(&asks) {
-        Some(asked) => format!("asks for {}, more than {nodes} have free", resource.amount_of(asked)),
-        None => format!("asks for more {} than {nodes} have free", resource.name()),
+        Some(asked) => format!("asks for {}, more than is free on {nodes}", resource.amount_of(asked)),
+        None => format!("asks for more {} than is free on {nodes}", resource.name()),
     }
 }
 

@@ -146,14 +146,19 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
 }
 
 /// The last of the errors that a runtime nests with `: `, at most `most` characters: what actually went wrong.
-pub(super) fn innermost(text: &str, most: usize) -> &str {
+pub(super) fn innermost(text: &str, most: usize) -> String {
     let trimmed = text.trim().trim_end_matches(": unknown").trim_end_matches('.');
+    let trimmed = trimmed.rsplit(" desc = ").next().unwrap_or(trimmed);
     let mut start = 0;
     for (at, _) in trimmed.match_indices(": ") {
         if trimmed.len() - start <= most {
             break;
         }
-        start = at + 2;
+        // What stands in brackets belongs together.
+        let before = trimmed.get(start..at).unwrap_or_default();
+        if before.matches('(').count() <= before.matches(')').count() {
+            start = at + 2;
+        }
     }
-    trimmed.get(start..).unwrap_or(trimmed)
+    middle_cut(trimmed.get(start..).unwrap_or(trimmed), most)
 }

@@ -670,7 +670,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     fill("{why}", &|| why_root(text));
     fill("{volume}", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
     fill("{user}", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
-    fill("{executable}", &|| signature::middle_cut(executable(container, text).unwrap_or("(unknown)"), 60));
+    fill("{executable}", &|| signature::middle_cut(executable(container, text).unwrap_or("(the image's own)"), 60));
     fill("{why_not}", &|| {
         if seen.has("is a directory") { "it is a directory" } else { "permission denied" }.to_owned()
     });
@@ -684,10 +684,10 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
             String::new()
         }
     });
-    fill("{short}", &|| signature::innermost(text, 70).to_owned());
+    fill("{short}", &|| signature::innermost(text, 70));
     fill("{words}", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
-        "" => "the runtime left no message".to_owned(),
-        words => words.to_owned(),
+        words if words.is_empty() => "the runtime left no message".to_owned(),
+        words => words,
     });
     text::line(&out, text::SUMMARY_MAX)
 }
@@ -760,7 +760,14 @@ fn hook_words(text: &str) -> String {
 }
 
 fn is_working_dir(_: &Case<'_>, seen: &Seen<'_>) -> bool {
-    const WORDS: [&str; 5] = ["chdir to cwd", "chdir to `", "crun: chdir", "cwd is outside", "the working directory '"];
+    const WORDS: [&str; 6] = [
+        "chdir to cwd",
+        "chdir to `",
+        "crun: chdir",
+        "cwd is outside",
+        "cwd must be an absolute path",
+        "the working directory '",
+    ];
     WORDS.iter().any(|w| seen.has(w))
         // runc makes the directory where the image lacks it, and fails where a file is in its way.
         || seen.has("mkdir ")

@@ -379,7 +379,7 @@ const ROWS: &[Row] = &[
         reasons: MOUNT,
         patience: NEXT_TRIES,
         specificity: Specificity::Umbrella,
-        says: "the pod's volumes cannot be mounted on node {node}: {short}",
+        says: "volumes {unmounted} cannot be mounted on node {node}: {short}",
         remedies: remedies::driver_log,
         explain: Explain {
             meaning: "Volumes of the pod cannot be mounted, and no Event says why.",
@@ -500,11 +500,12 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
         said.split_once("check failed: ").map_or_else(unnamed, |(_, rest)| signature::middle_cut(rest.trim(), 90))
     });
     fill("{helper}", &|| signature::between(said, "need a ", " helper").map_or_else(unnamed, str::to_owned));
+    fill("{unmounted}", &|| signature::between(said, "unmounted volumes=[", "]").unwrap_or("of the pod").to_owned());
     fill("{output}", &|| {
         let output = said.rsplit("Output: ").next().filter(|o| o.len() < said.len()).unwrap_or(said);
-        signature::innermost(output, 90).to_owned()
+        signature::innermost(output, 90)
     });
-    fill("{short}", &|| signature::innermost(said, 90).to_owned());
+    fill("{short}", &|| signature::innermost(said, 90));
     text::line(&out, text::SUMMARY_MAX)
 }
 

@@ -90,7 +90,7 @@ up() {
 delete_pods() {
   if gone apiserver || gone kubelet || gone containerd; then return; fi
   kill -CONT "$(pid_of containerd)"
-  if gone controllers || kill -TERM "$(pid_of controllers)"; then :; fi # else it makes new pods
+  stop controllers # else they make new pods
   kubectl delete pods --all --all-namespaces --grace-period=1 --wait=false >/dev/null 2>&1 || true
   quietly_within 30 no_sandboxes || true
 }
@@ -109,7 +109,7 @@ kill_tasks() {
 kill_shims() {
   local process
   for process in /proc/[0-9]*; do
-    if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "-address $RUN/containerd.sock"; then
+    if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "-address $RUN/containerd.sock"; then
       kill -KILL "${process#/proc/}" 2>/dev/null || true
     fi
   done

@@ -1,0 +1,13 @@
+//! The operator's requests against an API server that misbehaves on demand.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+#![allow(clippy::needless_pass_by_value, reason = "answers are written where they are used")]
+
+#[path = "apiserver/publishing.rs"]
+mod publishing;
+#[path = "apiserver/reading.rs"]
+mod reading;
+#[path = "apiserver/server.rs"]
+mod server;
+#[path = "apiserver/watching.rs"]
+mod watching;

@@ -1,0 +1,142 @@
+//! Lookups, and the read-back of our own objects.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use shindan::api::DiagnosisState;
+use shindan::cluster::lookup::Lookup;
+use shindan::cluster::restore;
+use shindan::facts::{Looked, Want, WorkloadKey};
+use shindan::http::Health;
+use shindan::metrics::Metrics;
+
+use crate::server::{Answer, list, server, status};
+
+fn workload(api_version: &str, kind: &str) -> Want {
+    Want::Workload(WorkloadKey {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        namespace: "demo".into(),
+        name: "web".into(),
+    })
+}
+
+#[tokio::test]
+async fn a_deployment_comes_with_its_replica_sets() {
+    let (client, calls) = server(|call| {
+        if call.path.ends_with("/deployments/web") {
+            let selector = json!({"matchLabels": {"app": "web"}});
+            return Answer::Json(
+                200,
+                json!({"metadata": {"name": "web", "namespace": "demo", "uid": "d"},
+                "spec": {"replicas": 3, "selector": selector}, "status": {"readyReplicas": 1}}),
+            );
+        }
+        let owned = |name: &str, owner: &str| {
+            json!({"metadata": {"name": name, "namespace": "demo", "uid": name,
+                "annotations": {"deployment.kubernetes.io/revision": "2"},
+                "ownerReferences": [{"kind": "Deployment", "name": owner, "uid": "d", "controller": true}]},
+                "spec": {"replicas": 3}, "status": {"readyReplicas": 1}})
+        };
+        list(vec![owned("web-1", "web"), owned("api-1", "api")])
+    });
+    let looked = Lookup::new(client, Metrics::new([])).look(&workload("apps/v1", "Deployment")).await.unwrap();
+    let Looked::Workload(Some(facts)) = looked else { panic!("{looked:?}") };
+    assert_eq!((facts.desired, facts.ready), (3, 1));
+    assert_eq!(facts.replica_sets.iter().map(|set| &*set.name).collect::<Vec<_>>(), ["web-1"]);
+    let calls = calls.all();
+    assert_eq!(calls[1].path, "/apis/apps/v1/namespaces/demo/replicasets");
+    assert_eq!(calls[1].query("labelSelector"), Some("app=web"));
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_an_answer_and_a_foreign_kind_is_never_read() {
+    let (client, calls) = server(|_| status(404, "NotFound", "gone", json!({})));
+    let metrics = Metrics::new([]);
+    let lookup = Lookup::new(client, metrics.clone());
+    assert_eq!(lookup.look(&workload("batch/v1", "Job")).await.unwrap(), Looked::Workload(None));
+    assert_eq!(calls.all()[0].path, "/apis/batch/v1/namespaces/demo/jobs/web");
+    assert_eq!(lookup.look(&workload("example.org/v1", "Rollout")).await.unwrap_err().category(), "foreign");
+    assert_eq!(calls.all().len(), 1);
+    let text = metrics.encode().unwrap();
+    assert!(text.contains(r#"shindan_lookups_total{kind="Job",result="absent"} 1"#), "{text}");
+    assert!(text.contains(r#"shindan_lookups_total{kind="other",result="foreign"} 1"#), "{text}");
+}
+
+#[tokio::test]
+async fn services_come_with_their_endpoints_page_by_page() {
+    let (client, calls) = server(|call| {
+        let service =
+            |name: &str| json!({"metadata": {"name": name, "namespace": "demo"}, "spec": {"selector": {"app": name}}});
+        match (call.path.ends_with("/services"), call.query("continue")) {
+            (true, None) => Answer::Json(200, json!({"metadata": {"continue": "more"}, "items": [service("web")]})),
+            (true, Some(_)) => list(vec![service("api"), json!({"metadata": 7, "spec": "odd"})]),
+            (false, _) => list(vec![json!({
+                "metadata": {"namespace": "demo", "labels": {"kubernetes.io/service-name": "web"}},
+                "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": true}}],
+            })]),
+        }
+    });
+    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Services("demo".into())).await.unwrap();
+    let Looked::Services(services) = looked else { panic!("{looked:?}") };
+    let ready: Vec<_> = services.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
+    assert_eq!(ready, [("web", 1), ("api", 0)]);
+    assert_eq!(calls.all().iter().map(|c| c.query("limit")).collect::<Vec<_>>(), [Some("500"); 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lookup_that_gets_no_answer_ends() {
+    let (client, _) = server(|_| Answer::Silence);
+    let error = Lookup::new(client, Metrics::new([])).look(&workload("v1", "ReplicationController")).await.unwrap_err();
+    assert_eq!(error.category(), "timeout");
+}
+
+#[tokio::test]
+async fn our_objects_are_read_back_whatever_was_done_to_them() {
+    let (client, _) = server(|_| {
+        list(vec![
+            json!({"metadata": {"namespace": "demo", "name": "a", "uid": "u", "resourceVersion": "5"},
+                "spec": {"podName": "a", "podUID": "p"},
+                "status": {"state": "Gone", "severity": "Dire", "confidence": "Certain", "transition": 4}}),
+            json!({"metadata": {"namespace": "demo", "name": "b", "resourceVersion": "6"}, "status": {"state": 1}}),
+        ])
+    });
+    let restored = restore::objects(&client, &[]).await.unwrap();
+    let [a] = restored.objects.as_slice() else { panic!("{restored:?}") };
+    assert_eq!(
+        (a.key.to_string(), a.resource_version.as_str(), a.spec.pod_uid.as_str()),
+        ("demo/a".to_owned(), "5", "p")
+    );
+    assert_eq!((a.status.state, a.status.transition), (DiagnosisState::Gone, 4));
+    let [b] = restored.unreadable.as_slice() else { panic!("{restored:?}") };
+    assert_eq!((b.key.to_string(), b.resource_version.as_str()), ("demo/b".to_owned(), "6"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_crd_is_waited_for() {
+    let tries = AtomicUsize::new(0);
+    let (client, _) = server(move |_| match tries.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Answer::Text(404, "404 page not found\n", None),
+        _ => list(vec![]),
+    });
+    let health = Health::default();
+    let error = restore::objects(&client, &[]).await.unwrap_err();
+    assert_eq!(error.category(), "not_installed");
+    let restored = restore::objects_when_ready(&client, &["demo".to_owned()], &health).await;
+    assert!(restored.objects.is_empty());
+    assert!(health.is_ready());
+}
+
+#[tokio::test]
+async fn our_events_on_nodes_are_read_back() {
+    let (client, calls) = server(|_| {
+        list(vec![json!({"metadata": {"name": "node1.1"}, "reason": "NodePlegUnhealthy", "type": "Warning",
+            "involvedObject": {"kind": "Node", "name": "node1", "uid": "node1"},
+            "reportingComponent": "shindan.dev/operator"})])
+    });
+    let events = restore::own_node_events(&client).await.unwrap();
+    assert_eq!(&*events[0].reason, "NodePlegUnhealthy");
+    let call = &calls.all()[0];
+    assert_eq!(call.path, "/api/v1/namespaces/default/events");
+    assert_eq!(call.query("fieldSelector"), Some("involvedObject.kind=Node,reportingComponent=shindan.dev/operator"));
+}

@@ -1,0 +1,274 @@
+//! The watches: lists, relists, refusals.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use shindan::cluster::watch::{Scope, spawn};
+use shindan::http::Health;
+use shindan::metrics::Metrics;
+use shindan::world::{Change, Source};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::server::{Answer, Call, Calls, event, initial_end, list, server, status};
+
+struct Watching {
+    changes: mpsc::Receiver<Change>,
+    calls: Calls,
+    metrics: Metrics,
+    health: Health,
+    /// Ends the watches when dropped.
+    _tasks: JoinSet<()>,
+}
+
+fn watch(namespaces: &[&str], answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Watching {
+    let (client, calls) = server(answer);
+    let (sender, changes) = mpsc::channel(64);
+    let (metrics, health) = (Metrics::new([]), Health::default());
+    let scope = Scope { namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect() };
+    let tasks = spawn(&client, &scope, &sender, &metrics, &health);
+    Watching { changes, calls, metrics, health, _tasks: tasks }
+}
+
+impl Watching {
+    /// The changes of one source until `enough`, as short words. Time is paused, so a wait in vain ends at once.
+    async fn until(&mut self, source: Source, enough: impl Fn(&[String]) -> bool) -> Vec<String> {
+        let mut seen = Vec::new();
+        while !enough(&seen) {
+            let next = tokio::time::timeout(std::time::Duration::from_secs(600), self.changes.recv()).await;
+            let change = next.unwrap_or_else(|_| panic!("nothing more after {seen:?}")).expect("the watches go on");
+            if let Some((from, word)) = word(&change)
+                && from == source
+            {
+                seen.push(word);
+            }
+        }
+        seen
+    }
+}
+
+fn word(change: &Change) -> Option<(Source, String)> {
+    Some(match change {
+        Change::ListStarted(source) => (*source, "started".to_owned()),
+        Change::ListDone(source) => (*source, "done".to_owned()),
+        Change::Pod(pod) => (Source::Pods, format!("+{}", pod.uid)),
+        Change::PodDeleted(pod) => (Source::Pods, format!("-{}", pod.uid)),
+        Change::Node(node) => (Source::Nodes, format!("+{}", node.name)),
+        Change::NodeDeleted(name) => (Source::Nodes, format!("-{name}")),
+        Change::Event(event) => (Source::Events, format!("+{}", event.reason)),
+        Change::Object { key, resource_version } => (Source::Objects, format!("+{key}@{resource_version}")),
+        Change::ObjectDeleted(key) => (Source::Objects, format!("-{key}")),
+        Change::Looked { .. } => return None,
+    })
+}
+
+fn pod(name: &str, version: &str) -> Value {
+    pod_in("demo", name, version)
+}
+
+fn pod_in(namespace: &str, name: &str, version: &str) -> Value {
+    json!({"metadata": {"namespace": namespace, "name": name, "uid": name, "resourceVersion": version}})
+}
+
+/// An empty, streamed list of anything.
+fn nothing(call: &Call) -> Answer {
+    if call.query("sendInitialEvents").is_some() { Answer::Watch(vec![initial_end()]) } else { Answer::Watch(vec![]) }
+}
+
+fn is_pods(call: &Call) -> bool {
+    call.path.ends_with("/pods")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_streamed_list_and_what_follows() {
+    let mut watching = watch(&[], |call| {
+        if is_pods(call) && call.query("sendInitialEvents").is_some() {
+            return Answer::Watch(vec![
+                event("ADDED", pod("a", "1")),
+                initial_end(),
+                event("MODIFIED", pod("a", "101")),
+                event("DELETED", pod("a", "102")),
+            ]);
+        }
+        nothing(call)
+    });
+    assert!(!watching.health.is_ready());
+    let seen = watching.until(Source::Pods, |seen| seen.len() == 5).await;
+    assert_eq!(seen, ["started", "+a", "done", "+a", "-a"]);
+    let call = watching.calls.all().into_iter().find(is_pods).unwrap();
+    assert_eq!((call.query("timeoutSeconds"), call.query("allowWatchBookmarks")), (Some("90"), Some("true")));
+    assert_eq!(watching.calls.count(|call| !call.is_watch()), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_stream_lists_is_asked_in_pages() {
+    let mut watching = watch(&[], |call| {
+        if call.query("sendInitialEvents").is_some() {
+            let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
+                           forbidden for watch unless the WatchList feature gate is enabled";
+            return status(422, "Invalid", message, json!({}));
+        }
+        match (call.is_watch(), is_pods(call), call.query("continue")) {
+            (true, ..) => Answer::Watch(vec![]),
+            (false, true, None) => {
+                let metadata = json!({"resourceVersion": "100", "continue": "more"});
+                Answer::Json(200, json!({"metadata": metadata, "items": [pod("a", "1")]}))
+            }
+            (false, true, Some(_)) => list(vec![pod("b", "2")]),
+            _ => list(vec![]),
+        }
+    });
+    let seen = watching.until(Source::Pods, |seen| seen.len() == 4).await;
+    assert_eq!(seen, ["started", "+a", "+b", "done"]);
+    let pages: Vec<_> = watching.calls.all().into_iter().filter(|c| is_pods(c) && !c.is_watch()).collect();
+    assert_eq!(pages.iter().map(|c| c.query("limit")).collect::<Vec<_>>(), [Some("500"); 2]);
+    assert!(!watching.metrics.encode().unwrap().contains("watch_errors_total"), "a refusal is no error");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ignores_the_parameter_is_asked_in_pages() {
+    let mut watching = watch(&[], |call| {
+        if !is_pods(call) {
+            return nothing(call);
+        }
+        match (call.is_watch(), call.query("sendInitialEvents")) {
+            (true, Some(_)) => Answer::WatchEnd(vec![event("ADDED", pod("a", "1"))]),
+            (true, None) => Answer::Watch(vec![]),
+            (false, _) => list(vec![pod("a", "1")]),
+        }
+    });
+    let seen = watching.until(Source::Pods, |seen| seen.last().is_some_and(|last| last == "done")).await;
+    assert_eq!(seen, ["started", "+a", "started", "+a", "started", "+a", "done"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_odd_object_fails_neither_page_nor_stream() {
+    let odd = json!({"metadata": {"namespace": 4, "name": "odd", "uid": "odd", "resourceVersion": "3",
+        "labels": ["x"], "managedFields": "none"}, "spec": {"containers": "many", "nodeName": 7},
+        "status": {"phase": [], "containerStatuses": [null, 1, {"name": {}}], "startTime": "soon"}});
+    for streams in [true, false] {
+        let odd = odd.clone();
+        let mut watching = watch(&[], move |call| {
+            let objects = [pod("a", "1"), odd.clone(), pod("b", "4")];
+            match (is_pods(call), call.query("sendInitialEvents").is_some(), call.is_watch()) {
+                (_, true, _) if !streams => status(400, "BadRequest", "sendInitialEvents: unknown", json!({})),
+                (true, true, _) => {
+                    let added = objects.into_iter().map(|object| event("ADDED", object));
+                    Answer::Watch(added.chain([initial_end()]).collect())
+                }
+                (true, _, false) => list(objects.to_vec()),
+                (false, _, false) => list(vec![]),
+                _ => nothing(call),
+            }
+        });
+        let seen = watching.until(Source::Pods, |seen| seen.len() == 5).await;
+        assert_eq!(seen, ["started", "+a", "+odd", "+b", "done"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_expired_version_leads_to_a_new_list() {
+    let lists = AtomicUsize::new(0);
+    let mut watching = watch(&[], move |call| {
+        if !is_pods(call) || call.query("sendInitialEvents").is_none() {
+            return nothing(call);
+        }
+        let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
+        match lists.fetch_add(1, Ordering::Relaxed) {
+            0 => Answer::Watch(vec![event("ADDED", pod("a", "1")), initial_end(), event("ERROR", gone)]),
+            _ => Answer::Watch(vec![event("ADDED", pod("b", "2")), initial_end()]),
+        }
+    });
+    let seen = watching.until(Source::Pods, |seen| seen.len() == 6).await;
+    assert_eq!(seen, ["started", "+a", "done", "started", "+b", "done"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_permission_stops_no_other_watch() {
+    let tries = AtomicUsize::new(0);
+    let mut watching = watch(&[], move |call| {
+        if call.path.ends_with("/nodes") && tries.fetch_add(1, Ordering::Relaxed) < 5 {
+            return status(403, "Forbidden", "nodes is forbidden", json!({}));
+        }
+        nothing(call)
+    });
+    assert_eq!(watching.until(Source::Pods, |seen| seen.len() == 2).await, ["started", "done"]);
+    assert_eq!(watching.until(Source::Nodes, |seen| seen.len() == 2).await, ["started", "done"]);
+    let text = watching.metrics.encode().unwrap();
+    assert!(text.contains(r#"shindan_watch_errors_total{source="nodes",kind="forbidden"} 5"#), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_gets_no_answer_is_begun_again() {
+    let tries = AtomicUsize::new(0);
+    let mut watching = watch(&[], move |call| {
+        if is_pods(call) && tries.fetch_add(1, Ordering::Relaxed) == 0 { Answer::Silence } else { nothing(call) }
+    });
+    assert_eq!(watching.until(Source::Pods, |seen| seen.len() == 2).await, ["started", "done"]);
+    let text = watching.metrics.encode().unwrap();
+    assert!(text.contains(r#"shindan_watch_errors_total{source="pods",kind="timeout"} 1"#), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_are_listed_when_each_of_their_watches_is() {
+    let mut watching = watch(&[], |call| {
+        let selector = call.query("fieldSelector").unwrap_or_default();
+        let event_of = |reason: &str| {
+            event(
+                "ADDED",
+                json!({"metadata": {"name": reason, "resourceVersion": "1"}, "reason": reason,
+                "involvedObject": {"kind": "Pod", "name": "a"}}),
+            )
+        };
+        match selector.split_once("reason=") {
+            Some((_, reason)) => Answer::Watch(vec![event_of(reason), initial_end()]),
+            None => nothing(call),
+        }
+    });
+    let mut seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
+    assert_eq!((seen.remove(0), seen.pop()), ("started".to_owned(), Some("done".to_owned())));
+    seen.sort();
+    assert_eq!(seen, ["+Killing", "+NodeNotReady", "+Preempted", "+TaintManagerEviction", "+TriggeredScaleUp"]);
+    let warnings = "type!=Normal,reportingComponent!=shindan.dev/operator";
+    assert_eq!(watching.calls.count(|call| call.query("fieldSelector") == Some(warnings)), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_namespaces_each_tells_what_it_has_lost() {
+    let lists = AtomicUsize::new(0);
+    let mut watching = watch(&["one", "two"], move |call| {
+        if call.query("sendInitialEvents").is_none() || !is_pods(call) {
+            return nothing(call);
+        }
+        if call.path.contains("/two/") {
+            return Answer::Watch(vec![event("ADDED", pod_in("two", "c", "1")), initial_end()]);
+        }
+        let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
+        let added = |name: &str| event("ADDED", pod_in("one", name, "1"));
+        match lists.fetch_add(1, Ordering::Relaxed) {
+            0 => Answer::Watch(vec![added("a"), added("b"), initial_end(), event("ERROR", gone)]),
+            _ => Answer::Watch(vec![added("b"), initial_end()]),
+        }
+    });
+    let mut seen = watching.until(Source::Pods, |seen| seen.iter().any(|word| word == "-a")).await;
+    for once in ["started", "done"] {
+        assert_eq!(seen.iter().filter(|word| *word == once).count(), 1, "{seen:?}");
+    }
+    seen.sort();
+    assert_eq!(seen, ["+a", "+b", "+b", "+c", "-a", "done", "started"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn our_own_objects_are_watched_by_their_metadata() {
+    let mut watching = watch(&[], |call| {
+        if call.path.ends_with("/poddiagnoses") && call.query("sendInitialEvents").is_some() {
+            return Answer::Watch(vec![event("ADDED", pod("web", "7")), initial_end()]);
+        }
+        nothing(call)
+    });
+    let seen = watching.until(Source::Objects, |seen| seen.len() == 3).await;
+    assert_eq!(seen, ["started", "+demo/web@7", "done"]);
+    let calls = watching.calls.all();
+    let own = calls.iter().find(|call| call.path.ends_with("/poddiagnoses")).unwrap();
+    assert!(own.accept.contains("as=PartialObjectMetadata"), "{}", own.accept);
+}

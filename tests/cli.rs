@@ -1,0 +1,240 @@
+//! What a user of the binary would miss if it broke.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A pod whose image has no such tag: failing at once, in any clock.
+fn failing(name: &str, namespace: &str) -> String {
+    format!(
+        r#"
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: {namespace}, uid: {namespace}-{name}, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "nginx:nope"}}]}}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  conditions: [{{type: PodScheduled, status: "True"}}, {{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-21T09:00:00Z"}}]
+  containerStatuses:
+  - name: web
+    image: nginx:nope
+    restartCount: 0
+    state: {{waiting: {{reason: ImagePullBackOff, message: 'Back-off pulling image "nginx:nope": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/nginx:nope": failed to resolve reference "docker.io/library/nginx:nope": docker.io/library/nginx:nope: not found'}}}}
+---
+kind: Event
+involvedObject: {{kind: Pod, namespace: {namespace}, name: {name}, uid: {namespace}-{name}}}
+reason: Scheduled
+lastTimestamp: "2026-11-21T09:10:00Z"
+"#
+    )
+}
+
+/// A pod that waits for its node since 09:00; nothing in it is newer.
+const PENDING: &str = r#"
+kind: Pod
+metadata: {name: waits, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {containers: [{name: web, image: nginx}], nodeSelector: {disk: ssd}}
+status:
+  phase: Pending
+  conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-11-21T09:00:00Z",
+    message: "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}]
+---
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}, conditions: [{type: Ready, status: "True"}]}
+"#;
+
+const WELL: &str = r#"
+kind: Pod
+metadata: {name: well, uid: w, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {nodeName: n1, containers: [{name: web, image: nginx}]}
+status:
+  phase: Running
+  conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-11-21T09:00:05Z"}]
+  containerStatuses: [{name: web, ready: true, started: true, restartCount: 0, state: {running: {startedAt: "2026-11-21T09:00:04Z"}}}]
+"#;
+
+fn shindan(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A command that reads no input may have ended before it is written.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).unwrap()
+}
+
+fn err(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).unwrap()
+}
+
+fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_failing_pod_is_named_with_its_cause() {
+    let done = shindan(&["diagnose", "-f", "-"], &(failing("web", "shop") + "---" + WELL));
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let lines: Vec<&str> = out(&done).lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let head: Vec<&str> = lines[0].split_whitespace().collect();
+    assert_eq!(head, ["NAME", "CAUSE", "CONTAINER", "SEVERITY", "STATE", "RESTARTS", "SINCE"]);
+    assert!(lines[1].starts_with("web ") && lines[1].contains("ImageTagNotFound"), "{}", lines[1]);
+}
+
+#[test]
+fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
+    let text = failing("web", "shop") + "---" + &failing("web", "bank");
+    let both = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);
+    let head = out(&both).lines().next().unwrap();
+    assert!(head.starts_with("NAMESPACE") && head.ends_with("SUMMARY"), "{head}");
+    assert_eq!(out(&both).lines().count(), 3);
+    let one = shindan(&["diagnose", "-f", "-", "-n", "bank", "-o", "name"], &text);
+    assert_eq!(out(&one), "poddiagnosis.shindan.dev/web\n");
+    let none = shindan(&["diagnose", "-f", "-", "-n", "other", "--exit-code"], &text);
+    assert_eq!((none.status.code(), err(&none)), (Some(0), "No failing pods found in 0 pods of namespace other.\n"));
+}
+
+#[test]
+fn json_and_yaml_are_a_list_of_the_resource() {
+    let json = shindan(&["diagnose", "-f", "-", "-o", "json"], &failing("web", "shop"));
+    let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(list["apiVersion"], "shindan.dev/v1alpha1");
+    assert_eq!(list["kind"], "PodDiagnosisList");
+    let item = &list["items"][0];
+    assert_eq!((&item["kind"], &item["metadata"]["name"]), (&"PodDiagnosis".into(), &"web".into()));
+    assert_eq!(item["metadata"]["labels"]["shindan.dev/cause"], "ImageTagNotFound");
+    assert_eq!(item["spec"]["podUID"], "shop-web");
+    assert_eq!(item["status"]["podStatus"], "ImagePullBackOff");
+    let yaml = shindan(&["diagnose", "-f", "-", "-o", "yaml"], &failing("web", "shop"));
+    let same: serde_json::Value = serde_saphyr::from_str(out(&yaml)).unwrap();
+    assert_eq!(same, list);
+}
+
+#[test]
+fn nothing_wrong_is_said_on_standard_error_only() {
+    let done = shindan(&["diagnose", "-f", "-", "--exit-code"], WELL);
+    assert_eq!((done.status.code(), out(&done)), (Some(0), ""));
+    assert_eq!(err(&done), "No failing pods found in 1 pod.\n");
+    let json = shindan(&["diagnose", "-f", "-", "-o", "json"], WELL);
+    let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(list["items"], serde_json::json!([]));
+    let empty = shindan(&["diagnose", "-f", "-"], "apiVersion: v1\nitems: []\nkind: List\n");
+    assert_eq!((empty.status.code(), err(&empty)), (Some(0), "No failing pods found in 0 pods.\n"));
+}
+
+#[test]
+fn the_exit_code_tells_failing_from_error_only_when_asked() {
+    let text = failing("web", "shop");
+    assert_eq!(shindan(&["diagnose", "-f", "-"], &text).status.code(), Some(0));
+    assert_eq!(shindan(&["diagnose", "-f", "-", "--exit-code"], &text).status.code(), Some(2));
+    assert_eq!(shindan(&["diagnose", "-f", "-", "--exit-code", "--bogus"], &text).status.code(), Some(1));
+    assert_eq!(shindan(&["diagnose", "--help"], "").status.code(), Some(0));
+}
+
+#[test]
+fn one_bad_document_does_not_lose_the_others() {
+    let text = format!("kind: Pod\nmetadata: [oops\n---{}", failing("web", "shop"));
+    let done = shindan(&["diagnose", "-f", "-", "-o", "name", "--exit-code"], &text);
+    assert_eq!(out(&done), "poddiagnosis.shindan.dev/web\n");
+    assert!(err(&done).starts_with("warning: standard input: document 1, line "), "{}", err(&done));
+    assert_eq!(done.status.code(), Some(1));
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let missing = shindan(&["diagnose", "-f", "nowhere.yaml"], "");
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(err(&missing), "error: nothing to diagnose: nowhere.yaml: no such file or folder\n");
+    let no_objects = shindan(&["diagnose", "-f", "-"], "replicas: 3\n");
+    assert_eq!(no_objects.status.code(), Some(1));
+    assert!(err(&no_objects).contains("no Kubernetes objects"), "{}", err(&no_objects));
+    let also = shindan(&["diagnose", "-f", "-", "-f", "nowhere.yaml", "-o", "name"], &failing("web", "shop"));
+    assert_eq!((also.status.code(), out(&also)), (Some(1), "poddiagnosis.shindan.dev/web\n"));
+    assert_eq!(err(&also), "warning: nowhere.yaml: no such file or folder\n");
+}
+
+#[test]
+fn a_folder_is_read_to_its_depth_as_cluster_info_dump_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pod = failing("web", "shop");
+    let pod = pod.split("---").next().unwrap();
+    let value: serde_json::Value = serde_saphyr::from_str(pod).unwrap();
+    let list = serde_json::json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [value]});
+    file(&folder, "shop/pods.json", &list.to_string());
+    file(&folder, "shop/web/logs.txt", "kind: [not yaml");
+    file(&folder, "nodes.json", r#"{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]}"#);
+    file(&folder, "values.yaml", "replicas: 3\n");
+    let done = shindan(&["diagnose", "-f", folder.path().to_str().unwrap(), "-o", "name"], "");
+    assert_eq!((out(&done), err(&done)), ("poddiagnosis.shindan.dev/web\n", ""));
+    assert_eq!(done.status.code(), Some(0));
+}
+
+#[test]
+fn a_dump_is_judged_as_of_its_own_day_unless_told_otherwise() {
+    let young = shindan(&["diagnose", "-f", "-", "-o", "name"], PENDING);
+    assert_eq!(out(&young), "", "at its newest time the pod has waited for no time at all");
+    let later = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z"], PENDING);
+    assert_eq!(out(&later), "poddiagnosis.shindan.dev/waits\n", "{}", err(&later));
+    let patient = ["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z", "--unschedulable", "1h"];
+    assert_eq!(out(&shindan(&patient, PENDING)), "");
+    let wrong = shindan(&["diagnose", "-f", "-", "--at", "yesterday"], PENDING);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(err(&wrong).contains("--at"), "{}", err(&wrong));
+}
+
+#[test]
+fn a_cause_is_explained_in_any_case_and_a_typing_error_is_helped() {
+    let known = shindan(&["explain", "imagetagnotfound"], "");
+    assert!(out(&known).starts_with("ImageTagNotFound (Image)\n"), "{}", out(&known));
+    assert!(out(&known).contains("What to do"));
+    let unknown = shindan(&["explain", "ImageTagNotFuond"], "");
+    assert_eq!((unknown.status.code(), out(&unknown)), (Some(1), ""));
+    assert!(err(&unknown).contains("Did you mean ImageTagNotFound"), "{}", err(&unknown));
+    let state = shindan(&["explain", "CrashLoopBackOff"], "");
+    assert_eq!(state.status.code(), Some(1));
+    assert!(err(&state).contains("is a state, never a cause"), "{}", err(&state));
+}
+
+#[test]
+fn causes_are_listed_for_people_and_for_programs() {
+    let table = shindan(&["causes"], "");
+    assert!(out(&table).contains("ImageTagNotFound"));
+    let json = shindan(&["causes", "-o", "json"], "");
+    let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(list.as_array().unwrap().len() + 1, out(&table).lines().count());
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_ends_us_quietly() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
+        .args(["causes", "-o", "md"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), err(&done)), (Some(0), ""));
+}
+
+#[test]
+fn a_terminal_is_not_commanded_by_a_dump() {
+    let text = failing("web", "shop").replace("name: web, image:", "name: \"w\\e[2Jb\", image:");
+    let done = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);
+    assert!(!out(&done).contains('\u{1b}'), "{:?}", out(&done));
+}
