@@ -35,6 +35,10 @@ fn found(yaml: &str) -> Vec<(&'static str, Finding)> {
         for (rule, finding) in &of_pod {
             let remedies = (rule.remedies)(&case, finding);
             assert!(!remedies.is_empty() && remedies.len() <= 5, "{}: {} remedies", rule.cause, remedies.len());
+            for patch in remedies.iter().filter_map(|r| r.patch.as_deref()) {
+                let read = serde_saphyr::from_str::<serde_json::Value>(patch);
+                assert!(read.is_ok_and(|v| v.is_object()), "{}: a patch that is not YAML:\n{patch}", rule.cause);
+            }
             assert!(!finding.evidence.is_empty(), "{}: no evidence", rule.cause);
             assert!(finding.summary.chars().count() <= text::SUMMARY_MAX, "{}", finding.summary);
             assert!(!finding.summary.contains(['{', '}']), "an empty place: {}", finding.summary);

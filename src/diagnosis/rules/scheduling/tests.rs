@@ -357,7 +357,7 @@ pub(in crate::diagnosis::rules) fn replay(rules: &[Rule]) {
     for rule in rules {
         let mut seen = (0, 0);
         for file in fs::read_dir(root.join(rule.cause)).into_iter().flatten().map(|f| f.unwrap().path()) {
-            if file.extension().is_none_or(|e| e != "yaml") {
+            if !file.to_string_lossy().ends_with(".yaml") || file.to_string_lossy().ends_with(".expected.yaml") {
                 continue;
             }
             // Recorded as soon as the state was reached: looked at when it is overdue.
