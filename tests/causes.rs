@@ -7,6 +7,8 @@
 //! - `# recorded-at: TIME`: the clock; else the newest time in the text.
 //! - `# also: Cause, Cause`: other pods of the case have these causes.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -38,6 +40,7 @@ fn name_of(path: &Path) -> &str {
 
 /// The cases of a folder.
 fn cases(folder: &Path) -> Vec<PathBuf> {
+    #[allow(clippy::case_sensitive_file_extension_comparisons, reason = "the recorder writes .yaml")]
     let is_case = |p: &PathBuf| name_of(p).ends_with(".yaml") && !name_of(p).ends_with(".expected.yaml");
     entries(folder).into_iter().filter(is_case).collect()
 }

@@ -1,5 +1,7 @@
 //! Files that are made from the code are as the code would make them. `UPDATE=1 cargo test --test docs` refreshes them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -128,7 +128,7 @@ impl Surrounding {
         let services = namespaces.into_iter().filter_map(|namespace| {
             let mut services = services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
             if dump.slices.is_empty() && dump.endpoints.is_empty() {
-                count_by_pods(&mut services, dump.pods.iter().filter(|pod| pod.key.namespace == namespace));
+                count_by_pods(&mut services, &dump.pods.iter().filter(|pod| pod.key.namespace == namespace));
             }
             // A dump without any Service says nothing of them.
             (!services.is_empty()).then_some((namespace, services))
@@ -147,7 +147,7 @@ impl Surrounding {
 }
 
 /// A dump without EndpointSlices: the ready pods that a Service selects are its endpoints.
-fn count_by_pods<'a>(services: &mut [ServiceFacts], pods: impl Iterator<Item = &'a PodFacts> + Clone) {
+fn count_by_pods<'a>(services: &mut [ServiceFacts], pods: &(impl Iterator<Item = &'a PodFacts> + Clone)) {
     for service in services {
         let ready = pods.clone().filter(|p| p.is_ready() && p.deletion.is_none() && service.selects(&p.labels));
         service.ready_endpoints = u32::try_from(ready.count()).unwrap_or(u32::MAX);
