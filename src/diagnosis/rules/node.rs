@@ -175,14 +175,14 @@ mod tests {
 
     fn pod(status: &str, node: &str) -> Scenario {
         Scenario::from_yaml(&format!(
-            r#"
+            r"
 kind: Pod
 metadata: {{name: web, namespace: demo, uid: u}}
 spec: {{nodeName: n1, containers: [{{name: c, image: i}}]}}
 status: {{{status}}}
 ---
 {node}
-"#
+"
         ))
         .at("2026-11-21T10:00:00Z")
     }

@@ -414,13 +414,12 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         .filter(|c| c.status == "False")
         .and_then(|c| c.last_transition)
         .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
-    let due = match lost_at {
-        Some(at) => after(case.held_since(Some(at)), case.thresholds.readiness_lost),
-        None => {
-            let startup = container.startup.as_ref().map_or(0, Probe::budget);
-            let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
-            after(case.held_since(started_at), case.thresholds.never_ready + budget)
-        }
+    let due = if lost_at.is_some() {
+        after(case.held_since(lost_at), case.thresholds.readiness_lost)
+    } else {
+        let startup = container.startup.as_ref().map_or(0, Probe::budget);
+        let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
+        after(case.held_since(started_at), case.thresholds.never_ready + budget)
     };
     if case.now < due {
         return Verdict::NotBefore(due);
