@@ -2,7 +2,7 @@
 
 mod crash;
 #[cfg(test)]
-mod fixtures;
+mod patience;
 mod image;
 mod lifecycle;
 mod node;
