@@ -121,6 +121,7 @@ impl ThresholdArgs {
             init: self.init.0,
             recovered_never_started: self.recovered_never_started.0,
             recovered_restarting: self.recovered_restarting.0,
+            patient: true,
             event_grace: self.event_grace.0,
             flapping_transitions: usize::from(self.flapping_transitions),
             flapping_window: self.flapping_window.0,

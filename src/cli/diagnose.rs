@@ -20,7 +20,8 @@ pub(super) struct Args {
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
-    /// Judge as of this moment (RFC 3339) [default: the newest time in the input]
+    /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
+    /// the scheduler or a registry has refused counts at once]
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
     /// The form
@@ -70,7 +71,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         None => Timestamp::UNIX_EPOCH,
     };
 
-    let mut found = offline::diagnose(input.dump, now, args.thresholds.thresholds()).objects;
+    let thresholds = args.thresholds.thresholds();
+    let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
+    let mut found = offline::diagnose(input.dump, now, thresholds).objects;
     found.retain(|write| shown(&write.key.namespace));
     write(&found, args.output, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.

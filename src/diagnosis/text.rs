@@ -66,7 +66,7 @@ static SECRETS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // Authorization headers
         r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
         // password=..., "token": "...", api_key: ...
-        r#"(?i)((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
+        r#"(?i)((?:^|[^/.\w-])["']?(?:[\w-]*[_-])?(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
         // JSON web tokens, and keys of the well-known providers
         r"()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
         r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
@@ -89,6 +89,9 @@ fn mask(text: &str) -> String {
                 .replace_all(&out, |found: &regex_lite::Captures<'_>| {
                     let whole = found.get(0).map_or("", |m| m.as_str());
                     let keep = found.get(1).map_or("", |m| m.as_str());
+                    if is_plain_word(&whole[keep.len()..]) {
+                        return whole.to_owned();
+                    }
                     let tail = if whole.ends_with('@') { "@" } else { "" };
                     format!("{keep}***{tail}")
                 })
@@ -97,6 +100,29 @@ fn mask(text: &str) -> String {
         }
     }
     out.into_owned()
+}
+
+/// What follows `password:` in a sentence and is none.
+fn is_plain_word(value: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "not",
+        "is",
+        "was",
+        "must",
+        "has",
+        "does",
+        "cannot",
+        "missing",
+        "required",
+        "invalid",
+        "expired",
+        "unset",
+        "empty",
+        "unable",
+        "failed",
+        "authentication",
+    ];
+    WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// Seconds for people: `9 s`, `5 min`, `2 h`.
@@ -127,15 +153,21 @@ mod tests {
             "dial postgres://app:***@db:5432/x: refused"
         );
         assert_eq!(line("token=abcdef12345 ok", 99), "token=*** ok");
+        assert_eq!(line("DB_PASSWORD=hunter2 MY-API_KEY: zzz1234", 99), "DB_PASSWORD=*** MY-API_KEY: ***");
         assert_eq!(line("Authorization: Bearer abcdefgh12345", 99), "Authorization: Bearer ***");
         assert_eq!(line(r#"{"password": "s3cr3t", "n": 1}"#, 99), r#"{"password": "***", "n": 1}"#);
     }
 
     #[test]
     fn what_only_resembles_a_secret_is_kept() {
-        for text in
-            ["secret \"db\" not found", "couldn't find key token in Secret demo/db", "http://10.0.0.1:8080/healthz"]
-        {
+        for text in [
+            "secret \"db\" not found",
+            "couldn't find key token in Secret demo/db",
+            "http://10.0.0.1:8080/healthz",
+            "mkdir /etc/passwd: not a directory",
+            "DB_PASSWORD: not set",
+            "token: expired",
+        ] {
             assert_eq!(line(text, 99), text);
         }
     }

@@ -144,6 +144,10 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             "status.restarts.history",
             format!("an earlier run ended alike, and a Killing Event named its {name} probe"),
         )),
+        Proof::Earlier(event) => finding.proven().with(evidence::event(event)).with(evidence::field(
+            "event/Killing",
+            "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
+        )),
         Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
             "event/Killing",
             format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),

@@ -107,7 +107,7 @@ pub(super) const fn rule(row: &Row, category: Category, recovery: Recovery, scop
 
 /// Whether what began at `since` has lasted, or happened again; else when to ask again.
 pub(super) fn has_lasted(case: &Case<'_>, since: Timestamp, patience: i64, times: u32) -> Result<(), Timestamp> {
-    if patience == 0 || times > 1 || seconds_between(since, case.now) >= patience {
+    if patience == 0 || !case.thresholds.patient || times > 1 || seconds_between(since, case.now) >= patience {
         Ok(())
     } else {
         Err(after(since, patience))

@@ -127,7 +127,7 @@ fn every_fixture_of_these_families_has_its_cause() {
             }
             let found = judge(&file, if stem == "not-while-restarting" { 0 } else { patience(folder) });
             let has = |cause: &str| found.iter().any(|(c, _)| c == cause);
-            let right = if stem.starts_with("not-") && stem != "not-a-program" {
+            let right = if stem.starts_with("not-") {
                 !has(folder)
             } else {
                 has(expected(folder, &stem))
