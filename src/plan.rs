@@ -138,7 +138,12 @@ fn first_seen(case: &Case<'_>, diagnosis: &crate::diagnosis::Diagnosis) -> Times
         return case.now;
     }
     let runs = case.ledger.runs.iter().filter_map(|r| r.finished_at);
-    diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs).min().unwrap_or(case.now).min(case.now)
+    let told = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs).min();
+    let unready = || {
+        let not_true = case.pod.conditions.iter().filter(|c| c.status != "True");
+        not_true.filter_map(|c| c.last_transition).min().or(case.pod.created)
+    };
+    told.or_else(unready).unwrap_or(case.now).min(case.now)
 }
 
 fn with_wake(plan: Plan, at: Timestamp) -> Plan {

@@ -220,11 +220,6 @@ status: {{{status}}}
     }
 
     #[test]
-    fn recorded_pods_get_their_nodes_cause() {
-        super::super::scheduling::tests::replay(RULES);
-    }
-
-    #[test]
     fn a_pod_that_is_over_or_leaves_is_not_touched() {
         let down = node("False", "KubeletNotReady", "container runtime is down");
         assert!(cause(&pod("phase: Succeeded", &down)).is_none());

@@ -1,6 +1,4 @@
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use super::*;
 use crate::api::Remedy;
