@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnosis::{Case, Outcome, Thresholds, diagnose};
+use crate::diagnosis::{Case, Observed, Outcome, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
@@ -159,6 +159,11 @@ impl World {
             Change::Event(event) => self.event(*event, now),
             Change::Object { key, resource_version } => self.records.seen(&key, &resource_version),
             Change::ObjectDeleted(key) => self.records.deleted(&key),
+            Change::Looked { looked: Looked::Pods(pods), .. } => {
+                // What was deleted since is not to come back.
+                let known = pods.into_iter().filter(|pod| self.pods.contains(&pod.uid)).collect::<Vec<_>>();
+                known.into_iter().flat_map(|pod| self.pod(pod, now)).collect()
+            }
             Change::Looked { want, looked } => {
                 let asked = self.lookups.answered(want, looked, now);
                 asked.into_iter().map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
@@ -195,7 +200,8 @@ impl World {
         let uid = facts.uid.clone();
         let at_start = !self.is_listed(Source::Pods);
         let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
-        let keep = recorded.is_some() || self.events.any_for(&uid);
+        let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
+        let keep = recorded.is_some() || stranded || self.events.any_for(&uid);
         let past = self.records.history(&facts.key);
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
         let change = self.pods.put(facts, keep, past, at_start, now);
@@ -284,6 +290,18 @@ impl World {
             Some(plan::Intent::Announce(_)) | None => {}
         }
         decision
+    }
+
+    /// A node that is not ready explains its pods, and no watch event may ever come of them: those of which only a few
+    /// words were kept are read once.
+    fn stranded_pods(&mut self, name: &Arc<str>, now: Timestamp) -> Option<Want> {
+        let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
+        if !is_down || !self.pods.any_slim_on(name) {
+            return None;
+        }
+        let want = Want::PodsOn(name.clone());
+        let at_once = Observed { first: now, situation_since: now, at_start: true };
+        matches!(self.lookups.next(&want, at_once, now), lookups::Next::Now).then_some(want)
     }
 
     /// A write that was decided on did not succeed.

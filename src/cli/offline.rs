@@ -141,6 +141,8 @@ impl Surrounding {
     fn answer(&self, want: &Want) -> Option<Looked> {
         match want {
             Want::Workload(key) => self.workloads.get(key).map(|facts| Looked::Workload(Some(Box::new(facts.clone())))),
+            // A dump's pods are all there, with all their facts.
+            Want::PodsOn(_) => None,
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
         }
     }

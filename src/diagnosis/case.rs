@@ -157,10 +157,12 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// For a dump that is judged as of its newest time: that is the earliest moment at which it can have been taken, so
-    /// what the scheduler or a registry has refused by then counts as refused. What only takes its time keeps its time.
+    /// what the scheduler or a registry has refused by then counts as refused. What only takes its time keeps its time,
+    /// and so does a threshold that somebody chose.
     #[must_use]
     pub fn for_snapshot(self) -> Self {
-        Self { unschedulable: 0, patient: false, ..self }
+        let chosen = self.unschedulable != Self::default().unschedulable;
+        Self { unschedulable: if chosen { self.unschedulable } else { 0 }, patient: false, ..self }
     }
 }
 

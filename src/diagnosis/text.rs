@@ -80,9 +80,8 @@ const SECRETS: [(&[&str], &str); 9] = [
 ];
 
 /// The patterns, each compiled once; one that does not compile would be found by the tests.
-static PATTERNS: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
-    SECRETS.iter().filter_map(|(marks, pattern)| Some((*marks, Regex::new(pattern).ok()?))).collect()
-});
+static PATTERNS: LazyLock<Vec<(&[&str], Regex)>> =
+    LazyLock::new(|| SECRETS.iter().filter_map(|(marks, pattern)| Some((*marks, Regex::new(pattern).ok()?))).collect());
 
 fn mask(text: &str) -> String {
     // Most lines hold no mark at all, and a search for one costs a hundredth of a pattern.

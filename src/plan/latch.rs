@@ -23,13 +23,13 @@ pub(super) fn still_failing(record: &Record, case: &Case<'_>, diagnosis: &Diagno
     if is_transition {
         return Plan::write(write);
     }
-    when_due(record, &write.status, policy, case.now).map_or_else(|| Plan::write(write), |due| due)
+    when_due(record, &write.status, policy, case.now).unwrap_or_else(|| Plan::write(write))
 }
 
 /// The pod looks well, or fails in a way that was told before: only the restarts may be news.
 pub(super) fn between_failures(record: &Record, case: &Case<'_>, policy: &Policy) -> Plan {
     let write = compose::with_restarts(record, case);
-    when_due(record, &write.status, policy, case.now).map_or_else(|| Plan::write(write), |due| due)
+    when_due(record, &write.status, policy, case.now).unwrap_or_else(|| Plan::write(write))
 }
 
 /// `None`: write now. Else there is nothing to write, or it can wait.

@@ -82,14 +82,14 @@ impl Lookups {
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            Looked::Services(_) => None,
+            Looked::Services(_) | Looked::Pods(_) => None,
         }
     }
 
     fn services(&self, pod: &PodFacts) -> Option<Vec<ServiceFacts>> {
         match self.answers.get(&Want::Services(pod.key.namespace.clone()))?.looked.as_ref()? {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
-            Looked::Workload(_) => None,
+            Looked::Workload(_) | Looked::Pods(_) => None,
         }
     }
 }

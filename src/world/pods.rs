@@ -177,6 +177,11 @@ impl Pods {
         self.by_node.get(name).into_iter().flatten().cloned()
     }
 
+    pub(super) fn any_slim_on(&self, name: &str) -> bool {
+        let is_slim = |uid: &Arc<str>| matches!(self.by_uid.get(uid), Some(Pod::Slim(place)) if !place.over);
+        self.by_node.get(name).into_iter().flatten().any(is_slim)
+    }
+
     pub(super) fn unscheduled(&self) -> impl Iterator<Item = Arc<str>> {
         let waits =
             |pod: &Pod| matches!(pod, Pod::Full(full) if full.facts.node_name.is_none() && !full.facts.is_over());
