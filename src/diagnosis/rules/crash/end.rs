@@ -145,15 +145,15 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         Some(Kill { probe, proof: Proof::Event(event) })
     })
     .or_else(|| {
-        let cause = case.ledger.proven_cause(&container.name, end)?;
-        let probe = probes.into_iter().find(|probe| kill_cause(*probe) == cause)?;
-        Some(Kill { probe, proof: Proof::Inherited })
-    })
-    .or_else(|| {
         probes.into_iter().find_map(|probe| {
             let event = killings(case, container, probe).find(|_| ended_within_budget(case, container, end, probe))?;
             Some(Kill { probe, proof: Proof::Earlier(event) })
         })
+    })
+    .or_else(|| {
+        let cause = case.ledger.proven_cause(&container.name, end)?;
+        let probe = probes.into_iter().find(|probe| kill_cause(*probe) == cause)?;
+        Some(Kill { probe, proof: Proof::Inherited })
     })
     .or_else(|| {
         let probe = probes.into_iter().find(|probe| failed_until_end(case, container, end, *probe))?;
