@@ -161,11 +161,19 @@ impl Target {
 
     fn with_patch(&self, remedy: Remedy, patch: Option<String>) -> Remedy {
         match patch {
+            // What only the reader knows is edited in by hand: a patch is pasted without a second look.
+            Some(patch) if patch.contains(PLACEHOLDER) => {
+                let edit = format!("{} edit {}", self.command_prefix(), self.argument());
+                remedy::command(remedy, edit)
+            }
             Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command(&patch)), patch),
             None => remedy,
         }
     }
 }
+
+/// Stands in a patch for a command that nobody but its author knows.
+pub const PLACEHOLDER: &str = "\"COMMAND\"";
 
 /// Whether a webhook put this container into the pod.
 pub fn is_injected(container: &Container) -> bool {
