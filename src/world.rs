@@ -287,7 +287,10 @@ impl World {
         let decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
-            Subject::Node(name) => Decision { plan: self.nodes.decide(name, &self.thresholds, now), wants: Vec::new() },
+            Subject::Node(name) => Decision {
+                plan: self.nodes.decide(name, &self.thresholds, now),
+                wants: self.stranded_pods(name, now).into_iter().collect(),
+            },
         };
         match &decision.plan.intent {
             Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key),
