@@ -258,7 +258,7 @@ impl World {
     fn event(&mut self, event: EventFacts, now: Timestamp) -> Touched {
         if &*event.regarding.kind == "Node" {
             let name = event.regarding.name.clone();
-            self.nodes.event(event, now);
+            self.nodes.event(&event, now);
             return vec![(Subject::Node(name), Lane::Change)];
         }
         if &*event.regarding.kind != "Pod" {

@@ -87,6 +87,7 @@ impl Lookups {
         Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services: self.services(pod) }
     }
 
+    #[allow(clippy::option_option, reason = "not looked up, not there, there: `Surroundings` tells the three apart")]
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),

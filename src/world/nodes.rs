@@ -93,10 +93,10 @@ impl Nodes {
             return;
         }
         if let Some(place) = before {
-            self.requested_on(place, |sum, r| sum.subtract(r));
+            self.requested_on(place, crate::facts::Resources::subtract);
         }
         if let Some(place) = after {
-            self.requested_on(place, |sum, r| sum.add(r));
+            self.requested_on(place, crate::facts::Resources::add);
         }
     }
 
@@ -110,7 +110,7 @@ impl Nodes {
     }
 
     /// An Event about a Node: how often it was not ready before we looked.
-    pub(super) fn event(&mut self, event: EventFacts, now: Timestamp) {
+    pub(super) fn event(&mut self, event: &EventFacts, now: Timestamp) {
         const WINDOW: i64 = 3600;
         let recent = event.last.is_none_or(|last| seconds_between(last, now) <= WINDOW);
         if &*event.reason == "NodeNotReady"
