@@ -204,7 +204,12 @@ impl World {
         let keep = recorded.is_some() || stranded || self.events.any_for(&uid);
         let past = self.records.history(&facts.key);
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
+        let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let change = self.pods.put(facts, keep, past, at_start, now);
+        if let Some(job) = job.filter(|_| change.has_ended()) {
+            // It may be complete now, and then its failed pods are no failure any more.
+            self.lookups.outdated(&Want::Workload(job), now);
+        }
         self.nodes.move_requests(&change);
         let mut touched = self.workloads.moved(&uid, &change);
         if change.is_unwell {

@@ -52,6 +52,14 @@ impl Lookups {
         Next::Now
     }
 
+    /// An answer has become wrong: it is fetched anew once its source has had time to follow.
+    pub(super) fn outdated(&mut self, want: &Want, now: Timestamp) {
+        if let Some(answer) = self.answers.get_mut(want) {
+            answer.at = None;
+            answer.fetched_at = Some(after(now, SETTLE - SPACING));
+        }
+    }
+
     pub(super) fn asked(&mut self, want: &Want, uid: &Arc<str>) {
         self.answers.entry(want.clone()).or_default().asked_by.insert(uid.clone());
     }

@@ -58,6 +58,13 @@ pub(super) struct Moved {
     pub(super) is_unwell: bool,
 }
 
+impl Moved {
+    /// Whether the pod has succeeded or failed just now.
+    pub(super) fn has_ended(&self) -> bool {
+        self.after.as_ref().is_some_and(|p| p.over) && self.before.as_ref().is_some_and(|p| !p.over)
+    }
+}
+
 impl Pods {
     pub(super) fn put(
         &mut self,
