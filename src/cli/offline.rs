@@ -65,6 +65,7 @@ pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Report {
         if let Some(Intent::Apply(mut write)) = plan.intent {
             // Nobody will post an Event for it.
             write.status.event_owed = false;
+            write.status.announced = false;
             write.announcement = None;
             report.objects.push(*write);
         }

@@ -16,6 +16,7 @@ const MESSAGE_MAX: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Events {
     by_pod: HashMap<Arc<str>, Vec<EventFacts>>,
+    swept: Option<Timestamp>,
 }
 
 impl Events {
@@ -27,6 +28,7 @@ impl Events {
         if event.message.len() > MESSAGE_MAX {
             event.message = crate::diagnosis::text::cut_bytes(&event.message, MESSAGE_MAX).into();
         }
+        self.sweep(now);
         let kept = self.by_pod.entry(uid.clone()).or_default();
         kept.retain(|e| !is_old(e, now));
         let is_news = match kept.iter().position(|e| is_same_kind(e, &event)) {
@@ -59,6 +61,15 @@ impl Events {
 
     pub(super) fn forget(&mut self, uid: &str) {
         self.by_pod.remove(uid);
+    }
+
+    /// Pods that nobody saw leave Events behind: now and then the old ones go.
+    fn sweep(&mut self, now: Timestamp) {
+        const EVERY: i64 = 300;
+        if self.swept.is_none_or(|at| seconds_between(at, now) >= EVERY) {
+            self.forget_old(now);
+            self.swept = Some(now);
+        }
     }
 
     pub(super) fn forget_old(&mut self, now: Timestamp) {
