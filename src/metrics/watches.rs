@@ -75,7 +75,7 @@ impl Collector for Watches {
             MetricType::Gauge,
         )?;
         for ((source, name), at) in &known.alive {
-            let labels = [("source", *source.as_str()), ("watch", *name)];
+            let labels = [("source", source.as_str()), ("watch", *name)];
             ConstGauge::new(at.elapsed().as_secs_f64()).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
@@ -85,7 +85,7 @@ impl Collector for Watches {
             MetricType::Counter,
         )?;
         for ((source, category), count) in &known.errors {
-            let labels = [("source", *source.as_str()), ("kind", *category)];
+            let labels = [("source", source.as_str()), ("kind", *category)];
             ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
@@ -95,7 +95,7 @@ impl Collector for Watches {
             MetricType::Counter,
         )?;
         for (source, count) in &known.lists {
-            ConstCounter::new(*count).encode(metric.encode_family(&[("source", *source.as_str())])?)?;
+            ConstCounter::new(*count).encode(metric.encode_family(&[("source", source.as_str())])?)?;
         }
         Ok(())
     }
