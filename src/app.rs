@@ -19,10 +19,10 @@ use crate::facts::{Looked, ObjectKey, Want};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 use crate::plan::{Intent, Policy};
-use crate::world::{Caps, World};
+use crate::world::{Caps, Source, World};
 
-/// Changes that may wait for the engine: some megabytes at most.
-const CHANGES: usize = 4096;
+/// Changes that may wait for the engine: a page of a list, a few megabytes at most.
+const CHANGES: usize = 512;
 
 /// Everything that `shindan run` can be told.
 #[derive(Debug, Clone)]
@@ -103,6 +103,12 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
         publisher: Publisher::new(clients.write.clone(), &Publisher::default_instance(), metrics.clone()),
         lookup: Lookup::new(clients.write.clone(), metrics.clone()),
     };
+    // Events help, but the operator works without them: they do not keep it from being ready for long.
+    let (events, wait) = (health.clone(), settings.pace.wait_for_events);
+    tokio::spawn(async move {
+        tokio::time::sleep(wait).await;
+        events.ready(Source::Events.as_str());
+    });
     let mut engine = Engine::new(world, live, metrics, settings.pace, changes);
     engine.enqueue(touched);
     engine.run(stopped(stop.clone())).await;

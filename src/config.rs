@@ -121,6 +121,7 @@ impl ThresholdArgs {
             init: self.init.0,
             recovered_never_started: self.recovered_never_started.0,
             recovered_restarting: self.recovered_restarting.0,
+            patient: true,
             event_grace: self.event_grace.0,
             flapping_transitions: usize::from(self.flapping_transitions),
             flapping_window: self.flapping_window.0,
@@ -157,7 +158,7 @@ pub struct RunArgs {
     #[arg(long, env = "SHINDAN_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     pub listen: SocketAddr,
     /// How many writes to the API server may be under way at once
-    #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub write_concurrency: u16,
     /// The most PodDiagnosis objects in a namespace
     #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -227,4 +227,33 @@ mod tests {
         assert!(lines.iter().any(|l| l.contains(r#"namespace="big",cause="other",severity="Warning"} 50"#)), "{text}");
         assert!(lines.iter().any(|l| l.contains(r#"namespace="other""#) && l.ends_with(" 202")), "{text}");
     }
+
+    /// Names that pages show are names of metrics, and docs/metrics.md has them all.
+    #[test]
+    fn the_pages_name_what_there_is() {
+        let metrics = Metrics::new([]);
+        metrics.set_outbox("change", 0);
+        metrics.wrote("apply", "200", Duration::ZERO);
+        metrics.looked_up("Services", "found", Duration::ZERO);
+        metrics.posted_event("posted");
+        metrics.watch(Source::Pods, "pods").failed("timeout");
+        metrics.watch(Source::Pods, "pods").listed();
+        let text = metrics.encode().unwrap();
+        let typed = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        let known: BTreeSet<String> = typed
+            .map(|(name, kind)| if kind == "counter" { format!("{name}_total") } else { name.to_owned() })
+            .collect();
+        let in_table: BTreeSet<String> = include_str!("../docs/metrics.md")
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        assert_eq!(in_table, known, "docs/metrics.md has a row for each metric");
+        for page in [include_str!("../README.md"), include_str!("../docs/events.md"), include_str!("../docs/api.md")] {
+            let words = page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            for name in words.filter(|word| word.starts_with("shindan_")) {
+                assert!(known.contains(name), "a page names {name}");
+            }
+        }
+    }
 }

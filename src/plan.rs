@@ -168,8 +168,13 @@ fn first_seen(ended: Option<&Record>, case: &Case<'_>, diagnosis: &Diagnosis) ->
     }
     let earliest = case.pod.created.max(ended.and_then(|r| r.status.last_transition));
     let runs = case.ledger.runs.iter().filter_map(|r| r.finished_at);
-    let times = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs);
-    times.filter(|at| earliest.is_none_or(|earliest| *at >= earliest)).min().unwrap_or(case.now).min(case.now)
+    let told = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs);
+    let unready = || {
+        let not_true = case.pod.conditions.iter().filter(|c| c.status != "True");
+        not_true.filter_map(|c| c.last_transition).min().or(case.pod.created)
+    };
+    let is_of_it = |at: &Timestamp| earliest.is_none_or(|earliest| *at >= earliest);
+    told.filter(is_of_it).min().or_else(|| unready().filter(is_of_it)).unwrap_or(case.now).min(case.now)
 }
 
 fn with_wake(plan: Plan, at: Timestamp) -> Plan {

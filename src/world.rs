@@ -176,6 +176,11 @@ impl World {
             Change::Event(event) => self.event(*event, now),
             Change::Object { key, resource_version } => self.records.seen(&key, &resource_version),
             Change::ObjectDeleted(key) => self.records.deleted(&key),
+            Change::Looked { looked: Looked::Pods(pods), .. } => {
+                // What was deleted since is not to come back, and what the watch told in full is newer than this.
+                let known = pods.into_iter().filter(|pod| self.pods.is_slim(&pod.uid)).collect::<Vec<_>>();
+                known.into_iter().flat_map(|pod| self.pod(pod, now)).collect()
+            }
             // Nobody asks any more. (Offline the answers come before the questions.)
             Change::Looked { want, .. } if self.answers_come && !self.lookups.is_asked(&want) => Vec::new(),
             Change::Looked { want, looked } => {
@@ -216,10 +221,17 @@ impl World {
         let at_start = !self.is_listed(Source::Pods);
         let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
         // A write under way may be the first of a diagnosis.
-        let keep = recorded.is_some() || self.records.is_writing(&facts.key) || self.events.any_for(&uid);
+        let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
+        let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
+        let keep = is_written || stranded || self.events.any_for(&uid);
         let past = if self.pods.is_full(&uid) { Vec::new() } else { self.records.history(&facts.key) };
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
+        let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let change = self.pods.put(facts, keep, past, at_start, now);
+        if let Some(job) = job.filter(|_| change.has_ended()) {
+            // It may be complete now, and then its failed pods are no failure any more.
+            self.lookups.outdated(&Want::Workload(job), now);
+        }
         self.events.met(&uid, !change.is_unwell);
         if !change.is_unwell {
             self.lookups.forget(&uid);
@@ -312,7 +324,7 @@ impl World {
         let mut decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) => self.decide_object(key, now).into(),
-            Subject::Node(name) => self.nodes.decide(name, &self.thresholds, now).into(),
+            Subject::Node(name) => self.decide_node(name, now),
         };
         (decision.plan, decision.touched) = self.records.within_caps(decision.plan);
         match &decision.plan.intent {
@@ -321,6 +333,24 @@ impl World {
             Some(plan::Intent::Announce(_)) | None => {}
         }
         decision
+    }
+
+    fn decide_node(&mut self, name: &Arc<str>, now: Timestamp) -> Decision {
+        let mut plan = self.nodes.decide(name, &self.thresholds, now);
+        let mut wants = Vec::new();
+        // A node that is not ready explains its pods, and no watch event may ever come of them: those of which only a few
+        // words were kept are read once.
+        let want = Want::PodsOn(name.clone());
+        let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
+        if is_down && self.pods.any_slim_on(name) {
+            match self.lookups.next(&want, now, now) {
+                lookups::Next::Now => wants.push(want),
+                lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
+            }
+        } else {
+            self.lookups.withdraw(&want);
+        }
+        Decision { plan, wants, touched: Vec::new() }
     }
 
     fn closed_until(&mut self, namespace: &str, now: Timestamp) -> Option<Timestamp> {
@@ -418,7 +448,12 @@ impl World {
 
     /// What a diagnosis wanted to know could not be read: its pods ask again later.
     pub fn not_looked_up(&mut self, want: &Want) -> Touched {
-        self.lookups.failed(want).into_iter().map(|uid| (Subject::Pod(uid), Lane::Resync)).collect()
+        let mut touched: Touched =
+            self.lookups.failed(want).into_iter().map(|uid| (Subject::Pod(uid), Lane::Resync)).collect();
+        if let Want::PodsOn(node) = want {
+            touched.push((Subject::Node(node.clone()), Lane::Resync));
+        }
+        touched
     }
 
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.

@@ -1,5 +1,7 @@
 //! The shape of the code, held by reading it: what is pure stays pure, and data flows one way (see ARCHITECTURE.md).
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,10 @@
 //! `tests/healthy/*.yaml` must not be diagnosed at all. Beside each case, `<case>.expected.yaml` holds the gist of its
 //! diagnoses; `UPDATE=1 cargo test --test causes` writes it anew. Leading comments that are read:
 //!
-//! - `# recorded-at: TIME`: the clock; else the newest time in the text.
+//! - `# judged-at: TIME`, else `# recorded-at: TIME`: the clock; else the newest time in the text.
 //! - `# also: Cause, Cause`: other pods of the case have these causes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -38,6 +40,7 @@ fn name_of(path: &Path) -> &str {
 
 /// The cases of a folder.
 fn cases(folder: &Path) -> Vec<PathBuf> {
+    #[allow(clippy::case_sensitive_file_extension_comparisons, reason = "the recorder writes .yaml")]
     let is_case = |p: &PathBuf| name_of(p).ends_with(".yaml") && !name_of(p).ends_with(".expected.yaml");
     entries(folder).into_iter().filter(is_case).collect()
 }
@@ -69,8 +72,8 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
     if !dump.problems.is_empty() || dump.pods.is_empty() {
         return Err(format!("{}: no pods can be read from it: {:?}", case.display(), dump.problems));
     }
-    let recorded: Timestamp = match directive(&text, "recorded-at") {
-        Some(at) => at.parse().map_err(|e| format!("{}: recorded-at: {e}", case.display()))?,
+    let recorded: Timestamp = match directive(&text, "judged-at").or_else(|| directive(&text, "recorded-at")) {
+        Some(at) => at.parse().map_err(|e| format!("{}: its clock: {e}", case.display()))?,
         None => dump.newest.ok_or_else(|| format!("{}: it states no time", case.display()))?,
     };
     let mut report = offline::diagnose(dump, recorded, Thresholds::default());

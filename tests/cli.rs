@@ -1,5 +1,7 @@
 //! What a user of the binary would miss if it broke.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -186,8 +188,16 @@ fn a_folder_is_read_to_its_depth_as_cluster_info_dump_writes_it() {
 
 #[test]
 fn a_dump_is_judged_as_of_its_own_day_unless_told_otherwise() {
-    let young = shindan(&["diagnose", "-f", "-", "-o", "name"], PENDING);
-    assert_eq!(out(&young), "", "at its newest time the pod has waited for no time at all");
+    let young = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:00:00Z"], PENDING);
+    assert_eq!(out(&young), "", "at that time the pod has waited for no time at all");
+    let snapshot = shindan(&["diagnose", "-f", "-", "-o", "name"], PENDING);
+    assert_eq!(
+        out(&snapshot),
+        "poddiagnosis.shindan.dev/waits\n",
+        "the scheduler has refused it, and no later word will come"
+    );
+    let starting = PENDING.replace("reason: Unschedulable", "reason: SchedulingGated");
+    assert_eq!(out(&shindan(&["diagnose", "-f", "-", "-o", "name"], &starting)), "");
     let later = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z"], PENDING);
     assert_eq!(out(&later), "poddiagnosis.shindan.dev/waits\n", "{}", err(&later));
     let patient = ["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z", "--unschedulable", "1h"];

@@ -1,5 +1,7 @@
 //! What is installed is what the sources say: one flat file, exact rights, a locked-down pod.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

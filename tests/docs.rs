@@ -1,14 +1,24 @@
 //! Files that are made from the code are as the code would make them. `UPDATE=1 cargo test --test docs` refreshes them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn matches(path: &str, args: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_shindan")).args(args).output().unwrap();
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+fn shindan(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_shindan")).current_dir(root()).args(args).output().expect("it runs");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let made = String::from_utf8(output.stdout).unwrap();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Whether a file is as `made`; with `UPDATE=1` it is made so.
+fn holds(path: &str, made: &str) {
+    let file = root().join(path);
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, made).unwrap();
@@ -19,17 +29,111 @@ fn matches(path: &str, args: &[&str]) {
     let line = at.unwrap_or(kept.lines().count().min(made.lines().count())) + 1;
     assert!(
         kept == made,
-        "{path} is not what `shindan {}` prints (from line {line} on); UPDATE=1 cargo test --test docs refreshes it",
-        args.join(" ")
+        "{path} is not what the program prints (from line {line} on); UPDATE=1 cargo test --test docs refreshes it"
     );
 }
 
 #[test]
 fn the_list_of_causes_is_up_to_date() {
-    matches("docs/causes.md", &["causes", "-o", "md"]);
+    holds("docs/causes.md", &shindan(&["causes", "-o", "md"]));
 }
 
 #[test]
 fn the_definition_of_the_resource_is_up_to_date() {
-    matches("crds/poddiagnoses.shindan.dev.yaml", &["crd"]);
+    holds("crds/poddiagnoses.shindan.dev.yaml", &shindan(&["crd"]));
+}
+
+/// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
+/// line that begins with `$`.
+fn with_outputs(page: &str) -> (String, usize) {
+    const MARK: &str = "<!-- output of: ";
+    let (mut out, mut blocks) = (String::new(), 0);
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        out.push('\n');
+        let Some(args) = line.strip_prefix(MARK).and_then(|rest| rest.strip_suffix(" -->")) else { continue };
+        let fence = lines.next().filter(|line| line.starts_with("```"));
+        out.push_str(fence.unwrap_or_else(|| panic!("a block follows {line}")));
+        out.push('\n');
+        for line in lines.by_ref().take_while(|line| *line != "```").filter(|line| line.starts_with('$')) {
+            out.push_str(line);
+            out.push('\n');
+        }
+        out.push_str(&shindan(&args.split(' ').collect::<Vec<_>>()));
+        out.push_str("```\n");
+        blocks += 1;
+    }
+    (out, blocks)
+}
+
+#[test]
+fn outputs_that_pages_show_are_real() {
+    for path in ["README.md", "docs/api.md"] {
+        let page = fs::read_to_string(root().join(path)).unwrap();
+        let (made, blocks) = with_outputs(&page);
+        assert!(blocks > 0, "{path} shows no output that is checked");
+        holds(path, &made);
+    }
+}
+
+/// Each flag of the operator stands in the README's table with its variable and default.
+#[test]
+fn the_table_of_flags_is_complete() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let help = shindan(&["run", "--help"]);
+    let value = |line: &str, name: &str| {
+        let rest = line.split_once(&format!("[{name}"))?.1;
+        Some(rest.split_once(']')?.0.trim().trim_end_matches('=').to_owned())
+    };
+    let mut rows = 0;
+    let mut flag = String::new();
+    let mut variable = String::new();
+    for line in help.lines().map(str::trim) {
+        if let Some(at) = line.find("--").filter(|_| line.starts_with('-')) {
+            flag = line[at..].split([' ', ',']).next().unwrap_or_default().to_owned();
+        }
+        let row = || {
+            let begin = format!("| `{flag}`");
+            readme.lines().find(|row| row.starts_with(&begin)).unwrap_or_else(|| panic!("README.md: no row of {flag}"))
+        };
+        if let Some(name) = value(line, "env:") {
+            assert!(row().contains(&format!("`{name}`")), "README.md: {flag} is set by {name}");
+            variable = name;
+            rows += 1;
+        }
+        if let Some(default) = value(line, "default:").filter(|_| line.starts_with("[default:")) {
+            assert!(
+                row().contains(&format!("`{default}`")),
+                "README.md: the default of {flag} ({variable}) is {default}"
+            );
+        }
+    }
+    assert!(rows > 15, "the help is understood");
+}
+
+/// Links from page to page lead somewhere.
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
+        .iter()
+        .map(|page| root().join(page))
+        .collect();
+    for folder in ["docs", "docs/adr"] {
+        let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "md")));
+    }
+    let mut wrong = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for (at, mark) in text.match_indices("](") {
+            let target = text[at + mark.len()..].split(')').next().unwrap_or_default();
+            let file = target.split('#').next().unwrap_or_default();
+            let is_ours = !file.is_empty() && !file.contains("://") && !file.contains(' ');
+            if is_ours && !page.parent().unwrap().join(file).exists() {
+                wrong.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -20,7 +20,8 @@ pub(super) struct Args {
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
-    /// Judge as of this moment (RFC 3339) [default: the newest time in the input]
+    /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
+    /// the scheduler or a registry has refused counts at once]
     #[arg(long, value_name = "TIME")]
     at: Option<Timestamp>,
     /// The form
@@ -70,7 +71,10 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         None => Timestamp::UNIX_EPOCH,
     };
 
-    let mut found = offline::diagnose(input.dump, now, args.thresholds.thresholds()).objects;
+    let thresholds = args.thresholds.thresholds();
+    let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
+    let report = offline::diagnose(input.dump, now, thresholds);
+    let mut found = report.objects;
     found.retain(|write| shown(&write.key.namespace));
     write(&found, args.output, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
@@ -79,6 +83,13 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         let (noun, of) = (if pods == 1 { "pod" } else { "pods" }, args.namespace.as_deref());
         let place = of.map(|n| format!(" of namespace {n}")).unwrap_or_default();
         writeln!(streams.err, "No failing pods found in {pods} {noun}{place}.")?;
+        if report.wake.is_some() && args.at.is_none() {
+            writeln!(
+                streams.err,
+                "Judged as of {now}, the newest time in the input, when some may still have been starting; \
+                 --at judges as of a later time."
+            )?;
+        }
     } else if args.output == Form::Table && std::io::stdout().is_terminal() {
         writeln!(streams.err, "\n-o wide adds a summary of each, -o yaml the evidence and what to do.")?;
     }

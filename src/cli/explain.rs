@@ -42,7 +42,7 @@ fn unknown(asked: &str) -> String {
     }
     let near = nearest(asked, all().map(|rule| rule.cause));
     if !near.is_empty() {
-        said.push_str(&format!(" Did you mean {}?", near.join(", ")));
+        said = format!("{said} Did you mean {}?", near.join(", "));
     }
     said.push_str(" `shindan causes` lists them all.");
     said

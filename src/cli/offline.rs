@@ -65,6 +65,7 @@ pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Report {
         if let Some(Intent::Apply(mut write)) = plan.intent {
             // Nobody will post an Event for it.
             write.status.event_owed = false;
+            write.status.announced = false;
             write.announcement = None;
             report.objects.push(*write);
         }
@@ -128,7 +129,7 @@ impl Surrounding {
         let services = namespaces.into_iter().filter_map(|namespace| {
             let mut services = services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
             if dump.slices.is_empty() && dump.endpoints.is_empty() {
-                count_by_pods(&mut services, dump.pods.iter().filter(|pod| pod.key.namespace == namespace));
+                count_by_pods(&mut services, &dump.pods.iter().filter(|pod| pod.key.namespace == namespace));
             }
             // A dump without any Service says nothing of them.
             (!services.is_empty()).then_some((namespace, services))
@@ -141,13 +142,15 @@ impl Surrounding {
     fn answer(&self, want: &Want) -> Option<Looked> {
         match want {
             Want::Workload(key) => self.workloads.get(key).map(|facts| Looked::Workload(Some(Box::new(facts.clone())))),
+            // A dump's pods are all there, with all their facts.
+            Want::PodsOn(_) => None,
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
         }
     }
 }
 
 /// A dump without EndpointSlices: the ready pods that a Service selects are its endpoints.
-fn count_by_pods<'a>(services: &mut [ServiceFacts], pods: impl Iterator<Item = &'a PodFacts> + Clone) {
+fn count_by_pods<'a>(services: &mut [ServiceFacts], pods: &(impl Iterator<Item = &'a PodFacts> + Clone)) {
     for service in services {
         let ready = pods.clone().filter(|p| p.is_ready() && p.deletion.is_none() && service.selects(&p.labels));
         service.ready_endpoints = u32::try_from(ready.count()).unwrap_or(u32::MAX);

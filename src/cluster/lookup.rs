@@ -91,7 +91,16 @@ impl Lookup {
                 self.workload(key).await.map(|found| Looked::Workload(found.map(Box::new))).map_err(failed)
             }
             Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
+            Want::PodsOn(node) => self.pods_on(node).await.map_err(failed),
         }
+    }
+
+    async fn pods_on(&self, node: &str) -> Result<Looked, Failure> {
+        let params = ListParams::default().limit(PAGE).fields(&format!("spec.nodeName={node}"));
+        let path = wire::Pod::url_path(&(), None);
+        let pods: Vec<wire::Pod> = call::list(&self.client, &path, params, REQUEST).await?;
+        let mut strings = Interner::default();
+        Ok(Looked::Pods(pods.into_iter().map(|pod| pod.into_facts(&mut strings)).collect()))
     }
 
     async fn services(&self, namespace: &str) -> Result<Looked, Failure> {
@@ -179,7 +188,11 @@ impl<'de> serde::Deserialize<'de> for WithSelector {
 
 /// A word of a closed set, for metrics.
 fn kind_label(want: &Want) -> &'static str {
-    let Want::Workload(key) = want else { return "Services" };
+    let key = match want {
+        Want::Services(_) => return "Services",
+        Want::PodsOn(_) => return "PodsOn",
+        Want::Workload(key) => key,
+    };
     match &*key.kind {
         "Deployment" => "Deployment",
         "ReplicaSet" => "ReplicaSet",

@@ -143,6 +143,9 @@ pub struct Thresholds {
     pub recovered_never_started: i64,
     /// Ready since the last start, after a cause that restarts containers.
     pub recovered_restarting: i64,
+    /// An error that may pass by itself counts after its row's patience. False: at once, as in a snapshot that will never
+    /// tell more.
+    pub patient: bool,
     /// What an Event may lag behind the status that it explains.
     pub event_grace: i64,
     /// A node is flapping: this many Ready transitions ...
@@ -150,6 +153,17 @@ pub struct Thresholds {
     /// ... within this time, until it is stable for `flapping_stable`.
     pub flapping_window: i64,
     pub flapping_stable: i64,
+}
+
+impl Thresholds {
+    /// For a dump that is judged as of its newest time: that is the earliest moment at which it can have been taken, so
+    /// what the scheduler or a registry has refused by then counts as refused. What only takes its time keeps its time,
+    /// and so does a threshold that somebody chose.
+    #[must_use]
+    pub fn for_snapshot(self) -> Self {
+        let chosen = self.unschedulable != Self::default().unschedulable;
+        Self { unschedulable: if chosen { self.unschedulable } else { 0 }, patient: false, ..self }
+    }
 }
 
 impl Default for Thresholds {
@@ -164,6 +178,7 @@ impl Default for Thresholds {
             init: 600,
             recovered_never_started: 30,
             recovered_restarting: 600,
+            patient: true,
             event_grace: 5,
             flapping_transitions: 3,
             flapping_window: 3600,

@@ -338,9 +338,12 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
                 "kubectl get certificatesigningrequests",
             ),
         ],
-        SHUTTING_DOWN => vec![remedy::mitigate(format!(
-            "Nothing to do for a planned shutdown: its pods are made anew elsewhere. Delete the node if it stays away: kubectl delete node {name}"
-        ))],
+        SHUTTING_DOWN => vec![remedy::command(
+            remedy::mitigate(format!(
+                "Nothing, if it is planned: its pods are made anew elsewhere. If {name} stays away for good, delete the node."
+            )),
+            format!("kubectl delete node {name}"),
+        )],
         STATUS_UNKNOWN => vec![
             remedy::fix(format!("Check that the machine {name} runs and reaches the API server.")),
             restart_kubelet(),

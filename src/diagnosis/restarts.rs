@@ -29,7 +29,6 @@ pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
         back_off: back_off.map(|(_, b)| b.text),
         next_restart_time,
         history,
-        ..Restarts::default()
     })
 }
 

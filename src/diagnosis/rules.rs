@@ -1,11 +1,11 @@
 //! The one table of causes, in the order in which they are asked: specific before general, cause before consequence.
 
 mod crash;
-#[cfg(test)]
-mod fixtures;
 mod image;
 mod lifecycle;
 mod node;
+#[cfg(test)]
+mod patience;
 mod probe;
 mod sandbox;
 mod scheduling;

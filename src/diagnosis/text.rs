@@ -58,45 +58,74 @@ pub fn cut_bytes(text: &str, most: usize) -> String {
     format!("{}{ELLIPSIS}", &text[..end])
 }
 
-/// What a secret looks like: the part to keep is the first group.
-static SECRETS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        // user:password@host in a URL
-        r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?:@)",
-        // Authorization headers
-        r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
-        // password=..., "token": "...", api_key: ...
-        r#"(?i)((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
-        // JSON web tokens, and keys of the well-known providers
-        r"()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-        r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-        r"()\bgh[pousr]_[A-Za-z0-9]{20,}\b",
-        r"()\bxox[abprs]-[A-Za-z0-9-]{10,}",
-        r"()\bAIza[A-Za-z0-9_-]{30,}",
-        r"()\bsk-[A-Za-z0-9_-]{20,}",
-        r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*",
-    ]
-    .iter()
-    .filter_map(|pattern| Regex::new(pattern).ok())
-    .collect()
-});
+/// What a secret looks like: a mark without which the pattern need not be tried (in lower case), and the pattern, whose
+/// first group is kept.
+const SECRETS: [(&[&str], &str); 9] = [
+    // user:password@host in a URL
+    (&["://"], r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?:@)"),
+    // Authorization headers
+    (&["bearer ", "basic "], r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    // password=..., "token": "...", api_key: ...
+    (
+        &["passw", "pwd", "secret", "token", "key", "credential"],
+        r#"(?i)((?:^|[^/.\w-])["']?(?:[\w-]*[_-])?(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
+    ),
+    // JSON web tokens, and keys of the well-known providers
+    (&["eyj"], r"()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    (&["akia", "asia"], r"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    (&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"()\bgh[pousr]_[A-Za-z0-9]{20,}\b"),
+    (&["xox"], r"()\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    (&["aiza", "sk-"], r"()\b(?:AIza[A-Za-z0-9_-]{30,}|sk-[A-Za-z0-9_-]{20,})"),
+    (&["private key"], r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*"),
+];
+
+/// The patterns, each compiled once; one that does not compile would be found by the tests.
+static PATTERNS: LazyLock<Vec<(&[&str], Regex)>> =
+    LazyLock::new(|| SECRETS.iter().filter_map(|(marks, pattern)| Some((*marks, Regex::new(pattern).ok()?))).collect());
 
 fn mask(text: &str) -> String {
+    // Most lines hold no mark at all, and a search for one costs a hundredth of a pattern.
+    let lower = text.to_ascii_lowercase();
+    let suspects = PATTERNS.iter().filter(|(marks, _)| marks.iter().any(|mark| lower.contains(mark)));
     let mut out = std::borrow::Cow::Borrowed(text);
-    for secret in SECRETS.iter() {
-        if secret.is_match(&out) {
-            out = secret
-                .replace_all(&out, |found: &regex_lite::Captures<'_>| {
-                    let whole = found.get(0).map_or("", |m| m.as_str());
-                    let keep = found.get(1).map_or("", |m| m.as_str());
-                    let tail = if whole.ends_with('@') { "@" } else { "" };
-                    format!("{keep}***{tail}")
-                })
-                .into_owned()
-                .into();
+    for (_, pattern) in suspects {
+        let masked = pattern.replace_all(&out, |found: &regex_lite::Captures<'_>| {
+            let whole = found.get(0).map_or("", |m| m.as_str());
+            let keep = found.get(1).map_or("", |m| m.as_str());
+            if is_plain_word(&whole[keep.len()..]) {
+                return whole.to_owned();
+            }
+            let tail = if whole.ends_with('@') { "@" } else { "" };
+            format!("{keep}***{tail}")
+        });
+        if let std::borrow::Cow::Owned(masked) = masked {
+            out = masked.into();
         }
     }
     out.into_owned()
+}
+
+/// What follows `password:` in a sentence and is none.
+fn is_plain_word(value: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "not",
+        "is",
+        "was",
+        "must",
+        "has",
+        "does",
+        "cannot",
+        "missing",
+        "required",
+        "invalid",
+        "expired",
+        "unset",
+        "empty",
+        "unable",
+        "failed",
+        "authentication",
+    ];
+    WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
 /// Seconds for people: `9 s`, `5 min`, `2 h`.
@@ -127,15 +156,26 @@ mod tests {
             "dial postgres://app:***@db:5432/x: refused"
         );
         assert_eq!(line("token=abcdef12345 ok", 99), "token=*** ok");
+        assert_eq!(line("DB_PASSWORD=hunter2 MY-API_KEY: zzz1234", 99), "DB_PASSWORD=*** MY-API_KEY: ***");
         assert_eq!(line("Authorization: Bearer abcdefgh12345", 99), "Authorization: Bearer ***");
         assert_eq!(line(r#"{"password": "s3cr3t", "n": 1}"#, 99), r#"{"password": "***", "n": 1}"#);
     }
 
     #[test]
+    fn each_pattern_compiles() {
+        assert_eq!(PATTERNS.len(), SECRETS.len());
+    }
+
+    #[test]
     fn what_only_resembles_a_secret_is_kept() {
-        for text in
-            ["secret \"db\" not found", "couldn't find key token in Secret demo/db", "http://10.0.0.1:8080/healthz"]
-        {
+        for text in [
+            "secret \"db\" not found",
+            "couldn't find key token in Secret demo/db",
+            "http://10.0.0.1:8080/healthz",
+            "mkdir /etc/passwd: not a directory",
+            "DB_PASSWORD: not set",
+            "token: expired",
+        ] {
             assert_eq!(line(text, 99), text);
         }
     }

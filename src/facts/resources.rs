@@ -19,12 +19,12 @@ pub struct Resources {
 
 impl Resources {
     pub fn add(&mut self, other: &Self) {
-        self.combine(other, |a, b| a.saturating_add(b));
+        self.combine(other, i64::saturating_add);
     }
 
     /// Amounts that go away; an amount that was never stated counts as zero.
     pub fn subtract(&mut self, other: &Self) {
-        self.combine(other, |a, b| a.saturating_sub(b));
+        self.combine(other, i64::saturating_sub);
     }
 
     /// The larger of both, amount by amount.
@@ -59,7 +59,7 @@ impl PodFacts {
         of(ContainerType::App).for_each(|c| total.add(&c.requests));
         let mut sidecars = Resources::default();
         let mut init_peak = Resources::default();
-        for c in self.containers.iter() {
+        for c in &self.containers {
             match c.kind {
                 ContainerType::Sidecar => {
                     sidecars.add(&c.requests);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Condition, Owner};
+use super::{Condition, Owner, PodFacts};
 
 /// Kind, namespace and name of a workload that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,8 @@ pub enum Want {
     Workload(WorkloadKey),
     /// All Services of a namespace with their endpoints.
     Services(Arc<str>),
+    /// The pods bound to a node that is not ready: of those that looked well until then, only a few words were kept.
+    PodsOn(Arc<str>),
 }
 
 /// The answer to a [`Want`]. `None`: it does not exist.
@@ -49,6 +51,7 @@ pub enum Want {
 pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
+    Pods(Vec<PodFacts>),
 }
 
 #[derive(Debug, Clone, PartialEq)]

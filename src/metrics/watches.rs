@@ -65,15 +65,6 @@ impl WatchHandle {
     }
 }
 
-const fn word(source: Source) -> &'static str {
-    match source {
-        Source::Pods => "pods",
-        Source::Nodes => "nodes",
-        Source::Events => "events",
-        Source::Objects => "objects",
-    }
-}
-
 impl Collector for Watches {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let known = self.lock();
@@ -84,7 +75,7 @@ impl Collector for Watches {
             MetricType::Gauge,
         )?;
         for ((source, name), at) in &known.alive {
-            let labels = [("source", word(*source)), ("watch", *name)];
+            let labels = [("source", source.as_str()), ("watch", *name)];
             ConstGauge::new(at.elapsed().as_secs_f64()).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
@@ -94,7 +85,7 @@ impl Collector for Watches {
             MetricType::Counter,
         )?;
         for ((source, category), count) in &known.errors {
-            let labels = [("source", word(*source)), ("kind", *category)];
+            let labels = [("source", source.as_str()), ("kind", *category)];
             ConstCounter::new(*count).encode(metric.encode_family(&labels)?)?;
         }
         let mut metric = encoder.encode_descriptor(
@@ -104,7 +95,7 @@ impl Collector for Watches {
             MetricType::Counter,
         )?;
         for (source, count) in &known.lists {
-            ConstCounter::new(*count).encode(metric.encode_family(&[("source", word(*source))])?)?;
+            ConstCounter::new(*count).encode(metric.encode_family(&[("source", source.as_str())])?)?;
         }
         Ok(())
     }

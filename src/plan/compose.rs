@@ -167,7 +167,7 @@ fn status_of(case: &Case<'_>, diagnosis: &Diagnosis, severity: Severity) -> PodD
         remedies: diagnosis.remedies.clone(),
         evidence: diagnosis.evidence.clone(),
         other_findings: diagnosis.other_findings.clone(),
-        restarts: restarts(case, diagnosis.container.as_deref()),
+        restarts: Some(restarts(case, diagnosis.container.as_deref()).unwrap_or_default()),
         impact: Some(diagnosis.impact.clone()),
         first_seen: None,
         last_transition: None,
@@ -271,7 +271,7 @@ fn announcement(
 ) -> Announcement {
     const POD_NAME_KEPT: usize = 200;
     let pod: String = key.name.chars().take(POD_NAME_KEPT).collect();
-    let hash = short_hash(&format!("{}/{}", spec.pod_uid, status.transition));
+    let hash = short_hash(&format!("{}/{}/{}", spec.pod_uid, status.transition, time.as_second()));
     let recovered = action == Action::Recovered;
     let mut note = if recovered {
         format!("Well again after {}: {}", status.cause, status.summary)

@@ -1,7 +1,7 @@
 //! When a pod that had a diagnosis counts as well again.
 
 use super::Record;
-use crate::diagnosis::{Case, Recovery, rules};
+use crate::diagnosis::{Case, Category, Recovery, node, rules};
 use crate::facts::{Phase, State, Timestamp, WorkloadFacts, after};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +31,13 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
         Phase::Failed => return if pod.is_of_job() { Verdict::Yes } else { Verdict::No },
         Phase::Pending | Phase::Running | Phase::Unknown => {}
     }
+    // A flapping node is one incident until it has been stable for a while, and so are its pods.
+    if let Some(node) = case.node.filter(|_| category_of(&record.status.cause) == Some(Category::Node)) {
+        let judged = node::judge(node, case.thresholds, case.now);
+        if judged.incident.is_some() {
+            return judged.wake.map_or(Verdict::No, Verdict::NotBefore);
+        }
+    }
     let Some(ready) = pod.condition("Ready").filter(|c| c.status == "True") else { return Verdict::No };
     let ready_since = case.held_since(ready.last_transition);
     let due = match recovery_of(&record.status.cause) {
@@ -45,6 +52,10 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
         }
     };
     if case.now >= due { Verdict::Yes } else { Verdict::NotBefore(due) }
+}
+
+fn category_of(cause: &str) -> Option<Category> {
+    rules::find(cause).map(|rule| rule.category)
 }
 
 /// The slower rule for a cause that this version does not know.

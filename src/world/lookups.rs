@@ -56,6 +56,19 @@ impl Lookups {
         Next::Now
     }
 
+    /// An answer has become wrong: it is fetched anew once its source has had time to follow.
+    pub(super) fn outdated(&mut self, want: &Want, now: Timestamp) {
+        if let Some(answer) = self.answers.get_mut(want) {
+            answer.at = None;
+            answer.fetched_at = Some(after(now, SETTLE - SPACING));
+        }
+    }
+
+    /// A question that no pod asked is of no interest any more.
+    pub(super) fn withdraw(&mut self, want: &Want) {
+        self.answers.remove(want);
+    }
+
     /// A pod asks for these and for nothing else any more.
     pub(super) fn asked(&mut self, uid: &Arc<str>, wants: &[Want]) {
         if wants.is_empty() {
@@ -120,14 +133,14 @@ impl Lookups {
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            Looked::Services(_) => None,
+            Looked::Services(_) | Looked::Pods(_) => None,
         }
     }
 
     fn services(&self, pod: &PodFacts) -> Option<Vec<ServiceFacts>> {
         match self.answers.get(&Want::Services(pod.key.namespace.clone()))?.looked.as_ref()? {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
-            Looked::Workload(_) => None,
+            Looked::Workload(_) | Looked::Pods(_) => None,
         }
     }
 }

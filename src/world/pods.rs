@@ -65,6 +65,13 @@ pub(super) struct Moved {
     pub(super) is_unwell: bool,
 }
 
+impl Moved {
+    /// Whether the pod has succeeded or failed just now.
+    pub(super) fn has_ended(&self) -> bool {
+        self.after.as_ref().is_some_and(|p| p.over) && self.before.as_ref().is_some_and(|p| !p.over)
+    }
+}
+
 impl Pods {
     pub(super) fn put(
         &mut self,
@@ -203,6 +210,11 @@ impl Pods {
 
     pub(super) fn on_node(&self, name: &str) -> impl Iterator<Item = Arc<str>> {
         self.by_node.get(name).into_iter().flatten().cloned()
+    }
+
+    pub(super) fn any_slim_on(&self, name: &str) -> bool {
+        let is_slim = |uid: &Arc<str>| matches!(self.by_uid.get(uid), Some(Pod::Slim(place)) if !place.over);
+        self.by_node.get(name).into_iter().flatten().any(is_slim)
     }
 
     pub(super) fn unscheduled(&self) -> impl Iterator<Item = Arc<str>> {

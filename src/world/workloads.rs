@@ -26,11 +26,11 @@ struct Counts {
 }
 
 impl Workloads {
-    /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, those that fail
-    /// beside it are to be looked at again: their severity hangs on it.
+    /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, or one has
+    /// ended, those that fail beside it are to be looked at again: their severity, or their recovery, hangs on it.
     pub(super) fn moved(&mut self, uid: &Arc<str>, moved: &Moved) -> Touched {
         let serving = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.ready && !p.over);
-        let changed = serving(&moved.before) != serving(&moved.after);
+        let changed = serving(&moved.before) != serving(&moved.after) || moved.has_ended();
         self.add(moved.before.as_ref(), -1);
         self.add(moved.after.as_ref(), 1);
         let Some(workload) = moved.after.as_ref().or(moved.before.as_ref()).and_then(|p| p.workload.as_ref()) else {

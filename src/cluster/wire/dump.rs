@@ -198,7 +198,7 @@ fn line_of(text: &str, offset: usize) -> usize {
     // The offset is where the value before ended: the next one begins after the white space.
     let rest = &text.as_bytes()[offset.min(text.len())..];
     let skipped = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
-    1 + text.as_bytes()[..offset + skipped].iter().filter(|b| **b == b'\n').count()
+    1 + text.get(..offset + skipped).map_or(0, |read| read.matches('\n').count())
 }
 
 fn serde_saphyr_reads(text: &str) -> bool {

@@ -13,6 +13,7 @@ use crate::facts::{EventFacts, Regarding};
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = k8s_openapi::api::core::v1::Event)]
 #[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names, reason = "the API's own names")]
 pub struct Event {
     #[serde(deserialize_with = "meta::slim")]
     pub metadata: ObjectMeta,

@@ -99,6 +99,7 @@ struct Requirement {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names, reason = "the API's own names")]
 struct Toleration {
     key: Text,
     operator: Text,
@@ -150,6 +151,7 @@ struct Nothing {}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names, reason = "the API's own names")]
 struct Port {
     name: Text,
     container_port: Int,

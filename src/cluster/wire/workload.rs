@@ -81,7 +81,7 @@ macro_rules! workloads {
             const KIND: &'static str = stringify!($name);
 
             fn into_facts(self, strings: &mut Interner) -> WorkloadFacts {
-                facts(Self::API_VERSION, Self::KIND, &self.metadata, self.spec.or_default(), self.status.or_default(), strings)
+                facts(Self::API_VERSION, Self::KIND, &self.metadata, &self.spec.or_default(), self.status.or_default(), strings)
             }
         }
     )*};
@@ -101,7 +101,7 @@ fn facts(
     api_version: &str,
     kind: &str,
     metadata: &ObjectMeta,
-    spec: Spec,
+    spec: &Spec,
     status: Status,
     strings: &mut Interner,
 ) -> WorkloadFacts {

@@ -591,7 +591,7 @@ fn completed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         remedies.push(remedy::fix(advice));
     }
     remedies.push(remedy::fix(format!(
-        "Run the server of {} in the foreground as the container's main process: not in the background (`&`), not as a daemon, \
+        "Run the server in {} in the foreground, as the container's main process: not in the background (`&`), not as a daemon, \
          last in its script and started with `exec`.",
         container.name
     )));

@@ -6,6 +6,8 @@
 
 mod remedies;
 
+use std::cell::OnceCell;
+
 use super::signature::{self, ROW, Row, Seen};
 use crate::api::{Confidence, ContainerType};
 use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, text};
@@ -490,8 +492,8 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
     let lost = reason == "ImagePullBackOff" && !message.contains(": ") || known && message.is_empty();
     let event = if lost { last_failed_pull(case, container) } else { None };
     let text = event.map_or(message, |e| &*e.message);
-    let path = event.is_none().then(|| format!("{}.state.waiting.message", container.status_path()));
-    Some(Seen { reason, text, lower: text.to_ascii_lowercase(), event, container: Some(container), path })
+    let path = event.is_none().then_some("state.waiting.message");
+    Some(Seen { reason, text, lower: OnceCell::new(), event, container: Some(container), path })
 }
 
 /// The last `Failed` Event that tells of a pull of this container's image.
@@ -533,7 +535,7 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
     });
     finding = finding.with(evidence::field(format!("{}.state.waiting.reason", container.status_path()), seen.reason));
     if let Some(path) = &seen.path {
-        finding = finding.with(evidence::field(path.clone(), seen.text));
+        finding = finding.with(evidence::field(format!("{}.{path}", container.status_path()), seen.text));
     }
     if let Some(event) = seen.event {
         finding = finding.with(evidence::event(event));

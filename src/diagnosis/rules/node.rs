@@ -175,14 +175,14 @@ mod tests {
 
     fn pod(status: &str, node: &str) -> Scenario {
         Scenario::from_yaml(&format!(
-            r#"
+            r"
 kind: Pod
 metadata: {{name: web, namespace: demo, uid: u}}
 spec: {{nodeName: n1, containers: [{{name: c, image: i}}]}}
 status: {{{status}}}
 ---
 {node}
-"#
+"
         ))
         .at("2026-11-21T10:00:00Z")
     }
@@ -217,11 +217,6 @@ status: {{{status}}}
             assert!(finding.summary.starts_with("its node n1 is not ready: "), "{}", finding.summary);
             assert_eq!(finding.severity, None);
         }
-    }
-
-    #[test]
-    fn recorded_pods_get_their_nodes_cause() {
-        super::super::scheduling::tests::replay(RULES);
     }
 
     #[test]

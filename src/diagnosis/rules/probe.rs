@@ -144,6 +144,10 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             "status.restarts.history",
             format!("an earlier run ended alike, and a Killing Event named its {name} probe"),
         )),
+        Proof::Earlier(event) => finding.proven().with(evidence::event(event)).with(evidence::field(
+            "event/Killing",
+            "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
+        )),
         Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
             "event/Killing",
             format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),
@@ -414,13 +418,12 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         .filter(|c| c.status == "False")
         .and_then(|c| c.last_transition)
         .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
-    let due = match lost_at {
-        Some(at) => after(case.held_since(Some(at)), case.thresholds.readiness_lost),
-        None => {
-            let startup = container.startup.as_ref().map_or(0, Probe::budget);
-            let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
-            after(case.held_since(started_at), case.thresholds.never_ready + budget)
-        }
+    let due = if lost_at.is_some() {
+        after(case.held_since(lost_at), case.thresholds.readiness_lost)
+    } else {
+        let startup = container.startup.as_ref().map_or(0, Probe::budget);
+        let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
+        after(case.held_since(started_at), case.thresholds.never_ready + budget)
     };
     if case.now < due {
         return Verdict::NotBefore(due);

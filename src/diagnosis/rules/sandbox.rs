@@ -3,6 +3,8 @@
 //! None of it is in a container's status, which stays at `ContainerCreating`: only Events tell, and only while the pod still
 //! waits; one that failed once and succeeded at the next try is well.
 
+use std::cell::OnceCell;
+
 use super::signature::{self, ROW, Row, Seen};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
@@ -390,7 +392,7 @@ fn see(event: &EventFacts) -> Seen<'_> {
     Seen {
         reason: &event.reason,
         text: &event.message,
-        lower: event.message.to_ascii_lowercase(),
+        lower: OnceCell::new(),
         event: Some(event),
         container: None,
         path: None,

@@ -351,7 +351,7 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         }
         Kind::Taint => taint_summary(analysis),
         Kind::Cordoned => match view.map(cordoned_names).filter(|names| !names.is_empty()) {
-            Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(view)),
+            Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(&names)),
             None => format!("closed for new pods (cordoned): {nodes}"),
         },
         Kind::Selector => view
@@ -402,12 +402,17 @@ fn of_total(analysis: &Analysis<'_>) -> String {
     analysis.total.map(|n| format!(" ({n} in all)")).unwrap_or_default()
 }
 
-fn is_are(view: Option<&View<'_>>) -> &'static str {
-    if view.is_some_and(|v| v.failing(Kind::Cordoned) == 1) { "is" } else { "are" }
+fn is_are(names: &str) -> &'static str {
+    if names.contains(" and ") { "are" } else { "is" }
 }
 
+/// Those that are cordoned and otherwise suitable.
 fn cordoned_names(view: &View<'_>) -> String {
-    names(view.nodes.iter().filter(|n| n.cordoned).map(NodeView::name))
+    let closed = || view.nodes.iter().filter(|n| n.cordoned);
+    if closed().any(|n| n.obstacles() == 1) {
+        return names(closed().filter(|n| n.obstacles() == 1).map(NodeView::name));
+    }
+    String::new()
 }
 
 /// At most two names, and how many more.

@@ -3,6 +3,8 @@
 //! A family sees one text (what the kubelet, the runtime or the registry said) and asks its rows in order; the first that
 //! recognises it is the cause, so that no text is ever two causes.
 
+use std::cell::OnceCell;
+
 use crate::api::Remedy;
 use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity};
 use crate::facts::{EventFacts, Timestamp, after, seconds_between};
@@ -54,18 +56,19 @@ pub(super) struct Seen<'a> {
     /// The reason of the state or Event.
     pub(super) reason: &'a str,
     pub(super) text: &'a str,
-    pub(super) lower: String,
+    /// The text in lower case, made when first asked for: most rows are ruled out by the reason alone.
+    pub(super) lower: OnceCell<String>,
     /// The Event that holds the text, where none of the status does.
     pub(super) event: Option<&'a EventFacts>,
     /// Name of the container, where the text is about one.
     pub(super) container: Option<&'a crate::facts::Container>,
-    /// Field path of the text in the pod, where the status holds it.
-    pub(super) path: Option<String>,
+    /// Field path of the text within the container's status, where that holds it.
+    pub(super) path: Option<&'static str>,
 }
 
 impl Seen<'_> {
     pub(super) fn has(&self, part: &str) -> bool {
-        self.lower.contains(part)
+        self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)
     }
 }
 
@@ -104,7 +107,7 @@ pub(super) const fn rule(row: &Row, category: Category, recovery: Recovery, scop
 
 /// Whether what began at `since` has lasted, or happened again; else when to ask again.
 pub(super) fn has_lasted(case: &Case<'_>, since: Timestamp, patience: i64, times: u32) -> Result<(), Timestamp> {
-    if patience == 0 || times > 1 || seconds_between(since, case.now) >= patience {
+    if patience == 0 || !case.thresholds.patient || times > 1 || seconds_between(since, case.now) >= patience {
         Ok(())
     } else {
         Err(after(since, patience))

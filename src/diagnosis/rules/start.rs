@@ -6,6 +6,8 @@
 
 mod remedies;
 
+use std::cell::OnceCell;
+
 use super::signature::{self, ROW, Row, Seen};
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, text};
@@ -558,31 +560,29 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
 
 /// Why a container could not be started, while it does not run.
 fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
-    let status = container.status_path();
     let (reason, message, path) = match &container.state {
-        State::Running { .. } => return see_hook_event(case, container),
         State::Waiting { reason, message } if WAITING.contains(&reason.as_str()) => {
-            (reason, message, format!("{status}.state.waiting.message"))
+            (reason, message, "state.waiting.message")
         }
         State::Waiting { reason, .. } => {
             // Only a wait for the next try: what it waits for otherwise is another matter.
             let again = reason == "CrashLoopBackOff" || reason.is_empty();
             match container.last.as_ref().filter(|l| again && NEVER_RAN.contains(&l.reason.as_str())) {
-                Some(last) => (&last.reason, &last.message, format!("{status}.lastState.terminated.message")),
+                Some(last) => (&last.reason, &last.message, "lastState.terminated.message"),
                 None => return if again { see_hook_event(case, container) } else { None },
             }
         }
         State::Terminated(end) if NEVER_RAN.contains(&end.reason.as_str()) => {
-            (&end.reason, &end.message, format!("{status}.state.terminated.message"))
+            (&end.reason, &end.message, "state.terminated.message")
         }
-        State::Terminated(_) => return see_hook_event(case, container),
+        State::Running { .. } | State::Terminated(_) => return see_hook_event(case, container),
     };
     let event = if message.is_empty() { last_error(case, container) } else { None };
     let said = event.map_or(message.as_str(), |e| &*e.message);
     Some(Seen {
         reason,
         text: said,
-        lower: said.to_ascii_lowercase(),
+        lower: OnceCell::new(),
         path: (event.is_none() && !said.is_empty()).then_some(path),
         event,
         container: Some(container),
@@ -604,7 +604,7 @@ fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<
     close.then(|| Seen {
         reason: "FailedPostStartHook",
         text: &event.message,
-        lower: event.message.to_ascii_lowercase(),
+        lower: OnceCell::new(),
         event: Some(event),
         container: Some(container),
         path: None,
@@ -625,15 +625,11 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
     if seen.text.is_empty() {
         finding = finding.confidence(Confidence::Likely);
     }
-    match &container.state {
-        State::Waiting { reason, .. } if !reason.is_empty() => {
-            finding =
-                finding.with(evidence::field(format!("{}.state.waiting.reason", container.status_path()), reason));
-        }
-        _ => {}
+    if let Some((reason, _)) = container.waiting().filter(|(reason, _)| !reason.is_empty()) {
+        finding = finding.with(evidence::field(format!("{}.state.waiting.reason", container.status_path()), reason));
     }
     if let Some(path) = &seen.path {
-        finding = finding.with(evidence::field(path.clone(), seen.text));
+        finding = finding.with(evidence::field(format!("{}.{path}", container.status_path()), seen.text));
     }
     if let Some(end) = container.last_end().filter(|end| NEVER_RAN.contains(&end.reason.as_str())) {
         let path = container.last_end_path();

@@ -1,5 +1,6 @@
 //! The honest answer where something fails and no rule knows why.
 
+use super::crash::end::{JobState, job_state};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 use crate::diagnosis::{Case, Finding, evidence, remedy, text};
@@ -37,6 +38,9 @@ fn check(case: &Case<'_>) -> Verdict {
         pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral).find_map(|c| Some((c, wrong(c)?)));
     if let Some((container, what)) = failing {
         return Some(unknown(case, Finding::of_container(container, format!("{} {what}", container.name)))).into();
+    }
+    if pod.phase == Phase::Failed && job_state(case) == JobState::Complete {
+        return Verdict::No;
     }
     if pod.phase == Phase::Failed {
         let why = if pod.reason.is_empty() { "no reason is given" } else { pod.reason.as_str() };

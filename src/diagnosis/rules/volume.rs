@@ -4,6 +4,8 @@
 
 mod remedies;
 
+use std::cell::OnceCell;
+
 use super::sandbox::{self, is_being_set_up};
 use super::signature::{self, ROW, Row, Seen};
 use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, text};
@@ -471,7 +473,7 @@ fn see(event: &EventFacts) -> Seen<'_> {
     Seen {
         reason: &event.reason,
         text: &event.message,
-        lower: event.message.to_ascii_lowercase(),
+        lower: OnceCell::new(),
         event: Some(event),
         container: None,
         path: None,

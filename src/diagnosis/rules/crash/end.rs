@@ -111,6 +111,9 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     Event(&'a EventFacts),
     /// It said so of an earlier run that ended alike.
     Inherited,
+    /// It said so of an earlier run that nobody remembers, and this one ended as this probe ends runs. (The kubelet sends
+    /// 25 Events a pod and then one in 5 min: a loop outlives its Events.)
+    Earlier(&'a EventFacts),
     /// The probe failed until the end, and the end looks like a kill.
     Inferred,
 }
@@ -140,6 +143,12 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
     said.or_else(|| {
         let (probe, event) = stopped_by_probe(case, container, end)?;
         Some(Kill { probe, proof: Proof::Event(event) })
+    })
+    .or_else(|| {
+        probes.into_iter().find_map(|probe| {
+            let event = killings(case, container, probe).find(|_| ended_within_budget(case, container, end, probe))?;
+            Some(Kill { probe, proof: Proof::Earlier(event) })
+        })
     })
     .or_else(|| {
         let cause = case.ledger.proven_cause(&container.name, end)?;
@@ -207,10 +216,17 @@ fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, ki
     let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
     let near_end = seconds_between(at, finished) <= grace + 2 * probe.period + SLACK;
     let tries = probe.failure_threshold.max(1);
+    near_end && (ended_within_budget(case, container, end, kind) || i64::from(event.count) >= tries)
+}
+
+/// Whether a run was as long as one that this probe ends, and ended as a kill can end it: by the signal, or in peace.
+fn ended_within_budget(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
+    let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 0 | 137 | 143)) else { return false };
+    let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
+    let tries = probe.failure_threshold.max(1);
     let least = probe.initial_delay + probe.period * (tries - 1);
     let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
-    let as_long = end.ran_for().is_some_and(|ran| (least..=most).contains(&ran));
-    near_end && (as_long || i64::from(event.count) >= tries)
+    end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
 }
 
 /// Where the Job of a pod stands.

@@ -1,136 +1,98 @@
-//! Every fixture of these families, judged by the whole table.
-
-use std::path::{Path, PathBuf};
+//! Kills, crashes and their rhythm, where a fixture cannot show it: the ledger and the clock.
 
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Health, diagnose};
+use crate::diagnosis::{Health, Ledger, PastRun, diagnose};
 
-/// Causes of these families whose folders hold fixtures.
-const MINE: [&str; 54] = [
-    "AdmissionNodePressure",
-    "AppArmor",
-    "AppError",
-    "CompletedButRestarted",
-    "ContainerCreatingTooLong",
-    "ContainerStatusUnknown",
-    "Evicted",
-    "EvictedContainerEphemeralLimit",
-    "EvictedEmptyDirLimit",
-    "EvictedNodePressure",
-    "EvictedPodEphemeralLimit",
-    "ExecFormatError",
-    "Exit255",
-    "ExitCommandNotExecutable",
-    "ExitCommandNotFound",
-    "InitContainerFailed",
-    "InitContainerStuck",
-    "InterpreterMissing",
-    "InvalidNodeInfo",
-    "LivenessProbeFailed",
-    "NativeCrash",
-    "NodeAffinity",
-    "NodeName",
-    "NodePorts",
-    "NodeShutdown",
-    "NodeShutdownTerminated",
-    "OOMKilled",
-    "OOMReportedAsError",
-    "OutOfEphemeralStorage",
-    "OutOfExtendedResource",
-    "OutOfcpu",
-    "OutOfmemory",
-    "OutOfpods",
-    "PodAdmissionRejected",
-    "PodDeadlineExceeded",
-    "PodFailedNoRestart",
-    "PodOSNotSupported",
-    "PreemptedByKubelet",
-    "ReadinessGateNotReady",
-    "ReadinessProbeFailed",
-    "RuntimeLostExit",
-    "SMTAlignmentError",
-    "SidecarCrashLoop",
-    "SigKilledNotOom",
-    "SigTermExit",
-    "StartupProbeFailed",
-    "SysctlForbidden",
-    "TaintToleration",
-    "TerminatingFinalizer",
-    "TerminatingKillFailing",
-    "TerminatingNodeUnreachable",
-    "TopologyAffinityError",
-    "UnexpectedAdmissionError",
-    "VolumeAttachmentLimitExceeded",
-];
+const REDIS: &str = r#"
+kind: Pod
+metadata: {name: multi, namespace: default}
+spec:
+  terminationGracePeriodSeconds: 30
+  containers:
+  - {name: redis, image: redis, ports: [{containerPort: 6380}], livenessProbe: {tcpSocket: {port: 6379}, initialDelaySeconds: 5, periodSeconds: 2, failureThreshold: 3}}
+status:
+  phase: Running
+  containerStatuses:
+  - name: redis
+    restartCount: 7
+    state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s restarting failed container=redis pod=multi_default(1)}}
+    lastState: {terminated: {exitCode: 137, reason: Error, startedAt: "2026-11-21T09:20:02Z", finishedAt: "2026-11-21T09:20:41Z"}}
+"#;
+const KILLED: &str = r#"
+---
+{kind: Event, type: Normal, reason: Killing, involvedObject: {kind: Pod, namespace: default, name: multi, fieldPath: "spec.containers{redis}"}, message: "Container redis failed liveness probe, will be restarted", count: 7, firstTimestamp: "2026-11-21T09:12:58Z", lastTimestamp: "2026-11-21T09:20:11Z"}
+"#;
 
-/// Fixtures that were filed under a wider name than the cause that is told.
-fn expected<'a>(folder: &'a str, file: &str) -> &'a str {
-    match (folder, file) {
-        ("AppError", "cronjob" | "job-failed" | "job-retries-left" | "never-restarted") => "PodFailedNoRestart",
-        ("AppError", "exit-255") => "Exit255",
-        ("SidecarCrashLoop", _) => "AppError",
-        ("Evicted", "empty-dir-limit") => "EvictedEmptyDirLimit",
-        ("Evicted", "ephemeral-storage-limit") => "EvictedPodEphemeralLimit",
-        _ => folder,
+fn diagnosed(scenario: &Scenario) -> crate::diagnosis::Diagnosis {
+    match diagnose(&scenario.case()).health {
+        Health::Failing(diagnosis) => *diagnosis,
+        Health::Well => panic!("nothing found"),
     }
 }
 
-/// What is only a failure once it lasts is recorded early and judged later.
-fn patience(folder: &str) -> i64 {
-    let slow = [
-        "Readiness",
-        "Terminating",
-        "InitContainerStuck",
-        "ContainerCreating",
-        "RuntimeLost",
-        "ContainerStatusUnknown",
-    ];
-    if slow.iter().any(|start| folder.starts_with(start)) { 700 } else { 0 }
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
-
-/// The causes of all pods of a fixture, with their summaries.
-fn judge(file: &Path, later: i64) -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(file).unwrap();
-    let mut scenario = Scenario::from_yaml(&text);
-    if let Some(at) = text.lines().find_map(|line| line.strip_prefix("# recorded-at: ")) {
-        scenario = scenario.at(at);
+fn redis_run(proven: bool, start: &str, end: &str) -> PastRun {
+    PastRun {
+        container: "redis".into(),
+        started_at: Some(start.parse().unwrap()),
+        finished_at: Some(end.parse().unwrap()),
+        exit_code: 137,
+        signal: None,
+        reason: "Error".into(),
+        cause: Some("LivenessProbeFailed".into()),
+        proven,
     }
-    let scenario = scenario.later(later);
-    let judged = scenario.pods.iter().filter_map(|pod| match diagnose(&scenario.case_of(&pod.key.name)).health {
-        Health::Well => None,
-        Health::Failing(diagnosis) => {
-            assert!(diagnosis.summary.chars().count() <= 200, "{}: {}", file.display(), diagnosis.summary);
-            assert!(!diagnosis.evidence.is_empty(), "{}: no evidence", file.display());
-            Some((diagnosis.cause.to_owned(), diagnosis.summary))
-        }
-    });
-    judged.collect()
 }
 
 #[test]
-fn every_fixture_of_these_families_has_its_cause() {
-    let mut wrong = Vec::new();
-    for folder in MINE {
-        for file in files(&Path::new("tests/causes").join(folder)) {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            // A child's death leaves no trace in the status.
-            if stem == "child-survived" {
-                continue;
-            }
-            let found = judge(&file, patience(folder));
-            let has = |cause: &str| found.iter().any(|(c, _)| c == cause);
-            let right = if stem.starts_with("not-") { !has(folder) } else { has(expected(folder, &stem)) };
-            if !right {
-                wrong.push(format!("{folder}/{stem}: {found:?}"));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn a_kill_that_took_the_grace_period_is_told_with_its_consequence() {
+    let scenario = Scenario::from_yaml(&format!("{REDIS}{KILLED}"));
+    let diagnosis = diagnosed(&scenario);
+    assert_eq!(diagnosis.cause, "LivenessProbeFailed");
+    assert_eq!(
+        diagnosis.summary,
+        "redis is killed by its liveness probe (tcp 6379) 9 s after its last start; 7 restarts, back-off 5m"
+    );
+    assert!(diagnosis.other_findings.iter().any(|other| other.cause == "SigTermIgnored"));
+    let patch = diagnosis.remedies.iter().find_map(|remedy| remedy.patch.as_deref());
+    assert!(patch.is_none(), "a bare pod cannot be patched: {patch:?}");
+}
+
+#[test]
+fn later_runs_inherit_a_proven_kill_and_their_rhythm() {
+    let run = redis_run(true, "2026-11-21T09:15:00Z", "2026-11-21T09:15:39Z");
+    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run] });
+    let diagnosis = diagnosed(&scenario);
+    assert_eq!(diagnosis.cause, "LivenessProbeFailed");
+    assert!(diagnosis.summary.contains("9 s after each start"), "{}", diagnosis.summary);
+    assert!(diagnosis.attributions.iter().all(|a| a.proven), "what is inherited can be inherited again");
+}
+
+#[test]
+fn nothing_is_concluded_from_a_missing_event_before_it_could_come() {
+    let seen = |at: &str| Scenario::from_yaml(REDIS).observed_since("2026-11-21T09:20:42Z").at(at);
+    let early = diagnose(&seen("2026-11-21T09:20:44Z").case());
+    assert!(matches!(early.health, Health::Well));
+    assert_eq!(early.wake.map(|at| at.to_string()).as_deref(), Some("2026-11-21T09:20:47Z"));
+    assert_eq!(diagnosed(&seen("2026-11-21T09:20:47Z")).cause, "SigKilledNotOom");
+}
+
+#[test]
+fn restarts_tell_back_off_and_next_start() {
+    let run = redis_run(true, "2026-11-21T09:15:00Z", "2026-11-21T09:15:39Z");
+    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run] });
+    let restarts = crate::diagnosis::restarts(&scenario.case(), Some("redis")).unwrap();
+    assert_eq!((restarts.count, restarts.back_off.as_deref(), restarts.history.len()), (7, Some("5m0s"), 2));
+    assert_eq!(restarts.next_restart_time.map(|at| at.to_string()).as_deref(), Some("2026-11-21T09:25:41Z"));
+}
+
+#[test]
+fn a_crash_in_its_grace_period_or_of_a_container_long_since_well_is_none() {
+    let deleted =
+        REDIS.replace("namespace: default}", "namespace: default, deletionTimestamp: \"2026-11-21T09:21:00Z\"}");
+    assert!(matches!(diagnose(&Scenario::from_yaml(&deleted).case()).health, Health::Well));
+    let well = REDIS
+        .replace("waiting: {reason: CrashLoopBackOff, message: back-off 5m0s restarting failed container=redis pod=multi_default(1)}", "running: {startedAt: \"2026-11-21T09:25:41Z\"}")
+        .replace("restartCount: 7", "restartCount: 7\n    ready: true");
+    assert_eq!(diagnosed(&Scenario::from_yaml(&well).at("2026-11-21T09:30:00Z")).cause, "SigKilledNotOom");
+    assert!(matches!(diagnose(&Scenario::from_yaml(&well).at("2026-11-21T09:36:00Z").case()).health, Health::Well));
 }

@@ -68,7 +68,7 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
             remedy::fix("Add a node, or move pods with volumes to nodes with attachments left."),
             remedy::command(
                 remedy::fix("See the limit of attachments of each node's driver."),
-                "kubectl get csinode -o custom-columns=NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count",
+                "kubectl get csinode -o custom-columns='NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count'",
             ),
         ],
         Kind::PodAffinity => vec![
@@ -227,10 +227,8 @@ fn pods(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
         fewer_replicas(case, target),
         remedy::fix("Raise maxPods in the kubelet's configuration, if the pod network has the addresses."),
         remedy::command(
-            remedy::mitigate(
-                "Delete pods that are over and left behind only if they still count: those bound to a node and not Succeeded or Failed.",
-            ),
-            "kubectl get pods -A --field-selector=status.phase=Pending -o wide",
+            remedy::mitigate("See which pods fill the nodes, and stop those that are not needed."),
+            "kubectl get pods -A -o wide --field-selector=status.phase=Running",
         ),
     ]
 }

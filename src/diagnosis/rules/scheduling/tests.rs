@@ -1,6 +1,4 @@
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use super::*;
 use crate::api::Remedy;
@@ -343,43 +341,4 @@ fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
     assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound by hand: no scheduler is asked");
     let failed = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulerError, message: 'running PreBind plugin \"VolumeBinding\": binding volumes: timed out'}]";
     assert_eq!(cause(&silent("", failed)), Some("SchedulerError"));
-}
-
-/// The causes recorded from a real cluster, or written from upstream's strings, and their near misses.
-#[test]
-fn recorded_pods_get_their_cause() {
-    replay(RULES);
-}
-
-/// Whether the fixtures of each rule's cause, and no near miss, get it; and whether each cause has both.
-pub(in crate::diagnosis::rules) fn replay(rules: &[Rule]) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/causes");
-    for rule in rules {
-        let mut seen = (0, 0);
-        for file in fs::read_dir(root.join(rule.cause)).into_iter().flatten().map(|f| f.unwrap().path()) {
-            if file.extension().is_none_or(|e| e != "yaml") {
-                continue;
-            }
-            // Recorded as soon as the state was reached: looked at when it is overdue.
-            let scenario = Scenario::from_yaml(&fs::read_to_string(&file).unwrap()).later(120);
-            let named: Vec<_> =
-                scenario.pods.iter().filter_map(|p| named(rules, &scenario.case_of(&p.key.name))).collect();
-            println!("{}: {named:?}", file.display());
-            let near_miss = file.file_name().unwrap().to_string_lossy().starts_with("not-");
-            let is_named = named.iter().any(|(cause, _)| *cause == rule.cause);
-            assert_eq!(is_named, !near_miss, "{}: {named:?}", file.display());
-            if near_miss { seen.1 += 1 } else { seen.0 += 1 }
-        }
-        assert!(seen.0 > 0 && seen.1 > 0, "{}: {seen:?} fixtures and near misses", rule.cause);
-    }
-}
-
-fn named(rules: &[Rule], case: &Case<'_>) -> Option<(&'static str, String)> {
-    rules.iter().find_map(|rule| match &rule.scope {
-        Scope::Pod(check) => match check(case) {
-            Verdict::Yes(finding) => Some((rule.cause, finding.summary)),
-            _ => None,
-        },
-        Scope::Container(_) => None,
-    })
 }

@@ -58,7 +58,8 @@ fn missing_object(case: &Case<'_>, finding: &Finding, kind: RefKind) -> Vec<Reme
     if keys.is_empty() {
         keys.push("KEY");
     }
-    let literals: String = keys.iter().map(|k| format!(" --from-literal={}=VALUE", shell_word(k))).collect();
+    let literals: Vec<_> = keys.iter().map(|k| format!(" --from-literal={}=VALUE", shell_word(k))).collect();
+    let literals = literals.concat();
     let mut out: Vec<_> = roll_back(case).into_iter().collect();
     out.push(remedy::command(
         remedy::fix(format!(
@@ -102,7 +103,7 @@ fn make_optional(about: &About<'_>, kind: RefKind, name: &str) -> Option<Remedy>
         RefKind::ConfigMap => "configMapKeyRef",
         RefKind::Secret => "secretKeyRef",
     };
-    let lines: String = about
+    let lines: Vec<_> = about
         .container?
         .env_refs
         .iter()
@@ -117,6 +118,7 @@ fn make_optional(about: &About<'_>, kind: RefKind, name: &str) -> Option<Remedy>
             )
         })
         .collect();
+    let lines = lines.concat();
     let fix = remedy::fix("Or mark it optional, if the program can do without.");
     Some(if lines.is_empty() {
         fix

@@ -124,7 +124,7 @@ pub(super) fn multi_attach(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let fix = remedy::fix(format!("Let {} replace its pod instead of starting a second one.", target.display()));
     out.push(if &*target.kind == "Deployment" {
         let patch = "spec:\n  strategy:\n    type: Recreate\n    rollingUpdate: null\n";
-        remedy::patch(remedy::command(fix, target.patch_command()), patch)
+        remedy::patch(remedy::command(fix, target.patch_command(patch)), patch)
     } else {
         fix
     });

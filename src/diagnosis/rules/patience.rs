@@ -1,0 +1,91 @@
+//! When what never starts counts as failed: the patience that a fixture cannot show.
+
+use super::{image, sandbox, start, volume};
+use crate::diagnosis::testing::Scenario;
+use crate::diagnosis::{Rule, Scope, Verdict};
+
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    [volume::RULES, sandbox::RULES, image::RULES, start::RULES].into_iter().flatten()
+}
+
+const PULLING: &str = r#"
+kind: Pod
+metadata: {name: web, namespace: shop, uid: u1}
+spec: {nodeName: n1, containers: [{name: web, image: "reg.example.com/web:1"}]}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {name: web, ready: false, state: {waiting: {reason: ErrImagePull, message: "MESSAGE"}}}
+---
+kind: Event
+involvedObject: {kind: Pod, namespace: shop, name: web, uid: u1, fieldPath: "spec.containers{web}"}
+reason: Failed
+type: Warning
+message: 'Failed to pull image "reg.example.com/web:1": MESSAGE'
+count: COUNT
+firstTimestamp: "2026-11-21T09:00:02Z"
+lastTimestamp: "2026-11-21T09:00:02Z"
+"#;
+
+fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
+    let case = scenario.case();
+    let mut later = false;
+    let mut causes = Vec::new();
+    for rule in rules() {
+        let verdict = match rule.scope {
+            Scope::Pod(check) => check(&case),
+            Scope::Container(check) => check(&case, &case.pod.containers[0]),
+        };
+        match verdict {
+            Verdict::Yes(_) => causes.push(rule.cause),
+            Verdict::NotBefore(at) => {
+                assert!(at > case.now, "{} asks again at once", rule.cause);
+                later = true;
+            }
+            Verdict::No => {}
+        }
+    }
+    (causes, later)
+}
+
+#[test]
+fn a_transient_pull_error_counts_from_its_second_try() {
+    let refused = PULLING.replace("MESSAGE", "dial tcp 10.0.0.9:443: connect: connection refused");
+    let once = refused.replace("COUNT", "1");
+    let live = |text: &str| Scenario::from_yaml(text).observed_since("2026-11-21T09:00:02Z");
+    assert_eq!(verdicts(&live(&once).at("2026-11-21T09:00:03Z")), (vec![], true));
+    assert_eq!(verdicts(&live(&once).at("2026-11-21T09:00:18Z")), (vec!["RegistryConnectionRefused"], false));
+    let twice = refused.replace("COUNT", "2");
+    assert_eq!(verdicts(&live(&twice).at("2026-11-21T09:00:03Z")).0, ["RegistryConnectionRefused"]);
+}
+
+#[test]
+fn a_definite_answer_of_the_registry_counts_at_once() {
+    let text = PULLING.replace("MESSAGE", "manifest unknown").replace("COUNT", "1");
+    let scenario = Scenario::from_yaml(&text).observed_since("2026-11-21T09:00:02Z").at("2026-11-21T09:00:03Z");
+    assert_eq!(verdicts(&scenario), (vec!["ImageTagNotFound"], false));
+}
+
+#[test]
+fn one_failed_sandbox_is_waited_out() {
+    let text = r#"
+kind: Pod
+metadata: {name: web, namespace: shop, uid: u1}
+spec: {nodeName: n1, containers: [{name: web, image: web}]}
+status:
+  phase: Pending
+  containerStatuses: [{name: web, ready: false, state: {waiting: {reason: ContainerCreating}}}]
+---
+kind: Event
+involvedObject: {kind: Pod, namespace: shop, name: web, uid: u1}
+reason: FailedCreatePodSandBox
+type: Warning
+message: "Failed to create pod sandbox: rpc error: code = Unknown desc = quux"
+count: 1
+firstTimestamp: "2026-11-21T09:00:02Z"
+lastTimestamp: "2026-11-21T09:00:02Z"
+"#;
+    assert_eq!(verdicts(&Scenario::from_yaml(text)), (vec![], true));
+    assert_eq!(verdicts(&Scenario::from_yaml(text).later(20)), (vec!["FailedCreatePodSandBox"], false));
+}
