@@ -3,7 +3,7 @@
 //! The newest state is read when a subject is taken out, so a subject that changes a thousand times while it waits is
 //! written once, and memory is bounded by the number of subjects. The clock is passed in.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::facts::{ObjectKey, Timestamp, after};
@@ -43,9 +43,11 @@ impl Lane {
 
 #[derive(Debug, Default)]
 pub struct Outbox {
-    lanes: [VecDeque<Subject>; 3],
-    /// The lane in which a subject waits. An entry of a lane that disagrees was promoted since, and is skipped.
-    queued: HashMap<Subject, Lane>,
+    /// Each lane in the order of arrival.
+    lanes: [BTreeMap<u64, Subject>; 3],
+    /// Where a subject waits: its lane and its place there.
+    queued: HashMap<Subject, (Lane, u64)>,
+    arrivals: u64,
     /// Taken out and not yet done; what arrives for them meanwhile waits here.
     in_flight: HashMap<Subject, Option<Lane>>,
     timers: BTreeSet<(Timestamp, Subject)>,
@@ -67,27 +69,24 @@ impl Outbox {
             return;
         }
         match self.queued.get(&subject) {
-            Some(known) if *known <= lane => {}
-            _ => {
-                self.queued.insert(subject.clone(), lane);
-                self.lanes[lane as usize].push_back(subject);
+            Some((known, _)) if *known <= lane => return,
+            Some((known, place)) => {
+                self.lanes[*known as usize].remove(place);
             }
+            None => {}
         }
+        self.arrivals += 1;
+        self.queued.insert(subject.clone(), (lane, self.arrivals));
+        self.lanes[lane as usize].insert(self.arrivals, subject);
     }
 
     /// The next subject, in the order of the lanes. It stays in flight until [`Self::done`] or [`Self::retry`].
     pub fn pop(&mut self, now: Timestamp) -> Option<Subject> {
         self.ring(now);
-        for lane in Lane::ALL {
-            while let Some(subject) = self.lanes[lane as usize].pop_front() {
-                if self.queued.get(&subject) == Some(&lane) {
-                    self.queued.remove(&subject);
-                    self.in_flight.insert(subject.clone(), None);
-                    return Some(subject);
-                }
-            }
-        }
-        None
+        let (_, subject) = self.lanes.iter_mut().find_map(BTreeMap::pop_first)?;
+        self.queued.remove(&subject);
+        self.in_flight.insert(subject.clone(), None);
+        Some(subject)
     }
 
     /// Moves subjects whose time has come into their lane.
@@ -150,7 +149,7 @@ impl Outbox {
 
     /// How many wait in a lane.
     pub fn depth(&self, lane: Lane) -> usize {
-        self.queued.values().filter(|l| **l == lane).count()
+        self.lanes[lane as usize].len()
     }
 
     /// Whether something waits now.
@@ -210,6 +209,34 @@ mod tests {
         assert_eq!(outbox.pop(at(0)), None, "it is in flight");
         outbox.done(&pod("a"));
         assert_eq!(outbox.pop(at(0)), Some(pod("a")));
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_number_of_subjects() {
+        let mut outbox = Outbox::default();
+        for i in 0..1000 {
+            // It climbs through the lanes again and again, while the lowest is never served.
+            outbox.push(pod("a"), Lane::Resync);
+            outbox.push(pod("a"), Lane::Change);
+            outbox.push(pod("b"), Lane::Resync);
+            assert_eq!((outbox.depth(Lane::Change), outbox.depth(Lane::Resync)), (1, 1), "{i}");
+            assert_eq!(outbox.pop(at(0)), Some(pod("a")));
+            outbox.done(&pod("a"));
+        }
+        assert!(outbox.lanes.iter().map(BTreeMap::len).sum::<usize>() == 1);
+    }
+
+    #[test]
+    fn what_the_server_refused_waits_for_its_time_whatever_else_happens_to_it() {
+        let mut outbox = Outbox::default();
+        outbox.push(pod("a"), Lane::Resync);
+        outbox.pop(at(0));
+        outbox.retry(&pod("a"), at(0), Some(30));
+        outbox.push(pod("a"), Lane::NewFailure);
+        outbox.wake_at(pod("a"), at(1));
+        assert_eq!(outbox.pop(at(29)), None);
+        outbox.push(pod("b"), Lane::Change);
+        assert_eq!(outbox.pop(at(30)), Some(pod("a")), "in the best lane that asked for it");
     }
 
     #[test]

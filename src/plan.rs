@@ -12,10 +12,10 @@ mod recovery;
 
 pub use intent::{Action, Announcement, Intent, ObjectWrite, Reference};
 pub use node::{node_incident, node_recovered};
-pub use record::Record;
+pub use record::{Record, Shown};
 
 use crate::api::{DiagnosisState, PodDiagnosisStatus};
-use crate::diagnosis::{Case, Health, Outcome};
+use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
 use crate::facts::{Timestamp, after};
 use compose::Transition;
 
@@ -29,13 +29,22 @@ pub struct Policy {
     pub busy_restarts: u32,
     /// What is not a transition (better evidence, another side finding) is written once in so many seconds.
     pub minor_interval: i64,
+    /// A change of the impact alone is written once in so many seconds.
+    pub impact_interval: i64,
     /// The same failure of the same workload within so many seconds of its end is not announced again.
     pub same_failure_quiet: i64,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { retention: 86_400, busy_interval: 900, busy_restarts: 10, minor_interval: 30, same_failure_quiet: 3600 }
+        Self {
+            retention: 86_400,
+            busy_interval: 900,
+            busy_restarts: 10,
+            minor_interval: 30,
+            impact_interval: 300,
+            same_failure_quiet: 3600,
+        }
     }
 }
 
@@ -58,7 +67,8 @@ impl Plan {
 
 /// Plans for a pod that exists.
 ///
-/// `told_lately`: the same failure of the same workload ended within [`Policy::same_failure_quiet`].
+/// `told_lately`: the same failure of the same workload ended within [`Policy::same_failure_quiet`]. It is read only
+/// where [`is_news`].
 pub fn failing_or_well(
     last: Option<&Record>,
     case: &Case<'_>,
@@ -68,21 +78,26 @@ pub fn failing_or_well(
 ) -> Plan {
     let same_pod = last.filter(|r| r.spec.pod_uid == *case.pod.uid);
     let active = same_pod.filter(|r| r.status.state == DiagnosisState::Active);
+    if active.is_none() && same_pod.is_some_and(|record| recovery::is_final(record, case)) {
+        return ended_or_idle(last, policy, case.now);
+    }
     match &outcome.health {
-        Health::Failing(_) if recovery::superseded(case) => match active {
+        Health::Failing(_) if superseded(case) => match active {
+            // It is being deleted: it ends as Gone.
+            Some(_) if case.pod.deletion.is_some() => Plan::default(),
             Some(record) => Plan::write(compose::recovered(record, case)),
             None => ended_or_idle(last, policy, case.now),
         },
-        Health::Failing(diagnosis) => match active {
-            Some(record) => latch::still_failing(record, case, diagnosis, policy),
-            None => {
-                let announce = !told_lately && !diagnosis.quiet;
-                let transition = Transition { number: last.map_or(0, |r| r.status.transition) + 1, announce };
-                let first_seen = first_seen(case, diagnosis);
-                let repeats = last.filter(|r| r.is_same_failure(diagnosis)).map_or(0, |r| r.status.repeats + 1);
-                Plan::write(compose::diagnosed(last, case, diagnosis, transition, first_seen, repeats))
+        Health::Failing(diagnosis) => {
+            if let Some(record) = active {
+                return latch::still_failing(record, case, diagnosis, told_lately, policy);
             }
-        },
+            let announce = !told_lately && !diagnosis.quiet;
+            let transition = Transition { number: last.map_or(0, |r| r.status.transition) + 1, announce };
+            let first_seen = first_seen(same_pod, case, diagnosis);
+            let repeats = last.filter(|r| r.is_same_failure(diagnosis)).map_or(0, |r| r.status.repeats + 1);
+            Plan::write(compose::diagnosed(last, case, diagnosis, transition, first_seen, repeats))
+        }
         Health::Well => match active {
             Some(record) => match recovery::of(record, case) {
                 recovery::Verdict::Yes => Plan::write(compose::recovered(record, case)),
@@ -94,6 +109,17 @@ pub fn failing_or_well(
     }
 }
 
+/// Whether a diagnosis says more than the record does: only then it matters what else was told lately.
+pub fn is_news(last: Option<&Record>, pod_uid: &str, diagnosis: &Diagnosis) -> bool {
+    last.filter(|r| r.spec.pod_uid == pod_uid && r.status.state == DiagnosisState::Active)
+        .is_none_or(|r| !r.is_same_failure(diagnosis) || diagnosis.severity < r.status.severity)
+}
+
+/// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.
+pub fn superseded(case: &Case<'_>) -> bool {
+    recovery::superseded(case)
+}
+
 /// Plans for an Active diagnosis whose pod was deleted: it ends as Gone, without an Event.
 pub fn gone(record: &Record, now: Timestamp) -> Plan {
     Plan::write(compose::gone(record, now))
@@ -101,11 +127,8 @@ pub fn gone(record: &Record, now: Timestamp) -> Plan {
 
 /// Plans for a diagnosis that has ended: it is removed when it was kept long enough.
 pub fn ended(record: &Record, policy: &Policy, now: Timestamp) -> Plan {
-    let due = after(record.status.last_transition.unwrap_or(now), policy.retention);
-    if now < due {
-        return Plan::wake(due);
-    }
-    removed(record)
+    let due = after(record.status.last_transition.unwrap_or(record.written_at), policy.retention);
+    if now < due { Plan::wake(due) } else { removed(record) }
 }
 
 /// Plans for a diagnosis that a cap evicts.
@@ -122,6 +145,11 @@ pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
     (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
 }
 
+/// The name of the Event of a record's last transition.
+pub fn event_key(record: &Record) -> crate::facts::ObjectKey {
+    compose::announcement_of(record).key
+}
+
 /// A write that puts an object back as it was last acknowledged, after somebody changed or deleted it.
 pub fn repaired(record: &Record, resource_version: Option<String>) -> Intent {
     Intent::Apply(Box::new(compose::again(record, resource_version)))
@@ -133,17 +161,20 @@ fn ended_or_idle(last: Option<&Record>, policy: &Policy, now: Timestamp) -> Plan
 }
 
 /// What was failing before we looked began when its oldest evidence says; what begins before our eyes begins now.
-fn first_seen(case: &Case<'_>, diagnosis: &crate::diagnosis::Diagnosis) -> Timestamp {
+/// Nothing of it is older than the pod, or than what the pod has recovered from.
+fn first_seen(ended: Option<&Record>, case: &Case<'_>, diagnosis: &Diagnosis) -> Timestamp {
     if !case.observed.at_start {
         return case.now;
     }
+    let earliest = case.pod.created.max(ended.and_then(|r| r.status.last_transition));
     let runs = case.ledger.runs.iter().filter_map(|r| r.finished_at);
-    let told = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs).min();
+    let told = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs);
     let unready = || {
         let not_true = case.pod.conditions.iter().filter(|c| c.status != "True");
         not_true.filter_map(|c| c.last_transition).min().or(case.pod.created)
     };
-    told.or_else(unready).unwrap_or(case.now).min(case.now)
+    let is_of_it = |at: &Timestamp| earliest.is_none_or(|earliest| *at >= earliest);
+    told.filter(is_of_it).min().or_else(|| unready().filter(is_of_it)).unwrap_or(case.now).min(case.now)
 }
 
 fn with_wake(plan: Plan, at: Timestamp) -> Plan {

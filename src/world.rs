@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnosis::{Case, Observed, Outcome, Thresholds, diagnose};
+use crate::diagnosis::{Case, Health, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
@@ -81,8 +81,16 @@ pub type Touched = Vec<(Subject, Lane)>;
 #[derive(Debug, Default)]
 pub struct Decision {
     pub plan: Plan,
-    /// To be looked up; the answers come back as [`Change::Looked`].
+    /// To be looked up; the answers come back as [`Change::Looked`], failures by [`World::not_looked_up`].
     pub wants: Vec<Want>,
+    /// Others that are to be looked at because of it.
+    pub touched: Touched,
+}
+
+impl From<Plan> for Decision {
+    fn from(plan: Plan) -> Self {
+        Self { plan, ..Self::default() }
+    }
 }
 
 #[derive(Debug)]
@@ -96,12 +104,16 @@ pub struct World {
     thresholds: Thresholds,
     policy: Policy,
     listed: HashMap<Source, bool>,
+    /// Namespaces that are being deleted: until then nothing is written there.
+    closed: HashMap<Arc<str>, Timestamp>,
     /// Somebody answers what diagnoses want to know, so it is worth waiting for.
     answers_come: bool,
 }
 
 /// How long the first diagnosis of a Failed pod waits for what its workload says, in seconds.
 const ANSWER_WITHIN: i64 = 10;
+/// How long nothing is written in a namespace that refused a write because it is going, in seconds.
+const CLOSED_FOR: i64 = 60;
 
 impl World {
     pub fn new(thresholds: Thresholds, policy: Policy, caps: Caps) -> Self {
@@ -115,6 +127,7 @@ impl World {
             thresholds,
             policy,
             listed: HashMap::new(),
+            closed: HashMap::new(),
             answers_come: false,
         }
     }
@@ -131,7 +144,11 @@ impl World {
 
     /// Takes back what an earlier run of the operator (or an earlier leader) wrote.
     pub fn restore(&mut self, stored: Vec<Stored>) -> Touched {
-        stored.into_iter().map(|s| (Subject::Object(self.records.restore(s)), Lane::Resync)).collect()
+        let keys: Vec<ObjectKey> = stored.into_iter().map(|s| self.records.restore(s)).collect();
+        for record in self.records.active() {
+            self.workloads.set_failing(record);
+        }
+        keys.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
     }
 
     /// Events on Nodes that an earlier run posted, so that none is posted twice.
@@ -160,10 +177,12 @@ impl World {
             Change::Object { key, resource_version } => self.records.seen(&key, &resource_version),
             Change::ObjectDeleted(key) => self.records.deleted(&key),
             Change::Looked { looked: Looked::Pods(pods), .. } => {
-                // What was deleted since is not to come back.
-                let known = pods.into_iter().filter(|pod| self.pods.contains(&pod.uid)).collect::<Vec<_>>();
+                // What was deleted since is not to come back, and what the watch told in full is newer than this.
+                let known = pods.into_iter().filter(|pod| self.pods.is_slim(&pod.uid)).collect::<Vec<_>>();
                 known.into_iter().flat_map(|pod| self.pod(pod, now)).collect()
             }
+            // Nobody asks any more. (Offline the answers come before the questions.)
+            Change::Looked { want, .. } if self.answers_come && !self.lookups.is_asked(&want) => Vec::new(),
             Change::Looked { want, looked } => {
                 let asked = self.lookups.answered(want, looked, now);
                 asked.into_iter().map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
@@ -177,6 +196,7 @@ impl World {
             Source::Pods => {
                 let missing = self.pods.end_list();
                 let mut touched: Touched = missing.iter().flat_map(|uid| self.pod_deleted(uid)).collect();
+                self.events.limit_strangers();
                 if first {
                     // Diagnoses whose pods vanished while nobody watched.
                     let orphans = self.records.active().filter(|r| !self.pods.contains(&r.spec.pod_uid));
@@ -200,15 +220,22 @@ impl World {
         let uid = facts.uid.clone();
         let at_start = !self.is_listed(Source::Pods);
         let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
+        // A write under way may be the first of a diagnosis.
+        let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
         let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
-        let keep = recorded.is_some() || stranded || self.events.any_for(&uid);
-        let past = self.records.history(&facts.key);
+        let keep = is_written || stranded || self.events.any_for(&uid);
+        let past = if self.pods.is_full(&uid) { Vec::new() } else { self.records.history(&facts.key) };
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let change = self.pods.put(facts, keep, past, at_start, now);
         if let Some(job) = job.filter(|_| change.has_ended()) {
             // It may be complete now, and then its failed pods are no failure any more.
             self.lookups.outdated(&Want::Workload(job), now);
+        }
+        self.events.met(&uid, !change.is_unwell);
+        if !change.is_unwell {
+            self.lookups.forget(&uid);
+            self.records.forget_pod(&uid);
         }
         self.nodes.move_requests(&change);
         let mut touched = self.workloads.moved(&uid, &change);
@@ -240,6 +267,10 @@ impl World {
         let name = facts.name.clone();
         let effect = self.nodes.put(facts, now);
         let mut touched = vec![(Subject::Node(name.clone()), Lane::Change)];
+        if !self.is_listed(Source::Nodes) {
+            // All pods are looked at once everything is listed.
+            return touched;
+        }
         if effect.readiness_changed {
             touched.extend(self.pods.on_node(&name).map(|uid| (Subject::Pod(uid), Lane::Change)));
         }
@@ -258,7 +289,7 @@ impl World {
     fn event(&mut self, event: EventFacts, now: Timestamp) -> Touched {
         if &*event.regarding.kind == "Node" {
             let name = event.regarding.name.clone();
-            self.nodes.event(&event, now);
+            self.nodes.event(&event);
             return vec![(Subject::Node(name), Lane::Change)];
         }
         if &*event.regarding.kind != "Pod" {
@@ -268,7 +299,11 @@ impl World {
         if self.pods.is_slim(&uid) && !events::matters_to_the_well(&event) {
             return Vec::new();
         }
-        let is_news = self.events.put(&uid, event, now);
+        let is_stranger = !self.pods.contains(&uid);
+        let is_news = self.events.put(&uid, event, is_stranger, now);
+        if is_stranger && self.is_listed(Source::Pods) {
+            self.events.limit_strangers();
+        }
         if is_news && self.pods.is_full(&uid) { vec![(Subject::Pod(uid), Lane::Change)] } else { Vec::new() }
     }
 
@@ -280,18 +315,18 @@ impl World {
             Subject::Node(_) => None,
         };
         // A pod and its object are two subjects of one object: they take turns.
-        if key.is_some_and(|key| self.records.is_writing(&key)) {
-            let plan = Plan { intent: None, wake: Some(after(now, 1)) };
-            return Decision { plan, wants: Vec::new() };
+        if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
+            return Plan { intent: None, wake: Some(after(now, 1)) }.into();
         }
-        let decision = match subject {
+        if let Some(open) = key.and_then(|key| self.closed_until(&key.namespace, now)) {
+            return Plan { intent: None, wake: Some(open) }.into();
+        }
+        let mut decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
-            Subject::Object(key) => Decision { plan: self.decide_object(key, now), wants: Vec::new() },
-            Subject::Node(name) => Decision {
-                plan: self.nodes.decide(name, &self.thresholds, now),
-                wants: self.stranded_pods(name, now).into_iter().collect(),
-            },
+            Subject::Object(key) => self.decide_object(key, now).into(),
+            Subject::Node(name) => self.decide_node(name, now),
         };
+        (decision.plan, decision.touched) = self.records.within_caps(decision.plan);
         match &decision.plan.intent {
             Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key),
             Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key),
@@ -300,21 +335,43 @@ impl World {
         decision
     }
 
-    /// A node that is not ready explains its pods, and no watch event may ever come of them: those of which only a few
-    /// words were kept are read once.
-    fn stranded_pods(&mut self, name: &Arc<str>, now: Timestamp) -> Option<Want> {
-        let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
-        if !is_down || !self.pods.any_slim_on(name) {
-            return None;
-        }
+    fn decide_node(&mut self, name: &Arc<str>, now: Timestamp) -> Decision {
+        let mut plan = self.nodes.decide(name, &self.thresholds, now);
+        let mut wants = Vec::new();
+        // A node that is not ready explains its pods, and no watch event may ever come of them: those of which only a few
+        // words were kept are read once.
         let want = Want::PodsOn(name.clone());
-        let at_once = Observed { first: now, situation_since: now, at_start: true };
-        matches!(self.lookups.next(&want, at_once, now), lookups::Next::Now).then_some(want)
+        let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
+        if is_down && self.pods.any_slim_on(name) {
+            match self.lookups.next(&want, now, now) {
+                lookups::Next::Now => wants.push(want),
+                lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
+            }
+        } else {
+            self.lookups.withdraw(&want);
+        }
+        Decision { plan, wants, touched: Vec::new() }
+    }
+
+    fn closed_until(&mut self, namespace: &str, now: Timestamp) -> Option<Timestamp> {
+        let open = after(*self.closed.get(namespace)?, CLOSED_FOR);
+        if now < open {
+            return Some(open);
+        }
+        self.closed.remove(namespace);
+        None
     }
 
     /// A write that was decided on did not succeed.
     pub fn not_written(&mut self, key: &ObjectKey) -> Touched {
         self.records.written(key, None)
+    }
+
+    /// A write was refused because its namespace is going: our object goes with it, and no other is written there.
+    pub fn namespace_gone(&mut self, key: &ObjectKey, now: Timestamp) {
+        self.closed.retain(|_, since| now < after(*since, CLOSED_FOR));
+        self.closed.insert(key.namespace.clone(), now);
+        self.removed(key);
     }
 
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
@@ -324,52 +381,79 @@ impl World {
         let case = self.case_with(pod, &surroundings, now);
         let outcome = diagnose(&case);
         let last = self.records.get(&key);
+        let active = last.filter(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
+        let is_active = active.is_some();
+        let is_superseded = plan::superseded(&case);
         let patience = after(case.observed.situation_since, ANSWER_WITHIN);
-        let waits = self.answers_come && last.is_none() && now < patience && hangs_on_its_workload(&case);
-        let told_lately = self.records.told_lately(&outcome, &case, &self.policy);
-        let mut plan = plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy);
-        if waits {
-            plan = Plan { intent: None, wake: Some(patience) };
-        }
+        let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
+            // The failure of another pod makes this one no failure again.
+            self.decide_object(&key, now)
+        } else if self.answers_come && !is_active && now < patience && hangs_on_its_workload(&case) {
+            Plan { intent: None, wake: Some(patience) }
+        } else {
+            let told_lately = match &outcome.health {
+                Health::Failing(diagnosis) if plan::is_news(last, uid, diagnosis) => {
+                    self.records.told_lately(diagnosis, &pod.facts, now, &self.policy)
+                }
+                _ => false,
+            };
+            plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy)
+        };
         plan.wake = earliest(plan.wake, outcome.wake);
-        let observed = case.observed;
+        // What was there at the start has settled, and what is known to fail is read anew in its own time.
+        let began = active.and_then(|r| r.status.last_transition).unwrap_or(case.observed.situation_since);
+        let fresh_from = if case.observed.at_start { case.observed.first } else { after(began, lookups::SETTLE) };
+        let is_well = matches!(outcome.health, Health::Well);
+        if is_superseded {
+            self.pods.supersede(uid);
+        }
+        if let Health::Failing(diagnosis) = &outcome.health {
+            self.pods.attribute(uid, &diagnosis.attributions);
+            self.lookups.asked(uid, &outcome.wants);
+        } else if !is_active {
+            // Between two failures the answers stay.
+            self.lookups.forget(uid);
+            self.records.forget_pod(uid);
+        }
         let mut wants = Vec::new();
-        for want in &outcome.wants {
-            match self.lookups.next(want, observed, now) {
-                lookups::Next::Now => wants.push(want.clone()),
+        for want in outcome.wants.into_iter().filter(|_| !is_well) {
+            match self.lookups.next(&want, fresh_from, now) {
+                lookups::Next::Now => wants.push(want),
                 lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
             }
         }
-        self.note(uid, &outcome);
-        Decision { plan: self.records.within_caps(plan), wants }
+        Decision { plan, wants, touched: Vec::new() }
     }
 
-    /// Remembers what the diagnosis says of the last runs, and who waits for which answer.
-    fn note(&mut self, uid: &Arc<str>, outcome: &Outcome) {
-        if let crate::diagnosis::Health::Failing(diagnosis) = &outcome.health {
-            self.pods.attribute(uid, &diagnosis.attributions);
-        }
-        for want in &outcome.wants {
-            self.lookups.asked(want, uid);
-        }
-    }
-
-    fn decide_object(&mut self, key: &ObjectKey, now: Timestamp) -> Plan {
+    fn decide_object(&self, key: &ObjectKey, now: Timestamp) -> Plan {
         let Some(record) = self.records.get(key) else { return Plan::default() };
         if let Some(plan) = self.records.repair_or_removal(key) {
             return plan;
         }
+        // First what an earlier run left to be told; then what has become of it since.
+        if let Some(owed) = plan::owed(record, now) {
+            return Plan { intent: Some(plan::Intent::Announce(Box::new(owed))), wake: Some(now) };
+        }
         match record.status.state {
-            crate::api::DiagnosisState::Active => {
-                // Before the pods are listed nothing can be said of them.
-                if self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid) {
-                    return plan::gone(record, now);
-                }
-                let owed = plan::owed(record, now).map(|a| plan::Intent::Announce(Box::new(a)));
-                Plan { intent: owed, wake: None }
+            // Before the pods are listed nothing can be said of them.
+            crate::api::DiagnosisState::Active
+                if self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid) =>
+            {
+                plan::gone(record, now)
             }
+            crate::api::DiagnosisState::Active => Plan::default(),
             _ => plan::ended(record, &self.policy, now),
         }
+    }
+
+    /// What a diagnosis wanted to know could not be read: its pods ask again later.
+    pub fn not_looked_up(&mut self, want: &Want) -> Touched {
+        let mut touched: Touched =
+            self.lookups.failed(want).into_iter().map(|uid| (Subject::Pod(uid), Lane::Resync)).collect();
+        if let Want::PodsOn(node) = want {
+            touched.push((Subject::Node(node.clone()), Lane::Resync));
+        }
+        touched
     }
 
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
@@ -401,23 +485,45 @@ impl World {
         resource_version: String,
         now: Timestamp,
     ) -> Touched {
-        let touched = self.records.acknowledged(write, uid, resource_version, now);
+        if let Some(before) = self.records.get(&write.key) {
+            self.workloads.unset_failing(before);
+        }
+        let mut touched = self.records.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.records.get(&write.key) {
             self.workloads.set_failing(record);
+            let is_orphan = !self.pods.contains(&record.spec.pod_uid);
+            if is_orphan && record.status.state == crate::api::DiagnosisState::Active && self.is_listed(Source::Pods) {
+                // Its pod went while it was being written.
+                touched.push((Subject::Object(write.key.clone()), Lane::Change));
+            }
         }
         touched
     }
 
     /// An object is removed.
     pub fn removed(&mut self, key: &ObjectKey) {
+        self.records.written(key, None);
         if let Some(record) = self.records.remove(key) {
             self.workloads.unset_failing(&record);
         }
     }
 
-    /// The Event that a diagnosis still owed is there.
-    pub fn announced(&mut self, key: &ObjectKey) {
-        self.records.announced(key);
+    /// The Event that a diagnosis owed for this transition is there.
+    pub fn announced(&mut self, key: &ObjectKey, transition: u32) {
+        self.records.announced(key, transition);
+    }
+
+    /// This Event, which an object owed, is there.
+    pub fn owed_is_there(&mut self, key: &ObjectKey, event: &ObjectKey) {
+        let owed = self.records.get(key).filter(|record| plan::event_key(record) == *event);
+        if let Some(transition) = owed.map(|record| record.status.transition) {
+            self.records.announced(key, transition);
+        }
+    }
+
+    /// The Event of a failure that got no object is there.
+    pub fn announced_without_object(&mut self, pod_uid: &str) {
+        self.records.told_unrecorded(pod_uid);
     }
 
     /// An Event on a Node was acknowledged.
@@ -457,10 +563,8 @@ impl World {
 /// the workload knows.
 fn hangs_on_its_workload(case: &Case<'_>) -> bool {
     let around = case.surroundings;
-    case.pod.phase == Phase::Failed
-        && crate::diagnosis::immediate_workload(case.pod).is_some_and(|own| own.is_known())
-        && around.workload.is_none()
-        && around.job.is_none()
+    let top = crate::diagnosis::top_workload(case.pod, around.job.as_ref().and_then(Option::as_ref));
+    case.pod.phase == Phase::Failed && around.workload.is_none() && top.is_some_and(|top| top.is_known())
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::api::DiagnosisState;
@@ -54,11 +54,26 @@ pub struct Engine<C> {
     pace: Pace,
     changes: mpsc::Receiver<Change>,
     tasks: JoinSet<Done>,
+    /// What each task is for, so that one that dies does not leave its subject in flight for ever.
+    purposes: HashMap<Id, Purpose>,
     writing: usize,
+    clock: Clock,
     /// When the change came that a subject waits for.
     observed: HashMap<Subject, Instant>,
     started: Instant,
     counted: Option<Instant>,
+}
+
+/// The time of day.
+type Clock = Box<dyn Fn() -> Timestamp + Send>;
+
+/// What a task that runs beside the engine is for.
+#[derive(Debug)]
+enum Purpose {
+    Write { subject: Subject, key: ObjectKey },
+    Reread { subject: Subject },
+    Look { want: Want },
+    Tell,
 }
 
 /// The end of something that ran beside the engine.
@@ -66,7 +81,7 @@ enum Done {
     Wrote { subject: Subject, intent: Box<Intent>, result: Result<Published, PublishError> },
     Reread { subject: Subject, key: ObjectKey, result: Result<Option<Current>, PublishError> },
     Looked { want: Want, result: Result<Looked, LookupError> },
-    Told { lost: bool },
+    Told { key: ObjectKey, transition: u32, lost: bool },
 }
 
 impl<C> std::fmt::Debug for Engine<C> {
@@ -87,11 +102,23 @@ impl<C: Cluster> Engine<C> {
             pace,
             changes,
             tasks: JoinSet::new(),
+            purposes: HashMap::new(),
             writing: 0,
+            clock: Box::new(precise_clock),
             observed: HashMap::new(),
             started: monotonic(),
             counted: None,
         }
+    }
+
+    fn spawn(&mut self, purpose: Purpose, task: impl Future<Output = Done> + Send + 'static) {
+        let id = self.tasks.spawn(task).id();
+        self.purposes.insert(id, purpose);
+    }
+
+    /// In whole seconds, as all times in objects are.
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second((self.clock)().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
     }
 
     /// Puts subjects into the outbox before the first change arrives: what was read back at start.
@@ -114,7 +141,7 @@ impl<C: Cluster> Engine<C> {
                     Some(change) => self.absorb(change),
                     None => break,
                 },
-                Some(Ok(done)) = self.tasks.join_next() => self.finish(done),
+                Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
                 () = tokio::time::sleep_until(wake) => {}
             }
         }
@@ -124,7 +151,7 @@ impl<C: Cluster> Engine<C> {
 
     /// Takes in a change and whatever else has arrived.
     fn absorb(&mut self, first: Change) {
-        let now = wall_clock();
+        let now = self.now();
         let mut next = Some(first);
         for _ in 0..BATCH {
             let Some(change) = next else { return };
@@ -157,7 +184,7 @@ impl<C: Cluster> Engine<C> {
         if !self.may_write() {
             return;
         }
-        let now = wall_clock();
+        let now = self.now();
         // Deciding is quick, but not free: after a batch the changes get their turn.
         for _ in 0..BATCH {
             if self.writing >= self.pace.writes {
@@ -170,9 +197,10 @@ impl<C: Cluster> Engine<C> {
 
     fn start(&mut self, subject: Subject, now: Timestamp) {
         let decision = self.world.decide(&subject, now);
+        self.enqueue(decision.touched);
         for want in decision.wants {
             let cluster = self.cluster.clone();
-            self.tasks.spawn(async move {
+            self.spawn(Purpose::Look { want: want.clone() }, async move {
                 let result = cluster.look(&want).await;
                 Done::Looked { want, result }
             });
@@ -187,10 +215,42 @@ impl<C: Cluster> Engine<C> {
         };
         let cluster = self.cluster.clone();
         self.writing += 1;
-        self.tasks.spawn(async move {
+        let purpose = Purpose::Write { subject: subject.clone(), key: key_of(&intent).clone() };
+        self.spawn(purpose, async move {
             let result = cluster.publish(&intent).await;
             Done::Wrote { subject, intent: Box::new(intent), result }
         });
+    }
+
+    fn joined(&mut self, joined: Result<(Id, Done), JoinError>) {
+        match joined {
+            Ok((id, done)) => {
+                self.purposes.remove(&id);
+                self.finish(done);
+            }
+            Err(error) => self.died(&error),
+        }
+    }
+
+    /// A task has panicked: a bug, of which only its own subject feels something.
+    fn died(&mut self, error: &JoinError) {
+        let Some(purpose) = self.purposes.remove(&error.id()) else { return };
+        tracing::error!(?purpose, %error, "a task has died; this is a bug, please report it");
+        let now = self.now();
+        match purpose {
+            Purpose::Write { subject, key } => {
+                self.writing -= 1;
+                let touched = self.world.not_written(&key);
+                self.enqueue(touched);
+                self.outbox.retry(&subject, now, None);
+            }
+            Purpose::Reread { subject } => self.outbox.retry(&subject, now, None),
+            Purpose::Look { want } => {
+                let touched = self.world.not_looked_up(&want);
+                self.enqueue(touched);
+            }
+            Purpose::Tell => self.metrics.lost_events(1),
+        }
     }
 
     fn finish(&mut self, done: Done) {
@@ -206,23 +266,23 @@ impl<C: Cluster> Engine<C> {
                 if let Ok(current) = result {
                     self.world.conflicted(&key, current.map(|c| (c.uid, c.resource_version)));
                 }
-                self.outbox.retry(&subject, wall_clock(), None);
+                self.outbox.retry(&subject, self.now(), None);
             }
             Done::Looked { want, result } => match result {
                 Ok(looked) => {
-                    let touched = self.world.apply(Change::Looked { want, looked }, wall_clock());
-                    for (subject, lane) in touched {
-                        self.outbox.push(subject, lane);
-                    }
+                    let now = self.now();
+                    let touched = self.world.apply(Change::Looked { want, looked }, now);
+                    self.enqueue(touched);
                 }
-                // The pod asks again at its next turn; its diagnosis stands without.
-                Err(error) => tracing::debug!(?want, %error, "could not look up what surrounds a pod"),
+                // Its diagnosis stands without until then.
+                Err(error) => {
+                    tracing::debug!(?want, %error, "could not look up what surrounds a pod; asking again later");
+                    let touched = self.world.not_looked_up(&want);
+                    self.enqueue(touched);
+                }
             },
-            Done::Told { lost } => {
-                if lost {
-                    self.metrics.lost_events(1);
-                }
-            }
+            Done::Told { lost: true, .. } => self.metrics.lost_events(1),
+            Done::Told { key, transition, lost: false } => self.world.announced(&key, transition),
         }
     }
 
@@ -232,60 +292,65 @@ impl<C: Cluster> Engine<C> {
         }
         match intent {
             Intent::Apply(mut write) => {
-                let owed = write.announcement.take().filter(|_| !published.announced);
-                let touched = self.world.acknowledged(&write, published.uid, published.resource_version, wall_clock());
+                let owed = write.announcement.take();
+                let now = self.now();
+                let touched = self.world.acknowledged(&write, published.uid, published.resource_version, now);
                 self.enqueue(touched);
-                if let Some(announcement) = owed {
-                    self.announce_later(announcement);
+                match owed {
+                    Some(announcement) if !published.announced => {
+                        self.announce_later(write.key, write.status.transition, announcement);
+                    }
+                    _ => self.world.announced(&write.key, write.status.transition),
                 }
             }
             Intent::Delete { key, .. } => self.world.removed(&key),
-            Intent::Announce(_) => match subject {
-                Subject::Node(name) => self.world.node_told(name),
-                Subject::Object(key) => self.world.announced(key),
-                Subject::Pod(_) => {}
-            },
+            Intent::Announce(announcement) => self.told(subject, &announcement.key),
         }
         self.outbox.done(subject);
     }
 
+    /// An Event without a write is there, or will never be.
+    fn told(&mut self, subject: &Subject, event: &ObjectKey) {
+        match subject {
+            Subject::Node(name) => self.world.node_told(name),
+            Subject::Object(key) => self.world.owed_is_there(key, event),
+            Subject::Pod(uid) => self.world.announced_without_object(uid),
+        }
+    }
+
     /// Posts an Event that its write could not: three times, then it is counted as lost.
-    fn announce_later(&mut self, announcement: Announcement) {
+    fn announce_later(&mut self, key: ObjectKey, transition: u32, announcement: Announcement) {
         const PAUSES: [u64; 3] = [2, 10, 60];
         let cluster = self.cluster.clone();
-        self.tasks.spawn(async move {
+        self.spawn(Purpose::Tell, async move {
             let intent = Intent::Announce(Box::new(announcement));
             for pause in PAUSES {
                 tokio::time::sleep(Duration::from_secs(pause)).await;
                 if cluster.publish(&intent).await.is_ok() {
-                    return Done::Told { lost: false };
+                    return Done::Told { key, transition, lost: false };
                 }
             }
-            Done::Told { lost: true }
+            Done::Told { key, transition, lost: true }
         });
     }
 
     fn refused(&mut self, subject: &Subject, intent: &Intent, error: PublishError) {
-        let key = match intent {
-            Intent::Apply(write) => write.key.clone(),
-            Intent::Delete { key, .. } => key.clone(),
-            Intent::Announce(announcement) => announcement.key.clone(),
-        };
-        let now = wall_clock();
+        let key = key_of(intent).clone();
+        let now = self.now();
         let touched = self.world.not_written(&key);
         self.enqueue(touched);
         match error {
             PublishError::Conflict => {
                 let cluster = self.cluster.clone();
                 let subject = subject.clone();
-                self.tasks.spawn(async move {
+                self.spawn(Purpose::Reread { subject: subject.clone() }, async move {
                     let result = cluster.current(&key).await;
                     Done::Reread { subject, key, result }
                 });
             }
             PublishError::NamespaceGone => {
                 // Its pods and our objects go with it.
-                self.world.removed(&key);
+                self.world.namespace_gone(&key, now);
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }
@@ -295,6 +360,10 @@ impl<C: Cluster> Engine<C> {
             }
             error if !error.is_retryable() => {
                 tracing::error!(object = %key, %error, "the API server refuses this write for good");
+                if matches!(intent, Intent::Announce(_)) {
+                    self.metrics.lost_events(1);
+                    self.told(subject, &key);
+                }
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }
@@ -309,9 +378,8 @@ impl<C: Cluster> Engine<C> {
     async fn drain(&mut self) {
         let deadline = monotonic() + self.pace.drain;
         while self.writing > 0 {
-            match tokio::time::timeout_at(deadline, self.tasks.join_next()).await {
-                Ok(Some(Ok(done))) => self.finish(done),
-                Ok(Some(Err(_))) => {}
+            match tokio::time::timeout_at(deadline, self.tasks.join_next_with_id()).await {
+                Ok(Some(joined)) => self.joined(joined),
                 Ok(None) | Err(_) => break,
             }
         }
@@ -324,7 +392,7 @@ impl<C: Cluster> Engine<C> {
             return now;
         }
         let timer = self.outbox.next_wake().filter(|_| self.may_write()).map(|at| {
-            let wait = at.as_millisecond().saturating_sub(precise_clock().as_millisecond()).max(0);
+            let wait = at.as_millisecond().saturating_sub((self.clock)().as_millisecond()).max(0);
             now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
         });
         timer.unwrap_or(now + COUNT_EVERY).min(now + COUNT_EVERY)
@@ -359,9 +427,13 @@ fn precise_clock() -> Timestamp {
     Timestamp::now()
 }
 
-/// In whole seconds, as all times in objects are.
-fn wall_clock() -> Timestamp {
-    Timestamp::from_second(precise_clock().as_second()).unwrap_or(Timestamp::UNIX_EPOCH)
+/// The object (or the Event) that an intent is about.
+fn key_of(intent: &Intent) -> &ObjectKey {
+    match intent {
+        Intent::Apply(write) => &write.key,
+        Intent::Delete { key, .. } => key,
+        Intent::Announce(announcement) => &announcement.key,
+    }
 }
 
 fn monotonic() -> Instant {

@@ -55,7 +55,7 @@ pub(super) fn changed(
     status.announced = record.status.announced;
     status.transition = record.status.transition;
     status.last_transition = record.status.last_transition;
-    status.impact = Some(keep_known(status.impact.take(), record.status.impact.as_ref()));
+    status.impact = Some(keep_known(status.impact.take(), record.status.impact.as_ref(), case));
     let spec = spec_of(case, diagnosis.workload.as_ref());
     let told = is_transition.then_some((transition, Action::Changed));
     finish(Some(record), record.key.clone(), spec, status, told, case.now)
@@ -63,17 +63,34 @@ pub(super) fn changed(
 
 /// The record as it was, with what the restarts say now.
 pub(super) fn with_restarts(record: &Record, case: &Case<'_>) -> Write {
-    let mut status = record.status.clone();
-    status.restarts = restarts(case, status.container.as_deref()).or(status.restarts);
-    status.pod_status = pod_status(case.pod);
+    let status = brought_up_to_date(record, case);
     finish(Some(record), record.key.clone(), record.spec.clone(), status, None, case.now)
 }
 
-pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
+/// The record as it was, but worse.
+pub(super) fn worsened(record: &Record, case: &Case<'_>, severity: Severity, transition: Transition) -> Write {
+    let mut status = brought_up_to_date(record, case);
+    status.severity = severity;
+    let told = Some((transition, Action::Changed));
+    finish(Some(record), record.key.clone(), record.spec.clone(), status, told, case.now)
+}
+
+fn brought_up_to_date(record: &Record, case: &Case<'_>) -> PodDiagnosisStatus {
     let mut status = record.status.clone();
-    status.state = DiagnosisState::Recovered;
-    status.restarts = restarts(case, status.container.as_deref()).or(status.restarts);
+    if let Some(restarts) = restarts(case, status.container.as_deref()) {
+        // The whole history is there once more, and what was cut of it is counted anew.
+        let kept = status.restarts.as_ref().map_or(0, |r| r.history.len());
+        let cut = u32::try_from(restarts.history.len().saturating_sub(kept)).unwrap_or(u32::MAX);
+        status.truncated = status.truncated.saturating_sub(cut);
+        status.restarts = Some(restarts);
+    }
     status.pod_status = pod_status(case.pod);
+    status
+}
+
+pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
+    let mut status = brought_up_to_date(record, case);
+    status.state = DiagnosisState::Recovered;
     if let Some(impact) = &mut status.impact {
         impact.pod_ready = case.pod.is_ready();
     }
@@ -163,14 +180,14 @@ fn status_of(case: &Case<'_>, diagnosis: &Diagnosis, severity: Severity) -> PodD
     }
 }
 
-/// What was looked up before is not lost because its cache has expired.
-fn keep_known(new: Option<Impact>, old: Option<&Impact>) -> Impact {
+/// What was looked up before is not lost because it is not known at the moment.
+fn keep_known(new: Option<Impact>, old: Option<&Impact>, case: &Case<'_>) -> Impact {
     let mut impact = new.unwrap_or_default();
     if let Some(old) = old {
-        if impact.workload.is_none() {
+        if case.surroundings.workload.is_none() {
             impact.workload.clone_from(&old.workload);
         }
-        if impact.services.is_empty() {
+        if case.surroundings.services.is_none() {
             impact.services.clone_from(&old.services);
         }
     }
@@ -186,12 +203,15 @@ fn finish(
     told: Option<(Transition, Action)>,
     now: Timestamp,
 ) -> Write {
-    status.event_owed = false;
-    if let Some((transition, _)) = told {
-        status.transition = transition.number;
-        status.last_transition = Some(now);
-        status.event_owed = transition.announce;
-        status.announced |= transition.announce;
+    match told {
+        Some((transition, _)) => {
+            status.transition = transition.number;
+            status.last_transition = Some(now);
+            status.event_owed = transition.announce;
+            status.announced |= transition.announce;
+        }
+        // The Event of the last transition may still be on its way.
+        None => status.event_owed = last.is_some_and(|r| r.status.event_owed),
     }
     let previous = last.and_then(|r| r.status.conditions.first());
     status.conditions = vec![healthy(&status, previous, now)];
@@ -201,7 +221,7 @@ fn finish(
         .map(|(_, action)| announcement(&key, &spec, &status, action, now));
     Write {
         labels: PodDiagnosis::labels_of(&spec, &status),
-        resource_version: last.map(|r| r.resource_version.clone()),
+        resource_version: last.map(|r| r.resource_version.clone()).filter(|version| !version.is_empty()),
         key,
         spec,
         status,

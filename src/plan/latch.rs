@@ -6,65 +6,94 @@
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
 use crate::api::PodDiagnosisStatus;
-use crate::diagnosis::{Case, Diagnosis, Rule, Specificity, rules};
+use crate::diagnosis::{Case, Diagnosis, Rule, Specificity, rules, top_workload};
 use crate::facts::{Timestamp, after};
 
+/// How long the first impact may wait for all that was asked for, in seconds, so that it is written once.
+const IMPACT_WITHIN: i64 = 10;
+/// A run that lasts this long is told of before it ends, in seconds; a shorter one with the failure that ends it, so
+/// that count and summary agree.
+const LASTING_RUN: i64 = 60;
+
 /// The pod fails, and did so already.
-pub(super) fn still_failing(record: &Record, case: &Case<'_>, diagnosis: &Diagnosis, policy: &Policy) -> Plan {
+pub(super) fn still_failing(
+    record: &Record,
+    case: &Case<'_>,
+    diagnosis: &Diagnosis,
+    told_lately: bool,
+    policy: &Policy,
+) -> Plan {
     let same = record.is_same_failure(diagnosis);
-    if !same && !is_better(record, diagnosis) {
+    let is_latched = !same && !is_better(record, diagnosis);
+    let severity = record.status.severity.min(diagnosis.severity);
+    let is_transition = severity < record.status.severity || (!same && !is_latched);
+    if !is_transition && is_latched {
         return between_failures(record, case, policy);
     }
-    let severity = record.status.severity.min(diagnosis.severity);
-    let is_transition = !same || severity < record.status.severity;
     let number = record.status.transition + u32::from(is_transition);
-    let announce = is_transition && !diagnosis.quiet;
-    let write = compose::changed(record, case, diagnosis, severity, Transition { number, announce }, is_transition);
+    // Where its beginning was no news, neither is what the last time ended with.
+    let is_news = record.status.announced || !told_lately;
+    let announce = is_transition && !diagnosis.quiet && is_news;
+    let transition = Transition { number, announce };
+    if is_latched {
+        return Plan::write(compose::worsened(record, case, severity, transition));
+    }
+    let write = compose::changed(record, case, diagnosis, severity, transition, is_transition);
     if is_transition {
         return Plan::write(write);
     }
-    when_due(record, &write.status, policy, case.now).unwrap_or_else(|| Plan::write(write))
+    match when_due(record, &write.status, case, policy) {
+        Some(due) if due <= case.now => Plan::write(write),
+        Some(due) => Plan::wake(due),
+        None => Plan::default(),
+    }
 }
 
 /// The pod looks well, or fails in a way that was told before: only the restarts may be news.
 pub(super) fn between_failures(record: &Record, case: &Case<'_>, policy: &Policy) -> Plan {
     let write = compose::with_restarts(record, case);
-    when_due(record, &write.status, policy, case.now).unwrap_or_else(|| Plan::write(write))
+    if restarts(&write.status) == restarts(&record.status) {
+        return Plan::default();
+    }
+    let lasting = after(case.observed.situation_since, LASTING_RUN);
+    let due = after(record.written_at, restart_interval(&write.status, policy)).max(lasting);
+    if due <= case.now { Plan::write(write) } else { Plan::wake(due) }
 }
 
-/// `None`: write now. Else there is nothing to write, or it can wait.
-fn when_due(record: &Record, new: &PodDiagnosisStatus, policy: &Policy, now: Timestamp) -> Option<Plan> {
+fn restarts(status: &PodDiagnosisStatus) -> u32 {
+    status.restarts.as_ref().map_or(0, |r| r.count)
+}
+
+fn restart_interval(status: &PodDiagnosisStatus, policy: &Policy) -> i64 {
+    if restarts(status) > policy.busy_restarts { policy.busy_interval } else { 0 }
+}
+
+/// When what is new deserves a write that is no transition. `None`: nothing is new.
+fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: &Policy) -> Option<Timestamp> {
     let old = &record.status;
-    let restarts = |s: &PodDiagnosisStatus| s.restarts.as_ref().map_or(0, |r| r.count);
-    let interval = if restarts(new) != restarts(old) {
-        if restarts(new) > policy.busy_restarts { policy.busy_interval } else { 0 }
-    } else if new.impact != old.impact {
-        // The first impact follows the first write at once; later ones come with what was looked up anew.
-        if old.impact.as_ref().is_none_or(|i| i.workload.is_none() && i.services.is_empty()) {
-            0
-        } else {
-            policy.minor_interval
-        }
-    } else if is_better_told(old, new) {
-        policy.minor_interval
-    } else {
-        return Some(Plan::default());
-    };
-    let due = after(record.written_at, interval);
-    (now < due).then(|| Plan::wake(due))
+    let busy = restart_interval(new, policy);
+    if restarts(new) != restarts(old) || record.summary_is_behind {
+        return Some(after(record.written_at, busy));
+    }
+    let suffers = |s: &PodDiagnosisStatus| s.impact.clone().map(|i| (i.healthy_containers, i.services, i.workload));
+    let is_first =
+        |s: &PodDiagnosisStatus| s.impact.as_ref().is_none_or(|i| i.workload.is_none() && i.services.is_empty());
+    if is_first(old) && !is_first(new) {
+        // The first impact follows the first write at once, and whole.
+        let began = old.last_transition.unwrap_or(record.written_at);
+        return Some(if all_answered(case) { case.now } else { after(began, IMPACT_WITHIN) });
+    }
+    let impact = (suffers(new) != suffers(old)).then(|| after(record.written_at, policy.impact_interval.max(busy)));
+    let is_better_told = new.confidence < old.confidence || !record.shown.has_all_of(new);
+    let better = is_better_told.then(|| after(record.written_at, policy.minor_interval.max(busy)));
+    impact.into_iter().chain(better).min()
 }
 
-/// Whether a reader would learn something: other evidence, another side finding, more or less certainty.
-fn is_better_told(old: &PodDiagnosisStatus, new: &PodDiagnosisStatus) -> bool {
-    let sources = |s: &PodDiagnosisStatus| {
-        let mut all: Vec<String> = s.evidence.iter().map(|e| e.source.clone()).collect();
-        all.sort();
-        all
-    };
-    let others = |s: &PodDiagnosisStatus| {
-        s.other_findings.iter().map(|o| (o.cause.clone(), o.container.clone())).collect::<Vec<_>>()
-    };
-    old.confidence != new.confidence || sources(old) != sources(new) || others(old) != others(new)
+/// Whether everything around the pod that can be looked up has been.
+fn all_answered(case: &Case<'_>) -> bool {
+    let around = case.surroundings;
+    let top = top_workload(case.pod, around.job.as_ref().and_then(Option::as_ref));
+    around.services.is_some() && (around.workload.is_some() || !top.is_some_and(|top| top.is_known()))
 }
 
 /// Whether another cause than the latched one takes over.
@@ -84,5 +113,8 @@ fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
         .other_findings
         .iter()
         .any(|o| o.cause == record.status.cause && o.container == record.status.container);
-    vagueness(new) == vagueness(old) && !still_holds && diagnosis.confidence <= record.status.confidence
+    // Unless it is surer: a kill looks like nobody's until its Event comes.
+    let is_surer = diagnosis.confidence < record.status.confidence;
+    let is_as_sure = diagnosis.confidence == record.status.confidence;
+    vagueness(new) == vagueness(old) && (is_surer || (is_as_sure && !still_holds))
 }

@@ -1,5 +1,8 @@
 //! What the cluster holds of one diagnosis, as last acknowledged.
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::api::{PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::Diagnosis;
 use crate::facts::{ObjectKey, Timestamp};
@@ -17,6 +20,41 @@ pub struct Record {
     /// The causes that this episode was put down to so far, each with its container, so that two causes that alternate
     /// are told once each.
     pub told: Vec<(String, Option<String>)>,
+    /// What this episode has shown so far, so that what comes and goes is news once.
+    pub shown: Shown,
+    /// The restarts were written without a new summary: the next failure brings both together again.
+    pub summary_is_behind: bool,
+}
+
+/// Evidence and side findings by hash.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown(BTreeSet<u64>);
+
+impl Shown {
+    pub fn of(status: &PodDiagnosisStatus) -> Self {
+        let mut shown = Self::default();
+        shown.add(status);
+        shown
+    }
+
+    pub fn add(&mut self, status: &PodDiagnosisStatus) {
+        self.0.extend(parts(status));
+    }
+
+    /// Whether the status shows nothing that was not shown before.
+    pub fn has_all_of(&self, status: &PodDiagnosisStatus) -> bool {
+        parts(status).all(|part| self.0.contains(&part))
+    }
+}
+
+fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u64> {
+    fn hash(part: impl Hash) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        part.hash(&mut hasher);
+        hasher.finish()
+    }
+    let evidence = status.evidence.iter().map(|e| hash(("evidence", &status.cause, &e.source)));
+    evidence.chain(status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container))))
 }
 
 impl Record {

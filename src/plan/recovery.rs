@@ -14,6 +14,16 @@ pub(super) enum Verdict {
 /// For a pod in which no rule finds anything wrong at the moment.
 pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
     let pod = case.pod;
+    // It ends as Gone, however it ends.
+    if pod.deletion.is_some() {
+        return Verdict::No;
+    }
+    if pod.is_over()
+        && let Err(at) = case.events_settled()
+    {
+        // The Event that says why it ended may still come.
+        return Verdict::NotBefore(at);
+    }
     match pod.phase {
         Phase::Succeeded => return Verdict::Yes,
         Phase::Failed if superseded(case) => return Verdict::Yes,
@@ -51,6 +61,15 @@ fn category_of(cause: &str) -> Option<Category> {
 /// The slower rule for a cause that this version does not know.
 fn recovery_of(cause: &str) -> Recovery {
     rules::find(cause).map_or(Recovery::Restarting, |rule| rule.recovery)
+}
+
+/// Whether the record of this pod ended after the pod did: nothing runs there again, so nothing fails there again.
+pub(super) fn is_final(record: &Record, case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    let ends = pod.containers.iter().filter_map(|c| c.last_end()?.finished_at);
+    let over_since = ends.max().or(pod.condition("Ready").and_then(|c| c.last_transition));
+    let ended_at = record.status.last_transition;
+    pod.is_over() && over_since.is_some_and(|over| ended_at.is_some_and(|ended| ended >= over.min(case.now)))
 }
 
 /// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.

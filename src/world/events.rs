@@ -1,8 +1,9 @@
 //! Events by pod: the newest of each (reason, container), six a pod, for an hour.
 //!
-//! They only merge. An Event's end of life, or its absence from a list, takes nothing away.
+//! They only merge. An Event's end of life, or its absence from a list, takes nothing away. An Event may come before its
+//! pod; those of pods that never come are few, and are forgotten after their hour as well.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::facts::{EventFacts, Timestamp, seconds_between};
@@ -12,24 +13,42 @@ const MOST: usize = 6;
 const KEPT: i64 = 3600;
 /// The most bytes of a message.
 const MESSAGE_MAX: usize = 512;
+/// Pods that are not known (yet) whose Events are kept, once all pods have been listed.
+const STRANGERS: usize = 1000;
+/// What is too old is looked for once in so many seconds.
+const SWEEP: i64 = 60;
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    by_pod: HashMap<Arc<str>, Vec<EventFacts>>,
+    by_pod: HashMap<Arc<str>, Kept>,
+    /// Pods that were not known when their first Event came, oldest first.
+    strangers: VecDeque<Arc<str>>,
     swept: Option<Timestamp>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    events: Vec<EventFacts>,
+    is_stranger: bool,
 }
 
 impl Events {
     /// Whether the Event tells something new.
-    pub(super) fn put(&mut self, uid: &Arc<str>, mut event: EventFacts, now: Timestamp) -> bool {
+    pub(super) fn put(&mut self, uid: &Arc<str>, mut event: EventFacts, is_stranger: bool, now: Timestamp) -> bool {
         if is_old(&event, now) {
             return false;
+        }
+        if self.swept.is_none_or(|at| seconds_between(at, now) >= SWEEP) {
+            self.forget_old(now);
         }
         if event.message.len() > MESSAGE_MAX {
             event.message = crate::diagnosis::text::cut_bytes(&event.message, MESSAGE_MAX).into();
         }
-        self.sweep(now);
-        let kept = self.by_pod.entry(uid.clone()).or_default();
+        if is_stranger && !self.by_pod.contains_key(uid) {
+            self.by_pod.insert(uid.clone(), Kept { events: Vec::new(), is_stranger });
+            self.strangers.push_back(uid.clone());
+        }
+        let kept = &mut self.by_pod.entry(uid.clone()).or_default().events;
         kept.retain(|e| !is_old(e, now));
         let is_news = match kept.iter().position(|e| is_same_kind(e, &event)) {
             Some(i) if kept[i].last > event.last || kept[i] == event => false,
@@ -52,31 +71,46 @@ impl Events {
     }
 
     pub(super) fn of(&self, uid: &str) -> &[EventFacts] {
-        self.by_pod.get(uid).map_or(&[], Vec::as_slice)
+        self.by_pod.get(uid).map_or(&[], |kept| kept.events.as_slice())
     }
 
     pub(super) fn any_for(&self, uid: &str) -> bool {
         self.of(uid).iter().any(matters_to_the_well)
     }
 
+    /// The pod of these Events has come, and is well or not.
+    pub(super) fn met(&mut self, uid: &str, is_well: bool) {
+        let Some(kept) = self.by_pod.get_mut(uid) else { return };
+        kept.is_stranger = false;
+        if is_well {
+            kept.events.retain(matters_to_the_well);
+            if kept.events.is_empty() {
+                self.by_pod.remove(uid);
+            }
+        }
+    }
+
     pub(super) fn forget(&mut self, uid: &str) {
         self.by_pod.remove(uid);
     }
 
-    /// Pods that nobody saw leave Events behind: now and then the old ones go.
-    fn sweep(&mut self, now: Timestamp) {
-        const EVERY: i64 = 300;
-        if self.swept.is_none_or(|at| seconds_between(at, now) >= EVERY) {
-            self.forget_old(now);
-            self.swept = Some(now);
+    /// All pods are known: Events of others are of pods that are gone, or that will come in a moment.
+    pub(super) fn limit_strangers(&mut self) {
+        while self.strangers.len() > STRANGERS {
+            let Some(uid) = self.strangers.pop_front() else { return };
+            if self.by_pod.get(&uid).is_some_and(|kept| kept.is_stranger) {
+                self.by_pod.remove(&uid);
+            }
         }
     }
 
     pub(super) fn forget_old(&mut self, now: Timestamp) {
-        self.by_pod.retain(|_, events| {
-            events.retain(|e| !is_old(e, now));
-            !events.is_empty()
+        self.swept = Some(now);
+        self.by_pod.retain(|_, kept| {
+            kept.events.retain(|e| !is_old(e, now));
+            !kept.events.is_empty()
         });
+        self.strangers.retain(|uid| self.by_pod.get(uid).is_some_and(|kept| kept.is_stranger));
     }
 }
 
@@ -101,5 +135,5 @@ fn is_same_kind(a: &EventFacts, b: &EventFacts) -> bool {
 }
 
 fn is_old(event: &EventFacts, now: Timestamp) -> bool {
-    event.last.is_some_and(|last| seconds_between(last, now) > KEPT)
+    event.last.or(event.first).is_some_and(|last| seconds_between(last, now) > KEPT)
 }

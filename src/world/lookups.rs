@@ -1,9 +1,9 @@
-//! Answers to what diagnoses wanted to know, kept for a while.
+//! Answers to what diagnoses wanted to know, kept for as long as a failing pod asks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnosis::{Observed, immediate_workload, top_workload};
+use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
     Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
 };
@@ -11,13 +11,16 @@ use crate::facts::{
 /// While a pod fails, what lies around it is read again after so many seconds.
 const REFRESH: i64 = 300;
 /// Endpoints follow a pod's readiness after a moment; an answer from before that would be wrong for five minutes.
-const SETTLE: i64 = 2;
-/// The same question is asked at most once in so many seconds, however many pods ask.
+pub(super) const SETTLE: i64 = 2;
+/// The same question is asked at most once in so many seconds, however many pods ask. After a failure the pause doubles,
+/// up to [`REFRESH`].
 const SPACING: i64 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
     answers: HashMap<Want, Answer>,
+    /// What each pod asks for.
+    by_pod: HashMap<Arc<str>, Vec<Want>>,
 }
 
 #[derive(Debug, Default)]
@@ -25,6 +28,7 @@ struct Answer {
     looked: Option<Looked>,
     at: Option<Timestamp>,
     fetched_at: Option<Timestamp>,
+    failures: u32,
     asked_by: HashSet<Arc<str>>,
 }
 
@@ -36,15 +40,15 @@ pub(super) enum Next {
 }
 
 impl Lookups {
-    /// When to fetch an answer for a pod in this situation. `Now` is said once: the fetch is then under way.
-    pub(super) fn next(&mut self, want: &Want, observed: Observed, now: Timestamp) -> Next {
+    /// When to fetch an answer that is not older than `fresh_from`. `Now` is said once: the fetch is then under way.
+    pub(super) fn next(&mut self, want: &Want, fresh_from: Timestamp, now: Timestamp) -> Next {
         let answer = self.answers.entry(want.clone()).or_default();
-        let settled = if observed.at_start { observed.first } else { after(observed.situation_since, SETTLE) };
         let due = match answer.at {
-            Some(at) if at >= settled => after(at, REFRESH),
-            _ => settled,
+            Some(at) if at >= fresh_from => after(at, REFRESH),
+            _ => fresh_from,
         };
-        let due = answer.fetched_at.map_or(due, |last| due.max(after(last, SPACING)));
+        let pause = (SPACING << answer.failures.min(5)).min(REFRESH);
+        let due = answer.fetched_at.map_or(due, |last| due.max(after(last, pause)));
         if now < due {
             return Next::At(due);
         }
@@ -60,8 +64,46 @@ impl Lookups {
         }
     }
 
-    pub(super) fn asked(&mut self, want: &Want, uid: &Arc<str>) {
-        self.answers.entry(want.clone()).or_default().asked_by.insert(uid.clone());
+    /// A question that no pod asked is of no interest any more.
+    pub(super) fn withdraw(&mut self, want: &Want) {
+        self.answers.remove(want);
+    }
+
+    /// A pod asks for these and for nothing else any more.
+    pub(super) fn asked(&mut self, uid: &Arc<str>, wants: &[Want]) {
+        if wants.is_empty() {
+            self.forget(uid);
+            return;
+        }
+        if self.by_pod.get(uid).is_some_and(|known| known == wants) {
+            return;
+        }
+        for want in wants {
+            self.answers.entry(want.clone()).or_default().asked_by.insert(uid.clone());
+        }
+        let before = self.by_pod.insert(uid.clone(), wants.to_vec()).unwrap_or_default();
+        self.unask(uid, before.iter().filter(|want| !wants.contains(want)));
+    }
+
+    /// A pod is gone, or well: what only it asked for is forgotten.
+    pub(super) fn forget(&mut self, uid: &str) {
+        let before = self.by_pod.remove(uid).unwrap_or_default();
+        self.unask(uid, before.iter());
+    }
+
+    fn unask<'a>(&mut self, uid: &str, wants: impl Iterator<Item = &'a Want>) {
+        for want in wants {
+            let Some(answer) = self.answers.get_mut(want) else { continue };
+            answer.asked_by.remove(uid);
+            if answer.asked_by.is_empty() {
+                self.answers.remove(want);
+            }
+        }
+    }
+
+    /// Whether somebody still waits for this answer.
+    pub(super) fn is_asked(&self, want: &Want) -> bool {
+        self.answers.contains_key(want)
     }
 
     /// The pods that wait for this answer.
@@ -69,15 +111,15 @@ impl Lookups {
         let answer = self.answers.entry(want).or_default();
         answer.looked = Some(looked);
         answer.at = Some(now);
+        answer.failures = 0;
         answer.asked_by.iter().cloned().collect()
     }
 
-    /// A pod is gone: what only it asked for is forgotten.
-    pub(super) fn forget(&mut self, uid: &str) {
-        self.answers.retain(|_, answer| {
-            let asked = answer.asked_by.remove(uid);
-            !(asked && answer.asked_by.is_empty())
-        });
+    /// There was no answer: the pods that wait for it ask again, later and later.
+    pub(super) fn failed(&mut self, want: &Want) -> Vec<Arc<str>> {
+        let Some(answer) = self.answers.get_mut(want) else { return Vec::new() };
+        answer.failures = answer.failures.saturating_add(1);
+        answer.asked_by.iter().cloned().collect()
     }
 
     /// What is known around a pod.
@@ -87,7 +129,7 @@ impl Lookups {
         Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services: self.services(pod) }
     }
 
-    #[allow(clippy::option_option, reason = "not looked up, not there, there: `Surroundings` tells the three apart")]
+    #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
@@ -100,5 +142,60 @@ impl Lookups {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
             Looked::Workload(_) | Looked::Pods(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        after(Timestamp::UNIX_EPOCH, seconds)
+    }
+
+    fn want() -> Want {
+        Want::Services("demo".into())
+    }
+
+    #[test]
+    fn one_question_is_under_way_once_and_read_again_after_five_minutes() {
+        let mut lookups = Lookups::default();
+        lookups.asked(&"a".into(), &[want()]);
+        lookups.asked(&"b".into(), &[want()]);
+        assert_eq!(lookups.next(&want(), at(2), at(1)), Next::At(at(2)), "endpoints settle first");
+        assert_eq!(lookups.next(&want(), at(2), at(2)), Next::Now);
+        assert_eq!(lookups.next(&want(), at(2), at(2)), Next::At(at(12)), "it is under way");
+        let mut told = lookups.answered(want(), Looked::Services(Vec::new()), at(3));
+        told.sort();
+        assert_eq!(told, ["a".into(), "b".into()]);
+        assert_eq!(lookups.next(&want(), at(2), at(4)), Next::At(at(303)));
+        assert_eq!(lookups.next(&want(), at(100), at(100)), Next::Now, "another pod's failure is newer");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_asked_later_and_later() {
+        let mut lookups = Lookups::default();
+        lookups.asked(&"a".into(), &[want()]);
+        let mut now = at(0);
+        for pause in [20, 40, 80, 160, 300, 300] {
+            assert_eq!(lookups.next(&want(), at(0), now), Next::Now);
+            assert_eq!(lookups.failed(&want()), ["a".into()]);
+            assert_eq!(lookups.next(&want(), at(0), now), Next::At(after(now, pause)));
+            now = after(now, pause);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_nobody_asks_for_any_more_is_forgotten() {
+        let mut lookups = Lookups::default();
+        lookups.asked(&"a".into(), &[want()]);
+        lookups.asked(&"b".into(), &[want()]);
+        lookups.answered(want(), Looked::Services(Vec::new()), at(0));
+        lookups.forget("a");
+        assert!(lookups.is_asked(&want()));
+        lookups.asked(&"b".into(), &[]);
+        assert!(!lookups.is_asked(&want()));
+        assert!(lookups.answers.is_empty());
+        assert!(lookups.failed(&want()).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pods::{Moved, Place};
 use crate::diagnosis::{Thresholds, node};
-use crate::facts::{EventFacts, NodeFacts, NodeState, ReadyTransition, Timestamp, seconds_between};
+use crate::facts::{EventFacts, NodeFacts, NodeState, ReadyTransition, Resources, Timestamp, after, seconds_between};
 use crate::plan::{self, Plan};
 
 /// Transitions kept a node.
@@ -15,10 +15,12 @@ const HISTORY: usize = 16;
 pub(super) struct Nodes {
     by_name: BTreeMap<Arc<str>, NodeState>,
     /// Requests of pods whose node is not known (yet): counted when it comes.
-    orphaned: HashMap<Arc<str>, crate::facts::Resources>,
+    orphaned: HashMap<Arc<str>, Resources>,
     unlisted: Option<HashSet<Arc<str>>>,
     /// The incident that was told of each node.
     told: HashMap<Arc<str>, Told>,
+    /// `NodeNotReady` Events of each node: how many, and when the last one was.
+    not_ready: HashMap<Arc<str>, (u32, Option<Timestamp>)>,
 }
 
 /// An incident of which an Event told, or is about to.
@@ -26,7 +28,21 @@ pub(super) struct Nodes {
 struct Told {
     identity: String,
     cause: String,
-    acknowledged: bool,
+    stage: Stage,
+}
+
+/// How far an incident has been told.
+#[derive(Debug, Clone)]
+enum Stage {
+    /// The Event is not acknowledged yet.
+    Beginning,
+    /// Users know of it.
+    Begun,
+    /// An earlier run of the operator told of it. Whether the node has been restless since is not known, so a flapping
+    /// node has to be stable as long as any.
+    Inherited { flapping: bool },
+    /// It is over; the Event that says so is not acknowledged yet.
+    Ending(Box<plan::Announcement>),
 }
 
 /// What a new version of a Node changes for its pods, and for those that wait for a place.
@@ -63,10 +79,13 @@ impl Nodes {
     }
 
     pub(super) fn remove(&mut self, name: &Arc<str>) {
-        if let Some(gone) = self.by_name.remove(name) {
+        if let Some(gone) = self.by_name.remove(name)
+            && is_asked_for(&gone.requested)
+        {
             self.orphaned.insert(name.clone(), gone.requested);
         }
         self.told.remove(name);
+        self.not_ready.remove(name);
     }
 
     pub(super) fn begin_list(&mut self) {
@@ -93,63 +112,104 @@ impl Nodes {
             return;
         }
         if let Some(place) = before {
-            self.requested_on(place, crate::facts::Resources::subtract);
+            self.requested_on(place, Resources::subtract);
         }
         if let Some(place) = after {
-            self.requested_on(place, crate::facts::Resources::add);
+            self.requested_on(place, Resources::add);
         }
     }
 
-    fn requested_on(&mut self, place: &Place, change: impl Fn(&mut crate::facts::Resources, &crate::facts::Resources)) {
+    fn requested_on(&mut self, place: &Place, change: impl Fn(&mut Resources, &Resources)) {
         let Some(name) = place.node.as_ref().filter(|_| !place.over) else { return };
-        let sum = match self.by_name.get_mut(name) {
-            Some(node) => &mut node.requested,
-            None => self.orphaned.entry(name.clone()).or_default(),
-        };
+        if let Some(node) = self.by_name.get_mut(name) {
+            change(&mut node.requested, &place.requests);
+            return;
+        }
+        let sum = self.orphaned.entry(name.clone()).or_default();
         change(sum, &place.requests);
+        if !is_asked_for(sum) {
+            self.orphaned.remove(name);
+        }
     }
 
     /// An Event about a Node: how often it was not ready before we looked.
-    pub(super) fn event(&mut self, event: &EventFacts, now: Timestamp) {
+    pub(super) fn event(&mut self, event: &EventFacts) {
+        if &*event.reason != "NodeNotReady" {
+            return;
+        }
+        let (count, last) = self.not_ready.entry(event.regarding.name.clone()).or_default();
+        *count = (*count).max(event.count.max(1));
+        *last = event.last.max(*last);
+    }
+
+    fn count_not_ready(&mut self, name: &str, now: Timestamp) {
         const WINDOW: i64 = 3600;
-        let recent = event.last.is_none_or(|last| seconds_between(last, now) <= WINDOW);
-        if &*event.reason == "NodeNotReady"
-            && recent
-            && let Some(node) = self.by_name.get_mut(&event.regarding.name)
-        {
-            node.not_ready_events = node.not_ready_events.max(event.count.max(1));
+        let is_old = |last: Option<Timestamp>| last.is_some_and(|last| seconds_between(last, now) > WINDOW);
+        if self.not_ready.get(name).is_some_and(|(_, last)| is_old(*last)) {
+            self.not_ready.remove(name);
+        }
+        let count = self.not_ready.get(name).map_or(0, |(count, _)| *count);
+        if let Some(node) = self.by_name.get_mut(name) {
+            node.not_ready_events = count;
         }
     }
 
     /// What to tell of a node: one Event when an incident begins, one when it is over.
     pub(super) fn decide(&mut self, name: &Arc<str>, thresholds: &Thresholds, now: Timestamp) -> Plan {
+        self.count_not_ready(name, now);
         let Some(state) = self.by_name.get(name) else { return Plan::default() };
         let judged = node::judge(state, thresholds, now);
+        let mut wake = judged.wake;
         let told = self.told.get(name).cloned();
         let announcement = match (judged.incident, told) {
+            // One after the other: what ended is told before what begins.
+            (incident, Some(Told { stage: Stage::Ending(end), .. })) => {
+                wake = incident.map(|_| now).or(wake);
+                Some(*end)
+            }
             (Some(incident), None) => {
                 let identity = incident.identity(state);
-                let told = Told { identity, cause: incident.cause.to_owned(), acknowledged: false };
+                let told = Told { identity, cause: incident.cause.to_owned(), stage: Stage::Beginning };
                 let out = plan::node_incident(&state.facts, &incident, &told.identity, now);
                 self.told.insert(name.clone(), told);
                 Some(out)
             }
-            (Some(incident), Some(told)) if !told.acknowledged => {
-                Some(plan::node_incident(&state.facts, &incident, &told.identity, now))
+            (Some(incident), Some(Told { identity, stage: Stage::Beginning, .. })) => {
+                Some(plan::node_incident(&state.facts, &incident, &identity, now))
             }
-            (None, Some(told)) if told.acknowledged && state.facts.is_ready() => {
-                let out = plan::node_recovered(&state.facts, &told.cause, &told.identity, now);
+            // Over before anybody was told.
+            (None, Some(Told { stage: Stage::Beginning, .. })) => {
                 self.told.remove(name);
-                Some(out)
+                None
+            }
+            (None, Some(told)) if state.facts.is_ready() => {
+                let stable = match told.stage {
+                    Stage::Inherited { flapping: true } => stable_at(state, thresholds).filter(|at| now < *at),
+                    _ => None,
+                };
+                if stable.is_some() {
+                    wake = wake.into_iter().chain(stable).min();
+                    None
+                } else {
+                    let out = plan::node_recovered(&state.facts, &told.cause, &told.identity, now);
+                    let stage = Stage::Ending(Box::new(out.clone()));
+                    self.told.insert(name.clone(), Told { stage, ..told });
+                    Some(out)
+                }
             }
             _ => None,
         };
-        Plan { intent: announcement.map(|a| plan::Intent::Announce(Box::new(a))), wake: judged.wake }
+        Plan { intent: announcement.map(|a| plan::Intent::Announce(Box::new(a))), wake }
     }
 
+    /// The Event of a node was acknowledged.
     pub(super) fn told(&mut self, name: &Arc<str>) {
-        if let Some(told) = self.told.get_mut(name) {
-            told.acknowledged = true;
+        match self.told.get_mut(name).map(|told| (matches!(told.stage, Stage::Ending(_)), told)) {
+            Some((true, _)) => {
+                self.told.remove(name);
+            }
+            Some((false, told)) if matches!(told.stage, Stage::Beginning) => told.stage = Stage::Begun,
+            _ => {}
         }
     }
 
@@ -166,11 +226,22 @@ impl Nodes {
             let told = Told {
                 identity: format!("restored/{}", event.last.map_or(0, crate::facts::Timestamp::as_second)),
                 cause: event.reason.to_string(),
-                acknowledged: true,
+                stage: Stage::Inherited { flapping: event.message.contains(" is flapping ") },
             };
             self.told.insert(name.clone(), told);
         }
     }
+}
+
+/// When a node that is Ready will have been so for long enough.
+fn stable_at(state: &NodeState, thresholds: &Thresholds) -> Option<Timestamp> {
+    let since = state.facts.condition("Ready")?.last_transition?;
+    Some(after(since, thresholds.flapping_stable))
+}
+
+/// Whether a pod is among those that were summed up.
+fn is_asked_for(sum: &Resources) -> bool {
+    sum.pods.is_some_and(|pods| pods > 0)
 }
 
 /// Notes a transition of the Ready condition, and what the kubelet itself complained of.

@@ -15,7 +15,11 @@ pub(super) struct Pods {
     by_uid: HashMap<Arc<str>, Pod>,
     by_key: HashMap<ObjectKey, Arc<str>>,
     by_node: HashMap<Arc<str>, HashSet<Arc<str>>>,
+    /// Not over, and bound to no node.
+    waiting: HashSet<Arc<str>>,
     requests: HashSet<Arc<Resources>>,
+    /// How many different requests there may be before those of no pod are forgotten.
+    requests_most: usize,
     /// UIDs that a running relist has not named yet.
     unlisted: Option<HashSet<Arc<str>>>,
 }
@@ -32,6 +36,9 @@ pub(super) struct Full {
     pub(super) facts: PodFacts,
     pub(super) ledger: Ledger,
     pub(super) observed: Observed,
+    /// It was seen that its workload has what it wants without it: what has failed for good is no failure again when
+    /// the workload has another one.
+    pub(super) superseded: bool,
     situation: Situation,
     place: Place,
 }
@@ -89,6 +96,11 @@ impl Pods {
             Pod::Slim(place.clone())
         };
         self.by_uid.insert(uid.clone(), pod);
+        if place.node.is_none() && !place.over {
+            self.waiting.insert(uid.clone());
+        } else {
+            self.waiting.remove(&uid);
+        }
         let moved = Moved { before, after: Some(place), is_unwell };
         self.reindex_node(&uid, &moved);
         moved
@@ -96,6 +108,7 @@ impl Pods {
 
     pub(super) fn remove(&mut self, uid: &Arc<str>) -> Option<(ObjectKey, Moved)> {
         let pod = self.by_uid.remove(uid)?;
+        self.waiting.remove(uid);
         let place = pod.place().clone();
         if self.by_key.get(&place.key) == Some(uid) {
             self.by_key.remove(&place.key);
@@ -107,12 +120,7 @@ impl Pods {
     }
 
     fn place_of(&mut self, facts: &PodFacts, known: Option<&Place>) -> Place {
-        let requests = facts.effective_requests();
-        let requests = self.requests.get(&requests).cloned().unwrap_or_else(|| {
-            let shared = Arc::new(requests);
-            self.requests.insert(shared.clone());
-            shared
-        });
+        let requests = self.shared(facts.effective_requests());
         let workload = crate::diagnosis::top_workload(facts, None);
         // One allocation a workload key is shared by a pod's successive places.
         let workload = workload.map(|key| match known.and_then(|k| k.workload.as_ref()).filter(|k| ***k == key) {
@@ -130,14 +138,34 @@ impl Pods {
         }
     }
 
+    /// Pods of one template share their requests.
+    fn shared(&mut self, requests: Resources) -> Arc<Resources> {
+        const FEW: usize = 256;
+        if let Some(shared) = self.requests.get(&requests) {
+            return shared.clone();
+        }
+        if self.requests.len() >= self.requests_most.max(FEW) {
+            self.requests.retain(|shared| Arc::strong_count(shared) > 1);
+            self.requests_most = self.requests.len() * 2;
+        }
+        let shared = Arc::new(requests);
+        self.requests.insert(shared.clone());
+        shared
+    }
+
     fn reindex_node(&mut self, uid: &Arc<str>, moved: &Moved) {
         let node = |place: &Option<Place>| place.as_ref().and_then(|p| p.node.clone());
         let (before, after) = (node(&moved.before), node(&moved.after));
         if before == after {
             return;
         }
-        if let Some(set) = before.as_ref().and_then(|name| self.by_node.get_mut(name)) {
+        if let Some(name) = before
+            && let Some(set) = self.by_node.get_mut(&name)
+        {
             set.remove(uid);
+            if set.is_empty() {
+                self.by_node.remove(&name);
+            }
         }
         if let Some(name) = after {
             self.by_node.entry(name).or_default().insert(uid.clone());
@@ -190,9 +218,7 @@ impl Pods {
     }
 
     pub(super) fn unscheduled(&self) -> impl Iterator<Item = Arc<str>> {
-        let waits =
-            |pod: &Pod| matches!(pod, Pod::Full(full) if full.facts.node_name.is_none() && !full.facts.is_over());
-        self.by_uid.iter().filter(move |(_, pod)| waits(pod)).map(|(uid, _)| uid.clone())
+        self.waiting.iter().cloned()
     }
 
     /// The UID that an Event is about. The node controller writes no UID; then the name decides.
@@ -203,6 +229,13 @@ impl Pods {
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
         self.by_key.get(&key).cloned()
+    }
+
+    /// Remembers that the workload of a Failed pod has what it wants without it.
+    pub(super) fn supersede(&mut self, uid: &str) {
+        if let Some(Pod::Full(full)) = self.by_uid.get_mut(uid) {
+            full.superseded = true;
+        }
     }
 
     /// Puts the last runs of containers down to a cause.
@@ -232,7 +265,7 @@ impl Full {
         now: Timestamp,
     ) -> Self {
         let situation = Situation::of(&facts);
-        let (mut ledger, observed) = match known {
+        let (mut ledger, observed, superseded) = match known {
             Some(Pod::Full(old)) => {
                 let same = old.situation == situation;
                 let observed = Observed {
@@ -240,16 +273,16 @@ impl Full {
                     situation_since: if same { old.observed.situation_since } else { now },
                     at_start: same && old.observed.at_start,
                 };
-                (old.ledger, observed)
+                (old.ledger, observed, old.superseded && facts.is_over())
             }
             // A slim pod was seen before, but its times were not kept: what changes it, changes now.
             known => {
                 let fresh = Observed { first: now, situation_since: now, at_start: at_start && known.is_none() };
-                (Ledger { runs: past }, fresh)
+                (Ledger { runs: past }, fresh, false)
             }
         };
         ledger::record(&mut ledger, &facts);
-        Self { facts, ledger, observed, situation, place }
+        Self { facts, ledger, observed, superseded, situation, place }
     }
 }
 
@@ -280,6 +313,10 @@ fn situation_of(container: &Container) -> (u8, String, bool, u32) {
     let (kind, reason) = match &container.state {
         // The pull error and its back-off take turns: one situation.
         State::Waiting { reason, .. } if reason == "ErrImagePull" => (0, "ImagePullBackOff".to_owned()),
+        // Kubernetes 1.35 shows the run that ended for most of the back-off, and the back-off now and then.
+        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" => {
+            (2, container.last.as_ref().map_or_else(String::new, |end| end.reason.clone()))
+        }
         State::Waiting { reason, .. } => (0, reason.clone()),
         State::Running { .. } => (1, String::new()),
         State::Terminated(end) => (2, end.reason.clone()),

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Touched;
-use crate::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::diagnosis::{Case, Health, Outcome, PastRun};
-use crate::facts::{ObjectKey, Timestamp, seconds_between};
+use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
+use crate::diagnosis::{Category, Diagnosis, PastRun, rules};
+use crate::facts::{ObjectKey, PodFacts, Timestamp, seconds_between};
 use crate::outbox::{Lane, Subject};
-use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record};
+use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record, Shown};
 
 /// How many objects there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +45,11 @@ pub(super) struct Records {
     writing: HashSet<ObjectKey>,
     /// Evicted by a cap.
     doomed: HashSet<ObjectKey>,
+    /// Those that an end under way will stand for, once it is acknowledged.
+    inherited: HashMap<ObjectKey, Vec<ObjectKey>>,
     unlisted: Option<HashSet<ObjectKey>>,
-    /// Failures without an object: the pod's UID and the cause.
-    unrecorded: HashSet<(String, String)>,
+    /// Failures without an object: the pod's UID, the cause, and whether its Event is there.
+    unrecorded: HashMap<Arc<str>, (String, bool)>,
 }
 
 impl Records {
@@ -59,14 +61,23 @@ impl Records {
             foreign: HashMap::new(),
             writing: HashSet::new(),
             doomed: HashSet::new(),
+            inherited: HashMap::new(),
             unlisted: None,
-            unrecorded: HashSet::new(),
+            unrecorded: HashMap::new(),
         }
     }
 
     pub(super) fn restore(&mut self, stored: Stored) -> ObjectKey {
         let written_at = stored.status.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
-        let told = vec![(stored.status.cause.clone(), stored.status.container.clone())];
+        let mut told = vec![(stored.status.cause.clone(), stored.status.container.clone())];
+        let history = stored.status.restarts.iter().flat_map(|r| &r.history);
+        for run in history.filter(|_| stored.status.state == DiagnosisState::Active) {
+            let earlier = (run.cause.clone().unwrap_or_default(), Some(run.container.clone()));
+            if run.cause.is_some() && !told.contains(&earlier) {
+                told.push(earlier);
+            }
+        }
+        let shown = Shown::of(&stored.status);
         let key = stored.key.clone();
         self.insert(Record {
             key: stored.key,
@@ -76,6 +87,8 @@ impl Records {
             status: stored.status,
             written_at,
             told,
+            shown,
+            summary_is_behind: false,
         });
         key
     }
@@ -114,28 +127,33 @@ impl Records {
             signal: run.signal,
             reason: run.reason.as_str().into(),
             cause: run.cause.as_deref().map(Arc::from),
-            // What was written down as the cause was the best answer then; later runs like it inherit it.
-            proven: run.cause.is_some(),
+            proven: is_proven(record, run),
         })
         .collect()
     }
 
-    /// Whether the same failure of the same workload ended a short while ago, in this object or in another pod's.
-    pub(super) fn told_lately(&self, outcome: &Outcome, case: &Case<'_>, policy: &Policy) -> bool {
-        let Health::Failing(diagnosis) = &outcome.health else { return false };
-        let workload = diagnosis.workload.as_ref().map(ToString::to_string);
-        self.in_namespace(&case.pod.key.namespace).any(|record| {
-            let same_subject = match (&record.spec.workload, &workload) {
-                (Some(a), Some(b)) => a.display == *b,
-                (None, None) => record.key == case.pod.key,
+    /// Whether the same failure of the same workload, as bad as this, ended a short while ago: in this object or in
+    /// another pod's.
+    pub(super) fn told_lately(&self, diagnosis: &Diagnosis, pod: &PodFacts, now: Timestamp, policy: &Policy) -> bool {
+        let workload = diagnosis.workload.as_ref();
+        self.in_namespace(&pod.key.namespace).any(|record| {
+            let same_subject = match (&record.spec.workload, workload) {
+                (Some(a), Some(b)) => *a.kind == *b.kind && *a.name == *b.name,
+                (None, None) => record.key == pod.key,
                 _ => false,
             };
-            let ended = record.status.state != DiagnosisState::Active;
-            let lately = record
-                .status
-                .last_transition
-                .is_some_and(|at| seconds_between(at, case.now) < policy.same_failure_quiet);
-            ended && lately && record.status.announced && same_subject && record.is_same_failure(diagnosis)
+            // The pod before this one of the same name, whose end nobody has written yet, ended just now.
+            let is_replaced = record.key == pod.key && record.spec.pod_uid != *pod.uid;
+            let ended_at = match record.status.state {
+                DiagnosisState::Active => is_replaced.then_some(now),
+                _ => record.status.last_transition,
+            };
+            let lately = ended_at.is_some_and(|at| seconds_between(at, now) < policy.same_failure_quiet);
+            lately
+                && record.status.announced
+                && same_subject
+                && record.is_same_failure(diagnosis)
+                && record.status.severity <= diagnosis.severity
         })
     }
 
@@ -143,34 +161,62 @@ impl Records {
         self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.by_key.get(key))
     }
 
-    /// A pod is gone: it has no failure without an object any more.
+    /// A pod is gone, or well: it has no failure without an object any more.
     pub(super) fn forget_pod(&mut self, uid: &str) {
-        self.unrecorded.retain(|(pod, _)| pod != uid);
+        self.unrecorded.remove(uid);
     }
 
-    /// Keeps a new object within the namespace's cap: the oldest ended one makes room; where all are Active, the failure
-    /// gets its Event only.
-    pub(super) fn within_caps(&mut self, mut plan: Plan) -> Plan {
-        let Some(Intent::Apply(write)) = &mut plan.intent else { return plan };
-        let namespace = write.key.namespace.clone();
-        let full = self.by_namespace.get(&namespace).is_some_and(|keys| keys.len() >= self.caps.per_namespace);
-        if self.by_key.contains_key(&write.key) || !full {
-            return plan;
+    /// The Event of a failure without an object is there.
+    pub(super) fn told_unrecorded(&mut self, uid: &str) {
+        if let Some((_, told)) = self.unrecorded.get_mut(uid) {
+            *told = true;
+        }
+    }
+
+    /// Keeps a plan within the caps, and tells which others are to be looked at for it.
+    pub(super) fn within_caps(&mut self, mut plan: Plan) -> (Plan, Touched) {
+        let Some(Intent::Apply(write)) = &mut plan.intent else { return (plan, Vec::new()) };
+        if self.by_key.contains_key(&write.key) {
+            if write.status.state != DiagnosisState::Active {
+                self.stand_for_others(write);
+            }
+            return (plan, Vec::new());
+        }
+        self.room_for_another(plan)
+    }
+
+    /// A new object in a full namespace: the oldest ended one makes room; where all are Active, the failure gets its
+    /// Event only.
+    fn room_for_another(&mut self, mut plan: Plan) -> (Plan, Touched) {
+        let Some(Intent::Apply(write)) = &mut plan.intent else { return (plan, Vec::new()) };
+        let namespace = &write.key.namespace;
+        let there = self.by_namespace.get(namespace).map_or(0, HashSet::len);
+        // Doomed ones are as good as gone, and those whose first write is under way are as good as there.
+        let going = self.doomed.iter().filter(|key| key.namespace == *namespace).count();
+        let coming = self.writing.iter().filter(|k| k.namespace == *namespace && !self.by_key.contains_key(k)).count();
+        if there + coming - going.min(there) < self.caps.per_namespace {
+            self.unrecorded.remove(write.spec.pod_uid.as_str());
+            return (plan, Vec::new());
         }
         let oldest = self
-            .in_namespace(&namespace)
+            .in_namespace(namespace)
             .filter(|r| r.status.state != DiagnosisState::Active && !self.doomed.contains(&r.key))
             .min_by_key(|r| r.status.last_transition)
             .map(|r| r.key.clone());
         if let Some(key) = oldest {
-            self.doomed.insert(key);
-            return plan;
+            self.unrecorded.remove(write.spec.pod_uid.as_str());
+            self.doomed.insert(key.clone());
+            return (plan, vec![(Subject::Object(key), Lane::Resync)]);
         }
-        // The same Event again would be refused as a conflict; it is not even tried.
-        let is_news = self.unrecorded.insert((write.spec.pod_uid.clone(), write.status.cause.clone()));
-        let announcement = write.announcement.take().filter(|_| is_news);
-        plan.intent = announcement.map(|a| Intent::Announce(Box::new(a)));
-        plan
+        let uid: Arc<str> = write.spec.pod_uid.as_str().into();
+        let is_told = self.unrecorded.get(&uid).is_some_and(|(cause, told)| *told && *cause == write.status.cause);
+        let announcement = write.announcement.take().filter(|_| !is_told);
+        self.unrecorded.insert(uid, (write.status.cause.clone(), is_told));
+        plan.intent = announcement.map(|mut announcement| {
+            announcement.related = None;
+            Intent::Announce(Box::new(announcement))
+        });
+        (plan, Vec::new())
     }
 
     /// The next version of an object, and which others are to be looked at for it.
@@ -181,38 +227,47 @@ impl Records {
         resource_version: String,
         now: Timestamp,
     ) -> Touched {
-        let mut told = match self.by_key.get(&write.key) {
-            Some(old) if old.spec.pod_uid == write.spec.pod_uid && old.status.state == DiagnosisState::Active => {
-                old.told.clone()
-            }
-            _ => Vec::new(),
-        };
-        let this = (write.status.cause.clone(), write.status.container.clone());
+        let status = &write.status;
+        let ended = status.state != DiagnosisState::Active;
+        let same_episode = self
+            .by_key
+            .get(&write.key)
+            .filter(|old| old.spec.pod_uid == write.spec.pod_uid && old.status.state == DiagnosisState::Active);
+        let (mut told, mut shown) =
+            same_episode.map_or_else(Default::default, |old| (old.told.clone(), old.shown.clone()));
+        let count = |status: &PodDiagnosisStatus| status.restarts.as_ref().map_or(0, |r| r.count);
+        let summary_is_behind = same_episode.is_some_and(|old| {
+            old.status.summary == status.summary && (old.summary_is_behind || count(&old.status) != count(status))
+        });
+        let this = (status.cause.clone(), status.container.clone());
         if !told.contains(&this) {
             told.push(this);
         }
-        let mut record = Record {
+        shown.add(status);
+        if ended {
+            told = Vec::new();
+            shown = Shown::default();
+        }
+        let record = Record {
             key: write.key.clone(),
             uid,
             resource_version,
             spec: write.spec.clone(),
-            status: write.status.clone(),
+            status: status.clone(),
             written_at: now,
             told,
+            shown,
+            summary_is_behind,
         };
-        let ended = record.status.state != DiagnosisState::Active;
-        if ended {
-            // Only what a successor needs: who, what, when and the ledger.
-            record.status.evidence = Vec::new();
-        }
         let mut touched = self.written(&record.key, Some(&record.resource_version));
         self.insert(record);
         if ended {
-            touched.extend(self.over_the_ended_cap(&write.key));
-        }
-        touched.extend(self.doomed.iter().map(|key| (Subject::Object(key.clone()), Lane::Resync)));
-        if ended {
+            let others = self.inherited.remove(&write.key).unwrap_or_default();
+            touched.extend(others.iter().map(|key| (Subject::Object(key.clone()), Lane::Resync)));
+            self.doomed.extend(others);
             touched.push((Subject::Object(write.key.clone()), Lane::Resync));
+        } else {
+            self.doomed.remove(&write.key);
         }
         touched
     }
@@ -229,6 +284,9 @@ impl Records {
     /// if it is newer still.
     pub(super) fn written(&mut self, key: &ObjectKey, version: Option<&str>) -> Touched {
         self.writing.remove(key);
+        if version.is_none() {
+            self.inherited.remove(key);
+        }
         let ours = |seen: &Option<String>| match (seen, version) {
             (Some(seen), Some(version)) => !is_newer(seen, version),
             (None, Some(_)) | (_, None) => false,
@@ -239,24 +297,31 @@ impl Records {
         if self.foreign.contains_key(key) { vec![(Subject::Object(key.clone()), Lane::Resync)] } else { Vec::new() }
     }
 
-    /// Dooms the oldest of too many ended ones of the same failure.
-    fn over_the_ended_cap(&mut self, key: &ObjectKey) -> Touched {
-        let Some(record) = self.by_key.get(key) else { return Vec::new() };
-        if record.spec.workload.is_none() {
-            return Vec::new();
+    /// Where there would be too many ended ones of the same failure, this one stands for the oldest.
+    fn stand_for_others(&mut self, write: &mut ObjectWrite) {
+        if write.spec.workload.is_none() {
+            return;
         }
-        let same = |r: &&Record| {
-            r.status.state != DiagnosisState::Active
-                && r.spec.workload == record.spec.workload
-                && r.status.cause == record.status.cause
-                && r.status.container == record.status.container
-        };
-        let mut ended: Vec<&Record> = self.in_namespace(&key.namespace).filter(same).collect();
+        let taken = |key: &ObjectKey| self.doomed.contains(key) || self.inherited.values().flatten().any(|k| k == key);
+        let mut ended: Vec<&Record> = self
+            .in_namespace(&write.key.namespace)
+            .filter(|r| {
+                r.status.state != DiagnosisState::Active
+                    && r.key != write.key
+                    && r.spec.workload == write.spec.workload
+                    && r.status.cause == write.status.cause
+                    && r.status.container == write.status.container
+                    && !taken(&r.key)
+            })
+            .collect();
         ended.sort_by_key(|r| r.status.last_transition);
-        let excess = ended.len().saturating_sub(self.caps.ended_per_failure);
-        let doomed: Vec<ObjectKey> = ended.iter().take(excess).map(|r| r.key.clone()).collect();
-        self.doomed.extend(doomed.iter().cloned());
-        doomed.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
+        let excess = (ended.len() + 1).saturating_sub(self.caps.ended_per_failure).min(ended.len());
+        let others = &ended[..excess];
+        write.status.repeats += others.iter().map(|r| r.status.repeats + 1).sum::<u32>();
+        let others: Vec<ObjectKey> = others.iter().map(|r| r.key.clone()).collect();
+        if !others.is_empty() {
+            self.inherited.insert(write.key.clone(), others);
+        }
     }
 
     /// What another hand or a cap makes necessary for an object, before anything else.
@@ -272,7 +337,6 @@ impl Records {
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Record> {
         self.doomed.remove(key);
         self.foreign.remove(key);
-        self.writing.remove(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
             keys.remove(key);
             if keys.is_empty() {
@@ -304,8 +368,16 @@ impl Records {
             self.remove(key);
             return Vec::new();
         }
-        self.foreign.insert(key.clone(), None);
+        self.is_missing(key);
         self.foreign_now(key)
+    }
+
+    /// It is not there: the next write makes it anew.
+    fn is_missing(&mut self, key: &ObjectKey) {
+        if let Some(record) = self.by_key.get_mut(key) {
+            record.resource_version.clear();
+            self.foreign.insert(key.clone(), None);
+        }
     }
 
     fn foreign_now(&self, key: &ObjectKey) -> Touched {
@@ -321,26 +393,39 @@ impl Records {
         missing.iter().flat_map(|key| self.deleted(key)).collect()
     }
 
-    /// The Event that an object owed is there.
-    pub(super) fn announced(&mut self, key: &ObjectKey) {
-        if let Some(record) = self.by_key.get_mut(key) {
+    /// The Event that an object owed for this transition is there.
+    pub(super) fn announced(&mut self, key: &ObjectKey, transition: u32) {
+        if let Some(record) = self.by_key.get_mut(key).filter(|r| r.status.transition == transition) {
             record.status.event_owed = false;
         }
     }
 
     /// After a conflict: the version to build on, or `None` where the object is not there any more.
     pub(super) fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) {
-        match (self.by_key.get_mut(key), current) {
-            (Some(record), Some((uid, resource_version))) => {
+        let Some(record) = self.by_key.get_mut(key) else { return };
+        match current {
+            Some((uid, resource_version)) => {
+                if let Some(foreign) = self.foreign.get_mut(key) {
+                    *foreign = Some(resource_version.clone());
+                }
                 record.uid = uid;
                 record.resource_version = resource_version;
             }
-            (Some(_), None) => {
-                self.foreign.insert(key.clone(), None);
+            // A person cleaned up what had ended.
+            None if record.status.state != DiagnosisState::Active => {
+                self.remove(key);
             }
-            (None, _) => {}
+            None => self.is_missing(key),
         }
     }
+}
+
+/// Whether an Event proved what a run was put down to, as far as the object tells. Only a probe's kill is inherited by
+/// later runs, and only where the diagnosis was sure.
+fn is_proven(record: &Record, run: &crate::api::Run) -> bool {
+    let Some(cause) = run.cause.as_deref() else { return false };
+    let was_sure = record.status.cause != cause || record.status.confidence == Confidence::Certain;
+    was_sure && rules::find(cause).is_some_and(|rule| rule.category == Category::Probe)
 }
 
 /// Whether a watch shows a later version than ours. Resource versions of one resource may be compared as numbers
