@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use shindan::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use shindan::cluster::wire::Dump;
@@ -375,10 +374,6 @@ pub fn node(name: &str, status: &str, message: &str, since: &str) -> NodeFacts {
     ))
     .nodes
     .remove(0)
-}
-
-pub fn uid_of(pod: &PodFacts) -> Arc<str> {
-    pod.uid.clone()
 }
 
 /// The pod as it is deleted, in this phase.
