@@ -378,8 +378,13 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
         let surroundings = self.lookups.around(&pod.facts, self.workloads.siblings(&pod.facts));
+        let outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        if let Health::Failing(diagnosis) = &outcome.health {
+            // Before anything is written, so that the history tells the cause of the last run as well.
+            self.pods.attribute(uid, &diagnosis.attributions);
+        }
+        let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let case = self.case_with(pod, &surroundings, now);
-        let outcome = diagnose(&case);
         let last = self.records.get(&key);
         let active = last.filter(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
         let is_active = active.is_some();
@@ -407,8 +412,7 @@ impl World {
         if is_superseded {
             self.pods.supersede(uid);
         }
-        if let Health::Failing(diagnosis) = &outcome.health {
-            self.pods.attribute(uid, &diagnosis.attributions);
+        if !is_well {
             self.lookups.asked(uid, &outcome.wants);
         } else if !is_active {
             // Between two failures the answers stay.
