@@ -273,7 +273,7 @@ impl Server {
         }
         let object = self.objects.get_mut(&key).unwrap();
         object.version = self.version;
-        object.status.summary = "meddled".to_owned();
+        "meddled".clone_into(&mut object.status.summary);
         Change::Object { key, resource_version: self.version.to_string() }
     }
 }
