@@ -132,6 +132,14 @@ fn not_ready(case: &Case<'_>) -> Verdict {
     if pod.is_over() || pod.deletion.is_some() || pod.is_ready() {
         return Verdict::No;
     }
+    if pod.reason == "NodeLost" {
+        // Clusters of old write it into the pod itself.
+        let finding = Finding::of_pod(format!("its node {name} has been lost: {}", pod.message))
+            .confidence(crate::api::Confidence::Likely)
+            .quiet()
+            .with(evidence::field("status.reason", format!("NodeLost: {}", pod.message)));
+        return Verdict::Yes(Box::new(finding));
+    }
     let Some(event) = case.events_with("NodeNotReady").next_back() else { return Verdict::No };
     // The node controller writes the Event and the condition together; one much older tells of an earlier outage.
     let marked = pod.condition("Ready").and_then(|c| c.last_transition);

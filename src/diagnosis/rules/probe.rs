@@ -83,7 +83,7 @@ fn killed(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Verdict {
     if killed.kill.probe != kind {
         return Verdict::No;
     }
-    if matches!(killed.kill.proof, Proof::Inferred) {
+    if matches!(killed.kill.proof, Proof::Inferred | Proof::Silent) {
         // The Killing Event may still come.
         if let Err(at) = case.events_settled() {
             return Verdict::NotBefore(at);
@@ -147,6 +147,12 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         Proof::Earlier(event) => finding.proven().with(evidence::event(event)).with(evidence::field(
             "event/Killing",
             "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
+        )),
+        Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::field(
+            "event/Killing",
+            format!(
+                "no Event of the pod is known; the run ended by a signal and as late as its {name} probe ends runs"
+            ),
         )),
         Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
             "event/Killing",

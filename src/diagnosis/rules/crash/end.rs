@@ -116,6 +116,8 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     Earlier(&'a EventFacts),
     /// The probe failed until the end, and the end looks like a kill.
     Inferred,
+    /// No Event of the pod is known at all (they live for an hour); the run ended by a signal, as this probe ends runs.
+    Silent,
 }
 
 /// The causes of kills by a probe.
@@ -158,6 +160,11 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
     .or_else(|| {
         let probe = probes.into_iter().find(|probe| failed_until_end(case, container, end, *probe))?;
         Some(Kill { probe, proof: Proof::Inferred })
+    })
+    .or_else(|| {
+        let by_signal = case.events.is_empty() && matches!(end.exit_code, 137 | 143);
+        let probe = probes.into_iter().find(|p| by_signal && ended_within_budget(case, container, end, *p))?;
+        Some(Kill { probe, proof: Proof::Silent })
     })
 }
 
