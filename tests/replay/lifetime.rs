@@ -3,7 +3,10 @@
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::world::Change;
 
-use super::operator::{Operator, at, crashed, end_pod, event, killing, oom, oom_of, pod, pod_of, running_again, well};
+use super::operator::{
+    Operator, WELL, at, crashed, deployment, end_pod, event, evicted, killing, node, oom, oom_of, pod, pod_of,
+    running_again, well,
+};
 
 #[test]
 fn a_healthy_cluster_costs_nothing() {
@@ -204,4 +207,71 @@ fn a_pod_that_gets_well_while_its_first_write_is_under_way_recovers() {
     assert_eq!(operator.state("a"), Active);
     operator.advance(60);
     assert_eq!(operator.state("a"), Recovered);
+}
+
+#[test]
+fn an_evicted_pod_is_over_once_its_workload_has_what_it_wants_and_stays_so() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([deployment("web", 2, 1)]);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(30);
+    assert_eq!((operator.state("web-a"), operator.status("web-a").cause.as_str()), (Active, "EvictedNodePressure"));
+    operator.answers.extend([deployment("web", 2, 2)]);
+    operator.advance(400);
+    assert_eq!(operator.state("web-a"), Recovered);
+    // Another pod of the workload fails: the old one is no news again.
+    operator.answers.extend([deployment("web", 2, 1)]);
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    operator.advance(7200);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    assert_eq!(operator.state("web-a"), Recovered);
+    assert_eq!(operator.told(), ["Diagnosed EvictedNodePressure", "Recovered Recovered", "Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn what_is_left_of_an_evicted_pod_is_no_failure_where_it_was_replaced_long_ago() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(3600);
+    assert_eq!(operator.server.applies, 0);
+    operator.answers.extend([deployment("web", 1, 0)]);
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    operator.advance(3600);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(3600);
+    assert_eq!(operator.server.objects.len(), 1, "{:?}", operator.told());
+}
+
+#[test]
+fn the_pods_of_a_node_that_is_down_get_objects_and_no_events_of_their_own() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    operator.pod(&pod("a", "u1", true, WELL));
+    operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00"));
+    operator.pod(&pod("a", "u1", false, WELL));
+    operator.advance(300);
+    assert_eq!(operator.state("a"), Active);
+    operator.node(&node("n1", "True", "", "09:05:00"));
+    operator.pod(&pod("a", "u1", true, WELL));
+    operator.advance(1200);
+    assert_eq!(operator.state("a"), Recovered);
+    assert_eq!(operator.told(), ["Diagnosed NodeStatusUnknown", "Recovered Recovered"], "both of the node");
+    assert!(operator.server.events.iter().all(|e| e.regarding.kind == "Node"));
+}
+
+#[test]
+fn events_of_pods_that_nobody_ever_saw_are_few_and_forgotten() {
+    let mut operator = Operator::idle();
+    let stranger = |i: usize| pod(&format!("s{i}"), &format!("stranger-{i}"), false, &crashed(2, 137, "Error"));
+    let mut kill = killing(&stranger(0), "08:02:19");
+    for i in 0..1500 {
+        kill.regarding.uid = format!("stranger-{i}").into();
+        operator.event(&kill);
+    }
+    operator.pod(&stranger(0));
+    operator.pod(&stranger(1499));
+    operator.advance(10);
+    assert_ne!(operator.status("s0").cause, "LivenessProbeFailed", "too long ago, there were too many since");
+    assert_eq!(operator.status("s1499").cause, "LivenessProbeFailed");
 }

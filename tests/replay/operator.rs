@@ -85,8 +85,12 @@ impl Operator {
         for (key, object) in self.server.objects.clone() {
             self.take(Change::Object { key, resource_version: object.version.to_string() });
         }
-        nodes.iter().for_each(|node| self.take(Change::Node(Box::new(node.clone()))));
-        pods.iter().for_each(|pod| self.take(Change::Pod(Box::new(pod.clone()))));
+        for node in nodes {
+            self.take(Change::Node(Box::new(node.clone())));
+        }
+        for pod in pods {
+            self.take(Change::Pod(Box::new(pod.clone())));
+        }
         for source in Source::ALL {
             self.take(Change::ListDone(source));
         }
@@ -96,7 +100,9 @@ impl Operator {
     /// A relist of the pods alone, as after an expired version.
     pub fn relist(&mut self, pods: &[PodFacts]) {
         self.take(Change::ListStarted(Source::Pods));
-        pods.iter().for_each(|pod| self.take(Change::Pod(Box::new(pod.clone()))));
+        for pod in pods {
+            self.take(Change::Pod(Box::new(pod.clone())));
+        }
         self.take(Change::ListDone(Source::Pods));
         self.settle();
     }
@@ -188,7 +194,9 @@ impl Operator {
                     self.server.conflicts += 1;
                     let touched = self.world.not_written(&write.key);
                     self.world.conflicted(&write.key, current);
-                    touched.into_iter().for_each(|(subject, lane)| self.outbox.push(subject, lane));
+                    for (subject, lane) in touched {
+                        self.outbox.push(subject, lane);
+                    }
                     self.outbox.retry(subject, self.now, None);
                     return;
                 }
@@ -394,4 +402,25 @@ pub fn end_pod(pod: &PodFacts, phase: &str, deletion: &str) -> PodFacts {
         }
     }
     pod
+}
+
+/// What is left of an evicted pod of a workload.
+pub fn evicted(workload: &str, name: &str, uid: &str) -> PodFacts {
+    use shindan::facts::Phase;
+    let mut pod = pod_of(name, uid, Some(workload), false, WELL);
+    pod.phase = Phase::Failed;
+    "Evicted".clone_into(&mut pod.reason);
+    "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.".clone_into(&mut pod.message);
+    pod.containers[0].state = shindan::facts::State::Waiting { reason: String::new(), message: String::new() };
+    pod
+}
+
+/// A Deployment as a lookup finds it.
+pub fn deployment(name: &str, desired: u32, ready: u32) -> (Want, Looked) {
+    let facts = dump(&format!(
+        "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: {name}, namespace: demo}}, spec: {{replicas: {desired}}}, status: {{readyReplicas: {ready}}}}}"
+    ))
+    .workloads
+    .remove(0);
+    (Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))))
 }
