@@ -99,6 +99,6 @@ mod tests {
             &[vec!["x\u{1b}[31my".to_owned(), String::new()], vec!["z".into(), "w".into()]],
         )
         .unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "A         LONG\nx [31my\nz         w\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "A    LONG\nxy\nz    w\n");
     }
 }

@@ -18,8 +18,13 @@ pub fn line(text: &str, most: usize) -> String {
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
-    for c in text.chars() {
-        if c.is_whitespace() || c.is_control() || is_invisible(c) {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' && chars.next_if_eq(&'[').is_some() {
+            // A terminal's colours: all up to the letter that ends the sequence.
+            while chars.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
+            let _ = chars.next_if(char::is_ascii_alphabetic);
+        } else if c.is_whitespace() || c.is_control() || is_invisible(c) {
             space = !out.is_empty();
         } else {
             if std::mem::take(&mut space) {
@@ -105,9 +110,9 @@ fn mask(text: &str) -> String {
     out.into_owned()
 }
 
-/// What follows `password:` in a sentence and is none.
+/// What follows `password:` in a sentence, or begins the error that `failed to fetch token:` wraps, and is no secret.
 fn is_plain_word(value: &str) -> bool {
-    const WORDS: [&str; 16] = [
+    const WORDS: [&str; 34] = [
         "not",
         "is",
         "was",
@@ -124,6 +129,24 @@ fn is_plain_word(value: &str) -> bool {
         "unable",
         "failed",
         "authentication",
+        "unexpected",
+        "serviceaccount",
+        "serviceaccounts",
+        "rpc",
+        "error",
+        "context",
+        "dial",
+        "request",
+        "unauthorized",
+        "forbidden",
+        "denied",
+        "access",
+        "illegal",
+        "could",
+        "couldn't",
+        "the",
+        "got",
+        "timeout",
     ];
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
@@ -150,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_line_is_one_line_without_secrets() {
-        assert_eq!(line("a\n\tb\u{1b}[31m c", 99), "a b [31m c");
+        assert_eq!(line("a\n\tb\u{1b}[31m c\u{1b}[0m \u{1b} d", 99), "a b c d");
         assert_eq!(
             line("dial postgres://app:hunter2@db:5432/x: refused", 99),
             "dial postgres://app:***@db:5432/x: refused"
@@ -175,6 +198,8 @@ mod tests {
             "mkdir /etc/passwd: not a directory",
             "DB_PASSWORD: not set",
             "token: expired",
+            "failed to fetch token: serviceaccounts \"x\" not found",
+            "failed to fetch oauth token: unexpected status: 403 Forbidden",
         ] {
             assert_eq!(line(text, 99), text);
         }

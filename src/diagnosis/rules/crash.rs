@@ -375,14 +375,12 @@ fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdic
     let Some(run) = end::crash(case, container).filter(|run| matches!(run.exit_code, 1 | 255)) else {
         return Verdict::No;
     };
-    let said = run.message.lines().map(str::trim).find(|line| {
-        line.strip_prefix("exec ").is_some_and(|rest| {
-            rest.to_ascii_lowercase().strip_suffix(refusal).is_some_and(|path| path.trim_end().ends_with(':'))
-        })
-    });
-    let Some(said) = said else { return Verdict::No };
+    let Some(said) = run.message.lines().map(str::trim).find(|line| is_refusal(line, refusal)) else {
+        return Verdict::No;
+    };
+    let own_program = container.command.first().map_or("its program", String::as_str);
     let program =
-        said.strip_prefix("exec ").and_then(|rest| rest.rsplit_once(": ")).map_or("its program", |(path, _)| path);
+        said.strip_prefix("exec ").and_then(|rest| rest.rsplit_once(": ")).map_or(own_program, |(path, _)| path);
     let what = if refusal.starts_with("exec") {
         "is not built for this machine, or is a script without #! line"
     } else {
@@ -395,6 +393,17 @@ fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdic
         .with(evidence::field(format!("{}.message", container.last_end_path()), said))
         .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
     end::judged(case, finding)
+}
+
+/// Whether a line is runc's own word that the program could not be executed: `exec /X: exec format error`, and before
+/// runc 1.1 `standard_init_linux.go:228: exec user process caused: exec format error`, with or without quotes.
+fn is_refusal(line: &str, refusal: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let Some(cause) = lower.trim_end_matches('"').strip_suffix(refusal) else { return false };
+    let cause = cause.trim_end_matches('"').trim_end();
+    (lower.starts_with("exec ") && cause.ends_with(':'))
+        || (lower.starts_with("standard_init_linux.go:")
+            && cause.trim_end_matches(':').ends_with("exec user process caused"))
 }
 
 fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -472,10 +481,15 @@ fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Verdict {
     let run = match settled_crash(case, container) {
-        Ok(Some(run)) if run.exit_code == 137 && run.reason == "Error" => run,
+        Ok(Some(run)) if run.exit_code == 137 && matches!(run.reason.as_str(), "Error" | "") => run,
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
+    // The kubelet kills what its postStart hook failed for; that hook is the cause.
+    let hook_failed = |event: &crate::facts::EventFacts| event.last.or(event.first).is_none_or(|at| case.age(at) < 900);
+    if container.has_post_start && case.container_events(container, "FailedPostStartHook").any(hook_failed) {
+        return Verdict::No;
+    }
     let suspect = container.limits.memory.is_some() && !reports_oom_reliably(case);
     if suspect != suspect_memory {
         return Verdict::No;

@@ -338,6 +338,7 @@ const ROWS: &[Row] = &[
     Row {
         cause: "ImageRepoNotFoundOrNoAccess",
         words: REPO_OR_ACCESS,
+        not: WITHOUT_VALID_CREDENTIALS,
         says: "image {image}: {host} has no such repository, or hides it from these credentials",
         remedies: remedies::repo,
         explain: Explain {
@@ -383,6 +384,8 @@ const ROWS: &[Row] = &[
             &["content at ", "not found"],
             &["manifest for ", " not found"],
             &["unexpected status", "404 not found"],
+            // Harbor.
+            &["unknown: artifact ", " not found"],
         ],
         says: "image {image}: the registry has no such {tag}, or not this repository",
         remedies: remedies::tag,
@@ -431,7 +434,13 @@ const REPO_OR_ACCESS: signature::Words = &[
     &["repository does not exist or may require"],
     &["name unknown: "],
     &["repository name not known to registry"],
+    // Harbor.
+    &["unknown: repository ", " not found"],
+    &["unknown: project ", " not found"],
 ];
+
+/// What goes with the words of [`REPO_OR_ACCESS`] and says more: the credentials are to blame, not the name.
+const WITHOUT_VALID_CREDENTIALS: &[&str] = &["no basic auth credentials", "authorization token has expired"];
 
 const FORBIDDEN: signature::Words = &[&["403 forbidden"], &["denied: permission "], &["status code 403"]];
 
@@ -647,11 +656,14 @@ fn is_unavailable(_: &Case<'_>, seen: &Seen<'_>) -> bool {
         || seen.has("errimagepull") && seen.has("registry is unavailable")
         || seen.has("registryunavailable: ")
         || ANSWERS.iter().any(|answer| seen.has(answer))
+        // The connection was closed without an answer; an EOF inside a layer is `unexpected EOF`.
+        || seen.text.trim_end().ends_with(": EOF")
 }
 
 fn is_unauthorized(_: &Case<'_>, seen: &Seen<'_>) -> bool {
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 10] = [
         "401 unauthorized",
+        "authorization token has expired",
         "failed to fetch anonymous token",
         "no basic auth credentials",
         "authentication required",

@@ -4,7 +4,7 @@ mod admission;
 mod evicted;
 mod terminating;
 
-use self::admission::{by_reason, rejected};
+use self::admission::{by_reason, rejected, rejected_as};
 use super::crash::end::{self, judged};
 use super::crash::{blamed, end_evidence, ended, ended_with, log_remedy, message_line};
 use crate::api::{Confidence, ContainerType, Remedy};
@@ -58,19 +58,19 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "NodeAffinity",
-        |case| rejected(case, "NodeAffinity"),
+        |case| rejected_as(case, &["NodeAffinity", "MatchNodeSelector"]),
         "The node's labels no longer match the pod's selector or affinity when the pod arrived (or after a kubelet restart).",
         "Correct the node's labels or the pod's selector, then delete the pod.",
     ),
     by_reason(
         "NodePorts",
-        |case| rejected(case, "NodePorts"),
+        |case| rejected_as(case, &["NodePorts", "PodFitsHostPorts"]),
         "A host port that the pod claims was already taken on the node.",
         "Drop the hostPort, or keep the two pods apart; then delete the pod.",
     ),
     by_reason(
         "NodeName",
-        |case| rejected(case, "NodeName"),
+        |case| rejected_as(case, &["NodeName", "HostName"]),
         "The pod asks for a node of another name than the one that it came to.",
         "Correct spec.nodeName; look for a node whose name changed.",
     ),
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     pod_end(
         "NodeShutdownTerminated",
-        |case| pod_ended(case, "Terminated", "was ended because its node was shutting down"),
+        node_shut_down,
         Explain {
             meaning: "The node was shut down in good order, and its kubelet ended the pod first.",
             told_apart: "The pod is Failed with the reason Terminated and speaks of an imminent node shutdown. An eviction has \
@@ -237,7 +237,7 @@ pub(super) const RULES: &[Rule] = &[
         cause: "ContainerCreatingTooLong",
         category: Category::Lifecycle,
         recovery: Recovery::NeverStarted,
-        specificity: Specificity::Symptom,
+        specificity: Specificity::Umbrella,
         scope: Scope::Pod(creating_too_long),
         remedies: creating_remedies,
         explain: Explain {
@@ -279,7 +279,7 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
     }
     let detail = match (reason, pod.active_deadline_seconds, &pod.node_name) {
         ("DeadlineExceeded", Some(seconds), _) => format!(" ({seconds})"),
-        ("Terminated" | "Preempting", _, Some(node)) => format!(" ({node})"),
+        ("Terminated" | "Shutdown" | "Preempting", _, Some(node)) => format!(" ({node})"),
         _ => String::new(),
     };
     // A crash loop that used up the time is worth saying.
@@ -290,6 +290,12 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
     };
     let finding = pod_end_evidence(case, Finding::of_pod(format!("the pod {words}{detail}{loops}")));
     judged(case, finding)
+}
+
+/// `Shutdown` in Kubernetes 1.20 and 1.21, `Terminated` since.
+fn node_shut_down(case: &Case<'_>) -> Verdict {
+    let reason = if case.pod.reason == "Shutdown" { "Shutdown" } else { "Terminated" };
+    pod_ended(case, reason, "was ended because its node was shutting down")
 }
 
 fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {

@@ -7,7 +7,7 @@ use crate::diagnosis::node::{
 };
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy};
-use crate::facts::seconds_between;
+use crate::facts::{Phase, seconds_between};
 
 /// A rule for one cause of a node's incident.
 macro_rules! incident {
@@ -129,6 +129,13 @@ fn not_ready(case: &Case<'_>) -> Verdict {
     }
     let pod = case.pod;
     let Some(name) = pod.node_name.as_ref().filter(|_| case.node.is_none()) else { return Verdict::No };
+    if let Some(gone) =
+        pod.condition("DisruptionTarget").filter(|c| c.status == "True" && c.reason == "DeletionByPodGC")
+    {
+        let finding =
+            Finding::of_pod(format!("its node {name} no longer exists")).quiet().with(evidence::condition(gone));
+        return Verdict::Yes(Box::new(finding));
+    }
     if pod.is_over() || pod.deletion.is_some() || pod.is_ready() {
         return Verdict::No;
     }
@@ -138,6 +145,15 @@ fn not_ready(case: &Case<'_>) -> Verdict {
             .confidence(crate::api::Confidence::Likely)
             .quiet()
             .with(evidence::field("status.reason", format!("NodeLost: {}", pod.message)));
+        return Verdict::Yes(Box::new(finding));
+    }
+    // A pod that a kubelet took up, and that nobody can tell the state of. (Without that it is a manifest.)
+    if pod.phase == Phase::Unknown && pod.start_time.is_some() {
+        let finding = Finding::of_pod(format!("its state is Unknown: node {name} does not report it"))
+            .confidence(crate::api::Confidence::Likely)
+            .quiet()
+            .with(evidence::field("status.phase", "Unknown"))
+            .with_all(pod.condition("Ready").map(evidence::condition));
         return Verdict::Yes(Box::new(finding));
     }
     let Some(event) = case.events_with("NodeNotReady").next_back() else { return Verdict::No };
@@ -161,7 +177,17 @@ fn remedies(case: &Case<'_>) -> Vec<Remedy> {
     if let Some(incident) = suffered(case) {
         return incident.remedies;
     }
-    let name = case.pod.node_name.as_deref().unwrap_or_default();
+    let pod = case.pod;
+    if pod.is_over() {
+        let delete = format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name);
+        return vec![remedy::command(
+            remedy::mitigate(
+                "Nothing runs any more: it is only a record. A controller makes a new pod; a bare one must be applied anew.",
+            ),
+            delete,
+        )];
+    }
+    let name = pod.node_name.as_deref().unwrap_or_default();
     vec![remedy::command(remedy::fix("See the node's conditions and Events."), format!("kubectl describe node {name}"))]
 }
 

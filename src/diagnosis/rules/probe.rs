@@ -134,6 +134,8 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         format!("{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success")
     } else if killed.run.is_none() {
         format!("{who} is being killed by its {name} probe{what}{when}{tail}")
+    } else if matches!(killed.kill.proof, Proof::Silent) {
+        format!("{who} is perhaps killed by its {name} probe{what}{when}{tail}")
     } else {
         format!("{who} is killed by its {name} probe{what}{when}{tail}")
     };
@@ -151,7 +153,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::field(
             "event/Killing",
             format!(
-                "no Event of the pod is known; the run ended by a signal and as late as its {name} probe ends runs"
+                "no Event of the pod is known; the run ended as late as its {name} probe ends runs, and in such a way"
             ),
         )),
         Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
@@ -162,6 +164,9 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
     finding = finding.with_all(said.map(evidence::event));
     if let Some(run) = killed.run {
         finding = with_end(case, container, run, finding);
+        if matches!(killed.kill.proof, Proof::Silent) {
+            finding = with_other_reading(container, run, finding);
+        }
         if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
             finding = with_ignored_sigterm(case, container, killed, run, finding);
         }
@@ -210,6 +215,20 @@ fn with_end(case: &Case<'_>, container: &Container, run: &Terminated, finding: F
         finding.confidence = Confidence::Likely;
     }
     finding
+}
+
+/// What else an end may mean that no Event puts down to a probe.
+fn with_other_reading(container: &Container, run: &Terminated, finding: Finding) -> Finding {
+    let (cause, words) = match run.exit_code {
+        0 => ("CompletedButRestarted", "if no probe killed it, its main process ends by itself with 0"),
+        143 => ("SigTermExit", "if no probe killed it, something else sends SIGTERM"),
+        _ if container.limits.memory.is_some() => (
+            "OOMReportedAsError",
+            "if no probe killed it, perhaps its memory limit did, which the runtime did not report",
+        ),
+        _ => ("SigKilledNotOom", "if no probe killed it, something else sends SIGKILL"),
+    };
+    finding.consequence(cause, Some(&container.name), words)
 }
 
 /// Exit code 137 after a kill that took the whole grace period.

@@ -6,6 +6,8 @@ mod remedies;
 pub(super) mod tests;
 mod words;
 
+use std::borrow::Cow;
+
 use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
 use self::words::{Kind, Reason};
 use crate::api::{Confidence, Evidence};
@@ -279,12 +281,37 @@ fn by_words(reasons: &[Reason<'_>]) -> Option<Kind> {
 /// Whether the pod waits for a node at all.
 fn waits(case: &Case<'_>) -> bool {
     let pod = case.pod;
-    pod.node_name.is_none() && !pod.is_over() && pod.deletion.is_none() && pod.scheduling_gates.is_empty()
+    // A kubelet has reported of it: the node's name was only trimmed from what we got.
+    let has_started = pod.start_time.is_some() || pod.containers.iter().any(|c| c.reported);
+    pod.node_name.is_none()
+        && !has_started
+        && !pod.is_over()
+        && pod.deletion.is_none()
+        && pod.scheduling_gates.is_empty()
 }
 
-fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<&'a Condition> {
-    let condition = case.pod.condition("PodScheduled").filter(|_| waits(case))?;
+fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<Cow<'a, Condition>> {
+    if !waits(case) {
+        return None;
+    }
+    let condition = match case.pod.condition("PodScheduled") {
+        Some(condition) => Cow::Borrowed(condition),
+        None => Cow::Owned(told_by_event(case)?),
+    };
     (condition.status == "False" && condition.reason == reason).then_some(condition)
+}
+
+/// What the scheduler says in its Event, where the pod's condition is not (yet) there: the same words.
+fn told_by_event(case: &Case<'_>) -> Option<Condition> {
+    let event = case.events_with("FailedScheduling").next_back()?;
+    let is_known = words::reasons(&event.message).iter().any(|r| r.kind.is_some());
+    is_known.then(|| Condition {
+        kind: "PodScheduled".to_owned(),
+        status: "False".to_owned(),
+        reason: "Unschedulable".to_owned(),
+        message: event.message.to_string(),
+        last_transition: event.first.or(event.last),
+    })
 }
 
 /// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
@@ -302,12 +329,12 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
     if words::reasons(&condition.message).iter().all(|r| r.kind != Some(kind)) {
         return Verdict::No;
     }
-    let due = due(case, condition);
+    let due = due(case, &condition);
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let Some(analysis) = Analysis::new(case, condition).filter(|a| a.kind == kind) else { return Verdict::No };
-    Verdict::Yes(Box::new(finding(case, condition, &analysis)))
+    let Some(analysis) = Analysis::new(case, &condition).filter(|a| a.kind == kind) else { return Verdict::No };
+    Verdict::Yes(Box::new(finding(case, &condition, &analysis)))
 }
 
 fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> Finding {
@@ -511,6 +538,10 @@ fn taint_summary(analysis: &Analysis<'_>) -> String {
         let named =
             analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
         return match named {
+            Some(key) if is_state_taint(key) => {
+                let has = if nodes.starts_with("1 ") || analysis.total == Some(1) { "is" } else { "are" };
+                format!("{nodes} {has} {} (taint {key}), and no other takes it", state_in_words(key))
+            }
             Some(key) => format!("does not tolerate the taint {key} of {nodes}"),
             None => format!("does not tolerate the taints of {nodes}"),
         };
@@ -731,12 +762,12 @@ fn nodes_evidence(analysis: &Analysis<'_>) -> Vec<Evidence> {
 
 fn scheduler_error(case: &Case<'_>) -> Verdict {
     let Some(condition) = not_scheduled(case, "SchedulerError") else { return Verdict::No };
-    let due = due(case, condition);
+    let due = due(case, &condition);
     if case.now < due {
         return Verdict::NotBefore(due);
     }
     let summary = format!("the scheduler fails to place it: {}", text::line(&condition.message, 150));
-    Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(condition))))
+    Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(&condition))))
 }
 
 fn no_scheduler(case: &Case<'_>) -> Verdict {

@@ -151,7 +151,12 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
 /// The last of the errors that a runtime nests with `: `, at most `most` characters: what actually went wrong.
 pub(super) fn innermost(text: &str, most: usize) -> String {
     let trimmed = text.trim().trim_end_matches(": unknown").trim_end_matches('.');
+    // dockershim tells of its failed clean-up after the failure itself.
+    let trimmed = trimmed.split(", failed to clean up sandbox").next().unwrap_or(trimmed);
     let trimmed = trimmed.rsplit(" desc = ").next().unwrap_or(trimmed);
+    // runc's flags of a mount tell nothing: `mount A:B (via /proc/self/fd/6), flags: 0x5001: not a directory`.
+    let trimmed =
+        trimmed.rsplit_once(", flags: 0x").and_then(|(_, rest)| Some(rest.split_once(": ")?.1)).unwrap_or(trimmed);
     let mut start = 0;
     for (at, _) in trimmed.match_indices(": ") {
         if trimmed.len() - start <= most {
@@ -163,5 +168,8 @@ pub(super) fn innermost(text: &str, most: usize) -> String {
             start = at + 2;
         }
     }
-    middle_cut(trimmed.get(start..).unwrap_or(trimmed), most)
+    let found = trimmed.get(start..).unwrap_or(trimmed);
+    // A quote that was opened in what was left out.
+    let found = if found.matches('"').count() % 2 == 1 { found.trim_matches(['"', '\\']) } else { found };
+    middle_cut(found, most)
 }

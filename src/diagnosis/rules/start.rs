@@ -35,7 +35,7 @@ const ROWS: &[Row] = &[
     Row {
         cause: "ConfigMapNotFound",
         reasons: CONFIG,
-        words: &[&["configmap \"", "\" not found"]],
+        words: &[&["configmap \"", "\" not found"], &["configmaps \"", "\" not found"]],
         says: "ConfigMap {object} does not exist in namespace {namespace}; {container} takes {use} from it",
         remedies: remedies::create_config_map,
         explain: Explain {
@@ -49,7 +49,7 @@ const ROWS: &[Row] = &[
     Row {
         cause: "SecretNotFound",
         reasons: CONFIG,
-        words: &[&["secret \"", "\" not found"]],
+        words: &[&["secret \"", "\" not found"], &["secrets \"", "\" not found"]],
         says: "Secret {object} does not exist in namespace {namespace}; {container} takes {use} from it",
         remedies: remedies::create_secret,
         explain: Explain {
@@ -477,7 +477,7 @@ const ROWS: &[Row] = &[
 /// Asked about the pod, because the sandbox can meet it too, before there is a container.
 const INIT_OOM: Row = Row {
     cause: "InitOomKilled",
-    words: &[&["container init was oom-killed"]],
+    words: &[&["container init was oom-killed"], &["set memory limit ", "too low"]],
     says: "{container}: its memory limit{limit} is too low even to start a process",
     remedies: remedies::raise_memory,
     explain: Explain {
@@ -529,7 +529,7 @@ const _: () = assert!(RULES.len() == ROWS.len() + 1, "each row is a rule");
 
 fn check<const I: usize>(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(seen) = see(case, container) else { return Verdict::No };
-    if seen.has(INIT_OOM.words[0][0]) || !signature::is_first(ROWS, I, case, &seen) {
+    if is_init_oom(&seen) || !signature::is_first(ROWS, I, case, &seen) {
         return Verdict::No;
     }
     let row = &ROWS[I];
@@ -539,10 +539,14 @@ fn check<const I: usize>(case: &Case<'_>, container: &Container) -> Verdict {
     }
 }
 
+fn is_init_oom(seen: &Seen<'_>) -> bool {
+    INIT_OOM.words.iter().any(|all| all.iter().all(|part| seen.has(part)))
+}
+
 fn check_init_oom(case: &Case<'_>) -> Verdict {
     let told = |container| {
         let seen = see(case, container)?;
-        seen.has(INIT_OOM.words[0][0]).then(|| finding(case, container, &seen, &INIT_OOM))
+        is_init_oom(&seen).then(|| finding(case, container, &seen, &INIT_OOM))
     };
     let of_container =
         case.pod.containers.iter().filter(|c| c.kind != crate::api::ContainerType::Ephemeral).find_map(told);
@@ -550,7 +554,7 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
         return of_container.into();
     }
     super::sandbox::failure(case)
-        .filter(|event| text::has(&event.message, INIT_OOM.words[0]))
+        .filter(|event| INIT_OOM.words.iter().any(|words| text::has(&event.message, words)))
         .map(|event| {
             Finding::of_pod("the memory limit is too low even to start the pod's sandbox, so no container can start")
                 .with(evidence::event(event))

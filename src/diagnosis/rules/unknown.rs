@@ -1,9 +1,10 @@
 //! The honest answer where something fails and no rule knows why.
 
-use super::crash::end::{JobState, job_state};
+use super::crash::end::{JobState, crash, disruption, job_state};
+use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
-use crate::diagnosis::{Case, Finding, evidence, remedy, text};
+use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
 use crate::facts::{Container, Phase, State, after};
 
 pub(super) const RULES: &[Rule] = &[Rule {
@@ -12,11 +13,14 @@ pub(super) const RULES: &[Rule] = &[Rule {
     recovery: Recovery::NeverStarted,
     specificity: Specificity::LastResort,
     scope: Scope::Pod(check),
-    remedies: |case, _| {
-        vec![remedy::command(
+    remedies: |case, finding| {
+        let crashed = blamed(case, finding).filter(|c| c.restart_count > 0);
+        let log = crashed.map(|container| log_remedy(case, container));
+        let look = [remedy::command(
             remedy::fix("Read the Events and the status of the pod; the evidence lists what no rule could place."),
             format!("kubectl -n {} describe pod {}", case.pod.key.namespace, case.pod.key.name),
-        )]
+        )];
+        log.into_iter().chain(look).collect()
     },
     explain: Explain {
         meaning: "The pod fails in a way that no rule recognises.",
@@ -35,7 +39,7 @@ fn check(case: &Case<'_>) -> Verdict {
         return Verdict::No;
     }
     let failing =
-        pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral).find_map(|c| Some((c, wrong(c)?)));
+        pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral).find_map(|c| Some((c, wrong(case, c)?)));
     if let Some((container, what)) = failing {
         return Some(unknown(case, Finding::of_container(container, format!("{} {what}", container.name)))).into();
     }
@@ -43,8 +47,12 @@ fn check(case: &Case<'_>) -> Verdict {
         return Verdict::No;
     }
     if pod.phase == Phase::Failed {
-        let why = if pod.reason.is_empty() { "no reason is given" } else { pod.reason.as_str() };
-        return Some(unknown(case, Finding::of_pod(format!("the pod has failed: {why} {}", pod.message)))).into();
+        let why = match (pod.reason.as_str(), disruption(case)) {
+            ("", Some(by)) => format!("{} {}", by.reason, by.message),
+            ("", None) => "no reason is given".to_owned(),
+            (reason, _) => format!("{reason} {}", pod.message),
+        };
+        return Some(unknown(case, Finding::of_pod(format!("the pod has failed: {}", why.trim())))).into();
     }
     let scheduled = pod.condition("PodScheduled");
     if let Some(condition) = scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated") {
@@ -52,13 +60,28 @@ fn check(case: &Case<'_>) -> Verdict {
         if case.now < due {
             return Verdict::NotBefore(due);
         }
-        return Some(unknown(case, Finding::of_pod(format!("cannot be scheduled: {}", condition.message)))).into();
+        return Some(unknown(case, Finding::of_pod(unscheduled(&condition.message)))).into();
     }
     Verdict::No
 }
 
-fn wrong(container: &Container) -> Option<String> {
+fn unscheduled(message: &str) -> String {
+    if message.trim().is_empty() {
+        "cannot be scheduled, and the scheduler does not say why".to_owned()
+    } else {
+        format!("cannot be scheduled: {message}")
+    }
+}
+
+fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
     match &container.state {
+        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last.is_none() => {
+            Some(format!("ends again and again, and how is not recorded{}", restarts::tail(container)))
+        }
+        State::Terminated(_) => {
+            let end = crash(case, container).filter(|end| !matches!(end.exit_code, 143))?;
+            Some(format!("ended with code {} {}", end.exit_code, end.reason).trim_end().to_owned())
+        }
         State::Waiting { reason, message } if !BENIGN.contains(&reason.as_str()) => {
             let says = if message.is_empty() { String::new() } else { format!(": {message}") };
             Some(format!("waits with {reason}{says}"))

@@ -38,7 +38,7 @@ const ROWS: &[Row] = &[
         reasons: MOUNT,
         words: &[&["failed to fetch token"], &["kube-api-access", "configmap \"kube-root-ca.crt\" not found"]],
         patience: NEXT_TRIES,
-        says: "the service account token of the pod cannot be mounted: {short}",
+        says: "the volume with the pod's service account token cannot be made: {short}",
         remedies: remedies::token,
         explain: Explain {
             meaning: "The volume with the pod's service account token and the cluster's CA cannot be made.",

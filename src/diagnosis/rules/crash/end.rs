@@ -65,11 +65,16 @@ pub(in crate::diagnosis::rules) fn settled_crash<'c>(
 
 pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";
 
+/// Who ended the pod from outside, by its own condition: the API's eviction, a taint, preemption, garbage collection.
+pub(in crate::diagnosis::rules) fn disruption<'a>(case: &Case<'a>) -> Option<&'a crate::facts::Condition> {
+    case.pod.condition("DisruptionTarget").filter(|c| c.status == "True")
+}
+
 /// Whether something that is known explains the end: it was wanted, or it is the pod's own end.
 fn is_excused(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
     let pod = case.pod;
     // Evicted, shut down, preempted, past its deadline: the pod's reason is the cause.
-    if pod.phase == Phase::Failed && !pod.reason.is_empty() {
+    if pod.phase == Phase::Failed && (!pod.reason.is_empty() || disruption(case).is_some()) {
         return true;
     }
     // `deletionTimestamp` is the request plus the grace period.
@@ -116,7 +121,8 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     Earlier(&'a EventFacts),
     /// The probe failed until the end, and the end looks like a kill.
     Inferred,
-    /// No Event of the pod is known at all (they live for an hour); the run ended by a signal, as this probe ends runs.
+    /// No Event of the pod is known at all (they live for an hour); the run took as long and ended as this probe ends runs:
+    /// by a signal, or in peace, as servers do that heed SIGTERM.
     Silent,
 }
 
@@ -162,8 +168,8 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         Some(Kill { probe, proof: Proof::Inferred })
     })
     .or_else(|| {
-        let by_signal = case.events.is_empty() && matches!(end.exit_code, 137 | 143);
-        let probe = probes.into_iter().find(|p| by_signal && ended_within_budget(case, container, end, *p))?;
+        let is_silent = case.events.is_empty();
+        let probe = probes.into_iter().find(|p| is_silent && ended_within_budget(case, container, end, *p))?;
         Some(Kill { probe, proof: Proof::Silent })
     })
 }
@@ -196,9 +202,17 @@ pub(in crate::diagnosis::rules) fn killings<'a>(
     container: &Container,
     probe: ProbeKind,
 ) -> impl Iterator<Item = &'a EventFacts> {
-    let words = format!("container {} failed {} probe", container.name, probe.lower()).to_ascii_lowercase();
+    let lower = container.name.to_ascii_lowercase();
+    // Of old: `Killing container with id docker://redis:Container failed liveness probe.. Container will be killed and
+    // recreated.`
+    let words = [
+        format!("container {lower} failed {} probe", probe.lower()),
+        format!("://{lower}:container failed {} probe", probe.lower()),
+    ];
     let name = container.name.clone();
-    case.events_with("Killing").rev().filter(move |e| is_about(e, &name) && text::has(&e.message, &[&words]))
+    case.events_with("Killing")
+        .rev()
+        .filter(move |e| is_about(e, &name) && words.iter().any(|words| text::has(&e.message, &[words])))
 }
 
 fn is_about(event: &EventFacts, container: &str) -> bool {

@@ -134,8 +134,10 @@ pub(super) fn message_evidence(container: &Container, run: &Terminated) -> Optio
 
 /// How to read what the ended run wrote.
 pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Container) -> Remedy {
-    // The run that ended is the present one until the container is started again.
-    let previous = if matches!(container.state, crate::facts::State::Terminated(_)) { "" } else { " --previous" };
+    // The run that ended is the present one until the container is started again; a first run has none before it.
+    let is_first = container.is_running() && container.last.is_none();
+    let is_over = matches!(container.state, crate::facts::State::Terminated(_));
+    let previous = if is_first || is_over { "" } else { " --previous" };
     remedy::command(
         remedy::fix(format!("Read the last lines that {} wrote.", container.name)),
         format!(

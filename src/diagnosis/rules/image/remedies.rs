@@ -271,7 +271,24 @@ pub(super) fn repo(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 }
 
 pub(super) fn unauthorized(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    roll_back(case).into_iter().chain(give_secret(case, registry_of(image(case, finding)))).collect()
+    let host = registry_of(image(case, finding));
+    roll_back(case).into_iter().chain(cloud_role(host)).chain(give_secret(case, host)).collect()
+}
+
+/// The registries of clouds, to which nodes log in by their own role: tokens in a secret would expire within hours.
+fn cloud_role(host: &str) -> Option<Remedy> {
+    let role = if host.contains(".dkr.ecr.") {
+        "AmazonEC2ContainerRegistryReadOnly"
+    } else if host.ends_with(".azurecr.io") {
+        "AcrPull"
+    } else if host.ends_with(".pkg.dev") || host == "gcr.io" || host.ends_with(".gcr.io") {
+        "roles/artifactregistry.reader"
+    } else {
+        return None;
+    };
+    Some(remedy::fix(format!(
+        "Give the nodes' cloud identity the right to read {host} ({role}); no pull secret is needed then."
+    )))
 }
 
 pub(super) fn forbidden(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -40,7 +40,12 @@ pub(super) const UMBRELLA: Rule = Rule {
 };
 
 pub(super) fn rejected(case: &Case<'_>, reason: &str) -> Verdict {
-    if case.pod.phase != Phase::Failed || case.pod.reason != reason {
+    rejected_as(case, &[reason])
+}
+
+/// The same check under several names: those of today's plugin and of the predicate of old.
+pub(super) fn rejected_as(case: &Case<'_>, reasons: &[&str]) -> Verdict {
+    if case.pod.phase != Phase::Failed || !reasons.contains(&case.pod.reason.as_str()) {
         return Verdict::No;
     }
     tell(case)
@@ -75,7 +80,8 @@ const PREFIX: &str = "Pod was rejected: ";
 
 fn tell(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let message = pod.message.strip_prefix(PREFIX).unwrap_or(&pod.message).trim();
+    let message = pod.message.strip_prefix(PREFIX).or(pod.message.strip_prefix("Pod The ").map(|_| &pod.message[4..]));
+    let message = message.unwrap_or(&pod.message).trim();
     let node = pod.node_name.as_deref().unwrap_or("its node");
     let what = if message.is_empty() { pod.reason.clone() } else { shorter(&pod.reason, message) };
     let finding = super::pod_end_evidence(case, Finding::of_pod(format!("{node} refused the pod: {what}")))

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
+use super::super::crash::end;
 use crate::api::Remedy;
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
@@ -120,8 +121,9 @@ pub(super) const EVICTED: Rule = rule(
     |case| evicted(case, Kind::Other),
     pressure_remedies,
     Explain {
-        meaning: "The kubelet evicted the pod; its message fits none of the known kinds.",
-        told_apart: "The pod's reason is Evicted. Where the message names a limit or a resource, the cause is one of the \
+        meaning: "The pod was evicted: by the kubelet for a reason that is none of the known kinds, or by a drain, a taint or a \
+                  preemption that left it as Failed.",
+        told_apart: "The pod's reason is Evicted, or its condition DisruptionTarget is True. Where the message names a limit or a resource, the cause is one of the \
                      Evicted... kinds.",
         action: "Read the pod's message and the node's conditions.",
         source: SOURCE,
@@ -137,6 +139,15 @@ static QUOTED: LazyLock<Option<Regex>> =
 
 fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
     let pod = case.pod;
+    if wanted == Kind::Other
+        && pod.phase == Phase::Failed
+        && pod.reason.is_empty()
+        && let Some(by) = end::disruption(case)
+    {
+        let why = if by.message.is_empty() { &by.reason } else { &by.message };
+        let finding = Finding::of_pod(format!("was ended from outside, not by a fault of its own: {why}"));
+        return super::judged(case, finding.with(evidence::condition(by)));
+    }
     if pod.phase != Phase::Failed || pod.reason != "Evicted" || kind(&pod.message) != wanted {
         return Verdict::No;
     }
@@ -165,7 +176,12 @@ fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
             format!("evicted: {name} used more than its ephemeral-storage limit{limit}")
         }
         Kind::NodePressure => {
-            let resource = group(&RESOURCE, 1).unwrap_or("a resource");
+            let resource = match group(&RESOURCE, 1).unwrap_or("a resource") {
+                "MemoryPressure" => "memory",
+                "DiskPressure" => "disk",
+                "PIDPressure" => "process ids",
+                other => other,
+            };
             match (container, group(&CONTAINER, 2), group(&CONTAINER, 3)) {
                 (Some(c), Some(used), Some(request)) => {
                     format!(
@@ -175,6 +191,9 @@ fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
                 }
                 _ => format!("evicted: {node} ran low on {resource}"),
             }
+        }
+        Kind::Admission | Kind::Other if message.trim().is_empty() => {
+            format!("evicted from {node}, and its message does not say why")
         }
         Kind::Admission | Kind::Other => format!("evicted from {node}: {message}"),
     };
@@ -226,6 +245,9 @@ fn ephemeral_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 }
 
 fn pressure_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    if case.pod.reason.is_empty() {
+        return vec![cleanup(case)];
+    }
     let mut remedies = vec![remedy::fix(
         "Set requests near what the containers really use, so that nodes are not overcommitted and this pod is not the first to go.",
     )];

@@ -4,7 +4,7 @@ use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, text,
 };
-use crate::facts::{State, after};
+use crate::facts::{Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
 const OVERDUE: i64 = 120;
@@ -89,9 +89,11 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
     let all_ended = reported.all(|c| matches!(c.state, State::Terminated(_)));
     let node_ready = case.node.map(|node| node.facts.is_ready());
     let node_gone = pod.node_name.is_some() && case.node.is_none() && !case.nodes.is_empty();
+    // The node itself may not be known, and yet the pod says that its kubelet is silent.
+    let is_lost = node_ready.is_none() && (pod.reason == "NodeLost" || pod.phase == Phase::Unknown);
     let what = if !pod.finalizers.is_empty() && (all_ended || pod.node_name.is_none() || pod.is_over()) {
         Stuck::Finalizer
-    } else if node_ready == Some(false) || node_gone {
+    } else if node_ready == Some(false) || node_gone || is_lost {
         Stuck::Node
     } else {
         Stuck::Kill
@@ -115,6 +117,7 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
             let ready = case.node.and_then(|n| n.facts.condition("Ready"));
             Finding::of_pod(format!("should have been gone {late} ago, but its node {node} does not answer"))
                 .with_all(ready.map(|c| evidence::node_condition(node, c)))
+                .with_all((pod.reason == "NodeLost").then(|| evidence::field("status.reason", &pod.reason)))
         }
         Stuck::Kill => {
             let words = ["FailedKillPod", "ExceededGracePeriod", "FailedPreStopHook"];

@@ -12,7 +12,7 @@ use crate::facts::{Container, Operator, PodFacts, Taint, Toleration};
 
 pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
     let Some(condition) = not_scheduled(case, "Unschedulable") else { return Vec::new() };
-    let Some(analysis) = Analysis::new(case, condition) else { return Vec::new() };
+    let Some(analysis) = Analysis::new(case, &condition) else { return Vec::new() };
     let target = target::of(case);
     let namespace = &case.pod.key.namespace;
     match kind {
@@ -22,14 +22,7 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         Kind::Taint => taint(case, &analysis, &target),
         Kind::Cordoned => cordoned(&analysis),
         Kind::Selector => selector(&analysis, &target),
-        Kind::HostPort => vec![
-            remedy::fix(format!(
-                "Drop hostPort ({}) from {} and reach the pods through a Service, or choose a free port.",
-                host_ports(case),
-                target.display()
-            )),
-            remedy::mitigate(format!("Run no more replicas of {} than there are nodes.", target.display())),
-        ],
+        Kind::HostPort => host_port(case, &target),
         Kind::PvcNotFound => pvc_not_found(case, &analysis, &target),
         Kind::PvcUnbound => vec![
             remedy::command(
@@ -85,7 +78,7 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         ],
         Kind::PodAntiAffinity => vec![
             remedy::mitigate(format!(
-                "Add a node, or run no more replicas of {} than there are nodes (or zones, by its topologyKey).",
+                "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
                 target.display()
             )),
             remedy::fix(format!(
@@ -110,12 +103,28 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
     }
 }
 
+fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "Drop hostPort ({}) from {} and reach the pods through a Service, or choose a free port.",
+            host_ports(case),
+            target.display()
+        )),
+        remedy::mitigate(if case.pod.owner.is_some() {
+            format!("Run no more pods of {} than there are nodes.", target.display())
+        } else {
+            "Add a node, or delete the pod that has the port.".to_owned()
+        }),
+    ]
+}
+
 fn describe_claims(case: &Case<'_>) -> String {
     format!("kubectl -n {} describe pvc {}", case.pod.key.namespace, first_claim(case))
 }
 
 fn first_claim(case: &Case<'_>) -> String {
-    claims(case).split([' ', ',']).next().unwrap_or_default().to_owned()
+    let claims = claims(case);
+    claims.split([' ', ',']).next().filter(|name| !name.is_empty()).unwrap_or("NAME").to_owned()
 }
 
 /// Lower the request, run less, add a node, take a bigger one.
@@ -253,6 +262,19 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
         nodes.into_iter().next()
     });
     let Some(node) = tainted else {
+        let named = analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
+        if let Some(key) = named.filter_map(|r| super::words::taint_key(r.text)).find(|key| is_state_taint(key)) {
+            return vec![
+                remedy::command(
+                    remedy::fix(format!(
+                        "Repair the nodes: the taint {key} tells of their state and goes when that does. A toleration would only \
+                         send the pod to a broken node."
+                    )),
+                    "kubectl describe nodes",
+                ),
+                remedy::mitigate("Add a node."),
+            ];
+        }
         return vec![remedy::command(
             remedy::fix(format!(
                 "Add the toleration to {}, if it belongs on those nodes; or remove the taint.",

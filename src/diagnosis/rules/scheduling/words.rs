@@ -137,12 +137,13 @@ fn kind(text: &str) -> Option<Kind> {
         return Some(Kind::PvcNotFound);
     }
     // Part of a reason, and what it means; older wordings follow the present ones.
-    const WORDS: [(&str, Kind); 24] = [
+    const WORDS: [(&str, Kind); 25] = [
         ("Too many pods", Kind::Pods),
         ("untolerated taint", Kind::Taint),
         ("that the pod didn't tolerate", Kind::Taint),
         ("didn't match Pod's node affinity/selector", Kind::Selector),
         ("didn't match node selector", Kind::Selector),
+        ("didn't match Pod's node affinity", Kind::Selector),
         ("didn't match scheduler-enforced node affinity", Kind::Selector),
         ("didn't match the requested node name", Kind::Selector),
         ("pod affinity terms conflict", Kind::Selector),

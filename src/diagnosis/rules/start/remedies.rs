@@ -199,10 +199,10 @@ pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let mut out: Vec<_> = roll_back(case).into_iter().collect();
     let Some(container) = about.container else { return out };
-    let what = executable(container, &about.text).unwrap_or("the file");
-    out.push(remedy::fix(format!(
-        "Make {what} executable in the image: `RUN chmod +x {what}`; in a volume, set defaultMode: 0755."
-    )));
+    let named = executable(container, &about.text);
+    let what = named.unwrap_or("the file");
+    let how = named.map_or_else(|| "`RUN chmod +x`".to_owned(), |path| format!("`RUN chmod +x {path}`"));
+    out.push(remedy::fix(format!("Make {what} executable in the image: {how}; in a volume, set defaultMode: 0755.")));
     out.push(about.target.with_container_patch(
         remedy::fix("Or run a script through its interpreter, or correct a command that names a directory."),
         Some(container),

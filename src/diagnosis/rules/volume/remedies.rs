@@ -83,9 +83,9 @@ pub(super) fn key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     )]
 }
 
-pub(super) fn token(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+pub(super) fn token(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let namespace = &case.pod.key.namespace;
-    vec![
+    let mut remedies = vec![
         remedy::command(
             remedy::fix(format!(
                 "Check that service account {} exists in namespace {namespace}.",
@@ -97,7 +97,11 @@ pub(super) fn token(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             remedy::fix("If kube-root-ca.crt is missing, kube-controller-manager does not run or may not write it."),
             format!("kubectl -n {namespace} get configmap kube-root-ca.crt"),
         ),
-    ]
+    ];
+    if said(case, finding).contains("kube-root-ca.crt") {
+        remedies.reverse();
+    }
+    remedies
 }
 
 pub(super) fn claim(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
