@@ -377,9 +377,14 @@ impl World {
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
-        let surroundings = self.lookups.around(&pod.facts, self.workloads.siblings(&pod.facts));
+        let surroundings = self.lookups.around(&pod.facts, pod.observed, self.workloads.siblings(&pod.facts));
+        let outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        if let Health::Failing(diagnosis) = &outcome.health {
+            // Before anything is written, so that the history tells the cause of the last run as well.
+            self.pods.attribute(uid, &diagnosis.attributions);
+        }
+        let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let case = self.case_with(pod, &surroundings, now);
-        let outcome = diagnose(&case);
         let last = self.records.get(&key);
         let active = last.filter(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
         let is_active = active.is_some();
@@ -407,8 +412,7 @@ impl World {
         if is_superseded {
             self.pods.supersede(uid);
         }
-        if let Health::Failing(diagnosis) = &outcome.health {
-            self.pods.attribute(uid, &diagnosis.attributions);
+        if !is_well {
             self.lookups.asked(uid, &outcome.wants);
         } else if !is_active {
             // Between two failures the answers stay.
@@ -459,7 +463,7 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings = self.lookups.around(&pod.facts, self.workloads.siblings(&pod.facts));
+        let surroundings = self.lookups.around(&pod.facts, pod.observed, self.workloads.siblings(&pod.facts));
         Some(look(&self.case_with(pod, &surroundings, now)))
     }
 

@@ -388,10 +388,12 @@ impl<C: Cluster> Engine<C> {
 
     fn next_wake(&self) -> Instant {
         let now = monotonic();
-        if self.may_write() && self.outbox.has_ready() && self.writing < self.pace.writes {
+        // While nothing may be started, what is ready or due waits for a write to end and not for the clock.
+        let may_start = self.may_write() && self.writing < self.pace.writes;
+        if may_start && self.outbox.has_ready() {
             return now;
         }
-        let timer = self.outbox.next_wake().filter(|_| self.may_write()).map(|at| {
+        let timer = self.outbox.next_wake().filter(|_| may_start).map(|at| {
             let wait = at.as_millisecond().saturating_sub((self.clock)().as_millisecond()).max(0);
             now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
         });
@@ -439,3 +441,6 @@ fn key_of(intent: &Intent) -> &ObjectKey {
 fn monotonic() -> Instant {
     Instant::now()
 }
+
+#[cfg(test)]
+mod tests;

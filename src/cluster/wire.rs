@@ -1,7 +1,7 @@
 //! What the API server (or a dump) sends, as slim types, and how it becomes facts.
 //!
 //! Only fields that a fact needs are here. No odd object may fail the page or the document that it stands in: each
-//! field takes any shape and keeps what it can use (see [`lenient`]); words are strings, not enumerations.
+//! field takes any shape and keeps what it can use (see `lenient`); words are strings, not enumerations.
 //! `metadata` is an `ObjectMeta`, because `kube::Resource` asks for one, built from the few fields that are used:
 //! `managedFields` and annotations cost no memory.
 

@@ -295,3 +295,119 @@ fn announcement(
         time,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::api::{Confidence, Evidence, Remedy, RemedyKind, Restarts, Run, Weight};
+    use crate::facts::after;
+
+    fn status(history: usize, patch: usize, evidence: usize) -> PodDiagnosisStatus {
+        let run = |i: usize| Run { container: format!("app-{i}"), reason: "Error".repeat(8), ..Run::default() };
+        PodDiagnosisStatus {
+            state: DiagnosisState::Active,
+            cause: "OOMKilled".to_owned(),
+            category: "Crash".to_owned(),
+            severity: Severity::Critical,
+            confidence: Confidence::Certain,
+            container: None,
+            container_type: None,
+            pod_status: "CrashLoopBackOff".to_owned(),
+            summary: "s".repeat(200),
+            remedies: vec![Remedy {
+                kind: RemedyKind::Fix,
+                text: "t".repeat(500),
+                command: Some("c".repeat(500)),
+                patch: Some("p".repeat(patch)),
+            }],
+            evidence: (0..evidence)
+                .map(|i| Evidence {
+                    source: format!("source-{i}"),
+                    value: "v".repeat(500),
+                    time: None,
+                    weight: Weight::Supports,
+                })
+                .collect(),
+            other_findings: Vec::new(),
+            restarts: Some(Restarts { count: 9, history: (0..history).map(run).collect(), ..Restarts::default() }),
+            impact: None,
+            first_seen: None,
+            last_transition: None,
+            transition: 0,
+            event_owed: false,
+            announced: false,
+            repeats: 0,
+            truncated: 0,
+            conditions: Vec::new(),
+        }
+    }
+
+    fn write(pod: &str, status: PodDiagnosisStatus) -> Write {
+        let spec = PodDiagnosisSpec {
+            pod_name: pod.to_owned(),
+            pod_uid: "6f0c".to_owned(),
+            node_name: None,
+            workload: Some(WorkloadRef {
+                kind: "Deployment".to_owned(),
+                name: pod.to_owned(),
+                ..WorkloadRef::default()
+            }),
+        };
+        let told = Some((Transition { number: 1, announce: true }, Action::Diagnosed));
+        finish(None, ObjectKey::new("demo", pod), spec, status, told, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn an_object_is_eight_kib_at_most_and_loses_history_first_then_patches_then_evidence() {
+        let size = |write: &Write| {
+            let labels: BTreeMap<_, _> = write.labels.clone();
+            serde_json::to_vec(&(labels, &write.spec, &write.status)).unwrap().len()
+        };
+        let kept = |write: &Write| {
+            let history = write.status.restarts.as_ref().unwrap().history.len();
+            let patches = write.status.remedies.iter().filter(|r| r.patch.is_some()).count();
+            (history, patches, write.status.evidence.len(), write.status.truncated)
+        };
+        let whole = write("a", status(10, 100, 4));
+        assert_eq!(kept(&whole), (10, 1, 4, 0));
+        let less_history = write("a", status(10, 1700, 6));
+        assert!(matches!(kept(&less_history), (1..10, 1, 6, 1..)), "{:?}", kept(&less_history));
+        let no_patch = write("a", status(10, 3000, 6));
+        assert_eq!(kept(&no_patch), (1, 0, 6, 10));
+        let less_evidence = write("a", status(10, 3000, 30));
+        assert!(matches!(kept(&less_evidence), (1, 0, 1..12, 25..)), "{:?}", kept(&less_evidence));
+        let name = "n".repeat(253);
+        for write in [whole, less_history, no_patch, less_evidence, write(&name, status(10, 3000, 30))] {
+            assert!(size(&write) <= 8 * 1024, "{}", size(&write));
+        }
+    }
+
+    #[test]
+    fn an_events_name_follows_from_the_transition_and_is_valid_for_the_longest_pod_name() {
+        for name in ["a".to_owned(), "n".repeat(253), format!("{}.-{}", "n".repeat(198), "m".repeat(50))] {
+            let first = write(&name, status(0, 0, 1)).announcement.unwrap();
+            let again = write(&name, status(0, 0, 1)).announcement.unwrap();
+            assert_eq!(first, again);
+            let event = &first.key.name;
+            assert!(event.len() <= 253 && !event.contains("-.") && !event.contains(".."), "{event}");
+            let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+            assert!(event.chars().all(valid) && event.ends_with(|c: char| c.is_ascii_alphanumeric()), "{event}");
+            assert!(first.note.len() <= 1024, "{}", first.note.len());
+            let mut next = write(&name, status(0, 0, 1));
+            next.status.transition = 2;
+            let time = next.status.last_transition.map(|at| after(at, 0)).unwrap();
+            let next = announcement(&next.key, &next.spec, &next.status, Action::Changed, time);
+            assert_ne!(next.key, first.key, "another transition, another Event");
+        }
+    }
+
+    #[test]
+    fn labels_are_valid_and_two_long_names_stay_two() {
+        let labels = |name: &str| write(name, status(0, 0, 0)).labels;
+        let (a, b) = (labels(&format!("{}-a", "n".repeat(80))), labels(&format!("{}-b", "n".repeat(80))));
+        assert_ne!(a["shindan.dev/workload-name"], b["shindan.dev/workload-name"]);
+        assert!(a.values().chain(b.values()).all(|value| value.len() <= 63 && !value.ends_with(['-', '.', '_'])));
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::api::{PodDiagnosisSpec, PodDiagnosisStatus};
+use crate::api::{Evidence, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::Diagnosis;
 use crate::facts::{ObjectKey, Timestamp};
 
@@ -53,7 +53,9 @@ fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u64> {
         part.hash(&mut hasher);
         hasher.finish()
     }
-    let evidence = status.evidence.iter().map(|e| hash(("evidence", &status.cause, &e.source)));
+    // The end of a run moves from one to the other and back while the kubelet backs off.
+    let source = |e: &Evidence| e.source.replace(".lastState.", ".state.");
+    let evidence = status.evidence.iter().map(move |e| hash(("evidence", &status.cause, source(e))));
     evidence.chain(status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container))))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnosis::{immediate_workload, top_workload};
+use crate::diagnosis::{Observed, immediate_workload, top_workload};
 use crate::facts::{
     Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
 };
@@ -123,10 +123,11 @@ impl Lookups {
     }
 
     /// What is known around a pod.
-    pub(super) fn around(&self, pod: &PodFacts, siblings: Siblings) -> Surroundings {
+    pub(super) fn around(&self, pod: &PodFacts, observed: Observed, siblings: Siblings) -> Surroundings {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
-        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services: self.services(pod) }
+        let services = self.services(pod, observed);
+        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services }
     }
 
     #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
@@ -137,8 +138,14 @@ impl Lookups {
         }
     }
 
-    fn services(&self, pod: &PodFacts) -> Option<Vec<ServiceFacts>> {
-        match self.answers.get(&Want::Services(pod.key.namespace.clone()))?.looked.as_ref()? {
+    /// Another pod of the namespace may have asked before this one was there: what Services had then says nothing of
+    /// what this failure leaves them.
+    fn services(&self, pod: &PodFacts, observed: Observed) -> Option<Vec<ServiceFacts>> {
+        let answer = self.answers.get(&Want::Services(pod.key.namespace.clone()))?;
+        if !observed.at_start && answer.at.is_none_or(|at| at < observed.first) {
+            return None;
+        }
+        match answer.looked.as_ref()? {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
             Looked::Workload(_) | Looked::Pods(_) => None,
         }

@@ -168,7 +168,9 @@ impl Nodes {
                 Some(*end)
             }
             (Some(incident), None) => {
-                let identity = incident.identity(state);
+                // An incident that was over, and turns out to be the beginning of a flapping one, began with it.
+                let kind = if incident.flapping.is_some() { "/flapping" } else { "" };
+                let identity = format!("{}{kind}", incident.identity(state));
                 let told = Told { identity, cause: incident.cause.to_owned(), stage: Stage::Beginning };
                 let out = plan::node_incident(&state.facts, &incident, &told.identity, now);
                 self.told.insert(name.clone(), told);

@@ -1,0 +1,38 @@
+.DEFAULT_GOAL := help
+.PHONY: help check test test-long demo cluster clean-cluster binary install e2e
+CLUSTER := tests/cluster/cluster
+TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+BINARY := target/$(TARGET)/release/shindan
+
+help: ## This list
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+check: ## Format, lints, unit and fixture tests, documentation: two minutes, no root
+	@tests/steps/check
+
+test: ## All that CI runs: make check, and the operator in a real cluster (root; 25 min cold, 15 warm)
+	@tests/steps/test
+
+test-long: ## What is too slow for CI (PLEG, oldest Rust, licences); writes docs/reports/test-long.md
+	@tests/steps/test-long
+
+demo: ## A real cluster with ten field reports' failures, and their diagnoses (root; demo/README.md)
+	@demo/demo
+
+cluster: ## Start the cluster, or say that it runs
+	@$(CLUSTER) prerequisites --install
+	@$(CLUSTER) up
+
+clean-cluster: ## Remove the cluster and everything that it made
+	@$(CLUSTER) down
+
+binary: ## Build the static binary of the image, and print its path
+	@RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --bin shindan --target $(TARGET)
+	@echo $(BINARY)
+
+install: cluster binary ## Install the operator, as it is now, in the cluster
+	@tests/cluster/install $(BINARY)
+
+e2e: ## Run the end-to-end tests against the cluster as it is; TEST=name runs some of them
+	@cargo test --locked --features e2e --test e2e --no-run
+	@$(CLUSTER) exec cargo test --locked --offline --features e2e --test e2e -- --test-threads=64 $(TEST)

@@ -1,0 +1,375 @@
+//! The engine against a cluster that misbehaves on demand, on a clock of its own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::cluster::wire::Dump;
+use crate::diagnosis::{Thresholds, rules};
+use crate::facts::PodFacts;
+use crate::plan::Policy;
+use crate::world::Caps;
+
+/// What a publish does.
+#[derive(Debug, Clone, Copy)]
+enum Behaviour {
+    Succeed,
+    /// The object is written, its Event is not.
+    WithoutEvent,
+    Conflict,
+    NamespaceGone,
+    Throttle(u64),
+    Invalid,
+    Panic,
+    Never,
+    /// Takes so many seconds.
+    Slow(u64),
+}
+
+#[derive(Debug, Default)]
+struct Fake {
+    next: Mutex<VecDeque<Behaviour>>,
+    /// What was asked, with the second at which it was.
+    calls: Mutex<Vec<(u64, Intent)>>,
+    rereads: Mutex<usize>,
+    lookups: Mutex<usize>,
+    lookup_panics: bool,
+    done: Mutex<usize>,
+}
+
+type Shared = Arc<Fake>;
+
+#[derive(Clone)]
+struct FakeCluster {
+    fake: Shared,
+    started: Instant,
+}
+
+impl Cluster for FakeCluster {
+    async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
+        self.fake.calls.lock().unwrap().push((self.started.elapsed().as_secs(), intent.clone()));
+        let behaviour = self.fake.next.lock().unwrap().pop_front().unwrap_or(Behaviour::Succeed);
+        let announced = match behaviour {
+            Behaviour::Succeed => true,
+            Behaviour::WithoutEvent if matches!(intent, Intent::Announce(_)) => {
+                return Err(PublishError::Unavailable("no Events today".to_owned()));
+            }
+            Behaviour::WithoutEvent => false,
+            Behaviour::Conflict => return Err(PublishError::Conflict),
+            Behaviour::NamespaceGone => return Err(PublishError::NamespaceGone),
+            Behaviour::Throttle(s) => {
+                return Err(PublishError::TooManyRequests { retry_after: Some(Duration::from_secs(s)) });
+            }
+            Behaviour::Invalid => return Err(PublishError::Invalid("no".to_owned())),
+            Behaviour::Panic => panic!("a bug"),
+            Behaviour::Never => std::future::pending().await,
+            Behaviour::Slow(s) => {
+                tokio::time::sleep(Duration::from_secs(s)).await;
+                true
+            }
+        };
+        *self.fake.done.lock().unwrap() += 1;
+        Ok(Published { uid: "o".to_owned(), resource_version: "7".to_owned(), announced })
+    }
+
+    async fn current(&self, _: &ObjectKey) -> Result<Option<Current>, PublishError> {
+        *self.fake.rereads.lock().unwrap() += 1;
+        Ok(Some(Current { uid: "o".to_owned(), resource_version: "41".to_owned() }))
+    }
+
+    async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
+        *self.fake.lookups.lock().unwrap() += 1;
+        assert!(!self.fake.lookup_panics, "a bug in a lookup");
+        Ok(match want {
+            Want::Workload(_) => Looked::Workload(None),
+            Want::Services(_) => Looked::Services(Vec::new()),
+            Want::PodsOn(_) => Looked::Pods(Vec::new()),
+        })
+    }
+}
+
+struct Running {
+    fake: Shared,
+    changes: Option<mpsc::Sender<Change>>,
+    stop: Option<oneshot::Sender<()>>,
+    engine: JoinHandle<World>,
+    metrics: Metrics,
+}
+
+impl Running {
+    fn start(behaviour: &[Behaviour]) -> Self {
+        Self::with(Fake { next: Mutex::new(behaviour.iter().copied().collect()), ..Fake::default() })
+    }
+
+    fn with(fake: Fake) -> Self {
+        let fake = Arc::new(fake);
+        let (sender, receiver) = mpsc::channel(64);
+        let metrics = Metrics::new(rules::all().map(|rule| rule.cause));
+        let world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+        let started = Instant::now();
+        let cluster = FakeCluster { fake: fake.clone(), started };
+        let mut engine = Engine::new(world, cluster, metrics.clone(), Pace::default(), receiver);
+        let morning: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+        engine.clock = Box::new(move || {
+            let elapsed = i64::try_from(started.elapsed().as_millis()).unwrap();
+            Timestamp::from_millisecond(morning.as_millisecond() + elapsed).unwrap()
+        });
+        let (stop, stopped) = oneshot::channel();
+        let engine = tokio::spawn(engine.run(async {
+            let _ = stopped.await;
+        }));
+        Self { fake, changes: Some(sender), stop: Some(stop), engine, metrics }
+    }
+
+    async fn send(&self, change: Change) {
+        self.changes.as_ref().unwrap().send(change).await.unwrap();
+    }
+
+    async fn pod(&self, pod: PodFacts) {
+        self.send(Change::Pod(Box::new(pod))).await;
+    }
+
+    async fn list(&self, sources: &[Source]) {
+        for source in sources {
+            self.send(Change::ListStarted(*source)).await;
+            self.send(Change::ListDone(*source)).await;
+        }
+    }
+
+    /// All lists are there and empty.
+    async fn listed(self) -> Self {
+        self.list(&Source::ALL).await;
+        self
+    }
+
+    /// The seconds at which objects were applied.
+    fn applies(&self) -> Vec<u64> {
+        let calls = self.fake.calls.lock().unwrap();
+        calls.iter().filter(|(_, intent)| matches!(intent, Intent::Apply(_))).map(|(at, _)| *at).collect()
+    }
+
+    fn announces(&self) -> Vec<u64> {
+        let calls = self.fake.calls.lock().unwrap();
+        calls.iter().filter(|(_, intent)| matches!(intent, Intent::Announce(_))).map(|(at, _)| *at).collect()
+    }
+
+    async fn stop(mut self) -> (World, Shared) {
+        self.stop.take().unwrap().send(()).unwrap();
+        (self.engine.await.unwrap(), self.fake)
+    }
+}
+
+async fn seconds(n: u64) {
+    tokio::time::sleep(Duration::from_secs(n)).await;
+}
+
+fn oom(name: &str) -> PodFacts {
+    let mut dump = Dump::default();
+    dump.read(&format!(
+        "kind: Pod
+metadata: {{namespace: demo, name: {name}, uid: uid-{name}}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: 'False'}}]
+  containerStatuses: [{{name: app, restartCount: 1, state: {{waiting: {{reason: CrashLoopBackOff}}}}, lastState: {{terminated: {{exitCode: 137, reason: OOMKilled, startedAt: '2026-11-21T08:02:00Z', finishedAt: '2026-11-21T08:02:20Z'}}}}}}]
+"
+    ));
+    dump.pods.remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_publisher_that_never_returns_does_not_keep_ten_thousand_changes_waiting() {
+    let running = Running::start(&[Behaviour::Never; 100]).listed().await;
+    let pods: Vec<PodFacts> = (0..500).map(|i| oom(&format!("p{i}"))).collect();
+    for i in 0..10_000 {
+        // The channel holds 64: it would be full for ever if the engine awaited a write.
+        let pod = pods[i % 500].clone();
+        tokio::time::timeout(Duration::from_secs(5), running.pod(pod)).await.expect("the change is taken in");
+    }
+    seconds(60).await;
+    assert_eq!(running.applies().len(), Pace::default().writes, "as many as may be under way");
+    let (world, _) = running.stop().await;
+    assert_eq!(world.pods_watched(), 500);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_before_everything_is_listed() {
+    use Source::{Nodes, Objects, Pods};
+    for last in [Objects, Nodes, Pods] {
+        let running = Running::start(&[]);
+        let others: Vec<Source> = Source::ALL.into_iter().filter(|s| *s != last).collect();
+        running.list(&others).await;
+        running.pod(oom("a")).await;
+        seconds(300).await;
+        assert_eq!(running.applies(), Vec::<u64>::new(), "{last:?} are missing");
+        running.send(Change::ListDone(last)).await;
+        seconds(1).await;
+        assert_eq!(running.applies().len(), 1, "{last:?} are there");
+    }
+    let running = Running::start(&[]);
+    running.list(&[Objects, Nodes, Pods]).await;
+    running.pod(oom("a")).await;
+    seconds(29).await;
+    assert_eq!(running.applies(), Vec::<u64>::new(), "Events are missing");
+    seconds(4).await;
+    assert_eq!(running.applies().len(), 1, "they are waited for 30 s at most");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_conflict_the_object_is_reread_and_replaced() {
+    let running = Running::start(&[Behaviour::Succeed, Behaviour::Conflict]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(5).await;
+    let mut again = oom("a");
+    again.containers[0].restart_count = 2;
+    running.pod(again).await;
+    seconds(5).await;
+    assert_eq!(*running.fake.rereads.lock().unwrap(), 1);
+    let versions: Vec<Option<String>> = running
+        .fake
+        .calls
+        .lock()
+        .unwrap()
+        .iter()
+        .filter_map(|(_, intent)| match intent {
+            Intent::Apply(write) => Some(write.resource_version.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(versions, [None, Some("7".to_owned()), Some("41".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_says() {
+    let running = Running::start(&[Behaviour::Throttle(17)]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(2).await;
+    running.pod(oom("a")).await;
+    seconds(60).await;
+    assert_eq!(running.applies(), [0, 17]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_going_is_left_alone() {
+    let running = Running::start(&[Behaviour::NamespaceGone]).listed().await;
+    running.pod(oom("a")).await;
+    for _ in 0..20 {
+        seconds(1).await;
+        running.pod(oom("a")).await;
+        running.pod(oom("b")).await;
+    }
+    assert_eq!(running.applies().len(), 1, "not for each change of its pods");
+    running.send(Change::PodDeleted(Box::new(oom("a")))).await;
+    running.send(Change::PodDeleted(Box::new(oom("b")))).await;
+    seconds(600).await;
+    assert_eq!(running.applies().len(), 1);
+    let (world, _) = running.stop().await;
+    assert_eq!(world.records().count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_could_not_be_posted_is_posted_again_and_counted_as_lost_in_the_end() {
+    let running = Running::start(&[Behaviour::WithoutEvent, Behaviour::WithoutEvent]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(200).await;
+    assert_eq!(running.announces(), [2, 12], "the second time it succeeds");
+    assert!(!running.metrics.encode().unwrap().contains("lost_total 1"));
+
+    let running = Running::start(&[Behaviour::WithoutEvent; 4]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(200).await;
+    assert_eq!(running.announces(), [2, 12, 72]);
+    let metrics = running.metrics.encode().unwrap();
+    let lost = metrics.lines().find(|line| line.contains("lost") && !line.starts_with('#')).unwrap();
+    assert!(lost.ends_with(" 1"), "{lost}");
+    assert_eq!(running.applies().len(), 1, "the object is not written again for it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_panics_keeps_nobody_waiting() {
+    let running = Running::start(&[Behaviour::Panic; 20]).listed().await;
+    running.pod(oom("a")).await;
+    running.pod(oom("b")).await;
+    seconds(3000).await;
+    let (world, fake) = running.stop().await;
+    assert_eq!(world.records().count(), 2, "each of the tasks that died left its slot");
+    assert!(fake.calls.lock().unwrap().len() > 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lookup_that_panics_is_tried_later_and_later() {
+    let running = Running::with(Fake { lookup_panics: true, ..Fake::default() }).listed().await;
+    running.pod(oom("a")).await;
+    seconds(3600).await;
+    let lookups = *running.fake.lookups.lock().unwrap();
+    assert!((8..=20).contains(&lookups), "{lookups} in an hour");
+    assert_eq!(running.applies().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_server_finds_invalid_is_tried_again_only_when_something_is_new() {
+    let running = Running::start(&[Behaviour::Invalid; 100]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(290).await;
+    assert!(
+        running.applies().len() <= 3,
+        "at once, after a moment, and with what was looked up: {:?}",
+        running.applies()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_lets_writes_under_way_end_and_starts_no_others() {
+    let running = Running::start(&[Behaviour::Slow(4); 16]).listed().await;
+    for i in 0..40 {
+        running.pod(oom(&format!("p{i}"))).await;
+    }
+    seconds(1).await;
+    let (world, fake) = running.stop().await;
+    assert_eq!(world.records().count(), 16);
+    assert_eq!((fake.calls.lock().unwrap().len(), *fake.done.lock().unwrap()), (16, 16));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_a_server_that_does_not_answer() {
+    let running = Running::start(&[Behaviour::Never]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(1).await;
+    let asked = Instant::now();
+    running.stop().await;
+    assert_eq!(asked.elapsed().as_secs(), Pace::default().drain.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_engine_ends_with_its_watches() {
+    let mut running = Running::start(&[]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(1).await;
+    running.changes = None;
+    let world = running.engine.await.unwrap();
+    assert_eq!(world.records().count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn thresholds_ring_without_any_change() {
+    let running = Running::start(&[]).listed().await;
+    let mut dump = Dump::default();
+    dump.read(
+        "kind: Pod
+metadata: {namespace: demo, name: slow, uid: slow, creationTimestamp: '2026-11-21T09:00:00Z'}
+spec: {nodeName: n1, containers: [{name: app, image: app:1, readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 10, failureThreshold: 3}}]}
+status:
+  phase: Running
+  conditions: [{type: Ready, status: 'False', reason: ContainersNotReady, lastTransitionTime: '2026-11-21T09:00:00Z'}]
+  containerStatuses: [{name: app, restartCount: 0, state: {running: {startedAt: '2026-11-21T09:00:00Z'}}}]
+",
+    );
+    running.pod(dump.pods.remove(0)).await;
+    seconds(3600).await;
+    let applies = running.applies();
+    assert!(applies.first().is_some_and(|at| (300..=340).contains(at)), "{applies:?}");
+}

@@ -1,0 +1,23 @@
+//! The operator, from its image and with its own rights, in a real cluster (tests/cluster; `make e2e`).
+//!
+//! Tests run together, each in a namespace of its own; those that disturb the node or the operator run alone. Nothing
+//! sleeps to wait for something: `eventually` asks until a deadline. What takes too long for CI is `#[ignore]`d and run
+//! by `make test-long`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+#![allow(clippy::print_stdout, reason = "times are reported, not asserted")]
+
+#[path = "e2e/field_reports.rs"]
+mod field_reports;
+#[path = "e2e/identity.rs"]
+mod identity;
+#[path = "e2e/nodes.rs"]
+mod nodes;
+#[path = "e2e/operator.rs"]
+mod operator;
+#[path = "e2e/recovery.rs"]
+mod recovery;
+#[path = "e2e/support.rs"]
+mod support;
+#[path = "e2e/wellness.rs"]
+mod wellness;

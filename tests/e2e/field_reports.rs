@@ -1,0 +1,283 @@
+//! The field reports of demo/workloads: the right cause for each, and all that a person reads of it.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use shindan::api::{PodDiagnosis, labels};
+
+use crate::support::{
+    KUBELET, SOON, Space, ensure, eventually, kubectl, metrics, status, story, sum, together, told, try_kubectl,
+};
+
+/// What is to be said of a workload of demo/workloads.
+struct Report {
+    kind: &'static str,
+    workload: &'static str,
+    cause: &'static str,
+    container: Option<&'static str>,
+    severity: &'static str,
+    /// What `kubectl get pods` may print; the one word, where the pod does not change any more.
+    statuses: &'static [&'static str],
+}
+
+const fn report(
+    [kind, workload]: [&'static str; 2],
+    cause: &'static str,
+    container: Option<&'static str>,
+    severity: &'static str,
+    statuses: &'static [&'static str],
+) -> Report {
+    Report { kind, workload, cause, container, severity, statuses }
+}
+
+const REPORTS: [Report; 9] = [
+    report(
+        ["Deployment", "multi"],
+        "LivenessProbeFailed",
+        Some("redis"),
+        "Critical",
+        &["Running", "Error", "CrashLoopBackOff"],
+    ),
+    report(
+        ["Deployment", "liveness-exit0"],
+        "LivenessProbeFailed",
+        Some("server"),
+        "Critical",
+        &["Running", "Completed", "CrashLoopBackOff"],
+    ),
+    report(
+        ["Deployment", "rollout"],
+        "ImageTagNotFound",
+        Some("nginx"),
+        "Warning",
+        &["ErrImagePull", "ImagePullBackOff"],
+    ),
+    report(
+        ["Deployment", "background"],
+        "CompletedButRestarted",
+        Some("server"),
+        "Critical",
+        &["Running", "Completed", "CrashLoopBackOff"],
+    ),
+    report(["Deployment", "cpu"], "InsufficientCpu", None, "Critical", &["Pending"]),
+    report(["Deployment", "oom"], "OOMKilled", Some("hog"), "Critical", &["OOMKilled", "CrashLoopBackOff", "Running"]),
+    report(
+        ["Deployment", "no-such-command"],
+        "ExecutableNotFound",
+        Some("server"),
+        "Critical",
+        &["RunContainerError", "CrashLoopBackOff", "StartError"],
+    ),
+    report(["Deployment", "sandbox"], "SysctlRejectedByRuntime", None, "Critical", &["ContainerCreating"]),
+    report(["DaemonSet", "agent"], "ConfigMapNotFound", Some("agent"), "Critical", &["CreateContainerConfigError"]),
+];
+
+#[test]
+fn each_field_report_is_diagnosed() {
+    together(async {
+        let space = Space::named("demo".to_owned()).await;
+        kubectl(&["apply", "-f", "demo/workloads"]);
+        space.kubectl(&["rollout", "status", "deployment/rollout", "--timeout=120s"]);
+        kubectl(&["apply", "-f", "demo/workloads/then"]);
+
+        let mut found = BTreeMap::new();
+        for report in &REPORTS {
+            found.insert(report.workload, diagnosed(&space, report).await);
+        }
+        for report in &REPORTS {
+            reads_well(&space, report, &found[report.workload]).await;
+        }
+        multi(&space, &found["multi"].name_any()).await;
+        rollout(&space, &found["rollout"].name_any()).await;
+        background(&found["background"]);
+        columns(&space);
+        patches_are_valid(&space).await;
+        stayed_true(&space);
+        corrected(&space, &found["no-such-command"].name_any(), &found["rollout"].name_any()).await;
+        print_latency(&metrics().unwrap());
+    });
+}
+
+fn of<'d>(all: &'d [PodDiagnosis], report: &Report) -> Option<&'d PodDiagnosis> {
+    all.iter().find(|d| d.spec.workload.as_ref().is_some_and(|w| w.name == report.workload && w.kind == report.kind))
+}
+
+async fn diagnosed(space: &Space, report: &Report) -> PodDiagnosis {
+    eventually(KUBELET, format!("{} is {} {}", report.workload, report.severity, report.cause), async || {
+        let all = space.diagnoses().await;
+        let found = of(&all, report).ok_or("no diagnosis")?;
+        let s = status(found);
+        // Between its first restarts a pod without a readiness probe is Ready, so the severity rises with the back-off.
+        let is = s.cause == report.cause && s.severity.as_str() == report.severity;
+        ensure(is, || format!("{} {}", s.severity, story(found))).map(|()| found.clone())
+    })
+    .await
+}
+
+/// Fields, labels and Events as they are read by people and alerts.
+async fn reads_well(space: &Space, report: &Report, found: &PodDiagnosis) {
+    let (s, name) = (status(found), found.name_any());
+    let what = format!("{name}: {}", story(found));
+    assert_eq!((s.state.as_str(), s.container.as_deref()), ("Active", report.container), "{what}");
+    assert_eq!(s.severity.as_str(), report.severity, "{what}");
+    assert!(!s.summary.is_empty() && s.summary.chars().count() <= 200, "{what}");
+    assert!(!s.remedies.is_empty() && s.remedies.len() <= 5 && !s.evidence.is_empty(), "{what}: {s:?}");
+    assert!(
+        s.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "False" && c.reason == report.cause),
+        "{what}"
+    );
+    assert!(report.statuses.contains(&s.pod_status.as_str()), "{what}");
+    if let [_only] = report.statuses {
+        assert_eq!(s.pod_status, printed_status(space, &name), "as kubectl prints it");
+    }
+    let pod = space.pod(&name).await;
+    assert_eq!(Some(&found.spec.pod_uid), pod.metadata.uid.as_ref(), "{what}");
+    assert_eq!(found.spec.node_name, pod.spec.and_then(|s| s.node_name), "{what}");
+    let labelled = |key: &str| found.labels().get(key).map(String::as_str);
+    assert_eq!(labelled(labels::CAUSE), Some(report.cause), "{what}");
+    assert_eq!(labelled(labels::WORKLOAD_NAME), Some(report.workload), "{what}");
+    let (kind, workload) = (report.kind, report.workload);
+    assert_eq!(found.spec.workload.as_ref().map(|w| w.display.clone()), Some(format!("{kind}/{workload}")));
+
+    // One Event for each transition, as `kubectl describe pod` shows it.
+    let events = eventually(SOON, format!("the Events of {name}"), async || {
+        let found = space.diagnosis(&name).await.ok_or("no diagnosis")?;
+        let events = space.our_events(&name).await;
+        let transitions = usize::try_from(status(&found).transition).unwrap();
+        ensure(events.len() == transitions.max(1), || format!("{transitions} transitions, Events: {:?}", told(&events)))
+            .map(|()| events)
+    })
+    .await;
+    // A second one tells of a rise in severity, in the same words.
+    let warning = (String::from("Warning"), report.cause.to_owned());
+    assert!(events.len() <= 2 && told(&events).iter().all(|e| *e == warning), "{what}: {:?}", told(&events));
+    let described = space.kubectl(&["describe", "pod", &name]);
+    let line = described.lines().find(|l| l.contains(" shindan.dev/operator ") && l.contains(report.cause));
+    assert!(line.is_some_and(|l| l.trim_start().starts_with("Warning")), "{what}: kubectl describe says\n{described}");
+}
+
+fn printed_status(space: &Space, pod: &str) -> String {
+    let line = space.kubectl(&["get", "pod", pod, "--no-headers"]);
+    line.split_whitespace().nth(2).unwrap_or_default().to_owned()
+}
+
+/// The report that gave the project its name: the neighbour is well, the Service has lost its pod, and 137 is not OOM.
+async fn multi(space: &Space, pod: &str) {
+    eventually(SOON, "the impact of multi", async || {
+        let found = space.diagnosis(pod).await.ok_or("no diagnosis")?;
+        let impact = status(&found).impact.clone().ok_or("no impact")?;
+        ensure(impact.healthy_containers == ["nginx"], || format!("{impact:?}"))?;
+        let services: Vec<_> = impact.services.iter().map(|s| (s.name.as_str(), s.ready_endpoints)).collect();
+        ensure(services == [("multi", 0)], || format!("{impact:?}"))?;
+        let workload = impact.workload.as_ref().ok_or("no workload")?;
+        ensure((workload.desired, workload.failing, workload.rollout_stuck) == (1, 1, false), || format!("{impact:?}"))
+    })
+    .await;
+    let killed = eventually(KUBELET, "redis ends with exit code 137", async || {
+        let found = space.diagnosis(pod).await.ok_or("no diagnosis")?;
+        let runs = status(&found).restarts.clone().unwrap_or_default().history;
+        ensure(runs.iter().any(|r| r.container == "redis" && r.exit_code == 137), || format!("{runs:?}"))
+            .map(|()| found)
+    })
+    .await;
+    assert_eq!(status(&killed).cause, "LivenessProbeFailed", "{}", story(&killed));
+}
+
+/// Old pods still serve.
+async fn rollout(space: &Space, pod: &str) {
+    eventually(SOON, "the impact of the rollout", async || {
+        let found = space.diagnosis(pod).await.ok_or("no diagnosis")?;
+        let impact = status(&found).impact.clone().ok_or("no impact")?;
+        let workload = impact.workload.as_ref().ok_or("no workload")?;
+        ensure((workload.old_ready, workload.rollout_stuck) == (2, true), || format!("{impact:?}"))
+    })
+    .await;
+}
+
+fn background(found: &PodDiagnosis) {
+    let remedies = &status(found).remedies;
+    assert!(remedies.iter().any(|r| r.text.contains("foreground")), "how to keep it in the foreground: {remedies:?}");
+}
+
+fn columns(space: &Space) {
+    let head = |args: &[&str]| {
+        let table = space.kubectl(args);
+        table.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let narrow = "NAME CAUSE CONTAINER SEVERITY STATE RESTARTS SINCE";
+    assert_eq!(head(&["get", "poddiagnoses"]), narrow);
+    assert_eq!(head(&["get", "pdx", "-o", "wide"]), format!("{narrow} POD-STATUS WORKLOAD NODE CONFIDENCE SUMMARY"));
+    let selected = space.kubectl(&["get", "diagnoses", "-l", "shindan.dev/cause=OOMKilled", "-o", "name"]);
+    assert!(selected.starts_with("poddiagnosis.shindan.dev/oom-") && selected.lines().count() == 1, "{selected}");
+}
+
+/// Each patch as a person would apply it, but for `--dry-run=server`.
+async fn patches_are_valid(space: &Space) {
+    let mut tried = 0;
+    for found in space.diagnoses().await {
+        for remedy in &status(&found).remedies {
+            let Some(patch) = &remedy.patch else { continue };
+            let command = remedy.command.as_deref().expect("a patch has its command");
+            let args: Vec<_> = command.split_whitespace().collect();
+            let (program, args) = args.split_first().unwrap();
+            assert_eq!(*program, "kubectl", "{command}");
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), patch).unwrap();
+            let file = format!("--patch-file={}", file.path().display());
+            let mut args: Vec<_> = args.iter().filter(|a| !a.starts_with("--patch-file")).copied().collect();
+            args.extend([file.as_str(), "--dry-run=server"]);
+            try_kubectl(&args, None).unwrap_or_else(|e| panic!("{}: {e}\n{patch}", found.name_any()));
+            tried += 1;
+        }
+    }
+    assert!(tried >= 4, "only {tried} patches in all the demo");
+}
+
+/// What was ever written of this namespace: no diagnosis of what is well, and none that had to be taken back.
+fn stayed_true(space: &Space) {
+    let seen = crate::support::seen_in(&space.name);
+    for version in &seen {
+        let workload = version.spec.workload.as_ref().map(|w| w.name.as_str()).unwrap_or_default();
+        let report = REPORTS.iter().find(|r| r.workload == workload);
+        let report = report.unwrap_or_else(|| panic!("{} is well: {}", version.name_any(), story(version)));
+        let s = status(version);
+        assert!(s.cause != "OOMKilled" || workload == "oom", "{}: {}", version.name_any(), story(version));
+        assert_eq!(s.cause, report.cause, "{} was {} at first", version.name_any(), story(version));
+    }
+}
+
+/// A corrected Deployment replaces its pod: that one's diagnosis ends as Gone, and no Event tells of it.
+async fn corrected(space: &Space, pod: &str, of_rollout: &str) {
+    let before = (told(&space.our_events(pod).await), told(&space.our_events(of_rollout).await));
+    space.kubectl(&["rollout", "undo", "deployment/rollout"]);
+    space.ends(of_rollout, "Gone", KUBELET).await;
+    let good =
+        r#"{"spec": {"template": {"spec": {"containers": [{"name": "server", "command": ["sleep", "infinity"]}]}}}}"#;
+    space.kubectl(&["patch", "deployment", "no-such-command", "--patch", good]);
+    let gone = space.ends(pod, "Gone", KUBELET).await;
+    assert_eq!(status(&gone).cause, "ExecutableNotFound");
+    assert!(status(&gone).conditions.iter().any(|c| c.status == "Unknown" && c.reason == "PodDeleted"), "{gone:?}");
+    space.kubectl(&["rollout", "status", "deployment/no-such-command", "--timeout=60s"]);
+    space.caught_up("after-correction").await;
+    let after = (told(&space.our_events(pod).await), told(&space.our_events(of_rollout).await));
+    assert_eq!(after, before, "no Event tells that they are gone");
+    let failing = space.diagnoses().await;
+    let of_it =
+        failing.iter().filter(|d| d.name_any().starts_with("no-such-command") && status(d).state.as_str() == "Active");
+    assert_eq!(of_it.count(), 0, "its new pod is well");
+}
+
+/// From the observed change to the written object; not asserted, for machines differ.
+fn print_latency(samples: &[(String, f64)]) {
+    let count = sum(samples, "shindan_diagnosis_latency_seconds_count");
+    let total = sum(samples, "shindan_diagnosis_latency_seconds_sum");
+    println!(
+        "measured: {count} diagnoses, {:.1} ms each from the observed change to the written object",
+        total / count * 1000.0
+    );
+    for (name, value) in samples.iter().filter(|(name, _)| name.starts_with("shindan_diagnosis_latency_seconds_bucket"))
+    {
+        let edge = name.split('"').nth(1).unwrap_or_default();
+        println!("measured:   within {edge:>6} s: {:5.1} %", value / count * 100.0);
+    }
+}

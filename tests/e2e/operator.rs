@@ -1,0 +1,118 @@
+//! The operator itself: its restart, what it writes at rest, and what its metrics say.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+use tokio::time::Instant;
+
+use crate::support::{
+    KUBELET, OPERATOR, SOON, Space, alone, ensure, eventually, kubectl, metrics, status, story, sum, told,
+};
+
+const FAILING: &str = r"
+apiVersion: v1
+kind: Pod
+metadata: {name: config}
+spec: {containers: [{name: app, image: '127.0.0.1:5000/busybox:1.36', envFrom: [{configMapRef: {name: settings}}]}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: image}
+spec: {containers: [{name: app, image: '127.0.0.1:5000/Upper:1'}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: crash}
+spec: {containers: [{name: app, image: '127.0.0.1:5000/busybox:1.36', command: [sh, -c, 'exit 3']}]}
+";
+const CAUSES: [(&str, &str); 3] =
+    [("config", "ConfigMapNotFound"), ("image", "InvalidImageName"), ("crash", "AppError")];
+
+/// The operator's pod is deleted, as at an upgrade: its successor knows what was told.
+#[test]
+fn a_restart_repeats_nothing_and_forgets_nothing() {
+    alone(async {
+        let space = Space::new("restart").await;
+        space.apply(FAILING);
+        for (pod, cause) in CAUSES {
+            space.diagnosed(pod, cause, KUBELET).await;
+        }
+        let before = eventually(KUBELET, "three runs of crash are known", async || {
+            let found = space.diagnosis("crash").await.ok_or("no diagnosis")?;
+            let runs = status(&found).restarts.clone().unwrap_or_default().history;
+            ensure(runs.len() >= 3, || format!("{runs:?}")).map(|()| runs)
+        })
+        .await;
+        let mut events = Vec::new();
+        for (pod, _) in CAUSES {
+            let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
+                let told = told(&space.our_events(pod).await);
+                ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+            });
+            events.push(of_pod.await);
+        }
+
+        let began = Instant::now();
+        kubectl(&["-n", OPERATOR, "delete", "pod", "-l", "app.kubernetes.io/name=shindan"]);
+        kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
+        println!("measured: the operator is ready again after {:.1} s", began.elapsed().as_secs_f64());
+        // A failure that came later is told: what was to be told again would have been by now.
+        space.caught_up("after-restart").await;
+
+        for ((pod, cause), before) in CAUSES.into_iter().zip(&events) {
+            let found = space.diagnosed(pod, cause, SOON).await;
+            assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
+            assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
+        }
+        let after = status(&space.diagnosis("crash").await.unwrap()).restarts.clone().unwrap_or_default().history;
+        let is_kept = |run: &shindan::api::Run| after.iter().any(|r| r.started_at == run.started_at);
+        assert!(before.iter().all(is_kept), "{before:?} became {after:?}");
+    });
+}
+
+/// Where nothing changes, nothing is written.
+#[test]
+fn at_rest_nothing_is_written() {
+    const REST: Duration = Duration::from_secs(20);
+    alone(async {
+        let space = Space::new("rest").await;
+        let settled: String = FAILING.split("---").take(2).collect::<Vec<_>>().join("---");
+        space.apply(&settled);
+        for (pod, cause) in &CAUSES[..2] {
+            space.diagnosed(pod, cause, KUBELET).await;
+        }
+        // Other tests' pods are still being deleted.
+        let written = || metrics().map(|m| sum(&m, "shindan_writes_total") + sum(&m, "shindan_events_posted_total"));
+        let mut last = (Instant::now(), -1.0);
+        eventually(KUBELET, format!("nothing is written for {} s", REST.as_secs()), async || {
+            let now = written()?;
+            if (now - last.1).abs() > 0.0 {
+                last = (Instant::now(), now);
+            }
+            ensure(last.0.elapsed() >= REST, || format!("{now} writes"))
+        })
+        .await;
+
+        let samples = metrics().unwrap();
+        let active = |cause: &str| {
+            let begin = format!("shindan_diagnoses_active{{namespace=\"{}\",cause=\"{cause}\"", space.name);
+            sum(&samples, &begin)
+        };
+        assert!((active("ConfigMapNotFound") - 1.0).abs() < f64::EPSILON, "{samples:?}");
+        assert!((active("InvalidImageName") - 1.0).abs() < f64::EPSILON, "{samples:?}");
+        assert!(sum(&samples, "shindan_pods_watched") >= 3.0, "{samples:?}");
+        assert!(sum(&samples, "shindan_events_lost_total") < 1.0, "{samples:?}");
+        // It was never killed meanwhile.
+        let pods = kubectl(&[
+            "-n",
+            OPERATOR,
+            "get",
+            "pods",
+            "-o",
+            "jsonpath={.items[*].status.containerStatuses[*].restartCount}",
+        ]);
+        assert_eq!(pods, "0", "restarts of the operator");
+        let own = space.diagnoses().await;
+        assert_eq!(own.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), ["config", "image"]);
+    });
+}

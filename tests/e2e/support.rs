@@ -1,0 +1,301 @@
+//! The cluster as the tests see it, and how they wait.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use k8s_openapi::api::core::v1::{Event, Node, Pod};
+use kube::api::{Api, ListParams};
+use kube::runtime::watcher;
+use kube::{Client, ResourceExt};
+use shindan::api::PodDiagnosis;
+use tokio::runtime::Runtime;
+use tokio::sync::RwLock;
+use tokio::time::Instant;
+
+/// For what happens within a few requests of the operator.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+/// For what the kubelet has to do or retry first.
+pub(crate) const KUBELET: Duration = Duration::from_secs(180);
+
+const POLL: Duration = Duration::from_millis(400);
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+/// Held for reading by tests that mind their own namespace, for writing by those that disturb all.
+static TURN: LazyLock<RwLock<()>> = LazyLock::new(RwLock::default);
+static CLUSTER: LazyLock<Client> = LazyLock::new(|| RUNTIME.block_on(connect()));
+/// Every version of every PodDiagnosis, as the API server told it.
+static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
+
+/// Runs a test beside others.
+pub(crate) fn together(test: impl Future<Output = ()>) {
+    LazyLock::force(&CLUSTER);
+    RUNTIME.block_on(async {
+        let _turn = TURN.read().await;
+        test.await;
+    });
+}
+
+/// Runs a test while no other one runs.
+pub(crate) fn alone(test: impl Future<Output = ()>) {
+    LazyLock::force(&CLUSTER);
+    RUNTIME.block_on(async {
+        let _turn = TURN.write().await;
+        test.await;
+    });
+}
+
+async fn connect() -> Client {
+    assert!(
+        std::env::var_os("KUBECONFIG").is_some(),
+        "the end-to-end tests need a cluster with the operator in it, and KUBECONFIG: run `make install e2e`"
+    );
+    // What kube logs of a refused connection says less than this.
+    let client = Client::try_default().await.expect("KUBECONFIG is usable");
+    let objects: Api<PodDiagnosis> = Api::all(client.clone());
+    if let Err(error) = objects.list(&ListParams::default()).await {
+        panic!("no PodDiagnosis can be listed ({error}): is the operator installed? run `make install e2e`");
+    }
+    kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=60s"]);
+    record(objects).await;
+    client
+}
+
+/// Keeps what happens to diagnoses from now on.
+async fn record(objects: Api<PodDiagnosis>) {
+    let (listed, is_listed) = tokio::sync::oneshot::channel();
+    let mut listed = Some(listed);
+    tokio::spawn(async move {
+        let mut events = std::pin::pin!(watcher(objects, watcher::Config::default()));
+        loop {
+            match events.try_next().await {
+                Ok(Some(watcher::Event::InitApply(object) | watcher::Event::Apply(object))) => {
+                    SEEN.lock().unwrap().push(object);
+                }
+                Ok(Some(watcher::Event::InitDone)) => {
+                    if let Some(listed) = listed.take() {
+                        let _ = listed.send(());
+                    }
+                }
+                Ok(Some(_)) | Err(_) => {}
+                Ok(None) => return,
+            }
+        }
+    });
+    is_listed.await.unwrap();
+}
+
+pub(crate) fn client() -> Client {
+    CLUSTER.clone()
+}
+
+/// Every version of the diagnoses of a namespace that was ever seen, oldest first.
+pub(crate) fn seen_in(namespace: &str) -> Vec<PodDiagnosis> {
+    let seen = SEEN.lock().unwrap();
+    seen.iter().filter(|d| d.namespace().as_deref() == Some(namespace)).cloned().collect()
+}
+
+/// Asks until the answer is `Ok`; at the deadline the last `Err` says what was missing.
+pub(crate) async fn eventually<T>(
+    within: Duration,
+    what: impl Display,
+    mut ask: impl AsyncFnMut() -> Result<T, String>,
+) -> T {
+    let deadline = Instant::now() + within;
+    loop {
+        let missing = match ask().await {
+            Ok(answer) => return answer,
+            Err(missing) => missing,
+        };
+        assert!(Instant::now() < deadline, "{what}: not within {} s: {missing}", within.as_secs());
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+/// `Err` with a reason, for `eventually`.
+pub(crate) fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(otherwise()) }
+}
+
+/// Runs kubectl; a failure is told in its own words.
+pub(crate) fn try_kubectl(args: &[&str], input: Option<&str>) -> Result<String, String> {
+    use std::io::Write;
+    let mut command = Command::new("kubectl");
+    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| format!("kubectl: {e}"))?;
+    if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
+        pipe.write_all(text.as_bytes()).map_err(|e| e.to_string())?;
+    }
+    let run = child.wait_with_output().map_err(|e| e.to_string())?;
+    if run.status.success() {
+        return Ok(String::from_utf8_lossy(&run.stdout).into_owned());
+    }
+    Err(format!("kubectl {}: {}", args.join(" "), String::from_utf8_lossy(&run.stderr)))
+}
+
+pub(crate) fn kubectl(args: &[&str]) -> String {
+    try_kubectl(args, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs tests/cluster/cluster, for what only the machine itself can do.
+pub(crate) fn machine(args: &[&str]) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/cluster");
+    let run = Command::new(&script).args(args).stdin(Stdio::null()).output().unwrap();
+    assert!(run.status.success(), "{} {args:?}: {}", script.display(), String::from_utf8_lossy(&run.stderr));
+}
+
+/// A namespace for one test. It is deleted at the end; with KEEP set, not where the test failed.
+pub(crate) struct Space {
+    pub(crate) name: String,
+}
+
+impl Space {
+    /// An empty namespace `e2e-<name>`.
+    pub(crate) async fn new(name: &str) -> Self {
+        Self::named(format!("e2e-{name}")).await
+    }
+
+    pub(crate) async fn named(name: String) -> Self {
+        kubectl(&["delete", "namespace", &name, "--ignore-not-found", "--timeout=120s"]);
+        // Objects of an earlier run are no story of this one.
+        SEEN.lock().unwrap().retain(|d| d.namespace().as_deref() != Some(&name));
+        kubectl(&["create", "namespace", &name]);
+        let space = Self { name };
+        eventually(SOON, "the default service account", async || {
+            try_kubectl(&["-n", &space.name, "get", "serviceaccount", "default"], None)
+        })
+        .await;
+        space
+    }
+
+    pub(crate) fn kubectl(&self, args: &[&str]) -> String {
+        kubectl(&[&["-n", &self.name], args].concat())
+    }
+
+    pub(crate) fn apply(&self, manifest: &str) {
+        try_kubectl(&["-n", &self.name, "apply", "-f", "-"], Some(manifest)).unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    pub(crate) async fn diagnosis(&self, pod: &str) -> Option<PodDiagnosis> {
+        Api::<PodDiagnosis>::namespaced(client(), &self.name).get_opt(pod).await.unwrap()
+    }
+
+    pub(crate) async fn diagnoses(&self) -> Vec<PodDiagnosis> {
+        Api::<PodDiagnosis>::namespaced(client(), &self.name).list(&ListParams::default()).await.unwrap().items
+    }
+
+    pub(crate) async fn pods(&self) -> Vec<Pod> {
+        Api::<Pod>::namespaced(client(), &self.name).list(&ListParams::default()).await.unwrap().items
+    }
+
+    pub(crate) async fn pod(&self, name: &str) -> Pod {
+        Api::<Pod>::namespaced(client(), &self.name).get(name).await.unwrap()
+    }
+
+    /// Our Events about a pod, oldest first.
+    pub(crate) async fn our_events(&self, pod: &str) -> Vec<Event> {
+        let selector = format!("involvedObject.name={pod},reportingComponent=shindan.dev/operator");
+        our_events(&self.name, &selector).await
+    }
+
+    /// Waits for a diagnosis of this pod with this cause.
+    pub(crate) async fn diagnosed(&self, pod: &str, cause: &str, within: Duration) -> PodDiagnosis {
+        eventually(within, format!("{}/{pod} is diagnosed as {cause}", self.name), async || {
+            let found = self.diagnosis(pod).await.ok_or("no diagnosis")?;
+            let is = story(&found);
+            ensure(status(&found).cause == cause, || is).map(|()| found)
+        })
+        .await
+    }
+
+    /// Waits for a state of the diagnosis of this pod.
+    pub(crate) async fn ends(&self, pod: &str, state: &str, within: Duration) -> PodDiagnosis {
+        eventually(within, format!("{}/{pod} is {state}", self.name), async || {
+            let found = self.diagnosis(pod).await.ok_or("no diagnosis")?;
+            let is = story(&found);
+            ensure(status(&found).state.as_str() == state, || is).map(|()| found)
+        })
+        .await
+    }
+
+    /// Waits until the operator has taken in all that happened here before: a failure that it tells at once is told.
+    pub(crate) async fn caught_up(&self, canary: &str) {
+        self.apply(&format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {canary}}}, spec: {{containers: [{{name: main, image: '127.0.0.1:5000/Upper:1'}}]}}}}"
+        ));
+        self.diagnosed(canary, "InvalidImageName", KUBELET).await;
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("---- what is in {}", self.name);
+            for what in
+                [&["get", "pods,jobs", "-o", "wide"][..], &["get", "poddiagnoses", "-o", "wide"], &["get", "events"]]
+            {
+                println!("{}", try_kubectl(&[&["-n", &self.name], what].concat(), None).unwrap_or_else(|e| e));
+            }
+        }
+        // Deleted after a failure too, lest its crash loops disturb who comes next.
+        if !std::thread::panicking() || std::env::var_os("KEEP").is_none() {
+            let _ = try_kubectl(&["delete", "namespace", &self.name, "--wait=false"], None);
+        }
+    }
+}
+
+pub(crate) async fn our_events(namespace: &str, selector: &str) -> Vec<Event> {
+    let params = ListParams::default().fields(selector);
+    let mut events = Api::<Event>::namespaced(client(), namespace).list(&params).await.unwrap().items;
+    events.sort_by_key(|e| e.event_time.clone().map(|t| t.0));
+    events
+}
+
+/// Type and reason of Events.
+pub(crate) fn told(events: &[Event]) -> Vec<(String, String)> {
+    events.iter().map(|e| (e.type_.clone().unwrap_or_default(), e.reason.clone().unwrap_or_default())).collect()
+}
+
+pub(crate) fn status(diagnosis: &PodDiagnosis) -> &shindan::api::PodDiagnosisStatus {
+    diagnosis.status.as_ref().expect("one apply writes the status too")
+}
+
+/// A diagnosis in a line.
+pub(crate) fn story(diagnosis: &PodDiagnosis) -> String {
+    let s = status(diagnosis);
+    let container = s.container.as_deref().unwrap_or("-");
+    format!("{} {} {container} {} {:?}", s.state, s.cause, s.pod_status, s.summary)
+}
+
+pub(crate) async fn node() -> Node {
+    let nodes = Api::<Node>::all(client()).list(&ListParams::default()).await.unwrap();
+    nodes.items.into_iter().next().expect("a node")
+}
+
+/// Status and message of the node's Ready condition.
+pub(crate) async fn node_ready() -> (String, String) {
+    let conditions = node().await.status.and_then(|s| s.conditions).unwrap_or_default();
+    let ready = conditions.into_iter().find(|c| c.type_ == "Ready").expect("a Ready condition");
+    (ready.status, ready.message.unwrap_or_default())
+}
+
+pub(crate) const OPERATOR: &str = "shindan-system";
+
+/// The operator's metrics, as Prometheus reads them.
+pub(crate) fn metrics() -> Result<Vec<(String, f64)>, String> {
+    let path = format!("/api/v1/namespaces/{OPERATOR}/services/shindan-metrics:http/proxy/metrics");
+    let text = try_kubectl(&["get", "--raw", &path], None)?;
+    let samples = text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.rsplit_once(' '));
+    Ok(samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
+}
+
+/// The sum of all samples whose name begins so.
+pub(crate) fn sum(samples: &[(String, f64)], begin: &str) -> f64 {
+    samples.iter().filter(|(name, _)| name.starts_with(begin)).map(|(_, value)| value).sum()
+}

@@ -1,0 +1,18 @@
+//! Watch scripts, replayed through the whole pipeline but the network: world, outbox, diagnosis, plan, and an API server
+//! in memory.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+#![allow(unreachable_pub, reason = "modules of a test")]
+
+#[path = "replay/caps.rs"]
+mod caps;
+#[path = "replay/lifetime.rs"]
+mod lifetime;
+#[path = "replay/nodes.rs"]
+mod nodes;
+#[path = "replay/operator.rs"]
+mod operator;
+#[path = "replay/restart.rs"]
+mod restart;
+#[path = "replay/writing.rs"]
+mod writing;

@@ -1,0 +1,90 @@
+//! How many objects there may be.
+
+use shindan::api::DiagnosisState::{Active, Gone};
+use shindan::world::Caps;
+
+use super::operator::{Operator, Server, at, crashed, oom, oom_of, pod};
+
+fn with(caps: Caps) -> Operator {
+    let mut operator = Operator::new(caps, Server::default(), at("09:00:00"));
+    operator.list(&[], &[]);
+    operator
+}
+
+#[test]
+fn a_full_namespace_evicts_what_has_ended_oldest_first() {
+    let mut operator = with(Caps { per_namespace: 3, ended_per_failure: 3 });
+    for (i, name) in ["a", "b", "c"].iter().enumerate() {
+        operator.pod(&oom(name, &format!("u{i}")));
+    }
+    operator.deleted(&oom("b", "u1"));
+    operator.advance(10);
+    operator.deleted(&oom("a", "u0"));
+    operator.pod(&oom("d", "u3"));
+    let left: Vec<_> = operator.server.objects.keys().map(|key| key.name.to_string()).collect();
+    assert_eq!(left, ["a", "c", "d"], "b ended first");
+    operator.pod(&oom("e", "u4"));
+    assert_eq!(operator.server.objects.len(), 3);
+    assert!(operator.server.objects.values().all(|o| o.status.state == Active));
+}
+
+#[test]
+fn where_all_are_active_a_failure_gets_its_event_once_and_a_count() {
+    let mut operator = with(Caps { per_namespace: 2, ended_per_failure: 3 });
+    for (i, name) in ["a", "b", "c"].iter().enumerate() {
+        operator.pod(&oom(name, &format!("u{i}")));
+    }
+    assert_eq!((operator.server.objects.len(), operator.told().len(), operator.world.beyond_caps()), (2, 3, 1));
+    for n in 3..9 {
+        operator.pod(&pod("c", "u2", false, &crashed(n, 137, "OOMKilled")));
+        operator.advance(60);
+    }
+    assert_eq!((operator.told().len(), operator.server.refused_posts), (3, 0));
+    // There is room again: the next change brings the object, and no second Event.
+    operator.deleted(&oom("a", "u0"));
+    operator.pod(&pod("c", "u2", false, &crashed(9, 137, "OOMKilled")));
+    assert_eq!((operator.state("c"), operator.world.beyond_caps()), (Active, 0));
+    operator.deleted(&oom("c", "u2"));
+    assert_eq!(operator.world.beyond_caps(), 0);
+}
+
+#[test]
+fn the_event_of_a_failure_without_an_object_is_tried_until_it_is_there() {
+    let mut operator = with(Caps { per_namespace: 1, ended_per_failure: 3 });
+    operator.pod(&oom("a", "u0"));
+    operator.server.no_events = true;
+    operator.pod(&oom("b", "u1"));
+    operator.server.no_events = false;
+    operator.advance(60);
+    assert_eq!(operator.told().len(), 2);
+}
+
+#[test]
+fn three_ended_ones_of_a_failure_stand_for_all() {
+    let mut operator = with(Caps::default());
+    for i in 0..10 {
+        let pod = oom_of("web", &format!("web-{i}"), &format!("u{i}"));
+        operator.pod(&pod);
+        operator.advance(60);
+        operator.deleted(&pod);
+    }
+    let left: Vec<_> = operator.server.objects.iter().map(|(k, o)| (k.name.to_string(), o.status.repeats)).collect();
+    assert_eq!(left.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["web-7", "web-8", "web-9"]);
+    let total: u32 = left.iter().map(|(_, repeats)| repeats + 1).sum();
+    assert_eq!(total, 10, "none is forgotten: {left:?}");
+    assert!(operator.server.objects.values().all(|o| o.status.state == Gone));
+}
+
+#[test]
+fn evicted_ones_do_not_come_back_with_a_failure_that_starts_anew() {
+    let mut operator = with(Caps { per_namespace: 2, ended_per_failure: 3 });
+    operator.pod(&oom("a", "u0"));
+    operator.deleted(&oom("a", "u0"));
+    operator.pod(&oom("b", "u1"));
+    operator.pod(&oom("a", "u9"));
+    operator.advance(60);
+    assert_eq!((operator.state("a"), operator.state("b")), (Active, Active));
+    operator.deleted(&oom("a", "u9"));
+    operator.advance(60);
+    assert_eq!(operator.state("a"), Gone, "its end is kept like any other");
+}

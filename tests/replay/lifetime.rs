@@ -1,0 +1,277 @@
+//! From the first sight of a failure to the end of its object.
+
+use shindan::api::DiagnosisState::{Active, Gone, Recovered};
+use shindan::world::Change;
+
+use super::operator::{
+    Operator, WELL, at, crashed, deployment, end_pod, event, evicted, killing, node, oom, oom_of, pod, pod_of,
+    running_again, well,
+};
+
+#[test]
+fn a_healthy_cluster_costs_nothing() {
+    let mut operator = Operator::idle();
+    for i in 0..20 {
+        operator.pod(&well(&format!("web-{i}"), &format!("u{i}")));
+    }
+    operator.advance(86_400);
+    assert_eq!((operator.server.applies, operator.server.lookups), (0, 0));
+}
+
+#[test]
+fn a_pod_that_a_relist_does_not_name_is_gone() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.pod(&oom("b", "u2"));
+    operator.relist(&[oom("b", "u2")]);
+    assert_eq!((operator.state("a"), operator.state("b")), (Gone, Active));
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Diagnosed OOMKilled"], "Gone is told by no Event");
+    assert_eq!(operator.status("a").conditions[0].reason, "PodDeleted");
+}
+
+#[test]
+fn a_new_pod_under_an_old_name_takes_the_object_over_and_keeps_the_ledger() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("db-0", "u1"));
+    operator.deleted(&oom("db-0", "u1"));
+    operator.pod(&well("db-0", "u2"));
+    assert_eq!(operator.state("db-0"), Gone);
+    operator.advance(600);
+    operator.pod(&pod("db-0", "u2", false, &crashed(5, 137, "OOMKilled")));
+    let object = operator.object("db-0");
+    assert_eq!((object.spec.pod_uid.as_str(), object.status.state), ("u2", Active));
+    let history = &object.status.restarts.as_ref().unwrap().history;
+    assert_eq!(history.len(), 2, "the run of the pod before it is remembered: {history:?}");
+    assert_eq!(object.status.repeats, 1);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"], "the same failure within an hour is no news");
+}
+
+#[test]
+fn it_is_no_news_either_where_the_new_pod_comes_before_the_end_of_the_old_one_is_written() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("db-0", "u1"));
+    operator.advance(4 * 3600);
+    operator.take(Change::PodDeleted(Box::new(oom("db-0", "u1"))));
+    operator.take(Change::Pod(Box::new(pod("db-0", "u2", false, &crashed(5, 137, "OOMKilled")))));
+    operator.settle();
+    assert_eq!((operator.object("db-0").spec.pod_uid.as_str(), operator.state("db-0")), ("u2", Active));
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn the_same_failure_an_hour_later_is_news_and_so_is_another() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    operator.deleted(&oom_of("web", "web-a", "u1"));
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    assert_eq!(operator.told().len(), 1);
+    operator.deleted(&oom_of("web", "web-b", "u2"));
+    operator.advance(3601);
+    operator.pod(&oom_of("web", "web-c", "u3"));
+    assert_eq!(operator.told().len(), 2);
+    operator.deleted(&oom_of("web", "web-c", "u3"));
+    operator.pod(&pod_of("web-d", "u4", Some("web"), false, &crashed(2, 139, "Error")));
+    operator.advance(10);
+    assert_eq!(operator.told().len(), 3, "{:?}", operator.told());
+}
+
+#[test]
+fn events_may_come_before_their_pod() {
+    let mut operator = Operator::idle();
+    let pod = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    operator.event(&killing(&pod, "08:02:19"));
+    operator.pod(&pod);
+    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+}
+
+#[test]
+fn the_end_of_an_events_life_takes_nothing_away() {
+    let mut operator = Operator::idle();
+    let pod = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    operator.event(&killing(&pod, "08:02:19"));
+    operator.pod(&pod);
+    let applies = operator.server.applies;
+    // A relist without it, and its hour over.
+    operator.take(Change::ListStarted(shindan::world::Source::Events));
+    operator.take(Change::ListDone(shindan::world::Source::Events));
+    operator.advance(7200);
+    operator.event(&event(&pod, "BackOff", "Back-off restarting failed container", "11:00:00"));
+    operator.advance(600);
+    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+    assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"]);
+    assert!(operator.server.applies <= applies + 1, "at most the new evidence is written");
+}
+
+#[test]
+fn a_better_explanation_takes_over_once() {
+    let mut operator = Operator::idle();
+    let first = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    operator.pod(&first);
+    operator.advance(10);
+    let guess = operator.status("a").cause.clone();
+    assert_ne!(guess, "LivenessProbeFailed");
+    operator.event(&killing(&first, "08:02:19"));
+    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+    assert_eq!(operator.told(), [format!("Diagnosed {guess}"), "Changed LivenessProbeFailed".to_owned()]);
+    // The next run ends alike and its Event is swallowed: no way back.
+    operator.pod(&pod("a", "u1", false, &crashed(3, 137, "Error")));
+    operator.advance(30);
+    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+    assert_eq!(operator.told().len(), 2);
+}
+
+#[test]
+fn two_causes_that_alternate_are_told_once_each() {
+    let mut operator = Operator::idle();
+    for n in 2..12 {
+        let pod = if n % 2 == 0 {
+            pod("a", "u1", false, &crashed(n, 137, "OOMKilled"))
+        } else {
+            pod("a", "u1", false, &crashed(n, 139, "Error"))
+        };
+        operator.pod(&pod);
+        operator.advance(60);
+    }
+    assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+}
+
+#[test]
+fn a_crash_is_over_after_ten_minutes_and_not_between_two_crashes() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.pod(&pod("a", "u1", true, &running_again(2, 137, "OOMKilled")));
+    operator.advance(599);
+    assert_eq!(operator.state("a"), Active);
+    operator.advance(2);
+    assert_eq!(operator.state("a"), Recovered);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    assert!(!operator.server.events[1].warning);
+}
+
+#[test]
+fn what_never_started_is_over_after_thirty_seconds() {
+    let mut operator = Operator::idle();
+    let status = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"absent\" not found'}}";
+    operator.pod(&pod("a", "u1", false, status));
+    operator.advance(10);
+    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
+    operator.pod(&well("a", "u1"));
+    operator.advance(29);
+    assert_eq!(operator.state("a"), Active);
+    operator.advance(1);
+    assert_eq!(operator.state("a"), Recovered);
+}
+
+#[test]
+fn a_pod_that_ends_while_it_is_deleted_is_gone_and_never_recovered() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    for phase in ["Running", "Succeeded", "Failed"] {
+        let going = end_pod(&oom_of("web", "web-a", "u1"), phase, "09:00:30");
+        operator.pod(&going);
+        operator.advance(15);
+        assert_eq!(operator.state("web-a"), Active, "{phase}");
+    }
+    operator.deleted(&oom_of("web", "web-a", "u1"));
+    assert_eq!(operator.state("web-a"), Gone);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn an_object_is_removed_a_day_after_its_end() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(3600);
+    operator.deleted(&oom("a", "u1"));
+    operator.advance(86_399);
+    assert_eq!(operator.server.deletes, 0);
+    operator.advance(1);
+    assert_eq!((operator.server.deletes, operator.server.objects.len()), (1, 0));
+    assert_eq!(operator.now, at("09:00:00") + jiff::SignedDuration::from_hours(25));
+}
+
+#[test]
+fn a_pod_that_goes_while_its_first_write_is_under_way_is_gone_all_the_same() {
+    let mut operator = Operator::idle();
+    operator.take(Change::Pod(Box::new(oom("a", "u1"))));
+    operator.settle_with(|operator| operator.take(Change::PodDeleted(Box::new(oom("a", "u1")))));
+    assert_eq!(operator.state("a"), Gone);
+}
+
+#[test]
+fn a_pod_that_gets_well_while_its_first_write_is_under_way_recovers() {
+    let mut operator = Operator::idle();
+    let status = "ready: false, restartCount: 0, state: {waiting: {reason: InvalidImageName, message: 'couldnt parse image name'}}";
+    operator.take(Change::Pod(Box::new(pod("a", "u1", false, status))));
+    operator.settle_with(|operator| operator.take(Change::Pod(Box::new(well("a", "u1")))));
+    assert_eq!(operator.state("a"), Active);
+    operator.advance(60);
+    assert_eq!(operator.state("a"), Recovered);
+}
+
+#[test]
+fn an_evicted_pod_is_over_once_its_workload_has_what_it_wants_and_stays_so() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([deployment("web", 2, 1)]);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(30);
+    assert_eq!((operator.state("web-a"), operator.status("web-a").cause.as_str()), (Active, "EvictedNodePressure"));
+    operator.answers.extend([deployment("web", 2, 2)]);
+    operator.advance(400);
+    assert_eq!(operator.state("web-a"), Recovered);
+    // Another pod of the workload fails: the old one is no news again.
+    operator.answers.extend([deployment("web", 2, 1)]);
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    operator.advance(7200);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    assert_eq!(operator.state("web-a"), Recovered);
+    assert_eq!(operator.told(), ["Diagnosed EvictedNodePressure", "Recovered Recovered", "Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn what_is_left_of_an_evicted_pod_is_no_failure_where_it_was_replaced_long_ago() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(3600);
+    assert_eq!(operator.server.applies, 0);
+    operator.answers.extend([deployment("web", 1, 0)]);
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    operator.advance(3600);
+    operator.pod(&evicted("web", "web-a", "u1"));
+    operator.advance(3600);
+    assert_eq!(operator.server.objects.len(), 1, "{:?}", operator.told());
+}
+
+#[test]
+fn the_pods_of_a_node_that_is_down_get_objects_and_no_events_of_their_own() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    operator.pod(&pod("a", "u1", true, WELL));
+    operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00"));
+    operator.pod(&pod("a", "u1", false, WELL));
+    operator.advance(300);
+    assert_eq!(operator.state("a"), Active);
+    operator.node(&node("n1", "True", "", "09:05:00"));
+    operator.pod(&pod("a", "u1", true, WELL));
+    operator.advance(1200);
+    assert_eq!(operator.state("a"), Recovered);
+    assert_eq!(operator.told(), ["Diagnosed NodeStatusUnknown", "Recovered Recovered"], "both of the node");
+    assert!(operator.server.events.iter().all(|e| e.regarding.kind == "Node"));
+}
+
+#[test]
+fn events_of_pods_that_nobody_ever_saw_are_few_and_forgotten() {
+    let mut operator = Operator::idle();
+    let stranger = |i: usize| pod(&format!("s{i}"), &format!("stranger-{i}"), false, &crashed(2, 137, "Error"));
+    let mut kill = killing(&stranger(0), "08:02:19");
+    for i in 0..1500 {
+        kill.regarding.uid = format!("stranger-{i}").into();
+        operator.event(&kill);
+    }
+    operator.pod(&stranger(0));
+    operator.pod(&stranger(1499));
+    operator.advance(10);
+    assert_ne!(operator.status("s0").cause, "LivenessProbeFailed", "too long ago, there were too many since");
+    assert_eq!(operator.status("s1499").cause, "LivenessProbeFailed");
+}

@@ -1,0 +1,426 @@
+//! An operator without a network, and the pods that it sees.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use shindan::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
+use shindan::cluster::wire::Dump;
+use shindan::diagnosis::Thresholds;
+use shindan::facts::{EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Timestamp, Want, after};
+use shindan::outbox::{Outbox, Subject};
+use shindan::plan::{Announcement, Intent, Policy};
+use shindan::world::{Caps, Change, Source, Stored, World};
+
+#[derive(Debug, Clone)]
+pub struct Object {
+    pub uid: String,
+    pub version: u64,
+    pub spec: PodDiagnosisSpec,
+    pub status: PodDiagnosisStatus,
+}
+
+/// What the API server holds, and what was asked of it.
+#[derive(Debug, Default)]
+pub struct Server {
+    pub objects: BTreeMap<ObjectKey, Object>,
+    pub events: Vec<Announcement>,
+    pub applies: usize,
+    pub deletes: usize,
+    pub refused_posts: usize,
+    pub conflicts: usize,
+    pub lookups: usize,
+    /// Events are refused while this is set.
+    pub no_events: bool,
+    version: u64,
+}
+
+pub struct Operator {
+    pub world: World,
+    pub server: Server,
+    pub now: Timestamp,
+    pub answers: HashMap<Want, Looked>,
+    outbox: Outbox,
+}
+
+pub fn at(time: &str) -> Timestamp {
+    format!("2026-11-21T{time}Z").parse().unwrap()
+}
+
+impl Operator {
+    /// One that has listed an empty cluster at 09:00.
+    pub fn idle() -> Self {
+        let mut operator = Self::new(Caps::default(), Server::default(), at("09:00:00"));
+        operator.list(&[], &[]);
+        operator
+    }
+
+    /// One that starts in a cluster with these objects, and has listed nothing yet.
+    pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
+        let mut world = World::new(Thresholds::default(), Policy::default(), caps);
+        world.await_answers();
+        let mut operator = Self { world, server, now, answers: HashMap::new(), outbox: Outbox::default() };
+        let stored = operator.server.objects.iter().map(|(key, o)| Stored {
+            key: key.clone(),
+            uid: o.uid.clone(),
+            resource_version: o.version.to_string(),
+            spec: o.spec.clone(),
+            status: o.status.clone(),
+        });
+        for (subject, lane) in operator.world.restore(stored.collect()) {
+            operator.outbox.push(subject, lane);
+        }
+        operator
+    }
+
+    /// The same cluster under a new process.
+    pub fn restarted(self, later: i64) -> Self {
+        Self::new(Caps::default(), self.server, after(self.now, later))
+    }
+
+    /// Lists everything: our own objects as they are, these nodes and these pods.
+    pub fn list(&mut self, nodes: &[NodeFacts], pods: &[PodFacts]) {
+        for source in Source::ALL {
+            self.take(Change::ListStarted(source));
+        }
+        for (key, object) in self.server.objects.clone() {
+            self.take(Change::Object { key, resource_version: object.version.to_string() });
+        }
+        for node in nodes {
+            self.take(Change::Node(Box::new(node.clone())));
+        }
+        for pod in pods {
+            self.take(Change::Pod(Box::new(pod.clone())));
+        }
+        for source in Source::ALL {
+            self.take(Change::ListDone(source));
+        }
+        self.settle();
+    }
+
+    /// A relist of the pods alone, as after an expired version.
+    pub fn relist(&mut self, pods: &[PodFacts]) {
+        self.take(Change::ListStarted(Source::Pods));
+        for pod in pods {
+            self.take(Change::Pod(Box::new(pod.clone())));
+        }
+        self.take(Change::ListDone(Source::Pods));
+        self.settle();
+    }
+
+    pub fn take(&mut self, change: Change) {
+        for (subject, lane) in self.world.apply(change, self.now) {
+            self.outbox.push(subject, lane);
+        }
+    }
+
+    pub fn pod(&mut self, pod: &PodFacts) {
+        self.take(Change::Pod(Box::new(pod.clone())));
+        self.settle();
+    }
+
+    pub fn deleted(&mut self, pod: &PodFacts) {
+        self.take(Change::PodDeleted(Box::new(pod.clone())));
+        self.settle();
+    }
+
+    pub fn event(&mut self, event: &EventFacts) {
+        self.take(Change::Event(Box::new(event.clone())));
+        self.settle();
+    }
+
+    pub fn node(&mut self, node: &NodeFacts) {
+        self.take(Change::Node(Box::new(node.clone())));
+        self.settle();
+    }
+
+    /// Lets time pass, timer by timer.
+    pub fn advance(&mut self, seconds: i64) {
+        let end = after(self.now, seconds);
+        while let Some(next) = self.outbox.next_wake().filter(|next| *next <= end) {
+            self.now = self.now.max(next);
+            self.settle();
+        }
+        self.now = end;
+        self.settle();
+    }
+
+    /// Works until nothing waits.
+    pub fn settle(&mut self) {
+        self.settle_with(|_| {});
+    }
+
+    /// The same; `meanwhile` happens while the first write is under way.
+    pub fn settle_with(&mut self, meanwhile: impl FnOnce(&mut Self)) {
+        let mut meanwhile = Some(meanwhile);
+        let mut turns = 0;
+        while let Some(subject) = self.outbox.pop(self.now) {
+            turns += 1;
+            assert!(turns < 10_000, "it goes round in circles over {subject:?}");
+            let decision = self.world.decide(&subject, self.now);
+            for (other, lane) in decision.touched {
+                self.outbox.push(other, lane);
+            }
+            if let Some(wake) = decision.plan.wake {
+                self.outbox.wake_at(subject.clone(), wake);
+            }
+            for want in decision.wants {
+                self.server.lookups += 1;
+                let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
+                    Want::Workload(_) => Looked::Workload(None),
+                    Want::Services(_) => Looked::Services(Vec::new()),
+                    Want::PodsOn(_) => Looked::Pods(Vec::new()),
+                });
+                self.take(Change::Looked { want, looked });
+            }
+            match decision.plan.intent {
+                Some(intent) => {
+                    if let Some(meanwhile) = meanwhile.take() {
+                        meanwhile(self);
+                    }
+                    self.publish(&subject, intent);
+                }
+                None => self.outbox.done(&subject),
+            }
+        }
+    }
+
+    fn publish(&mut self, subject: &Subject, intent: Intent) {
+        match intent {
+            Intent::Apply(write) => {
+                let known = self.server.objects.get(&write.key);
+                let theirs = known.map(|o| o.version.to_string());
+                if write.resource_version.is_some() && write.resource_version != theirs {
+                    let current = known.map(|o| (o.uid.clone(), o.version.to_string()));
+                    self.server.conflicts += 1;
+                    let touched = self.world.not_written(&write.key);
+                    self.world.conflicted(&write.key, current);
+                    for (subject, lane) in touched {
+                        self.outbox.push(subject, lane);
+                    }
+                    self.outbox.retry(subject, self.now, None);
+                    return;
+                }
+                self.server.applies += 1;
+                self.server.version += 1;
+                let version = self.server.version;
+                let uid = known.map_or_else(|| format!("object-{version}"), |o| o.uid.clone());
+                let object =
+                    Object { uid: uid.clone(), version, spec: write.spec.clone(), status: write.status.clone() };
+                self.server.objects.insert(write.key.clone(), object);
+                // The watch is quicker than the answer.
+                self.take(Change::Object { key: write.key.clone(), resource_version: version.to_string() });
+                let announced = write.announcement.as_ref().is_none_or(|event| self.server.post(event));
+                for (subject, lane) in self.world.acknowledged(&write, uid, version.to_string(), self.now) {
+                    self.outbox.push(subject, lane);
+                }
+                if announced {
+                    self.world.announced(&write.key, write.status.transition);
+                }
+            }
+            Intent::Delete { key, .. } => {
+                self.server.deletes += 1;
+                self.server.objects.remove(&key);
+                self.take(Change::ObjectDeleted(key.clone()));
+                self.world.removed(&key);
+            }
+            Intent::Announce(event) => {
+                if !self.server.post(&event) {
+                    self.outbox.retry(subject, self.now, None);
+                    return;
+                }
+                match subject {
+                    Subject::Node(name) => self.world.node_told(name),
+                    Subject::Object(key) => self.world.owed_is_there(key, &event.key),
+                    Subject::Pod(uid) => self.world.announced_without_object(uid),
+                }
+            }
+        }
+        self.outbox.done(subject);
+    }
+
+    pub fn status(&self, pod: &str) -> &PodDiagnosisStatus {
+        &self.object(pod).status
+    }
+
+    pub fn object(&self, pod: &str) -> &Object {
+        let key = ObjectKey::new("demo", pod);
+        self.server.objects.get(&key).unwrap_or_else(|| panic!("no object {pod}: {:?}", self.server.objects.keys()))
+    }
+
+    pub fn state(&self, pod: &str) -> DiagnosisState {
+        self.status(pod).state
+    }
+
+    /// `Diagnosed OOMKilled` and so on, of all Events so far.
+    pub fn told(&self) -> Vec<String> {
+        self.server.events.iter().map(|e| format!("{} {}", e.action.as_str(), e.reason)).collect()
+    }
+}
+
+impl Server {
+    /// Whether the Event is there now.
+    fn post(&mut self, event: &Announcement) -> bool {
+        if self.no_events {
+            self.refused_posts += 1;
+        } else if self.events.iter().any(|e| e.key == event.key) {
+            self.refused_posts += 1;
+            return true;
+        } else {
+            self.events.push(event.clone());
+        }
+        !self.no_events
+    }
+
+    /// Somebody else changes or deletes an object.
+    pub fn meddle(&mut self, pod: &str, remove: bool) -> Change {
+        let key = ObjectKey::new("demo", pod);
+        self.version += 1;
+        if remove {
+            self.objects.remove(&key).unwrap();
+            return Change::ObjectDeleted(key);
+        }
+        let object = self.objects.get_mut(&key).unwrap();
+        object.version = self.version;
+        "meddled".clone_into(&mut object.status.summary);
+        Change::Object { key, resource_version: self.version.to_string() }
+    }
+}
+
+pub fn dump(text: &str) -> Dump {
+    let mut dump = Dump::default();
+    dump.read(text);
+    assert_eq!(dump.problems, [], "{text}");
+    dump
+}
+
+/// A pod with one container `app` in this state (flow YAML of a container status), of a Deployment where `workload`.
+pub fn pod_of(name: &str, uid: &str, workload: Option<&str>, ready: bool, status: &str) -> PodFacts {
+    let (labels, owner) = workload.map_or_else(Default::default, |w| {
+        let owner = format!("[{{apiVersion: apps/v1, kind: ReplicaSet, name: {w}-5, uid: rs, controller: true}}]");
+        ("{pod-template-hash: '5'}".to_owned(), format!(", ownerReferences: {owner}"))
+    });
+    let labels = if labels.is_empty() { "{}".to_owned() } else { labels };
+    let ready = if ready { "'True'" } else { "'False', reason: ContainersNotReady" };
+    dump(&format!(
+        "kind: Pod
+metadata: {{namespace: demo, name: {name}, uid: {uid}, creationTimestamp: '2026-11-21T08:00:00Z', labels: {labels}{owner}}}
+spec: {{nodeName: n1, restartPolicy: Always, containers: [{{name: app, image: app:1, resources: {{limits: {{memory: 64Mi}}}}}}]}}
+status:
+  phase: Running
+  conditions: [{{type: PodScheduled, status: 'True'}}, {{type: Initialized, status: 'True'}}, {{type: Ready, status: {ready}, lastTransitionTime: '2026-11-21T08:00:00Z'}}]
+  containerStatuses: [{{name: app, {status}}}]
+"
+    ))
+    .pods
+    .remove(0)
+}
+
+pub fn pod(name: &str, uid: &str, ready: bool, status: &str) -> PodFacts {
+    pod_of(name, uid, None, ready, status)
+}
+
+pub const WELL: &str = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
+
+pub fn well(name: &str, uid: &str) -> PodFacts {
+    pod(name, uid, true, WELL)
+}
+
+/// The n-th run has ended, and the kubelet backs off. Runs end each minute from 08:00 on.
+pub fn crashed(n: u32, exit: i32, reason: &str) -> String {
+    let end = end_of(n, exit, reason);
+    format!(
+        "ready: false, restartCount: {}, lastState: {{terminated: {end}}}, state: {{waiting: {{reason: CrashLoopBackOff, message: 'back-off 5m0s restarting failed container=app'}}}}",
+        n.saturating_sub(1)
+    )
+}
+
+/// The same moment as Kubernetes 1.35 shows it.
+pub fn ended(n: u32, exit: i32, reason: &str) -> String {
+    format!("ready: false, restartCount: {}, state: {{terminated: {}}}", n.saturating_sub(1), end_of(n, exit, reason))
+}
+
+/// After its n-th run has ended, the container runs again.
+pub fn running_again(n: u32, exit: i32, reason: &str) -> String {
+    let end = end_of(n, exit, reason);
+    format!(
+        "ready: true, restartCount: {n}, lastState: {{terminated: {end}}}, state: {{running: {{startedAt: '2026-11-21T08:{n:02}:30Z'}}}}"
+    )
+}
+
+fn end_of(n: u32, exit: i32, reason: &str) -> String {
+    let m = n % 60;
+    format!(
+        "{{exitCode: {exit}, reason: {reason}, startedAt: '2026-11-21T08:{m:02}:00Z', finishedAt: '2026-11-21T08:{m:02}:20Z'}}"
+    )
+}
+
+pub fn oom(name: &str, uid: &str) -> PodFacts {
+    pod(name, uid, false, &crashed(2, 137, "OOMKilled"))
+}
+
+pub fn oom_of(workload: &str, name: &str, uid: &str) -> PodFacts {
+    pod_of(name, uid, Some(workload), false, &crashed(2, 137, "OOMKilled"))
+}
+
+/// An Event about the container `app` of this pod.
+pub fn event(pod: &PodFacts, reason: &str, message: &str, time: &str) -> EventFacts {
+    dump(&format!(
+        "{{kind: Event, metadata: {{name: e, namespace: demo}}, involvedObject: {{kind: Pod, namespace: demo, name: {}, uid: {}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T{time}Z', count: 1}}",
+        pod.key.name, pod.uid
+    ))
+    .events
+    .remove(0)
+}
+
+pub fn killing(pod: &PodFacts, time: &str) -> EventFacts {
+    event(pod, "Killing", "Container app failed liveness probe, will be restarted", time)
+}
+
+pub fn node(name: &str, status: &str, message: &str, since: &str) -> NodeFacts {
+    dump(&format!(
+        "{{kind: Node, metadata: {{name: {name}, uid: node-{name}, creationTimestamp: '2026-11-20T08:00:00Z'}}, status: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '110'}}, conditions: [{{type: Ready, status: '{status}', reason: KubeletX, message: '{message}', lastTransitionTime: '2026-11-21T{since}Z'}}]}}}}"
+    ))
+    .nodes
+    .remove(0)
+}
+
+/// The pod as it is deleted, in this phase.
+pub fn end_pod(pod: &PodFacts, phase: &str, deletion: &str) -> PodFacts {
+    use shindan::facts::{Phase, State, Terminated};
+    let mut pod = pod.clone();
+    pod.deletion = Some(at(deletion));
+    pod.phase = match phase {
+        "Succeeded" => Phase::Succeeded,
+        "Failed" => Phase::Failed,
+        _ => Phase::Running,
+    };
+    if pod.is_over() {
+        for container in &mut pod.containers {
+            let end: Terminated = container.last.clone().unwrap();
+            let exit_code = if pod.phase == Phase::Succeeded { 0 } else { 143 };
+            container.state = State::Terminated(Terminated { exit_code, ..end });
+        }
+    }
+    pod
+}
+
+/// What is left of an evicted pod of a workload.
+pub fn evicted(workload: &str, name: &str, uid: &str) -> PodFacts {
+    use shindan::facts::Phase;
+    let mut pod = pod_of(name, uid, Some(workload), false, WELL);
+    pod.phase = Phase::Failed;
+    "Evicted".clone_into(&mut pod.reason);
+    "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.".clone_into(&mut pod.message);
+    pod.containers[0].state = shindan::facts::State::Waiting { reason: String::new(), message: String::new() };
+    pod
+}
+
+/// A Deployment as a lookup finds it.
+pub fn deployment(name: &str, desired: u32, ready: u32) -> (Want, Looked) {
+    let facts = dump(&format!(
+        "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: {name}, namespace: demo}}, spec: {{replicas: {desired}}}, status: {{readyReplicas: {ready}}}}}"
+    ))
+    .workloads
+    .remove(0);
+    (Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))))
+}

@@ -1,0 +1,167 @@
+//! A new process takes up where the old one stopped.
+
+use shindan::api::DiagnosisState::{Active, Gone, Recovered};
+use shindan::world::Caps;
+
+use super::operator::{
+    Operator, Server, WELL, at, crashed, killing, node, oom, oom_of, pod, pod_of, running_again, well,
+};
+
+#[test]
+fn a_restart_repeats_no_event_writes_nothing_and_keeps_the_history() {
+    let mut operator = Operator::idle();
+    let first = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    operator.event(&killing(&first, "08:02:19"));
+    operator.pod(&first);
+    operator.pod(&pod("a", "u1", false, &crashed(3, 137, "Error")));
+    operator.advance(30);
+    assert_eq!(operator.status("a").restarts.as_ref().unwrap().history.len(), 2);
+    let applies = operator.server.applies;
+
+    let mut operator = operator.restarted(3700);
+    operator.list(&[], &[pod("a", "u1", false, &crashed(3, 137, "Error"))]);
+    operator.advance(3600);
+    assert_eq!(operator.status("a").cause, "LivenessProbeFailed", "its Event has expired, the ledger has not");
+    assert_eq!(operator.server.applies, applies);
+    assert_eq!((operator.told().len(), operator.server.refused_posts), (1, 0));
+    operator.pod(&pod("a", "u1", false, &crashed(4, 137, "Error")));
+    let runs = &operator.status("a").restarts.as_ref().unwrap().history;
+    assert_eq!(runs.len(), 3);
+    assert!(runs.iter().all(|run| run.cause.as_deref() == Some("LivenessProbeFailed")), "{runs:?}");
+}
+
+#[test]
+fn causes_that_were_told_before_a_restart_are_not_told_again() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.pod(&pod("a", "u1", false, &crashed(3, 139, "Error")));
+    operator.advance(30);
+    assert_eq!(operator.told().len(), 2);
+    let mut operator = operator.restarted(60);
+    operator.list(&[], &[pod("a", "u1", false, &crashed(4, 137, "OOMKilled"))]);
+    operator.advance(60);
+    assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+}
+
+#[test]
+fn what_vanished_meanwhile_is_gone_and_what_got_well_recovers() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("gone", "u1"));
+    operator.pod(&oom("replaced", "u2"));
+    operator.pod(&oom("well", "u3"));
+    let mut operator = operator.restarted(3600);
+    assert_eq!(operator.state("gone"), Active, "nothing is said of pods before they are listed");
+    operator.list(&[], &[well("replaced", "u9"), pod("well", "u3", true, &running_again(2, 137, "OOMKilled"))]);
+    assert_eq!((operator.state("gone"), operator.state("replaced")), (Gone, Gone));
+    operator.advance(1);
+    assert_eq!(operator.state("well"), Recovered, "it has been Ready for an hour by its own clock");
+    assert_eq!(operator.told().last().unwrap(), "Recovered Recovered");
+}
+
+#[test]
+fn an_event_that_was_owed_is_posted_by_the_next_process_if_it_is_still_news() {
+    for (down, told) in [(500, 1), (700, 0)] {
+        let mut operator = Operator::idle();
+        operator.server.no_events = true;
+        operator.pod(&oom("a", "u1"));
+        let mut operator = operator.restarted(down);
+        operator.server.no_events = false;
+        operator.list(&[], &[oom("a", "u1")]);
+        assert_eq!(operator.told().len(), told, "after {down} s");
+        operator.advance(60);
+        assert_eq!((operator.told().len(), operator.server.refused_posts), (told, 1), "and once");
+    }
+}
+
+#[test]
+fn the_end_that_was_owed_is_told_as_well_and_the_pod_that_left_meanwhile_ends() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.pod(&pod("a", "u1", true, &running_again(2, 137, "OOMKilled")));
+    operator.server.no_events = true;
+    operator.advance(700);
+    operator.pod(&oom("b", "u2"));
+    assert_eq!(operator.state("a"), Recovered);
+    let mut operator = operator.restarted(10);
+    operator.server.no_events = false;
+    operator.list(&[], &[pod("a", "u1", true, &running_again(2, 137, "OOMKilled"))]);
+    let mut told = operator.told();
+    told.sort();
+    assert_eq!(told, ["Diagnosed OOMKilled", "Diagnosed OOMKilled", "Recovered Recovered"]);
+    assert_eq!(operator.state("b"), Gone, "told first, then gone");
+}
+
+#[test]
+fn an_owed_event_survives_the_writes_that_follow() {
+    let mut operator = Operator::idle();
+    operator.server.no_events = true;
+    operator.pod(&oom("a", "u1"));
+    operator.pod(&pod("a", "u1", false, &crashed(3, 137, "OOMKilled")));
+    assert_eq!(operator.status("a").restarts.as_ref().unwrap().count, 2);
+    let mut operator = operator.restarted(10);
+    operator.server.no_events = false;
+    operator.list(&[], &[pod("a", "u1", false, &crashed(3, 137, "OOMKilled"))]);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn retention_goes_on_where_it_was() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.deleted(&oom("a", "u1"));
+    let mut operator = operator.restarted(80_000);
+    operator.list(&[], &[]);
+    operator.advance(6399);
+    assert_eq!(operator.server.deletes, 0);
+    operator.advance(1);
+    assert_eq!(operator.server.deletes, 1);
+}
+
+#[test]
+fn who_fails_beside_it_is_counted_anew_and_first_seen_stays() {
+    let mut operator = Operator::idle();
+    for i in 0..3 {
+        operator.pod(&oom_of("web", &format!("web-{i}"), &format!("u{i}")));
+    }
+    let first_seen = operator.status("web-0").first_seen;
+    let mut operator = operator.restarted(600);
+    operator.list(&[], &[oom_of("web", "web-0", "u0"), oom_of("web", "web-1", "u1"), oom_of("web", "web-2", "u2")]);
+    let seen = operator.world.with_case("u0", operator.now, |case| case.surroundings.siblings).unwrap();
+    assert_eq!((seen.total, seen.failing), (3, 3));
+    assert_eq!(operator.status("web-0").first_seen, first_seen);
+}
+
+#[test]
+fn what_failed_before_we_looked_began_when_its_own_times_say_and_not_before_its_pod() {
+    let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
+    operator.list(&[], &[oom("a", "u1"), pod_of("b", "u2", None, true, WELL)]);
+    assert_eq!(operator.status("a").first_seen, Some(at("08:02:20")));
+    operator.pod(&oom("b", "u2"));
+    assert_eq!(operator.status("b").first_seen, Some(at("09:00:00")), "before our eyes");
+}
+
+#[test]
+fn a_node_that_flaps_over_a_restart_is_one_incident() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    for (status, time) in [("False", "09:01:00"), ("True", "09:02:00"), ("False", "09:03:00"), ("True", "09:04:00")] {
+        operator.now = at(time);
+        let message = if status == "False" { "PLEG is not healthy" } else { "" };
+        operator.node(&node("n1", status, message, time));
+    }
+    let before = ["Diagnosed NodePlegUnhealthy", "Recovered Recovered", "Diagnosed NodePlegUnhealthy"];
+    assert_eq!(operator.told(), before, "an outage, and then the same again: flapping");
+    let events: Vec<_> = operator.server.events.clone();
+    let mut operator = operator.restarted(30);
+    operator.world.restore_node_events(&events.iter().map(super::nodes::as_read_back).collect::<Vec<_>>());
+    operator.list(&[node("n1", "True", "", "09:04:00")], &[]);
+    operator.advance(90);
+    operator.node(&node("n1", "False", "PLEG is not healthy", "09:06:00"));
+    operator.advance(30);
+    operator.node(&node("n1", "True", "", "09:06:30"));
+    operator.advance(1700);
+    assert_eq!(operator.told(), before, "it is not over before it has been stable for half an hour");
+    operator.advance(200);
+    assert_eq!(operator.told().len(), 4);
+    assert_eq!(operator.told().last().unwrap(), "Recovered Recovered");
+}

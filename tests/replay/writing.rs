@@ -1,0 +1,199 @@
+//! How often anything is written, and by whom.
+
+use shindan::facts::{Looked, ServiceFacts, Want};
+use shindan::world::Change;
+
+use super::operator::{
+    Operator, WELL, at, crashed, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
+};
+
+#[test]
+fn nothing_is_written_while_nothing_changes() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    let applies = operator.server.applies;
+    for i in 0..1000 {
+        // The same, and what kubectl would print otherwise: 1.35 shows the end of the run for most of the back-off.
+        let status = if i % 2 == 0 { ended(2, 137, "OOMKilled") } else { crashed(2, 137, "OOMKilled") };
+        operator.pod(&pod("a", "u1", false, &status));
+    }
+    operator.advance(3600);
+    assert_eq!(operator.server.applies, applies);
+    assert!(operator.server.lookups <= 2 * (3600 / 300 + 2), "{} lookups", operator.server.lookups);
+}
+
+#[test]
+fn each_restart_is_written_once_and_after_ten_once_in_a_quarter_of_an_hour() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    let before = operator.server.applies;
+    for n in 3..=11 {
+        operator.pod(&pod("a", "u1", true, &running_again(n - 1, 137, "OOMKilled")));
+        operator.advance(20);
+        operator.pod(&pod("a", "u1", false, &crashed(n, 137, "OOMKilled")));
+        operator.advance(280);
+        let status = operator.status("a");
+        assert_eq!(operator.server.applies - before, n as usize - 2, "one write for restart {n}");
+        let count = status.restarts.as_ref().unwrap().count;
+        assert_eq!(count, n - 1);
+        assert!(status.summary.contains(&format!("{count} restart")), "count and summary agree: {}", status.summary);
+    }
+    let before = operator.server.applies;
+    for n in 12..24 {
+        operator.pod(&pod("a", "u1", true, &running_again(n - 1, 137, "OOMKilled")));
+        operator.advance(20);
+        operator.pod(&pod("a", "u1", false, &crashed(n, 137, "OOMKilled")));
+        operator.advance(280);
+    }
+    assert_eq!(operator.server.applies - before, 12 * 300 / 900);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.status("a").restarts.as_ref().unwrap().history.len(), 10);
+}
+
+#[test]
+fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five_minutes() {
+    let mut operator = Operator::idle();
+    let services = |n| {
+        Looked::Services(vec![ServiceFacts {
+            name: "web".into(),
+            selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
+            ready_endpoints: n,
+        }])
+    };
+    operator.answers.insert(Want::Services("demo".into()), services(1));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    assert_eq!(operator.server.applies, 1);
+    operator.advance(2);
+    assert_eq!(operator.server.applies, 2);
+    assert_eq!(operator.status("web-a").impact.as_ref().unwrap().services[0].ready_endpoints, 1);
+    operator.answers.insert(Want::Services("demo".into()), services(2));
+    operator.advance(298);
+    assert_eq!(operator.server.applies, 2);
+    operator.advance(10);
+    assert_eq!(operator.server.applies, 3);
+    operator.advance(3600);
+    assert_eq!(operator.server.applies, 3, "read again, and not written where it is the same");
+}
+
+#[test]
+fn a_service_without_endpoints_is_a_rise_in_severity() {
+    let mut operator = Operator::idle();
+    let none = ServiceFacts {
+        name: "web".into(),
+        selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
+        ready_endpoints: 0,
+    };
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    assert_eq!(operator.status("web-a").severity.as_str(), "Warning");
+    operator.answers.insert(Want::Services("demo".into()), Looked::Services(vec![none]));
+    operator.advance(400);
+    assert_eq!(operator.status("web-a").severity.as_str(), "Critical");
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed OOMKilled"]);
+}
+
+#[test]
+fn when_the_last_sibling_falls_those_that_failed_before_become_critical() {
+    let mut operator = Operator::idle();
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    assert_eq!(operator.status("web-a").severity.as_str(), "Warning");
+    operator.pod(&oom_of("web", "web-b", "u2"));
+    assert_eq!(operator.status("web-a").severity.as_str(), "Critical");
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, &running_again(2, 137, "OOMKilled")));
+    operator.advance(30);
+    assert_eq!(operator.status("web-a").severity.as_str(), "Critical", "the worst is latched");
+}
+
+#[test]
+fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    let summary = operator.status("a").summary.clone();
+    let evidence = operator.status("a").evidence.clone();
+    let edit = operator.server.meddle("a", false);
+    operator.take(edit);
+    operator.settle();
+    assert_eq!(operator.status("a").summary, summary);
+    let deletion = operator.server.meddle("a", true);
+    operator.take(deletion);
+    operator.settle();
+    assert_eq!((operator.status("a").summary.as_str(), &operator.status("a").evidence), (summary.as_str(), &evidence));
+    let applies = operator.server.applies;
+    operator.advance(600);
+    assert_eq!(operator.server.applies, applies, "our own repair is nobody else's edit");
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn an_edit_of_which_the_watch_has_not_told_yet_costs_a_conflict_and_nothing_more() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    let _ = operator.server.meddle("a", true);
+    operator.pod(&pod("a", "u1", false, &crashed(3, 137, "OOMKilled")));
+    operator.advance(30);
+    assert_eq!(operator.status("a").restarts.as_ref().unwrap().count, 2);
+    let _ = operator.server.meddle("a", false);
+    operator.pod(&pod("a", "u1", false, &crashed(4, 137, "OOMKilled")));
+    operator.advance(30);
+    assert_eq!(operator.status("a").restarts.as_ref().unwrap().count, 3);
+    assert!(operator.server.conflicts <= 2, "{} conflicts", operator.server.conflicts);
+}
+
+#[test]
+fn an_edit_of_what_has_ended_loses_nothing_and_a_deletion_stands() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.deleted(&oom("a", "u1"));
+    let status = operator.status("a").clone();
+    let edit = operator.server.meddle("a", false);
+    operator.take(edit);
+    operator.settle();
+    assert_eq!((&operator.status("a").evidence, &operator.status("a").summary), (&status.evidence, &status.summary));
+    let deletion = operator.server.meddle("a", true);
+    operator.take(deletion);
+    operator.settle();
+    operator.advance(90_000);
+    assert!(operator.server.objects.is_empty());
+    assert_eq!(operator.server.deletes, 0);
+}
+
+#[test]
+fn a_namespace_full_of_crash_loops_reads_its_services_once_in_five_minutes() {
+    let mut operator = Operator::idle();
+    for i in 0..20 {
+        operator.pod(&oom(&format!("p{i}"), &format!("u{i}")));
+    }
+    operator.advance(60);
+    let before = operator.server.lookups;
+    for n in 3..13 {
+        for i in 0..20 {
+            let (name, uid) = (format!("p{i}"), format!("u{i}"));
+            operator.pod(&pod(&name, &uid, true, &running_again(n - 1, 137, "OOMKilled")));
+            operator.pod(&pod(&name, &uid, false, &crashed(n, 137, "OOMKilled")));
+        }
+        operator.advance(120);
+    }
+    let reads = operator.server.lookups - before;
+    assert!(reads <= 10 * 120 / 300 + 1, "{reads} in twenty minutes");
+}
+
+#[test]
+fn unready_noise_of_a_healthy_pod_is_not_kept() {
+    let mut operator = Operator::idle();
+    let pod = well("a", "u1");
+    operator.pod(&pod);
+    for reason in ["Unhealthy", "BackOff", "FailedMount"] {
+        operator.event(&event(&pod, reason, "Readiness probe failed: x", "08:59:00"));
+    }
+    operator.advance(600);
+    assert_eq!((operator.server.applies, operator.world.unwell().count()), (0, 0));
+    operator.event(&killing(&pod, "08:59:50"));
+    operator.take(Change::Pod(Box::new(pod)));
+    assert_eq!(operator.world.unwell().count(), 1, "a kill is remembered: the status that it explains comes next");
+    assert!(operator.now > at("09:09:59"));
+}

@@ -1,0 +1,18 @@
+# shellcheck shell=bash
+# What needs no cluster and no root. Sourced after steps.sh.
+
+documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
+scripts() {
+  local file
+  for file in tests/steps/* tests/cluster/{cluster,install,record} tests/cluster/lib/*.sh demo/demo .ci/run; do
+    bash -n "$file"
+  done
+}
+
+need cargo "install Rust, see https://rustup.rs"
+step "format" cargo fmt --check
+step "scripts" scripts
+step "lints" cargo clippy --locked --all-targets --all-features -- -D warnings
+find_kubectl
+step "unit and fixture tests" cargo test --locked
+step "documentation" documentation

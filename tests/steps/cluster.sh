@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# A cluster of the tests' own, beside any that runs for a demo. Sourced after steps.sh.
+
+export SHINDAN_NETNS=shindan-test SHINDAN_CGROUP=shindan-test SHINDAN_RUN=/var/lib/shindan-test
+LOGS=$ROOT/target/cluster-logs
+
+prerequisites() {
+  need go "it builds Kubernetes; install Go 1.25 or newer"
+  if [ "$(id -u)" != 0 ]; then
+    echo "This needs root, for a network namespace, mounts and cgroups; \`make check\` needs none." >&2
+    return 1
+  fi
+  "$CLUSTER" prerequisites --install
+}
+
+keep_logs() {
+  mkdir -p "$LOGS"
+  cp "$SHINDAN_RUN"/log/*.log "$LOGS"/
+  "$CLUSTER" kubectl -n shindan-system logs deployment/shindan --tail=-1 >"$LOGS/operator.log" 2>&1
+  "$CLUSTER" exec "$ROOT/tests/cluster/record" --everything >"$LOGS/everything.yaml" 2>/dev/null
+  "$CLUSTER" kubectl get poddiagnoses --all-namespaces -o yaml >"$LOGS/poddiagnoses.yaml" 2>&1
+  echo "logs and a dump of the cluster are in $LOGS"
+}
+
+CLEAN_UP=take_down
+take_down() { # exit-code
+  [ -e "$SHINDAN_RUN/up" ] || return 0
+  if [ "$1" != 0 ]; then keep_logs; fi
+  if [ -n "${KEEP:-}" ]; then
+    echo "the cluster is kept; its variables: SHINDAN_NETNS=$SHINDAN_NETNS SHINDAN_CGROUP=$SHINDAN_CGROUP SHINDAN_RUN=$SHINDAN_RUN"
+  else
+    "$CLUSTER" down
+  fi
+}
+
+end_to_end() { # arguments of the tests
+  # Nothing can be fetched from within the cluster's network: all is compiled before.
+  cargo test --locked --features e2e --test e2e --no-run
+  RUST_BACKTRACE=0 "$CLUSTER" exec cargo test --locked --offline --features e2e --test e2e -- --test-threads=64 "$@"
+}
