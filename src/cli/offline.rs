@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, own_replica_sets, services_of};
 use crate::diagnosis::{Thresholds, diagnose as diagnose_case};
 use crate::facts::{Looked, ObjectKey, PodFacts, ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey};
@@ -84,8 +85,9 @@ fn fill(world: &mut World, mut dump: Dump, now: Timestamp) -> Surrounding {
     for node in dump.nodes {
         let _ = world.apply(Change::Node(Box::new(node)), now);
     }
-    // Before the pods: a pod with an Event that matters keeps all its facts.
-    for event in dump.events {
+    // Before the pods: a pod with an Event that matters keeps all its facts. An operator's own Events (it uses some of the
+    // kubelet's reasons) are conclusions and no evidence; in a cluster the watch leaves them out.
+    for event in dump.events.into_iter().filter(|event| &*event.reporter != REPORTER) {
         let _ = world.apply(Change::Event(Box::new(event)), now);
     }
     for pod in dump.pods {
