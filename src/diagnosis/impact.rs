@@ -65,8 +65,10 @@ pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
     if &*own.kind == "Job" {
         return if job_has_failed(case) { Severity::Critical } else { Severity::Warning };
     }
-    let others_ready = case.surroundings.siblings.ready > 0
-        || impact.workload.as_ref().is_some_and(|w| w.updated_ready + w.old_ready > 0);
+    // What was looked up may be from a moment when this pod was itself ready: it tells of pods that are not seen only.
+    let siblings = case.surroundings.siblings;
+    let unseen_ready = |w: &WorkloadImpact| w.desired > siblings.total.max(1) && w.updated_ready + w.old_ready > 0;
+    let others_ready = siblings.ready > 0 || impact.workload.as_ref().is_some_and(unseen_ready);
     if others_ready { Severity::Warning } else { Severity::Critical }
 }
 
