@@ -60,8 +60,9 @@ async fn told_once(space: &Space, cause: &str, before: usize) {
     assert_eq!(events[before..], [("Warning".to_owned(), cause.to_owned())], "one Event tells of the incident");
     let name = node().await.name_any();
     let described = kubectl(&["describe", "node", &name]);
-    let line = described.lines().find(|l| l.contains(" shindan.dev/operator ") && l.contains(cause));
-    assert!(line.is_some_and(|l| l.trim_start().starts_with("Warning")), "kubectl describe node says\n{described}");
+    let is_ours = |l: &str| l.trim_start().starts_with("Warning") && l.contains(" shindan.dev/operator ");
+    let shown = described.lines().any(|l| is_ours(l) && l.contains(cause));
+    assert!(shown, "kubectl describe node says\n{described}");
     let of_pods = our_events(&space.name, "reportingComponent=shindan.dev/operator").await;
     assert!(of_pods.is_empty(), "its pods tell nothing of their own: {:?}", told(&of_pods));
 }
