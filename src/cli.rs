@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::PodsFail) => ExitCode::from(2),
         Err(e) if is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
-            let _ = writeln!(streams.err, "error: {e:#}");
+            let _ = writeln!(streams.err, "error: {}", told_once(&e));
             ExitCode::FAILURE
         }
     }
@@ -104,9 +104,25 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
     }
 }
 
+/// The error and its causes in a line; a cause whose words an outer one repeats is not told again.
+fn told_once(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let words = cause.to_string();
+        match told.as_str() {
+            "" => words,
+            before if before.contains(&words) => told,
+            before => format!("{before}: {words}"),
+        }
+    })
+}
+
 /// Whoever read our output has read enough.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe))
+    error.chain().any(|e| {
+        let kind = e.downcast_ref::<io::Error>().map(io::Error::kind);
+        let kind = kind.or_else(|| e.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind));
+        kind == Some(io::ErrorKind::BrokenPipe)
+    })
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, own_replica_sets, services_of};
-use crate::diagnosis::{Thresholds, diagnose as diagnose_case};
-use crate::facts::{Looked, ObjectKey, PodFacts, ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey};
+use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
+use crate::facts::{
+    Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey,
+};
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, Policy};
 use crate::world::{Caps, Change, Source, World};
@@ -84,8 +87,9 @@ fn fill(world: &mut World, mut dump: Dump, now: Timestamp) -> Surrounding {
     for node in dump.nodes {
         let _ = world.apply(Change::Node(Box::new(node)), now);
     }
-    // Before the pods: a pod with an Event that matters keeps all its facts.
-    for event in dump.events {
+    // Before the pods: a pod with an Event that matters keeps all its facts. An operator's own Events (it uses some of the
+    // kubelet's reasons) are conclusions and no evidence; in a cluster the watch leaves them out.
+    for event in dump.events.into_iter().filter(|event| &*event.reporter != REPORTER) {
         let _ = world.apply(Change::Event(Box::new(event)), now);
     }
     for pod in dump.pods {
@@ -125,6 +129,9 @@ impl Surrounding {
         for facts in workloads.values_mut().filter(|facts| &*facts.key.kind == "Deployment") {
             facts.replica_sets = own_replica_sets(facts, &dump.replica_sets);
         }
+        for job in jobs_told_by_pods(&dump.pods) {
+            workloads.entry(job.key.clone()).or_insert(job);
+        }
         let namespaces: BTreeSet<Arc<str>> = dump.pods.iter().map(|pod| pod.key.namespace.clone()).collect();
         let services = namespaces.into_iter().filter_map(|namespace| {
             let mut services = services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
@@ -147,6 +154,41 @@ impl Surrounding {
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
         }
     }
+}
+
+/// Jobs that a dump of pods alone does not hold: one whose last pod has succeeded has succeeded at a retry.
+fn jobs_told_by_pods(pods: &[PodFacts]) -> Vec<WorkloadFacts> {
+    let mut last: HashMap<WorkloadKey, &PodFacts> = HashMap::new();
+    for pod in pods.iter().filter(|pod| pod.is_of_job()) {
+        let Some(key) = immediate_workload(pod) else { continue };
+        let newest = last.entry(key).or_insert(pod);
+        if pod.created > newest.created {
+            *newest = pod;
+        }
+    }
+    let done = last.into_iter().filter(|(_, pod)| pod.phase == Phase::Succeeded);
+    done.map(|(key, pod)| WorkloadFacts {
+        key,
+        owner: None,
+        desired: 1,
+        ready: 0,
+        updated: 0,
+        backoff_limit: None,
+        failed: 0,
+        succeeded: 1,
+        suspended: false,
+        conditions: vec![Condition {
+            kind: "Complete".to_owned(),
+            status: "True".to_owned(),
+            reason: "LastPodSucceeded".to_owned(),
+            message: format!("pod {} has succeeded", pod.key.name),
+            last_transition: None,
+        }],
+        progress_deadline: None,
+        replica_sets: Vec::new(),
+        last_successful: None,
+    })
+    .collect()
 }
 
 /// A dump without EndpointSlices: the ready pods that a Service selects are its endpoints.

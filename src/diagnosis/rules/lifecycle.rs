@@ -285,7 +285,9 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
     // A crash loop that used up the time is worth saying.
     let restarted = pod.containers.iter().filter(|c| c.restart_count > 0).max_by_key(|c| c.restart_count);
     let loops = match restarted {
-        Some(c) if reason == "DeadlineExceeded" => format!("; {} had restarted {} times", c.name, c.restart_count),
+        Some(c) if reason == "DeadlineExceeded" => {
+            format!("; {}{}", c.name, restarts::tail(c).replacen("; ", " had ", 1))
+        }
         _ => String::new(),
     };
     let finding = pod_end_evidence(case, Finding::of_pod(format!("the pod {words}{detail}{loops}")));

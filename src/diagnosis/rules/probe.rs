@@ -13,7 +13,8 @@ use crate::diagnosis::{
     text,
 };
 use crate::facts::{
-    Container, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu, seconds_between,
+    Container, EventFacts, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu,
+    seconds_between,
 };
 
 pub(super) const RULES: &[Rule] = &[
@@ -75,11 +76,42 @@ struct Killed<'a, 'c> {
     started: Option<Timestamp>,
 }
 
+/// What a probe got last: a failure, else that it could not be run.
+fn last_words<'a>(case: &Case<'a>, container: &Container, kind: ProbeKind) -> Option<&'a EventFacts> {
+    end::unhealthy(case, container, kind).or_else(|| end::errored(case, container, kind))
+}
+
+/// A startup probe that is past its budget, and yet has neither succeeded nor killed: it cannot be run.
+fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
+    let (State::Running { started_at }, Some(probe)) = (&container.state, &container.startup) else {
+        return Verdict::No;
+    };
+    if container.started != Some(false) || case.pod.deletion.is_some() || case.pod.is_over() {
+        return Verdict::No;
+    }
+    let Some(event) = end::errored(case, container, ProbeKind::Startup) else { return Verdict::No };
+    let due = after(case.held_since(*started_at), case.thresholds.never_ready + probe.budget());
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let what = describe(container, Some(probe), Some(&trouble(&event.message)));
+    let summary = format!(
+        "{} runs but never counts as started: its startup probe has no result{what}, so the pod gets no traffic",
+        end::who(container)
+    );
+    let finding = Finding::of_container(container, summary)
+        .with(evidence::event(event))
+        .with(evidence::field(format!("{}.started", container.status_path()), "false"));
+    Verdict::Yes(Box::new(finding))
+}
+
 fn killed(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Verdict {
     if case.events.is_empty() && case.ledger.runs.is_empty() {
         return Verdict::No;
     }
-    let Some(killed) = find_kill(case, container) else { return Verdict::No };
+    let Some(killed) = find_kill(case, container) else {
+        return if kind == ProbeKind::Startup { never_started(case, container) } else { Verdict::No };
+    };
     if killed.kill.probe != kind {
         return Verdict::No;
     }
@@ -301,8 +333,11 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
         return Vec::new();
     };
-    let heard = end::unhealthy(case, container, kind).map(|event| trouble(&event.message));
+    let heard = last_words(case, container, kind).map(|event| trouble(&event.message));
     let mut remedies = probe_remedies(case, container, kind, heard.as_ref());
+    if matches!(heard, Some(Trouble::CannotRun(_))) && container.is_running() {
+        return remedies;
+    }
     let target = target::of(case);
     if let Some(probe) = container.probe(kind) {
         if kind == ProbeKind::Startup {
@@ -349,6 +384,19 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
     match heard {
+        Some(Trouble::CannotRun(_)) => {
+            let program = match &probe.handler {
+                ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
+                _ => "the probe",
+            };
+            vec![
+                remedy::fix(format!(
+                    "Give {who} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
+                    container.image
+                )),
+                remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
+            ]
+        }
         Some(Trouble::Refused) => {
             let port = words::port_number(container, &probe.handler);
             let port_text = port.map_or_else(|| place.clone(), |p| p.to_string());
@@ -453,7 +501,7 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let said = end::unhealthy(case, container, ProbeKind::Readiness);
+    let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
     let what = describe(container, Some(probe), heard.as_ref());
     let who = end::who(container);
@@ -481,7 +529,7 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
         return Vec::new();
     };
-    let heard = end::unhealthy(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
+    let heard = last_words(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
     let mut remedies = probe_remedies(case, container, ProbeKind::Readiness, heard.as_ref());
     remedies.push(remedy::command(
         remedy::mitigate("Read what the process says: a dependency that it waits for is the usual reason."),

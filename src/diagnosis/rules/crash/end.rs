@@ -229,6 +229,17 @@ pub(in crate::diagnosis::rules) fn unhealthy<'a>(
     case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
 }
 
+/// The latest `Unhealthy` Event of a probe that could not even be run, such as a command that is not in the image: it has
+/// no result, so the container is neither killed nor ever ready for it.
+pub(in crate::diagnosis::rules) fn errored<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    probe: ProbeKind,
+) -> Option<&'a EventFacts> {
+    let begin = format!("{} probe errored", probe.title());
+    case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
+}
+
 /// Whether a probe went on failing until a run was ended by SIGTERM or SIGKILL.
 fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
     let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 137 | 143)) else { return false };

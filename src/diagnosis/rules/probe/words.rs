@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::super::signature;
 use crate::diagnosis::{target, text};
 use crate::facts::{Container, ProbeHandler};
 
@@ -16,6 +17,8 @@ pub(super) enum Trouble {
     },
     GrpcUnimplemented,
     GrpcNotServing(String),
+    /// The probe could not even be run; with the runtime's words.
+    CannotRun(String),
     /// Anything else, in the probe's own words.
     Other(String),
 }
@@ -36,6 +39,7 @@ impl fmt::Display for Trouble {
             Self::Tls { server_speaks_tls: false } => f.write_str("the server speaks HTTP, the probe HTTPS"),
             Self::GrpcUnimplemented => f.write_str("no gRPC health service"),
             Self::GrpcNotServing(state) => write!(f, "gRPC health says {state}"),
+            Self::CannotRun(words) => write!(f, "it cannot be run: {words}"),
             Self::Other(words) => f.write_str(words),
         }
     }
@@ -44,6 +48,15 @@ impl fmt::Display for Trouble {
 /// Reads the message of an `Unhealthy` Event, `Liveness probe failed: ...`.
 pub(super) fn trouble(message: &str) -> Trouble {
     let words = message.split_once(" probe failed:").map_or(message, |(_, rest)| rest).trim();
+    if let Some((_, rest)) = words.split_once("unable to start container process: ") {
+        let rest = rest.trim_end_matches(": unknown");
+        // `exec: "/x": stat /x: no such file or directory` names it twice.
+        let rest = rest.split_once("\": ").filter(|(_, why)| why.starts_with("stat ")).map_or(rest, |(_, why)| why);
+        return Trouble::CannotRun(text::line(rest, 80));
+    }
+    if text::has(words, &[" probe errored"]) {
+        return Trouble::CannotRun(signature::innermost(words, 80));
+    }
     if text::has(words, &["connection refused"]) {
         return Trouble::Refused;
     }
