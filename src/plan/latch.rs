@@ -78,7 +78,9 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: 
     let suffers = |s: &PodDiagnosisStatus| s.impact.clone().map(|i| (i.healthy_containers, i.services, i.workload));
     let is_first =
         |s: &PodDiagnosisStatus| s.impact.as_ref().is_none_or(|i| i.workload.is_none() && i.services.is_empty());
-    if is_first(old) && !is_first(new) {
+    // The first write may hold the Services already, where another pod of the namespace had just asked for them.
+    let workload = |s: &PodDiagnosisStatus| s.impact.as_ref().is_some_and(|i| i.workload.is_some());
+    if is_first(old) && !is_first(new) || !workload(old) && workload(new) {
         // The first impact follows the first write at once, and whole.
         let began = old.last_transition.unwrap_or(record.written_at);
         return Some(if all_answered(case) { case.now } else { after(began, IMPACT_WITHIN) });

@@ -1,13 +1,12 @@
 //! The field reports of demo/workloads: the right cause for each, and all that a person reads of it.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use kube::ResourceExt;
 use shindan::api::{PodDiagnosis, labels};
 
-use crate::support::{
-    KUBELET, SOON, Space, ensure, eventually, kubectl, metrics, status, story, sum, together, told, try_kubectl,
-};
+use crate::support::{KUBELET, SOON, Space, ensure, eventually, kubectl, metrics, status, story, sum, together, told};
 
 /// What is to be said of a workload of demo/workloads.
 struct Report {
@@ -219,15 +218,17 @@ async fn patches_are_valid(space: &Space) {
         for remedy in &status(&found).remedies {
             let Some(patch) = &remedy.patch else { continue };
             let command = remedy.command.as_deref().expect("a patch has its command");
-            let args: Vec<_> = command.split_whitespace().collect();
-            let (program, args) = args.split_first().unwrap();
-            assert_eq!(*program, "kubectl", "{command}");
+            assert!(command.starts_with("kubectl "), "{command}");
+            // Pasted into a shell, and with the patch from a file.
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), patch).unwrap();
-            let file = format!("--patch-file={}", file.path().display());
-            let mut args: Vec<_> = args.iter().filter(|a| !a.starts_with("--patch-file")).copied().collect();
-            args.extend([file.as_str(), "--dry-run=server"]);
-            try_kubectl(&args, None).unwrap_or_else(|e| panic!("{}: {e}\n{patch}", found.name_any()));
+            let begin = command.split(" -p ").next().and_then(|c| c.split(" --patch").next()).unwrap_or_default();
+            let from_file = format!("{begin} --patch-file={}", file.path().display());
+            for line in [command, from_file.as_str()] {
+                let run = Command::new("sh").args(["-c", &format!("{line} --dry-run=server")]).output().unwrap();
+                let said = String::from_utf8_lossy(&run.stderr);
+                assert!(run.status.success(), "{}: {line}: {said}\n{patch}", found.name_any());
+            }
             tried += 1;
         }
     }
