@@ -326,8 +326,10 @@ impl<C: Cluster> Engine<C> {
             let intent = Intent::Announce(Box::new(announcement));
             for pause in PAUSES {
                 tokio::time::sleep(Duration::from_secs(pause)).await;
-                if cluster.publish(&intent).await.is_ok() {
-                    return Done::Told { key, transition, lost: false };
+                match cluster.publish(&intent).await {
+                    // Nobody is left to read it where the namespace goes.
+                    Ok(_) | Err(PublishError::NamespaceGone) => return Done::Told { key, transition, lost: false },
+                    Err(_) => {}
                 }
             }
             Done::Told { key, transition, lost: true }

@@ -6,7 +6,7 @@
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
 use crate::api::PodDiagnosisStatus;
-use crate::diagnosis::{Case, Diagnosis, Rule, Specificity, rules, top_workload};
+use crate::diagnosis::{Case, Category, Diagnosis, Rule, Specificity, node, rules, top_workload};
 use crate::facts::{Timestamp, after};
 
 /// How long the first impact may wait for all that was asked for, in seconds, so that it is written once.
@@ -24,7 +24,8 @@ pub(super) fn still_failing(
     policy: &Policy,
 ) -> Plan {
     let same = record.is_same_failure(diagnosis);
-    let is_latched = !same && !is_better(record, diagnosis);
+    let node_is_well = is_of_node(&record.status.cause) && !is_of_node(diagnosis.cause) && !has_incident(case);
+    let is_latched = !same && !node_is_well && !is_better(record, diagnosis);
     let severity = record.status.severity.min(diagnosis.severity);
     let is_transition = severity < record.status.severity || (!same && !is_latched);
     if !is_transition && is_latched {
@@ -32,7 +33,8 @@ pub(super) fn still_failing(
     }
     let number = record.status.transition + u32::from(is_transition);
     // Where its beginning was no news, neither is what the last time ended with.
-    let is_news = record.status.announced || !told_lately;
+    let was_told = record.told.contains(&cause_and_container(diagnosis));
+    let is_news = (record.status.announced || !told_lately) && (same || !was_told);
     let announce = is_transition && !diagnosis.quiet && is_news;
     let transition = Transition { number, announce };
     if is_latched {
@@ -98,6 +100,20 @@ fn all_answered(case: &Case<'_>) -> bool {
     around.services.is_some() && (around.workload.is_some() || !top.is_some_and(|top| top.is_known()))
 }
 
+fn cause_and_container(diagnosis: &Diagnosis) -> (String, Option<String>) {
+    (diagnosis.cause.to_owned(), diagnosis.container.as_deref().map(str::to_owned))
+}
+
+fn is_of_node(cause: &str) -> bool {
+    rules::find(cause).is_some_and(|rule| rule.category == Category::Node)
+}
+
+/// Whether the pod's node is in trouble now, or flaps. A node that is well again explains nothing any more: whatever
+/// keeps the pod down from then on is its own.
+fn has_incident(case: &Case<'_>) -> bool {
+    case.node.is_some_and(|state| node::judge(state, case.thresholds, case.now).incident.is_some())
+}
+
 /// Whether another cause than the latched one takes over.
 fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     let old = rules::find(&record.status.cause);
@@ -106,8 +122,7 @@ fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     if vagueness(new) < vagueness(old) {
         return true;
     }
-    let told = (diagnosis.cause.to_owned(), diagnosis.container.as_deref().map(str::to_owned));
-    if record.told.contains(&told) {
+    if record.told.contains(&cause_and_container(diagnosis)) {
         return false;
     }
     // The old cause still holds beside the new one: it was there first.
