@@ -328,8 +328,8 @@ impl World {
         };
         (decision.plan, decision.touched) = self.records.within_caps(decision.plan);
         match &decision.plan.intent {
-            Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key),
-            Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key),
+            Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key, now),
+            Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key, now),
             Some(plan::Intent::Announce(_)) | None => {}
         }
         decision
@@ -430,10 +430,10 @@ impl World {
     }
 
     fn decide_object(&self, key: &ObjectKey, now: Timestamp) -> Plan {
-        let Some(record) = self.records.get(key) else { return Plan::default() };
-        if let Some(plan) = self.records.repair_or_removal(key) {
+        if let Some(plan) = self.records.repair_or_removal(key, now) {
             return plan;
         }
+        let Some(record) = self.records.get(key) else { return Plan::default() };
         // First what an earlier run left to be told; then what has become of it since.
         if let Some(owed) = plan::owed(record, now) {
             return Plan { intent: Some(plan::Intent::Announce(Box::new(owed))), wake: Some(now) };

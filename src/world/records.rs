@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Touched;
 use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::{Category, Diagnosis, PastRun, rules};
-use crate::facts::{ObjectKey, PodFacts, Timestamp, seconds_between};
+use crate::facts::{ObjectKey, PodFacts, Timestamp, after, seconds_between};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record, Shown};
 
@@ -34,6 +34,9 @@ pub struct Stored {
     pub status: PodDiagnosisStatus,
 }
 
+/// Two writers that disagree meet at most once in so many seconds.
+const LONGEST_REPAIR_PAUSE: i64 = 300;
+
 #[derive(Debug)]
 pub(super) struct Records {
     caps: Caps,
@@ -43,6 +46,8 @@ pub(super) struct Records {
     foreign: HashMap<ObjectKey, Option<String>>,
     /// A write is under way: what the watch shows meanwhile may be that very write.
     writing: HashSet<ObjectKey>,
+    /// How often an object was put back, and when last: two writers that disagree are not to fight at full speed.
+    repairs: HashMap<ObjectKey, (u32, Timestamp)>,
     /// Evicted by a cap.
     doomed: HashSet<ObjectKey>,
     /// Those that an end under way will stand for, once it is acknowledged.
@@ -59,6 +64,7 @@ impl Records {
             by_key: HashMap::new(),
             by_namespace: HashMap::new(),
             foreign: HashMap::new(),
+            repairs: HashMap::new(),
             writing: HashSet::new(),
             doomed: HashSet::new(),
             inherited: HashMap::new(),
@@ -276,8 +282,19 @@ impl Records {
         self.writing.contains(key)
     }
 
-    pub(super) fn begin_write(&mut self, key: &ObjectKey) {
+    pub(super) fn begin_write(&mut self, key: &ObjectKey, now: Timestamp) {
         self.writing.insert(key.clone());
+        if self.foreign.contains_key(key) {
+            let (times, _) = self.repairs_lately(key, now);
+            self.repairs.insert(key.clone(), (times + 1, now));
+        }
+    }
+
+    /// How often an object was put back of late, and when last.
+    fn repairs_lately(&self, key: &ObjectKey, now: Timestamp) -> (u32, Timestamp) {
+        const FORGIVEN_AFTER: i64 = 900;
+        let known = self.repairs.get(key).copied();
+        known.filter(|(_, last)| seconds_between(*last, now) <= FORGIVEN_AFTER).unwrap_or((0, now))
     }
 
     /// A write has ended: with this version, or without success. What the watch showed meanwhile is somebody else's only
@@ -325,18 +342,27 @@ impl Records {
     }
 
     /// What another hand or a cap makes necessary for an object, before anything else.
-    pub(super) fn repair_or_removal(&self, key: &ObjectKey) -> Option<Plan> {
+    pub(super) fn repair_or_removal(&self, key: &ObjectKey, now: Timestamp) -> Option<Plan> {
         let record = self.by_key.get(key)?;
         if self.doomed.contains(key) && record.status.state != DiagnosisState::Active {
             return Some(plan::removed(record));
         }
         let version = self.foreign.get(key)?;
+        // At once the first time, then after 2 s, doubling.
+        let due = match self.repairs_lately(key, now) {
+            (0, _) => now,
+            (times, last) => after(last, (1_i64 << times.min(9)).min(LONGEST_REPAIR_PAUSE)),
+        };
+        if now < due {
+            return Some(Plan { intent: None, wake: Some(due) });
+        }
         Some(Plan { intent: Some(plan::repaired(record, version.clone())), wake: None })
     }
 
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Record> {
         self.doomed.remove(key);
         self.foreign.remove(key);
+        self.repairs.remove(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
             keys.remove(key);
             if keys.is_empty() {

@@ -126,7 +126,7 @@ fn a_silent_kubelet_and_a_stopped_runtime() {
 
 /// The runtime hangs until the kubelet says that PLEG is not healthy, comes back, and hangs again: one incident.
 #[test]
-#[ignore = "more than ten minutes: make test-long"]
+#[cfg(feature = "e2e-long")]
 fn pleg_and_flapping_are_one_incident() {
     alone(async {
         let space = well("pleg", "-").await;

@@ -121,12 +121,27 @@ fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
     assert_eq!(operator.status("a").summary, summary);
     let deletion = operator.server.meddle("a", true);
     operator.take(deletion);
-    operator.settle();
+    operator.advance(3);
     assert_eq!((operator.status("a").summary.as_str(), &operator.status("a").evidence), (summary.as_str(), &evidence));
     let applies = operator.server.applies;
     operator.advance(600);
     assert_eq!(operator.server.applies, applies, "our own repair is nobody else's edit");
     assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn a_writer_that_insists_is_not_fought_at_full_speed() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    let applies = operator.server.applies;
+    for _ in 0..200 {
+        let edit = operator.server.meddle("a", false);
+        operator.take(edit);
+        operator.advance(1);
+    }
+    let repairs = operator.server.applies - applies;
+    assert!((2..=9).contains(&repairs), "{repairs} repairs in 200 s");
 }
 
 #[test]

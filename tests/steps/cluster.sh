@@ -33,8 +33,10 @@ take_down() { # exit-code
   fi
 }
 
-end_to_end() { # arguments of the tests
+end_to_end() { # feature, arguments of the tests
+  local feature=$1
+  shift
   # Nothing can be fetched from within the cluster's network: all is compiled before.
-  cargo test --locked --features e2e --test e2e --no-run
-  RUST_BACKTRACE=0 "$CLUSTER" exec cargo test --locked --offline --features e2e --test e2e -- --test-threads=64 "$@"
+  cargo test --locked --features "$feature" --test e2e --no-run
+  RUST_BACKTRACE=0 "$CLUSTER" exec cargo test --locked --offline --features "$feature" --test e2e -- --test-threads=64 "$@"
 }
