@@ -89,3 +89,17 @@ fn what_pods_take_is_counted_until_they_are_over_whatever_comes_first() {
     assert_eq!(requested(&operator), 0);
     assert!(operator.now >= at("09:00:00"));
 }
+
+#[test]
+fn a_node_that_is_well_again_explains_nothing_any_more() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    operator.node(&node("n1", "False", "container runtime is down", "09:00:00"));
+    operator.pod(&oom("a", "u1"));
+    operator.advance(60);
+    assert_eq!(operator.status("a").cause, "NodeRuntimeDown");
+    operator.node(&node("n1", "True", "", "09:02:00"));
+    operator.advance(60);
+    assert_eq!(operator.status("a").cause, "OOMKilled", "the pod never got well, so what keeps it down is its own");
+    assert_eq!(operator.state("a").as_str(), "Active");
+}
