@@ -28,7 +28,7 @@ pub use rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{immediate as immediate_workload, top as top_workload};
 
 use crate::api::{ContainerType, OtherFinding};
-use crate::facts::{Container, State, Timestamp, after};
+use crate::facts::{Container, Timestamp, after};
 
 /// Works out what is wrong with the pod of this case, if anything is.
 pub fn diagnose(case: &Case<'_>) -> Outcome {
@@ -47,11 +47,7 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
 
 /// When an end of a run stops to count because the pod has been well since: no change of the pod will tell us.
 fn healed_at(case: &Case<'_>) -> Option<Timestamp> {
-    let starts = case.pod.containers.iter().filter_map(|c| match c.state {
-        State::Running { started_at } => started_at,
-        _ => None,
-    });
-    let due = after(starts.max()?, case.thresholds.recovered_restarting + 1);
+    let due = after(case.pod.last_start()?, case.thresholds.recovered_restarting + 1);
     (case.pod.is_ready() && due > case.now).then_some(due)
 }
 

@@ -22,12 +22,8 @@ pub(super) fn of(case: &Case<'_>, culprit: Option<&str>) -> Impact {
             .flatten()
             .map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints })
             .collect(),
-        workload: looked_up(case).map(|facts| of_workload(case, facts)),
+        workload: case.surroundings.known_workload().map(|facts| of_workload(case, facts)),
     }
-}
-
-fn looked_up<'a>(case: &Case<'a>) -> Option<&'a WorkloadFacts> {
-    case.surroundings.workload.as_ref()?.as_ref()
 }
 
 fn of_workload(case: &Case<'_>, facts: &WorkloadFacts) -> WorkloadImpact {
@@ -83,7 +79,7 @@ pub(super) fn wants(case: &Case<'_>) -> Vec<Want> {
     let mut out = vec![Want::Services(case.pod.key.namespace.clone())];
     let known = |key: Option<WorkloadKey>| key.filter(WorkloadKey::is_known).map(Want::Workload);
     let own = known(workload::immediate(case.pod).filter(|own| &*own.kind == "Job"));
-    let top = known(workload::top(case.pod, case.surroundings.job.as_ref().and_then(Option::as_ref)));
+    let top = known(workload::top(case.pod, case.surroundings.known_job()));
     for want in own.into_iter().chain(top) {
         if !out.contains(&want) {
             out.push(want);

@@ -87,7 +87,7 @@ pub(super) fn report(
         evidence,
         other_findings,
         impact,
-        workload: super::workload::top(case.pod, case.surroundings.job.as_ref().and_then(Option::as_ref)),
+        workload: super::workload::top(case.pod, case.surroundings.known_job()),
         quiet: finding.quiet,
         attributions,
     }

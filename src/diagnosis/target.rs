@@ -29,7 +29,7 @@ const INJECTED: [&str; 12] = [
 /// The object to change for a case: the pod's top controller, else the pod itself.
 pub fn of(case: &Case<'_>) -> Target {
     let pod = case.pod;
-    let job = case.surroundings.job.as_ref().and_then(Option::as_ref);
+    let job = case.surroundings.known_job();
     let Some(top) = workload::top(pod, job) else {
         return Target {
             kind: "Pod".into(),

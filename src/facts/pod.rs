@@ -79,6 +79,15 @@ impl PodFacts {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
+    /// When a container that runs now was started last.
+    pub fn last_start(&self) -> Option<Timestamp> {
+        let starts = self.containers.iter().filter_map(|c| match c.state {
+            State::Running { started_at } => started_at,
+            _ => None,
+        });
+        starts.max()
+    }
+
     /// Whether a Job made this pod.
     pub fn is_of_job(&self) -> bool {
         self.owner.as_ref().is_some_and(|o| &*o.kind == "Job")

@@ -81,6 +81,11 @@ impl WorkloadFacts {
     pub fn condition_is_true(&self, kind: &str) -> bool {
         self.conditions.iter().any(|c| c.kind == kind && c.status == "True")
     }
+
+    /// A Job that has succeeded, or is about to be marked so.
+    pub fn is_complete(&self) -> bool {
+        self.condition_is_true("Complete") || self.condition_is_true("SuccessCriteriaMet")
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,4 +135,16 @@ pub struct Surroundings {
     pub job: Option<Option<WorkloadFacts>>,
     /// `None`: not looked up yet. Only those that select the pod.
     pub services: Option<Vec<ServiceFacts>>,
+}
+
+impl Surroundings {
+    /// The pod's Job, where it was looked up and exists.
+    pub fn known_job(&self) -> Option<&WorkloadFacts> {
+        self.job.as_ref()?.as_ref()
+    }
+
+    /// The top workload, where it was looked up and exists.
+    pub fn known_workload(&self) -> Option<&WorkloadFacts> {
+        self.workload.as_ref()?.as_ref()
+    }
 }

@@ -96,7 +96,7 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: 
 /// Whether everything around the pod that can be looked up has been.
 fn all_answered(case: &Case<'_>) -> bool {
     let around = case.surroundings;
-    let top = top_workload(case.pod, around.job.as_ref().and_then(Option::as_ref));
+    let top = top_workload(case.pod, around.known_job());
     around.services.is_some() && (around.workload.is_some() || !top.is_some_and(|top| top.is_known()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::diagnosis::{Case, Category, Recovery, node, rules};
-use crate::facts::{Phase, State, Timestamp, WorkloadFacts, after};
+use crate::facts::{Phase, Timestamp, WorkloadFacts, after};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -43,11 +43,7 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
     let due = match recovery_of(&record.status.cause) {
         Recovery::NeverStarted => after(ready_since, case.thresholds.recovered_never_started),
         Recovery::Restarting => {
-            let last_start = pod.containers.iter().filter_map(|c| match &c.state {
-                State::Running { started_at } => *started_at,
-                _ => None,
-            });
-            let since = last_start.max().map_or(ready_since, |start| start.max(ready_since).min(case.now));
+            let since = pod.last_start().map_or(ready_since, |start| start.max(ready_since).min(case.now));
             after(since, case.thresholds.recovered_restarting)
         }
     };
@@ -77,13 +73,10 @@ pub(super) fn superseded(case: &Case<'_>) -> bool {
     if case.pod.phase != Phase::Failed {
         return false;
     }
-    let known = |looked: &Option<Option<WorkloadFacts>>| looked.clone().flatten();
-    let job = known(&case.surroundings.job);
-    let workload = known(&case.surroundings.workload);
     let done = |w: &WorkloadFacts| match &*w.key.kind {
-        "Job" => w.condition_is_true("Complete") || w.condition_is_true("SuccessCriteriaMet"),
+        "Job" => w.is_complete(),
         "CronJob" => w.last_successful.is_some_and(|at| case.pod.created.is_some_and(|created| at > created)),
         _ => w.desired > 0 && w.ready >= w.desired,
     };
-    job.is_some_and(|j| done(&j)) || workload.is_some_and(|w| done(&w))
+    case.surroundings.known_job().is_some_and(done) || case.surroundings.known_workload().is_some_and(done)
 }

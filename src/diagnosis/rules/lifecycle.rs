@@ -14,6 +14,25 @@ use crate::diagnosis::{
 };
 use crate::facts::{Container, Phase, State, after, seconds_between};
 
+/// A rule of this family about the pod as a whole.
+const fn rule(
+    cause: &'static str,
+    specificity: Specificity,
+    check: fn(&Case<'_>) -> Verdict,
+    remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
+    explain: Explain,
+) -> Rule {
+    Rule {
+        cause,
+        category: Category::Lifecycle,
+        recovery: Recovery::NeverStarted,
+        specificity,
+        scope: Scope::Pod(check),
+        remedies,
+        explain,
+    }
+}
+
 pub(super) const RULES: &[Rule] = &[
     evicted::EMPTY_DIR_LIMIT,
     evicted::POD_EPHEMERAL_LIMIT,

@@ -288,7 +288,7 @@ pub(in crate::diagnosis::rules) fn job_state(case: &Case<'_>) -> JobState {
 
 fn state_of(job: &WorkloadFacts) -> JobState {
     let has = |kinds: [&str; 2]| kinds.into_iter().any(|kind| job.condition_is_true(kind));
-    if has(["Complete", "SuccessCriteriaMet"]) {
+    if job.is_complete() {
         JobState::Complete
     } else if has(["Failed", "FailureTarget"]) || job.failed > job.backoff_limit.unwrap_or(6) {
         JobState::Failed

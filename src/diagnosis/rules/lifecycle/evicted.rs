@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 
 use super::super::crash::end;
+use super::rule;
 use crate::api::Remedy;
-use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
-};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, target, text};
 use crate::facts::{Phase, VolumeSource, format_bytes};
 
 const SOURCE: &str = "kubernetes pkg/kubelet/eviction/helpers.go evictionMessage; eviction_manager.go";
@@ -39,24 +38,6 @@ fn kind(message: &str) -> Kind {
         Kind::Admission
     } else {
         Kind::Other
-    }
-}
-
-const fn rule(
-    cause: &'static str,
-    specificity: Specificity,
-    check: fn(&Case<'_>) -> Verdict,
-    remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
-    explain: Explain,
-) -> Rule {
-    Rule {
-        cause,
-        category: Category::Lifecycle,
-        recovery: Recovery::NeverStarted,
-        specificity,
-        scope: Scope::Pod(check),
-        remedies,
-        explain,
     }
 }
 

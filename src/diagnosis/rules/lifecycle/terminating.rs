@@ -1,31 +1,12 @@
 //! Pods that should be gone and are not.
 
+use super::rule;
 use crate::api::{Confidence, ContainerType, Remedy};
-use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, text,
-};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, text};
 use crate::facts::{Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
 const OVERDUE: i64 = 120;
-
-const fn rule(
-    cause: &'static str,
-    specificity: Specificity,
-    check: fn(&Case<'_>) -> Verdict,
-    remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
-    explain: Explain,
-) -> Rule {
-    Rule {
-        cause,
-        category: Category::Lifecycle,
-        recovery: Recovery::NeverStarted,
-        specificity,
-        scope: Scope::Pod(check),
-        remedies,
-        explain,
-    }
-}
 
 pub(super) const NODE_UNREACHABLE: Rule = rule(
     "TerminatingNodeUnreachable",
