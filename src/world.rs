@@ -323,6 +323,10 @@ impl World {
         }
         let mut decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
+            Subject::Object(key) if self.went_with_its_pod(key) => {
+                self.removed(key);
+                Decision::default()
+            }
             Subject::Object(key) => self.decide_object(key, now).into(),
             Subject::Node(name) => self.decide_node(name, now),
         };
@@ -429,6 +433,18 @@ impl World {
         Decision { plan, wants, touched: Vec::new() }
     }
 
+    /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it
+    /// could tell of, and the namespace may be another one of that name by now.
+    fn went_with_its_pod(&self, key: &ObjectKey) -> bool {
+        self.records.is_deleted(key) && self.records.get(key).is_some_and(|record| self.is_orphan(record))
+    }
+
+    /// Whether the pod of an Active diagnosis is gone. Before the pods are listed nothing can be said of them.
+    fn is_orphan(&self, record: &Record) -> bool {
+        let is_active = record.status.state == crate::api::DiagnosisState::Active;
+        is_active && self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid)
+    }
+
     fn decide_object(&self, key: &ObjectKey, now: Timestamp) -> Plan {
         if let Some(plan) = self.records.repair_or_removal(key, now) {
             return plan;
@@ -439,12 +455,7 @@ impl World {
             return Plan { intent: Some(plan::Intent::Announce(Box::new(owed))), wake: Some(now) };
         }
         match record.status.state {
-            // Before the pods are listed nothing can be said of them.
-            crate::api::DiagnosisState::Active
-                if self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid) =>
-            {
-                plan::gone(record, now)
-            }
+            crate::api::DiagnosisState::Active if self.is_orphan(record) => plan::gone(record, now),
             crate::api::DiagnosisState::Active => Plan::default(),
             _ => plan::ended(record, &self.policy, now),
         }
@@ -495,8 +506,7 @@ impl World {
         let mut touched = self.records.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.records.get(&write.key) {
             self.workloads.set_failing(record);
-            let is_orphan = !self.pods.contains(&record.spec.pod_uid);
-            if is_orphan && record.status.state == crate::api::DiagnosisState::Active && self.is_listed(Source::Pods) {
+            if self.is_orphan(record) {
                 // Its pod went while it was being written.
                 touched.push((Subject::Object(write.key.clone()), Lane::Change));
             }
@@ -536,8 +546,11 @@ impl World {
     }
 
     /// The API server refused a write because the object is not the one we know: this is the one that it has.
-    pub fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) {
+    pub fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) -> Touched {
         self.records.conflicted(key, current);
+        // Where the pod itself was the subject, nobody would look at its object any more.
+        let orphan = self.records.get(key).filter(|record| self.is_orphan(record));
+        orphan.map(|_| (Subject::Object(key.clone()), Lane::Change)).into_iter().collect()
     }
 
     pub fn records(&self) -> impl Iterator<Item = &Record> {

@@ -264,7 +264,8 @@ impl<C: Cluster> Engine<C> {
             }
             Done::Reread { subject, key, result } => {
                 if let Ok(current) = result {
-                    self.world.conflicted(&key, current.map(|c| (c.uid, c.resource_version)));
+                    let touched = self.world.conflicted(&key, current.map(|c| (c.uid, c.resource_version)));
+                    self.enqueue(touched);
                 }
                 self.outbox.retry(&subject, self.now(), None);
             }

@@ -26,7 +26,11 @@ pub(super) fn still_failing(
     let same = record.is_same_failure(diagnosis);
     let node_is_well = is_of_node(&record.status.cause) && !is_of_node(diagnosis.cause) && !has_incident(case);
     let is_latched = !same && !node_is_well && !is_better(record, diagnosis);
-    let severity = record.status.severity.min(diagnosis.severity);
+    let severity = match case.pod.deletion {
+        // On its way out it is not ready for that alone.
+        Some(_) if diagnosis.category != Category::Lifecycle => record.status.severity,
+        _ => record.status.severity.min(diagnosis.severity),
+    };
     let is_transition = severity < record.status.severity || (!same && !is_latched);
     if !is_transition && is_latched {
         return between_failures(record, case, policy);

@@ -410,6 +410,11 @@ impl Records {
         if self.is_writing(key) { Vec::new() } else { vec![(Subject::Object(key.clone()), Lane::Resync)] }
     }
 
+    /// Whether somebody else deleted the object, and it was not put back yet.
+    pub(super) fn is_deleted(&self, key: &ObjectKey) -> bool {
+        self.foreign.get(key).is_some_and(Option::is_none)
+    }
+
     pub(super) fn begin_list(&mut self) {
         self.unlisted = Some(self.by_key.keys().cloned().collect());
     }

@@ -192,8 +192,8 @@ impl Operator {
                 if write.resource_version.is_some() && write.resource_version != theirs {
                     let current = known.map(|o| (o.uid.clone(), o.version.to_string()));
                     self.server.conflicts += 1;
-                    let touched = self.world.not_written(&write.key);
-                    self.world.conflicted(&write.key, current);
+                    let mut touched = self.world.not_written(&write.key);
+                    touched.extend(self.world.conflicted(&write.key, current));
                     for (subject, lane) in touched {
                         self.outbox.push(subject, lane);
                     }

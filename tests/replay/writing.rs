@@ -4,7 +4,7 @@ use shindan::facts::{Looked, ServiceFacts, Want};
 use shindan::world::Change;
 
 use super::operator::{
-    Operator, WELL, at, crashed, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
+    Operator, WELL, at, crashed, end_pod, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
 };
 
 #[test]
@@ -126,6 +126,56 @@ fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
     let applies = operator.server.applies;
     operator.advance(600);
     assert_eq!(operator.server.applies, applies, "our own repair is nobody else's edit");
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn an_object_that_goes_with_its_pod_is_not_put_back_into_the_next_namespace_of_that_name() {
+    for pod_goes_first in [true, false] {
+        let mut operator = Operator::idle();
+        operator.pod(&oom("a", "u1"));
+        operator.advance(30);
+        let deletion = operator.server.meddle("a", true);
+        if pod_goes_first {
+            // The end is on its way when the API server has neither.
+            operator.deleted(&oom("a", "u1"));
+            operator.take(deletion);
+        } else {
+            operator.take(deletion);
+            operator.take(Change::PodDeleted(Box::new(oom("a", "u1"))));
+        }
+        operator.advance(600);
+        assert!(operator.server.objects.is_empty(), "pod first: {pod_goes_first}: {:?}", operator.server.objects);
+        operator.pod(&oom("a", "u2"));
+        assert_eq!((operator.object("a").spec.pod_uid.as_str(), operator.state("a").as_str()), ("u2", "Active"));
+    }
+}
+
+#[test]
+fn a_write_of_a_pod_that_goes_with_its_object_meanwhile_brings_neither_back() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    operator.take(Change::Pod(Box::new(pod("a", "u1", false, &crashed(3, 137, "OOMKilled")))));
+    operator.settle_with(|operator| {
+        let _ = operator.server.meddle("a", true);
+        operator.take(Change::PodDeleted(Box::new(oom("a", "u1"))));
+    });
+    operator.advance(600);
+    assert!(operator.server.objects.is_empty(), "{:?}", operator.server.objects);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+#[test]
+fn a_pod_gets_no_worse_by_being_deleted() {
+    let mut operator = Operator::idle();
+    let neighbour = pod_of("web-b", "u2", Some("web"), true, WELL);
+    operator.pod(&neighbour);
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    operator.pod(&end_pod(&oom_of("web", "web-a", "u1"), "Running", "09:01:00"));
+    operator.deleted(&neighbour);
+    operator.advance(30);
+    assert_eq!(operator.status("web-a").severity.as_str(), "Warning", "all of the workload goes");
     assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
 }
 
