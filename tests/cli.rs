@@ -202,6 +202,8 @@ fn a_dump_is_judged_as_of_its_own_day_unless_told_otherwise() {
     assert_eq!(out(&later), "poddiagnosis.shindan.dev/waits\n", "{}", err(&later));
     let patient = ["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z", "--unschedulable", "1h"];
     assert_eq!(out(&shindan(&patient, PENDING)), "");
+    let early = shindan(&["diagnose", "-f", "-", "--at", "2026-11-20T09:00:00Z"], PENDING);
+    assert!(err(&early).starts_with("warning: --at 2026-11-20T09:00:00Z is before"), "{}", err(&early));
     let wrong = shindan(&["diagnose", "-f", "-", "--at", "yesterday"], PENDING);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(err(&wrong).contains("--at"), "{}", err(&wrong));

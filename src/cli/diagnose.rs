@@ -61,6 +61,14 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     for problem in &input.problems {
         writeln!(streams.err, "warning: {problem}")?;
     }
+    if let (Some(at), Some(newest)) = (args.at, input.dump.newest)
+        && at < newest
+    {
+        writeln!(
+            streams.err,
+            "warning: --at {at} is before the newest time in the input, {newest}: what happened in between is judged as well"
+        )?;
+    }
     let is_partly = !input.problems.is_empty();
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());

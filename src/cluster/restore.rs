@@ -147,7 +147,11 @@ impl<'de> Deserialize<'de> for Found {
         let key = ObjectKey::new(metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
         let resource_version = metadata.resource_version.unwrap_or_default();
         let Some(status) = lenient::status(status) else {
-            tracing::warn!(object = %key, "a PodDiagnosis without a state that we know; it will be replaced");
+            tracing::warn!(
+                object = %key,
+                "a PodDiagnosis without a state that this version knows is left as it is: it is replaced if its pod fails \
+                 again; delete it if no newer version of the operator is to read it"
+            );
             return Ok(Self::Unreadable(Unreadable { key, resource_version }));
         };
         Ok(Self::Stored(Box::new(Stored {

@@ -147,10 +147,16 @@ impl Target {
         Some(out)
     }
 
-    /// `remedy` with the patch and the command that applies it; as it is where nothing can be patched.
+    /// `remedy` with the patch and the command that applies it; where the spec cannot be changed, with what to do
+    /// instead.
     #[must_use]
     pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: &str) -> Remedy {
-        self.with_patch(remedy, container.and_then(|c| self.container_patch(c, fields)))
+        match container {
+            Some(container) if container.kind != ContainerType::Ephemeral && !is_injected(container) => {
+                self.with_patch(remedy, self.container_patch(container, fields))
+            }
+            _ => remedy,
+        }
     }
 
     /// The same for a field of the pod spec.
@@ -167,7 +173,19 @@ impl Target {
                 remedy::command(remedy, edit)
             }
             Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command(&patch)), patch),
-            None => remedy,
+            None => match self.replacement() {
+                Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
+                None => remedy,
+            },
+        }
+    }
+
+    /// What to do about a spec that the API server does not let anybody change.
+    fn replacement(&self) -> Option<&'static str> {
+        match self.holder {
+            Holder::Pod => Some("A pod's spec is fixed: delete the pod and create it anew."),
+            Holder::Immutable => Some("A Job's template is fixed: delete the Job and create it anew."),
+            Holder::Template | Holder::CronJob | Holder::None => None,
         }
     }
 }

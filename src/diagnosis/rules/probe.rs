@@ -339,7 +339,8 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
         return remedies;
     }
     let target = target::of(case);
-    if let Some(probe) = container.probe(kind) {
+    let may_be_slow = !heard.as_ref().is_some_and(Trouble::outlasts_patience);
+    if let Some(probe) = container.probe(kind).filter(|_| may_be_slow) {
         if kind == ProbeKind::Startup {
             let threshold = probe.failure_threshold.max(1) * 4;
             let text = format!(
@@ -536,4 +537,18 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
     ));
     remedies
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnosis::testing::Scenario;
+    use crate::diagnosis::{Health, diagnose};
+
+    #[test]
+    fn who_asks_for_a_wrong_path_is_not_told_to_wait_for_it() {
+        let scenario = Scenario::from_yaml(include_str!("../../../tests/causes/LivenessProbeFailed/http-404.yaml"));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        let text = format!("{:?}", found.remedies);
+        assert!(text.contains("knows no such path") && !text.contains("startupProbe"), "{text}");
+    }
 }

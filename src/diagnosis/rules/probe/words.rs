@@ -27,6 +27,14 @@ impl Trouble {
     pub(super) fn same_kind(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
+
+    /// Whether the answer would be the same however long the probe waited.
+    pub(super) const fn outlasts_patience(&self) -> bool {
+        match self {
+            Self::Status(401 | 403 | 404) | Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) => true,
+            Self::Refused | Self::Timeout | Self::Status(_) | Self::GrpcNotServing(_) | Self::Other(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for Trouble {
