@@ -81,6 +81,8 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .map_err(|source| AppError::Listen { address: settings.listen, source })?;
+    let address = listener.local_addr().unwrap_or(settings.listen);
+    tracing::info!(%address, "serving /healthz, /readyz and /metrics");
     let serving = tokio::spawn(http::serve(listener, metrics.clone(), health.clone(), stopped(stop.clone())));
 
     let mut world = World::new(settings.thresholds, settings.policy, settings.caps);

@@ -553,6 +553,10 @@ impl World {
         orphan.map(|_| (Subject::Object(key.clone()), Lane::Change)).into_iter().collect()
     }
 
+    pub fn record(&self, key: &ObjectKey) -> Option<&Record> {
+        self.records.get(key)
+    }
+
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.records.all()
     }

@@ -14,7 +14,7 @@ use crate::cluster::publish::{Current, PublishError, Published};
 use crate::facts::{Looked, ObjectKey, Timestamp, Want};
 use crate::metrics::{ActiveKey, Metrics};
 use crate::outbox::{Lane, Outbox, Subject};
-use crate::plan::{Announcement, Intent};
+use crate::plan::{Announcement, Intent, ObjectWrite};
 use crate::world::{Change, Source, Touched, World};
 
 /// What the engine asks of the cluster.
@@ -62,6 +62,8 @@ pub struct Engine<C> {
     observed: HashMap<Subject, Instant>,
     started: Instant,
     counted: Option<Instant>,
+    /// Everything was listed once, and that was logged.
+    in_sync: bool,
 }
 
 /// The time of day.
@@ -108,6 +110,7 @@ impl<C: Cluster> Engine<C> {
             observed: HashMap::new(),
             started: monotonic(),
             counted: None,
+            in_sync: false,
         }
     }
 
@@ -183,6 +186,10 @@ impl<C: Cluster> Engine<C> {
     fn start_writes(&mut self) {
         if !self.may_write() {
             return;
+        }
+        if !std::mem::replace(&mut self.in_sync, true) {
+            let (pods, nodes) = (self.world.pods_watched(), self.world.nodes().len());
+            tracing::info!(pods, nodes, "in sync; diagnosing");
         }
         let now = self.now();
         // Deciding is quick, but not free: after a batch the changes get their turn.
@@ -294,6 +301,7 @@ impl<C: Cluster> Engine<C> {
         match intent {
             Intent::Apply(mut write) => {
                 let owed = write.announcement.take();
+                self.log(&write);
                 let now = self.now();
                 let touched = self.world.acknowledged(&write, published.uid, published.resource_version, now);
                 self.enqueue(touched);
@@ -308,6 +316,24 @@ impl<C: Cluster> Engine<C> {
             Intent::Announce(announcement) => self.told(subject, &announcement.key),
         }
         self.outbox.done(subject);
+    }
+
+    /// A line for each transition, for those who read the operator's log.
+    fn log(&self, write: &ObjectWrite) {
+        let status = &write.status;
+        let before = self.world.record(&write.key).filter(|r| r.spec.pod_uid == write.spec.pod_uid);
+        if before.is_some_and(|record| record.status.transition == status.transition) {
+            return;
+        }
+        tracing::info!(
+            object = %write.key,
+            state = status.state.as_str(),
+            cause = status.cause,
+            container = status.container,
+            severity = status.severity.as_str(),
+            summary = status.summary,
+            "the diagnosis changes"
+        );
     }
 
     /// An Event without a write is there, or will never be.

@@ -468,7 +468,7 @@ fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(node) = &case.pod.node_name {
         remedies.push(remedy::command(
-            remedy::mitigate("See whether the node was rebooted or its runtime restarted."),
+            remedy::fix("See whether the node was rebooted or its runtime restarted."),
             format!("kubectl describe node {node}"),
         ));
     }

@@ -367,7 +367,7 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
         }
     }
     remedies.push(remedy::command(
-        remedy::mitigate("See what the process said before it was killed."),
+        remedy::fix("See what the process said before it was killed."),
         format!("{} logs {} -c {} --previous", target.command_prefix(), case.pod.key.name, container.name),
     ));
     remedies.truncate(5);
@@ -533,7 +533,7 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let heard = last_words(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
     let mut remedies = probe_remedies(case, container, ProbeKind::Readiness, heard.as_ref());
     remedies.push(remedy::command(
-        remedy::mitigate("Read what the process says: a dependency that it waits for is the usual reason."),
+        remedy::fix("Read what the process says: a dependency that it waits for is the usual reason."),
         format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
     ));
     remedies

@@ -463,7 +463,7 @@ fn spread_summary(analysis: &Analysis<'_>, nodes: &str) -> String {
     }
 }
 
-/// `asks for 64 CPUs; node1 comes nearest with 1.9 free of 2 (62.1 short), no node is that large: ...`.
+/// `asks for 64 CPUs; node1 comes nearest with 1.9 free of 2 (62.1 short); no node is that large: ...`.
 fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
     let nearest = view.nearest(kind);
     let (node, short) = nearest.first()?;
@@ -491,8 +491,8 @@ fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
     let large_enough = nearest.iter().any(|(_, s)| s.fits_empty());
     let most = view.largest_that_fits(kind).map(|most| resource.quantity(most));
     match (large_enough, most) {
-        (false, Some(most)) => Some(format!("{out}, no node is that large: lower the request to {most} at most")),
-        (false, None) => Some(format!("{out}, no node is that large")),
+        (false, Some(most)) => Some(format!("{out}; no node is that large: lower the request to {most} at most")),
+        (false, None) => Some(format!("{out}; no node is that large")),
         (true, Some(most)) => Some(format!("{out}; it fits an empty node, or with a request of {most} at most")),
         (true, None) => Some(format!("{out}; it fits an empty node")),
     }

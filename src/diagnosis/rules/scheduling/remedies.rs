@@ -150,11 +150,12 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
         let need = resource.amount_of(short.asked);
         found.push(remedy::fix(format!("If it needs that much, add a node with more than {need} allocatable.")));
     }
-    let name = shell_word(node.name());
-    found.push(remedy::command(
-        remedy::fix("See who has reserved it: the node's part \"Allocated resources\"."),
-        format!("kubectl describe node {name}"),
-    ));
+    if short.free < short.allocatable {
+        found.push(remedy::command(
+            remedy::fix("See who has reserved it: the node's part \"Allocated resources\"."),
+            format!("kubectl describe node {}", shell_word(node.name())),
+        ));
+    }
     found
 }
 

@@ -82,7 +82,7 @@ fn a_request_larger_than_any_node_says_how_far_to_lower_it() {
     assert_eq!(cause, "InsufficientCpu");
     assert_eq!(
         finding.summary,
-        "asks for 64 CPUs; node1 has 1.9 free of 2 (62.1 short), no node is that large: lower the request to 1900m at most"
+        "asks for 64 CPUs; node1 has 1.9 free of 2 (62.1 short); no node is that large: lower the request to 1900m at most"
     );
     assert_eq!(finding.confidence, Confidence::Certain);
     assert_eq!(
@@ -269,7 +269,7 @@ fn a_device_that_no_node_has_is_told_from_one_that_is_taken() {
     let (_, finding, remedies) = diagnosed(&waiting(spec, message, &[gpu.to_owned()])).unwrap();
     assert_eq!(
         finding.summary,
-        "asks for 2 nvidia.com/gpu; g1 has 1 free of 1 (1 short), no node is that large: lower the request to 1 at most"
+        "asks for 2 nvidia.com/gpu; g1 has 1 free of 1 (1 short); no node is that large: lower the request to 1 at most"
     );
     assert!(remedies[0].patch.as_deref().unwrap().contains("limits:"), "device requests equal their limits");
 }
