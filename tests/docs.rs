@@ -45,6 +45,29 @@ fn the_definition_of_the_resource_is_up_to_date() {
 
 /// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
 /// line that begins with `$`.
+fn undescribed(path: &str, schema: &serde_json::Value, found: &mut Vec<String>) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        if field["description"].as_str().is_none_or(str::is_empty) {
+            found.push(path.clone());
+        }
+        undescribed(&path, field, found);
+        undescribed(&path, &field["items"], found);
+    }
+}
+
+#[test]
+fn kubectl_explain_has_a_word_for_each_field() {
+    let definition: serde_json::Value = serde_saphyr::from_str(&shindan(&["crd"])).unwrap();
+    let mut found = Vec::new();
+    for version in definition["spec"]["versions"].as_array().unwrap() {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        assert!(schema["properties"]["status"]["properties"]["cause"].is_object(), "{schema}");
+        undescribed("", schema, &mut found);
+    }
+    assert_eq!(found, [""; 0], "fields without a description");
+}
+
 fn with_outputs(page: &str) -> (String, usize) {
     const MARK: &str = "<!-- output of: ";
     let (mut out, mut blocks) = (String::new(), 0);

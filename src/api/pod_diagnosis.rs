@@ -65,10 +65,13 @@ pub struct PodDiagnosisSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadRef {
+    /// `apps/v1`, say.
     #[serde(default)]
     pub api_version: String,
+    /// `Deployment`, say.
     #[serde(default)]
     pub kind: String,
+    /// In the namespace of the pod.
     #[serde(default)]
     pub name: String,
     /// `Deployment/web`, as the column shows it.
@@ -156,6 +159,7 @@ fn is_zero(n: &u32) -> bool {
 pub struct Remedy {
     /// `Mitigate` or `Fix`.
     pub kind: RemedyKind,
+    /// What to do, in words.
     #[serde(default)]
     pub text: String,
     /// A command to type.
@@ -173,8 +177,10 @@ pub struct Evidence {
     /// A field path, `event/<reason>`, or a Node condition.
     #[serde(default)]
     pub source: String,
+    /// What was read there: the value of the field, the message of the Event.
     #[serde(default)]
     pub value: String,
+    /// When it was so: of an Event, a run's end, or a condition's last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
     /// `Supports` or `Contradicts`.
@@ -185,10 +191,13 @@ pub struct Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherFinding {
+    /// A cause as `status.cause` names them.
     #[serde(default)]
     pub cause: String,
+    /// The container that it concerns, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// One line about it.
     #[serde(default)]
     pub summary: String,
 }
@@ -222,16 +231,22 @@ pub struct Backoff {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
+    /// The container that ran.
     #[serde(default)]
     pub container: String,
+    /// When it was started; absent where it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
+    /// As the runtime reported it: 128 + n after signal n.
     #[serde(default)]
     pub exit_code: i32,
+    /// The signal that ended it, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
+    /// The kubelet's word for the end: `Error`, `OOMKilled`, `Completed`, ...
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The cause that this run was put down to.
@@ -252,6 +267,7 @@ pub struct Impact {
     /// Services that select the pod, and what they have left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceImpact>,
+    /// How the rest of the pod's workload fares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadImpact>,
 }
@@ -260,8 +276,10 @@ pub struct Impact {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceImpact {
+    /// In the namespace of the pod.
     #[serde(default)]
     pub name: String,
+    /// Endpoints of the Service that are ready, of all pods.
     #[serde(default)]
     pub ready_endpoints: u32,
 }
@@ -270,6 +288,7 @@ pub struct ServiceImpact {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadImpact {
+    /// Pods that are asked for.
     #[serde(default)]
     pub desired: u32,
     /// Ready pods of the newest template.
@@ -278,6 +297,7 @@ pub struct WorkloadImpact {
     /// Ready pods of older templates.
     #[serde(default)]
     pub old_ready: u32,
+    /// Its pods with an Active diagnosis.
     #[serde(default)]
     pub failing: u32,
     /// Pods of a new template fail while those of the old one still serve.
@@ -289,13 +309,17 @@ pub struct WorkloadImpact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthyCondition {
+    /// `Healthy`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// The cause while it fails; how it ended afterwards.
     pub reason: String,
+    /// One line for people.
     #[serde(default)]
     pub message: String,
+    /// When `status` changed last.
     pub last_transition_time: Timestamp,
 }
 

@@ -1,5 +1,6 @@
 //! Who else suffers, and how bad that makes it.
 
+use super::workload::JobState;
 use super::{Case, workload};
 use crate::api::{ContainerType, Impact, ServiceImpact, Severity, WorkloadImpact};
 use crate::facts::{Want, WorkloadFacts, WorkloadKey};
@@ -59,19 +60,13 @@ pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
     }
     let Some(own) = workload::immediate(case.pod) else { return Severity::Critical };
     if &*own.kind == "Job" {
-        return if job_has_failed(case) { Severity::Critical } else { Severity::Warning };
+        return if workload::job_state(case) == JobState::Failed { Severity::Critical } else { Severity::Warning };
     }
     // What was looked up may be from a moment when this pod was itself ready: it tells of pods that are not seen only.
     let siblings = case.surroundings.siblings;
     let unseen_ready = |w: &WorkloadImpact| w.desired > siblings.total.max(1) && w.updated_ready + w.old_ready > 0;
     let others_ready = siblings.ready > 0 || impact.workload.as_ref().is_some_and(unseen_ready);
     if others_ready { Severity::Warning } else { Severity::Critical }
-}
-
-/// The pod's Job has given up, as far as it was looked up.
-pub(super) fn job_has_failed(case: &Case<'_>) -> bool {
-    let job = case.surroundings.job.as_ref().or(case.surroundings.workload.as_ref()).and_then(Option::as_ref);
-    job.is_some_and(|job| &*job.key.kind == "Job" && job.condition_is_true("Failed"))
 }
 
 /// What should be looked up for a failing pod: the Services of its namespace, its Job, its top workload.

@@ -1,7 +1,8 @@
-//! Which workload a pod belongs to.
+//! Which workload a pod belongs to, and where its Job stands.
 
 use std::sync::Arc;
 
+use super::Case;
 use crate::facts::{PodFacts, WorkloadFacts, WorkloadKey};
 
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
@@ -39,4 +40,40 @@ pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
         });
     }
     Some(own)
+}
+
+/// Where the Job of a pod stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobState {
+    /// The pod is of no Job.
+    None,
+    Complete,
+    /// The Job will try again.
+    Retries,
+    /// It has failed for good.
+    Failed,
+    /// It was not looked up.
+    Unknown,
+}
+
+pub(super) fn job_state(case: &Case<'_>) -> JobState {
+    if !case.pod.is_of_job() {
+        return JobState::None;
+    }
+    let found = [&case.surroundings.job, &case.surroundings.workload]
+        .into_iter()
+        .filter_map(|looked| looked.as_ref()?.as_ref())
+        .find(|workload| &*workload.key.kind == "Job");
+    found.map_or(JobState::Unknown, state_of)
+}
+
+fn state_of(job: &WorkloadFacts) -> JobState {
+    let has = |kinds: [&str; 2]| kinds.into_iter().any(|kind| job.condition_is_true(kind));
+    if job.is_complete() {
+        JobState::Complete
+    } else if has(["Failed", "FailureTarget"]) || job.failed > job.backoff_limit.unwrap_or(6) {
+        JobState::Failed
+    } else {
+        JobState::Retries
+    }
 }

@@ -1,9 +1,10 @@
 //! The honest answer where something fails and no rule knows why.
 
-use super::crash::end::{JobState, crash, disruption, job_state};
+use super::crash::end::{crash, disruption};
 use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+use crate::diagnosis::workload::{JobState, job_state};
 use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
 use crate::facts::{Container, Phase, State, after};
 

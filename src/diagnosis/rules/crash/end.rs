@@ -1,10 +1,9 @@
 //! Which end of a container's run counts as a failure, shared by the families that judge ends.
 
 use crate::api::{ContainerType, Severity};
+use crate::diagnosis::workload::{JobState, job_state};
 use crate::diagnosis::{Case, Finding, Verdict, text};
-use crate::facts::{
-    Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, WorkloadFacts, after, seconds_between,
-};
+use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, after, seconds_between};
 
 /// What clocks and whole seconds may differ by between an Event and the status of the same kubelet.
 const SLACK: i64 = 2;
@@ -259,42 +258,6 @@ fn ended_within_budget(case: &Case<'_>, container: &Container, end: &Terminated,
     let least = probe.initial_delay + probe.period * (tries - 1);
     let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
     end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
-}
-
-/// Where the Job of a pod stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::diagnosis::rules) enum JobState {
-    /// The pod is of no Job.
-    None,
-    Complete,
-    /// The Job will try again.
-    Retries,
-    /// It has failed for good.
-    Failed,
-    /// It was not looked up.
-    Unknown,
-}
-
-pub(in crate::diagnosis::rules) fn job_state(case: &Case<'_>) -> JobState {
-    if !case.pod.is_of_job() {
-        return JobState::None;
-    }
-    let found = [&case.surroundings.job, &case.surroundings.workload]
-        .into_iter()
-        .filter_map(|looked| looked.as_ref()?.as_ref())
-        .find(|workload| &*workload.key.kind == "Job");
-    found.map_or(JobState::Unknown, state_of)
-}
-
-fn state_of(job: &WorkloadFacts) -> JobState {
-    let has = |kinds: [&str; 2]| kinds.into_iter().any(|kind| job.condition_is_true(kind));
-    if job.is_complete() {
-        JobState::Complete
-    } else if has(["Failed", "FailureTarget"]) || job.failed > job.backoff_limit.unwrap_or(6) {
-        JobState::Failed
-    } else {
-        JobState::Retries
-    }
 }
 
 /// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left
