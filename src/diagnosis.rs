@@ -24,7 +24,7 @@ pub use finding::{Finding, evidence, remedy};
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
-pub use rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+pub use rule::{Category, Explain, Family, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{immediate as immediate_workload, top as top_workload};
 
 use crate::api::{ContainerType, OtherFinding};
@@ -67,10 +67,35 @@ struct Asked {
 }
 
 impl Asked {
+    /// Asks a rule that asks for itself.
+    fn ask(&mut self, case: &Case<'_>, rule: &'static Rule, order: usize) {
+        if rule.specificity == Specificity::LastResort && !(self.findings.is_empty() && self.wake.is_none()) {
+            return;
+        }
+        let is_umbrella = rule.specificity == Specificity::Umbrella;
+        match rule.scope {
+            Scope::Pod(check) => {
+                if !is_umbrella || !self.settled_for(None) {
+                    self.take(rule, order, check(case));
+                }
+            }
+            Scope::Container(check) => {
+                for container in case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
+                    if !is_umbrella || !self.settled_for(Some(&container.name)) {
+                        self.take(rule, order, check(case, container));
+                    }
+                }
+            }
+            Scope::Family => {}
+        }
+    }
+
     fn take(&mut self, rule: &'static Rule, order: usize, verdict: Verdict) {
         match verdict {
             Verdict::No => {}
             Verdict::NotBefore(at) => self.wake = Some(self.wake.map_or(at, |w| w.min(at))),
+            Verdict::Yes(finding)
+                if rule.specificity == Specificity::Umbrella && self.settled_for(finding.container.as_ref()) => {}
             Verdict::Yes(finding) => self.findings.push(Match { rule, order, finding: *finding }),
         }
     }
@@ -86,26 +111,23 @@ impl Asked {
 
 fn ask_all(case: &Case<'_>) -> Asked {
     let mut asked = Asked::default();
-    for (order, rule) in rules::all().enumerate() {
-        match rule.specificity {
-            Specificity::Specific | Specificity::Symptom | Specificity::Umbrella => {}
-            Specificity::LastResort if asked.findings.is_empty() && asked.wake.is_none() => {}
-            Specificity::LastResort => continue,
-        }
-        match rule.scope {
-            Scope::Pod(check) => {
-                if rule.specificity != Specificity::Umbrella || !asked.settled_for(None) {
-                    asked.take(rule, order, check(case));
+    let mut order = 0;
+    for family in &rules::FAMILIES {
+        match family {
+            Family::Each(rules) => {
+                for (place, rule) in rules.iter().enumerate() {
+                    asked.ask(case, rule, order + place);
                 }
             }
-            Scope::Container(check) => {
-                for container in case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
-                    if rule.specificity != Specificity::Umbrella || !asked.settled_for(Some(&container.name)) {
-                        asked.take(rule, order, check(case, container));
-                    }
+            Family::Table { rules, ask } => {
+                let mut answers = ask(case);
+                answers.sort_by_key(|(place, _)| *place);
+                for (place, verdict) in answers {
+                    asked.take(&rules[place], order + place, verdict);
                 }
             }
         }
+        order += family.rules().len();
     }
     asked
 }

@@ -5,7 +5,7 @@ use crate::api::Remedy;
 use crate::facts::{Container, Timestamp};
 
 /// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes.md read only it.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// CR cause, Event reason and metric label: `[A-Z][A-Za-z0-9]{0,62}`. It is API: never rename.
     pub cause: &'static str,
@@ -19,12 +19,31 @@ pub struct Rule {
 }
 
 /// What a rule looks at.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub enum Scope {
     /// The pod as a whole; asked once.
     Pod(fn(&Case<'_>) -> Verdict),
     /// One container; asked for each, ephemeral ones excepted (a debug container's failure is not the pod's).
     Container(fn(&Case<'_>, &Container) -> Verdict),
+    /// What its family as a whole looks at: see [`Family::Table`].
+    Family,
+}
+
+/// Causes that belong together, in the order in which they are asked.
+#[derive(Debug, Clone, Copy)]
+pub enum Family {
+    /// Each rule asks for itself.
+    Each(&'static [Rule]),
+    /// One look at the pod answers for all: which of the rules (by their places) recognises what was said.
+    Table { rules: &'static [Rule], ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
+}
+
+impl Family {
+    pub const fn rules(&self) -> &'static [Rule] {
+        match self {
+            Self::Each(rules) | Self::Table { rules, .. } => rules,
+        }
+    }
 }
 
 /// A rule's answer.
@@ -107,7 +126,7 @@ pub enum Specificity {
 }
 
 /// What `shindan explain` and docs/causes.md say.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Explain {
     /// One sentence.
     pub meaning: &'static str,

@@ -14,25 +14,26 @@ mod start;
 mod unknown;
 mod volume;
 
-use super::rule::Rule;
+use super::rule::{Family, Rule};
 
-/// All causes. A family's own order is in its module.
-const FAMILIES: [&[Rule]; 10] = [
-    node::RULES,
-    scheduling::RULES,
-    volume::RULES,
-    sandbox::RULES,
-    image::RULES,
-    start::RULES,
-    probe::RULES,
-    crash::RULES,
-    lifecycle::RULES,
-    unknown::RULES,
+/// All causes, family by family. A family's own order is in its module.
+pub(super) const FAMILIES: [Family; 11] = [
+    Family::Each(node::RULES),
+    Family::Each(scheduling::RULES),
+    volume::FAMILY,
+    sandbox::FAMILY,
+    image::FAMILY,
+    start::INIT_OOM_FAMILY,
+    start::FAMILY,
+    Family::Each(probe::RULES),
+    Family::Each(crash::RULES),
+    Family::Each(lifecycle::RULES),
+    Family::Each(unknown::RULES),
 ];
 
 /// Every rule, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    FAMILIES.iter().flat_map(|family| family.iter())
+    FAMILIES.iter().flat_map(Family::rules)
 }
 
 /// The rule of a cause.

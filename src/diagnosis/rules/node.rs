@@ -203,7 +203,7 @@ mod tests {
                 Verdict::Yes(finding) => Some((rule.cause, *finding)),
                 _ => None,
             },
-            Scope::Container(_) => None,
+            Scope::Container(_) | Scope::Family => None,
         })
     }
 

@@ -2,11 +2,7 @@
 
 use super::{image, sandbox, start, volume};
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Rule, Scope, Verdict};
-
-fn rules() -> impl Iterator<Item = &'static Rule> {
-    [volume::RULES, sandbox::RULES, image::RULES, start::RULES].into_iter().flatten()
-}
+use crate::diagnosis::{Family, Verdict};
 
 const PULLING: &str = r#"
 kind: Pod
@@ -32,18 +28,17 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let case = scenario.case();
     let mut later = false;
     let mut causes = Vec::new();
-    for rule in rules() {
-        let verdict = match rule.scope {
-            Scope::Pod(check) => check(&case),
-            Scope::Container(check) => check(&case, &case.pod.containers[0]),
-        };
-        match verdict {
-            Verdict::Yes(_) => causes.push(rule.cause),
-            Verdict::NotBefore(at) => {
-                assert!(at > case.now, "{} asks again at once", rule.cause);
-                later = true;
+    for family in [volume::FAMILY, sandbox::FAMILY, image::FAMILY, start::FAMILY] {
+        let Family::Table { rules, ask } = family else { panic!("each rule asks for itself") };
+        for (place, verdict) in ask(&case) {
+            match verdict {
+                Verdict::Yes(_) => causes.push(rules[place].cause),
+                Verdict::NotBefore(at) => {
+                    assert!(at > case.now, "{} asks again at once", rules[place].cause);
+                    later = true;
+                }
+                Verdict::No => {}
             }
-            Verdict::No => {}
         }
     }
     (causes, later)

@@ -5,9 +5,9 @@
 
 use std::cell::OnceCell;
 
-use crate::api::Remedy;
-use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity};
-use crate::facts::{EventFacts, Timestamp, after, seconds_between};
+use crate::api::{ContainerType, Remedy};
+use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict};
+use crate::facts::{Container, EventFacts, Timestamp, after, seconds_between};
 
 /// Alternatives; each is a list of parts that the text must hold together. In lower case.
 pub(super) type Words = &'static [&'static [&'static str]];
@@ -61,12 +61,24 @@ pub(super) struct Seen<'a> {
     /// The Event that holds the text, where none of the status does.
     pub(super) event: Option<&'a EventFacts>,
     /// Name of the container, where the text is about one.
-    pub(super) container: Option<&'a crate::facts::Container>,
+    pub(super) container: Option<&'a Container>,
     /// Field path of the text within the container's status, where that holds it.
     pub(super) path: Option<&'static str>,
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// Words about the pod as a whole.
+    pub(super) fn in_event(event: &'a EventFacts) -> Self {
+        Self {
+            reason: &event.reason,
+            text: &event.message,
+            lower: OnceCell::new(),
+            event: Some(event),
+            container: None,
+            path: None,
+        }
+    }
+
     pub(super) fn has(&self, part: &str) -> bool {
         self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)
     }
@@ -81,10 +93,29 @@ impl Row {
     }
 }
 
-/// Whether the row at `index` is the first that recognises what was seen.
-pub(super) fn is_first(rows: &[Row], index: usize, case: &Case<'_>, seen: &Seen<'_>) -> bool {
-    rows.get(index).is_some_and(|row| row.recognises(case, seen))
-        && !rows.iter().take(index).any(|row| row.recognises(case, seen))
+/// The first row that recognises what was seen, and its place.
+pub(super) fn first<'r>(rows: &'r [Row], case: &Case<'_>, seen: &Seen<'_>) -> Option<(usize, &'r Row)> {
+    rows.iter().enumerate().find(|(_, row)| row.recognises(case, seen))
+}
+
+/// Asks about each container but the ephemeral ones: a debug container's failure is not the pod's.
+pub(super) fn ask_containers<'c>(
+    case: &Case<'c>,
+    ask: impl FnMut(&'c Container) -> Option<(usize, Verdict)>,
+) -> Vec<(usize, Verdict)> {
+    case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral).filter_map(ask).collect()
+}
+
+/// The rules of a family's rows, which are asked together.
+pub(super) const fn rules<const N: usize>(rows: &[Row], category: Category, recovery: Recovery) -> [Rule; N] {
+    assert!(rows.len() == N, "each row is a rule");
+    let mut rules = [rule(&rows[0], category, recovery, Scope::Family); N];
+    let mut at = 1;
+    while at < N {
+        rules[at] = rule(&rows[at], category, recovery, Scope::Family);
+        at += 1;
+    }
+    rules
 }
 
 /// The rule of a row.

@@ -14,7 +14,7 @@ fn diagnosed(scenario: &Scenario) -> Option<(&'static str, Finding, Vec<Remedy>)
                 Verdict::Yes(finding) => Some((rule.cause, (rule.remedies)(&case, &finding), *finding)),
                 _ => None,
             },
-            Scope::Container(_) => None,
+            Scope::Container(_) | Scope::Family => None,
         })
         .collect();
     assert!(found.len() <= 1, "one cause at most, but {:?}", found.iter().map(|f| f.0).collect::<Vec<_>>());

@@ -1,0 +1,116 @@
+//! What to do about a pod's sandbox that cannot be made.
+
+use super::node;
+use crate::api::Remedy;
+use crate::diagnosis::{Case, Finding, remedy, target};
+
+fn elsewhere(case: &Case<'_>) -> Remedy {
+    remedy::command(
+        remedy::mitigate(
+            "If other nodes are well: keep new pods off this one, then delete the pod so that it starts elsewhere.",
+        ),
+        format!("kubectl cordon {}", node(case)),
+    )
+}
+
+pub(super) fn cni(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "Find the network plugin's pod on node {}, read its log and restart it by deleting it.",
+                node(case)
+            )),
+            format!("kubectl -n kube-system get pods -o wide --field-selector spec.nodeName={}", node(case)),
+        ),
+        elsewhere(case),
+    ]
+}
+
+pub(super) fn ip_exhausted(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        elsewhere(case),
+        remedy::fix("Enlarge the pod address range (or the cloud subnet), or run fewer pods on a node."),
+        remedy::fix(format!(
+            "If fewer pods run on {} than addresses exist, they leaked: compare /var/lib/cni/networks with the pods there.",
+            node(case)
+        )),
+    ]
+}
+
+pub(super) fn runtime_class(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    let target = target::of(case);
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "Compare runtimeClassName of {} with the classes there are and their handlers.",
+                target.display()
+            )),
+            "kubectl get runtimeclasses",
+        ),
+        remedy::fix(format!("Configure the handler in the container runtime of node {}.", node(case))),
+        target.with_pod_patch(remedy::fix("Or run the pod with the default runtime."), "runtimeClassName: null\n"),
+    ]
+}
+
+pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs.",
+            node(case)
+        )),
+        elsewhere(case),
+    ]
+}
+
+pub(super) fn pause_image(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!("Load the sandbox image onto node {}, or let the node reach its registry.", node(case))),
+        remedy::fix(
+            "Or name a reachable image in the runtime's configuration (containerd: sandbox; CRI-O: pause_image).",
+        ),
+    ]
+}
+
+pub(super) fn sysctl(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![remedy::fix(format!(
+        "Remove or correct the sysctl under securityContext.sysctls of {}; net.* cannot go with hostNetwork.",
+        target::of(case).display()
+    ))]
+}
+
+pub(super) fn cgroup(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}, compare the cgroup drivers of kubelet and runtime, and read the kubelet's log.",
+            node(case)
+        )),
+        elsewhere(case),
+    ]
+}
+
+pub(super) fn kubelet_disk(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!(
+            "On node {}, check the file system that holds /var/lib/kubelet: full, read-only or broken.",
+            node(case)
+        )),
+        elsewhere(case),
+    ]
+}
+
+pub(super) fn dra(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::command(
+            remedy::fix(format!("Look at the DRA driver's pod on node {}.", node(case))),
+            format!("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node(case)),
+        ),
+        elsewhere(case),
+    ]
+}
+
+pub(super) fn unclear(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![
+        remedy::fix(format!("Read the container runtime's log on node {} at the time of the Event.", node(case))),
+        elsewhere(case),
+    ]
+}
