@@ -1,5 +1,6 @@
 //! The cluster as the tests see it, and how they wait.
 
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::future::Future;
 use std::path::Path;
@@ -28,6 +29,10 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 /// Held for reading by tests that mind their own namespace, for writing by those that disturb all.
 static TURN: LazyLock<RwLock<()>> = LazyLock::new(RwLock::default);
 static CLUSTER: LazyLock<Client> = LazyLock::new(|| RUNTIME.block_on(connect()));
+thread_local! {
+    /// What the test of this thread died of.
+    static LAST_WORDS: RefCell<String> = const { RefCell::new(String::new()) };
+}
 /// Every version of every PodDiagnosis, as the API server told it.
 static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
 
@@ -49,7 +54,16 @@ pub(crate) fn alone(test: impl Future<Output = ()>) {
     });
 }
 
+fn keep_last_words() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        LAST_WORDS.with(|words| *words.borrow_mut() = info.to_string());
+        report(info);
+    }));
+}
+
 async fn connect() -> Client {
+    keep_last_words();
     assert!(
         std::env::var_os("KUBECONFIG").is_some(),
         "the end-to-end tests need a cluster with the operator in it, and KUBECONFIG: run `make install e2e`"
@@ -238,10 +252,12 @@ impl Drop for Space {
         if std::thread::panicking() {
             println!("---- what is in {}", self.name);
             for what in
-                [&["get", "pods,jobs", "-o", "wide"][..], &["get", "poddiagnoses", "-o", "wide"], &["get", "events"]]
+                [&["get", "events"][..], &["get", "pods,jobs", "-o", "wide"], &["get", "poddiagnoses", "-o", "wide"]]
             {
                 println!("{}", try_kubectl(&[&["-n", &self.name], what].concat(), None).unwrap_or_else(|e| e));
             }
+            // Once more: all of the above stands between it and the end.
+            println!("---- {}: {}", self.name, LAST_WORDS.with(RefCell::take));
         }
         // Deleted after a failure too, lest its crash loops disturb who comes next.
         if !std::thread::panicking() || std::env::var_os("KEEP").is_none() {
