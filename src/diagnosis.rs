@@ -38,10 +38,12 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let Some(first) = ranked.next() else {
         return Outcome { health: Health::Well, wake: asked.wake, wants: Vec::new() };
     };
+    // A second later, so that it does not hold any more when we look.
+    let until = first.finding.until.map(|until| after(until, 1));
     let attributions = attributions(&first, ranked.as_slice());
     let others = other_findings(&first, ranked.as_slice());
     let diagnosis = outcome::report(case, first.rule, first.finding, others, attributions);
-    let wake = asked.wake.into_iter().chain(healed_at(case)).min();
+    let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
     Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants: impact::wants(case) }
 }
 

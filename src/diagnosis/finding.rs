@@ -23,6 +23,8 @@ pub struct Finding {
     pub proven: bool,
     /// No Warning Event is owed for it (a Job's pod with retries left; a pod of a node that is down).
     pub quiet: bool,
+    /// When it stops to hold by itself: nothing in the cluster will tell us.
+    pub until: Option<Timestamp>,
     /// What is only a consequence of this.
     pub consequences: Vec<OtherFinding>,
 }
@@ -39,6 +41,7 @@ impl Finding {
             evidence: Vec::new(),
             proven: false,
             quiet: false,
+            until: None,
             consequences: Vec::new(),
         }
     }
@@ -63,6 +66,12 @@ impl Finding {
     #[must_use]
     pub fn proven(mut self) -> Self {
         self.proven = true;
+        self
+    }
+
+    #[must_use]
+    pub fn until(mut self, until: Timestamp) -> Self {
+        self.until = Some(until);
         self
     }
 
@@ -101,7 +110,7 @@ pub mod evidence {
 
     pub fn field(path: impl Into<String>, value: impl AsRef<str>) -> Evidence {
         Evidence {
-            source: path.into(),
+            source: text::line(&path.into(), text::EVIDENCE_MAX),
             value: text::line(value.as_ref(), text::EVIDENCE_MAX),
             time: None,
             weight: Weight::Supports,

@@ -100,7 +100,11 @@ impl<'a> Episode<'a> {
                 flips.push(transition);
             }
         }
-        flips.retain(|t| joined.is_none_or(|joined| t.at > joined));
+        // Joining ends with the first Ready; a node that leaves it again soon after has an outage like any other.
+        let is_joining = |t: &ReadyTransition| joined.is_some_and(|joined| t.at <= joined);
+        let settled = flips.iter().position(|t| is_ready(t)).map_or(flips.len(), |first| first + 1);
+        let joining = flips.iter().take(settled).take_while(|t| is_joining(t)).count();
+        flips.drain(..joining);
         let mut start = flips.len();
         let mut next = now;
         for (index, flip) in flips.iter().enumerate().rev() {
@@ -540,6 +544,11 @@ mod tests {
         let mut young = node(&[(0, "False", DOWN), (1, "True", ""), (10, "False", DOWN), (12, "True", "")]);
         young.facts.created = Some(at(0));
         assert!(judge(&young, &thresholds, at(13)).incident.is_none());
+        // Two outages are, however young the node is.
+        let mut ill =
+            node(&[(0, "False", DOWN), (1, "True", ""), (3, "False", DOWN), (4, "True", ""), (8, "False", DOWN)]);
+        ill.facts.created = Some(at(0));
+        assert!(judge(&ill, &thresholds, at(8)).incident.unwrap().flapping.is_some());
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub(super) fn report(
     remedies.truncate(MOST_REMEDIES);
     for remedy in &mut remedies {
         remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);
+        // Nobody pastes what cannot be typed.
+        remedy.command = remedy.command.take().filter(|command| !command.chars().any(char::is_control));
     }
     let impact = impact::of(case, finding.container.as_deref());
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));

@@ -6,6 +6,8 @@ use super::{Case, Ledger, text};
 use crate::api::{Backoff, ContainerType, Restarts, Run};
 use crate::facts::{Container, State, Terminated, Timestamp, after, seconds_between};
 
+/// The most characters of a run's reason: one word, mostly.
+const REASON_MAX: usize = 64;
 /// Runs in the history of a container that is not the culprit.
 const RUNS_OF_OTHERS: usize = 3;
 
@@ -66,7 +68,7 @@ pub fn runs(case: &Case<'_>, container: &Container) -> Vec<Run> {
             finished_at: run.finished_at,
             exit_code: run.exit_code,
             signal: run.signal,
-            reason: run.reason.to_string(),
+            reason: text::line(&run.reason, REASON_MAX),
             cause: run.cause.as_deref().map(str::to_owned),
         })
         .collect();
@@ -92,7 +94,7 @@ fn run_of(container: &Container, end: &Terminated) -> Run {
         finished_at: end.finished_at,
         exit_code: end.exit_code,
         signal: end.signal,
-        reason: text::line(&end.reason, 64),
+        reason: text::line(&end.reason, REASON_MAX),
         cause: None,
     }
 }

@@ -65,7 +65,7 @@ pub fn cut_bytes(text: &str, most: usize) -> String {
 
 /// What a secret looks like: a mark without which the pattern need not be tried (in lower case), and the pattern, whose
 /// first group is kept.
-const SECRETS: [(&[&str], &str); 9] = [
+const SECRETS: [(&[&str], &str); 10] = [
     // user:password@host in a URL
     (&["://"], r"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?:@)"),
     // Authorization headers
@@ -74,6 +74,11 @@ const SECRETS: [(&[&str], &str); 9] = [
     (
         &["passw", "pwd", "secret", "token", "key", "credential"],
         r#"(?i)((?:^|[^/.\w-])["']?(?:[\w-]*[_-])?(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;&]{3,}"#,
+    ),
+    // The same with `=` is an assignment wherever it stands: in a path, after a dot.
+    (
+        &["password=", "passwd=", "pwd=", "secret=", "token=", "key="],
+        r#"(?i)((?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key)=["']?)[^\s"',;&*]{3,}"#,
     ),
     // JSON web tokens, and keys of the well-known providers
     (&["eyj"], r"()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
@@ -179,6 +184,7 @@ mod tests {
             "dial postgres://app:***@db:5432/x: refused"
         );
         assert_eq!(line("token=abcdef12345 ok", 99), "token=*** ok");
+        assert_eq!(line("http :80/login/password=hunter2", 99), "http :80/login/password=***");
         assert_eq!(line("DB_PASSWORD=hunter2 MY-API_KEY: zzz1234", 99), "DB_PASSWORD=*** MY-API_KEY: ***");
         assert_eq!(line("Authorization: Bearer abcdefgh12345", 99), "Authorization: Bearer ***");
         assert_eq!(line(r#"{"password": "s3cr3t", "n": 1}"#, 99), r#"{"password": "***", "n": 1}"#);

@@ -25,6 +25,8 @@ pub struct PodFacts {
     pub restart_policy: RestartPolicy,
     pub scheduler_name: String,
     pub scheduling_gates: Vec<String>,
+    /// The ResourceClaims (or their templates) that `spec.resourceClaims` asks for.
+    pub resource_claims: Vec<String>,
     pub node_selector: BTreeMap<String, String>,
     /// `requiredDuringSchedulingIgnoredDuringExecution` of the node affinity; the terms are alternatives.
     pub node_affinity: Vec<SelectorTerm>,

@@ -84,8 +84,13 @@ fn brought_up_to_date(record: &Record, case: &Case<'_>) -> PodDiagnosisStatus {
         status.truncated = status.truncated.saturating_sub(cut);
         status.restarts = Some(restarts);
     }
-    status.pod_status = pod_status(case.pod);
+    status.pod_status = shown_status(case);
     status
+}
+
+/// What kubectl prints; where a raw error stands for a reason, as much of it as fits.
+fn shown_status(case: &Case<'_>) -> String {
+    text::line(&pod_status(case.pod), text::SUMMARY_MAX)
 }
 
 pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
@@ -162,7 +167,7 @@ fn status_of(case: &Case<'_>, diagnosis: &Diagnosis, severity: Severity) -> PodD
         confidence: diagnosis.confidence,
         container: diagnosis.container.as_deref().map(str::to_owned),
         container_type: diagnosis.container_type,
-        pod_status: pod_status(case.pod),
+        pod_status: shown_status(case),
         summary: diagnosis.summary.clone(),
         remedies: diagnosis.remedies.clone(),
         evidence: diagnosis.evidence.clone(),

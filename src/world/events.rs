@@ -51,7 +51,7 @@ impl Events {
         let kept = &mut self.by_pod.entry(uid.clone()).or_default().events;
         kept.retain(|e| !is_old(e, now));
         let is_news = match kept.iter().position(|e| is_same_kind(e, &event)) {
-            Some(i) if kept[i].last > event.last || kept[i] == event => false,
+            Some(i) if age(&kept[i]) >= age(&event) => false,
             Some(i) => {
                 kept[i] = event;
                 true
@@ -61,7 +61,7 @@ impl Events {
                 true
             }
         };
-        kept.sort_by_key(|e| e.last);
+        kept.sort_by(|a, b| age(a).cmp(&age(b)));
         if kept.len() > MOST {
             // What explains a kill outlives the noise around it.
             let noise = kept.iter().position(|e| !is_telling(e)).unwrap_or(0);
@@ -117,6 +117,12 @@ impl Events {
 /// Whether an Event can say something of a pod that looks well: only a kill can.
 pub(super) fn matters_to_the_well(event: &EventFacts) -> bool {
     &*event.reason == "Killing"
+}
+
+/// Which of two Events is the newer one. All that they hold decides where their times do not, so that the order in which
+/// they came does not matter.
+fn age(event: &EventFacts) -> impl Ord + '_ {
+    (event.last, event.count, event.first, &event.reason, &event.regarding.container, &event.message)
 }
 
 fn is_telling(event: &EventFacts) -> bool {

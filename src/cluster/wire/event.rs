@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Int, Obj, Text, Time};
+use super::lenient::{Int, Name, Obj, Text, Time};
 use super::meta;
 use crate::facts::{EventFacts, Regarding};
 
@@ -49,9 +49,9 @@ struct Series {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Reference {
-    kind: Text,
-    namespace: Text,
-    name: Text,
+    kind: Name,
+    namespace: Name,
+    name: Name,
     uid: Text,
     field_path: Text,
 }

@@ -98,11 +98,48 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// A whole number, also written as a string.
+/// The name of an object or a container. Names are shown and become parts of commands that people paste: what Kubernetes
+/// would not allow in one, and only a file can hold, is replaced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Name(pub(super) String);
+
+impl Name {
+    pub(super) fn non_empty(self) -> Option<String> {
+        Some(self.0).filter(|name| !name.is_empty())
+    }
+}
+
+impl std::ops::Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        const LONGEST: usize = 253;
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
+        let Text(name) = Text::deserialize(d)?;
+        Ok(if name.len() <= LONGEST && name.chars().all(is_allowed) {
+            Self(name)
+        } else {
+            Self(name.chars().take(LONGEST).map(|c| if is_allowed(c) { c } else { '_' }).collect())
+        })
+    }
+}
+
+/// A whole number, also written as a string. Kept within 32 bits, as nearly all numbers of the API are: of the few wider
+/// ones (a grace period of 292 billion years is valid) no sum or product can overflow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Int(pub(super) Option<i64>);
 
 impl Int {
+    fn new(n: i64) -> Self {
+        Self(Some(n.clamp(i64::from(i32::MIN), i64::from(i32::MAX))))
+    }
+
     pub(super) fn or(self, default: i64) -> i64 {
         self.0.unwrap_or(default)
     }
@@ -126,17 +163,17 @@ impl<'de> Deserialize<'de> for Int {
                 Ok(Int(None))
             }
             fn visit_i64<E>(self, v: i64) -> Result<Int, E> {
-                Ok(Int(Some(v)))
+                Ok(Int::new(v))
             }
             fn visit_u64<E>(self, v: u64) -> Result<Int, E> {
-                Ok(Int(i64::try_from(v).ok()))
+                Ok(Int::new(i64::try_from(v).unwrap_or(i64::MAX)))
             }
             #[allow(clippy::cast_possible_truncation, reason = "saturates, and 3.0 is a way to write 3")]
             fn visit_f64<E>(self, v: f64) -> Result<Int, E> {
-                Ok(Int(Some(v as i64)))
+                Ok(Int::new(v as i64))
             }
             fn visit_str<E>(self, v: &str) -> Result<Int, E> {
-                Ok(Int(v.trim().parse().ok()))
+                Ok(v.trim().parse().map_or(Int(None), Int::new))
             }
         }
         d.deserialize_any(V)

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference,
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
-use super::lenient::{Dict, Flag, List, Obj, Text, Texts, Time};
+use super::lenient::{Dict, Flag, List, Name, Obj, Text, Texts, Time};
 use crate::facts::{Condition, ObjectKey, Owner, Timestamp};
 
 /// Marks a pod that the kubelet made from a file.
@@ -18,8 +18,8 @@ pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 #[derive(Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Meta {
-    name: Text,
-    namespace: Text,
+    name: Name,
+    namespace: Name,
     uid: Text,
     resource_version: Text,
     creation_timestamp: Time,
@@ -34,8 +34,8 @@ struct Meta {
 #[serde(default, rename_all = "camelCase")]
 struct OwnerRef {
     api_version: Text,
-    kind: Text,
-    name: Text,
+    kind: Name,
+    name: Name,
     uid: Text,
     controller: Flag,
 }

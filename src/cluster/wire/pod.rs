@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Amounts, Dict, Flag, Int, List, Obj, Text, Texts, Time};
+use super::lenient::{Amounts, Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use super::meta::{self, WireCondition};
 use crate::api::ContainerType;
 use crate::facts;
@@ -28,10 +28,11 @@ pub struct Pod {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Spec {
-    node_name: Text,
+    node_name: Name,
     restart_policy: Text,
     scheduler_name: Text,
     scheduling_gates: List<Named>,
+    resource_claims: List<DeviceClaim>,
     node_selector: Dict,
     affinity: Obj<Affinity>,
     tolerations: List<Toleration>,
@@ -52,9 +53,27 @@ struct Spec {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct DeviceClaim {
+    name: Name,
+    resource_claim_name: Name,
+    resource_claim_template_name: Name,
+}
+
+impl DeviceClaim {
+    /// The object that it comes from.
+    fn source(self) -> String {
+        [self.resource_claim_name.0, self.resource_claim_template_name.0]
+            .into_iter()
+            .find(|source| !source.is_empty())
+            .unwrap_or(self.name.0)
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Named {
-    name: Text,
+    name: Name,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -125,7 +144,7 @@ struct SecurityContext {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Container {
-    name: Text,
+    name: Name,
     image: Text,
     image_pull_policy: Text,
     command: Texts,
@@ -153,7 +172,7 @@ struct Nothing {}
 #[serde(default, rename_all = "camelCase")]
 #[allow(clippy::struct_field_names, reason = "the API's own names")]
 struct Port {
-    name: Text,
+    name: Name,
     container_port: Int,
     host_port: Int,
     protocol: Text,
@@ -176,7 +195,7 @@ struct ValueFrom {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct KeyRef {
-    name: Text,
+    name: Name,
     key: Text,
     optional: Flag,
 }
@@ -235,7 +254,7 @@ struct Exec {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Volume {
-    name: Text,
+    name: Name,
     config_map: Obj<Source>,
     secret: Obj<Source>,
     persistent_volume_claim: Obj<Source>,
@@ -277,9 +296,9 @@ impl<'de> Deserialize<'de> for OtherKind {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Source {
-    name: Text,
-    secret_name: Text,
-    claim_name: Text,
+    name: Name,
+    secret_name: Name,
+    claim_name: Name,
     path: Text,
     reference: Text,
     optional: Flag,
@@ -312,7 +331,7 @@ struct Status {
     reason: Text,
     message: Text,
     start_time: Time,
-    nominated_node_name: Text,
+    nominated_node_name: Name,
     conditions: List<WireCondition>,
     init_container_statuses: List<ContainerStatus>,
     container_statuses: List<ContainerStatus>,
@@ -322,7 +341,7 @@ struct Status {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct ContainerStatus {
-    name: Text,
+    name: Name,
     image: Text,
     state: Obj<State>,
     last_state: Obj<State>,
@@ -404,6 +423,7 @@ impl Pod {
             restart_policy: RestartPolicy::parse(&spec.restart_policy).unwrap_or_default(),
             scheduler_name: spec.scheduler_name.non_empty().unwrap_or_else(|| "default-scheduler".to_owned()),
             scheduling_gates: names(spec.scheduling_gates),
+            resource_claims: spec.resource_claims.into_iter().map(DeviceClaim::source).collect(),
             node_selector: spec.node_selector.0,
             node_affinity: spec
                 .affinity

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::lenient::{Dict, Flag, List, Obj, Text, Texts};
+use super::lenient::{Dict, Flag, List, Name, Obj, Text, Texts};
 use super::meta;
 use crate::facts::ServiceFacts;
 
@@ -54,7 +54,7 @@ struct Conditions {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Target {
-    name: Text,
+    name: Name,
 }
 
 /// The older form, which dumps may still hold.

@@ -3,6 +3,7 @@
 mod command;
 pub(super) mod end;
 mod exit;
+mod slow;
 #[cfg(test)]
 mod tests;
 
@@ -239,6 +240,7 @@ pub(super) const RULES: &[Rule] = &[
             source: "the process itself; kubernetes pkg/kubelet/kuberuntime for reason and message",
         },
     },
+    slow::RULE,
 ];
 
 fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {

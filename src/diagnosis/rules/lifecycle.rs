@@ -2,6 +2,7 @@
 
 mod admission;
 mod evicted;
+mod sidecar;
 mod terminating;
 
 use self::admission::{by_reason, rejected, rejected_as};
@@ -189,6 +190,7 @@ pub(super) const RULES: &[Rule] = &[
     terminating::KILL_FAILING,
     evicted::EVICTED,
     admission::UMBRELLA,
+    sidecar::BLOCKS_JOB,
     Rule {
         cause: "InitContainerFailed",
         category: Category::Lifecycle,

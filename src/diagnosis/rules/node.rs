@@ -6,8 +6,10 @@ use crate::diagnosis::node::{
     SHUTTING_DOWN, STATUS_UNKNOWN,
 };
 use crate::diagnosis::rule::Explain;
-use crate::diagnosis::{Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy};
-use crate::facts::{Phase, seconds_between};
+use crate::diagnosis::{
+    Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target,
+};
+use crate::facts::{Phase, after, seconds_between};
 
 /// A rule for one cause of a node's incident.
 macro_rules! incident {
@@ -81,6 +83,22 @@ pub(super) const RULES: &[Rule] = &[
         "node controller (pkg/controller/nodelifecycle), Node condition Ready: `Kubelet stopped posting node status.`"
     ),
     Rule {
+        cause: "NodeNameMissingNode",
+        category: Category::Node,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(names_no_node),
+        remedies: |case, _| missing_node_remedies(case),
+        explain: Explain {
+            meaning: "The pod is bound to a node that does not exist, so no kubelet will ever start it.",
+            told_apart: "No kubelet has taken it up (no startTime), and none of the cluster's nodes has the name. Usually \
+                         spec.nodeName was written by hand, which the scheduler does not check.",
+            action: "Correct or drop spec.nodeName: the scheduler then finds a node. The garbage collector deletes such pods \
+                     after 40 s.",
+            source: "kubernetes pkg/controller/podgc: `PodGC: node no longer exists`",
+        },
+    },
+    Rule {
         cause: NOT_READY,
         category: Category::Node,
         recovery: Recovery::NeverStarted,
@@ -96,6 +114,38 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
 ];
+
+/// A node that joins may be seen a moment after its first pod, in seconds.
+const MAY_JOIN: i64 = 15;
+
+fn names_no_node(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let Some(name) = pod.node_name.as_deref().filter(|name| !case.nodes.contains_key(*name)) else {
+        return Verdict::No;
+    };
+    // Where no node is known at all, a dump just does not hold them.
+    if case.nodes.is_empty() || pod.phase != Phase::Pending || pod.start_time.is_some() || pod.deletion.is_some() {
+        return Verdict::No;
+    }
+    let due = after(case.held_since(pod.created), MAY_JOIN);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let known: Vec<&str> = case.nodes.keys().take(3).map(|name| &**name).collect();
+    let finding =
+        Finding::of_pod(format!("is bound to node {name}, which does not exist, so nothing will ever start it"))
+            .with(evidence::field("spec.nodeName", name))
+            .with(evidence::field("nodes", format!("{} in all, such as {}", case.nodes.len(), known.join(", "))));
+    Verdict::Yes(Box::new(finding))
+}
+
+fn missing_node_remedies(case: &Case<'_>) -> Vec<Remedy> {
+    let target = target::of(case);
+    vec![remedy::command(
+        remedy::fix(format!("Correct spec.nodeName in {}, or drop it and let the scheduler choose.", target.display())),
+        "kubectl get nodes",
+    )]
+}
 
 /// The incident that keeps this pod from being well now. A flapping node that is Ready at the moment does not.
 fn suffered(case: &Case<'_>) -> Option<NodeIncident> {

@@ -2,6 +2,7 @@
 
 mod explain;
 mod remedies;
+mod rows;
 #[cfg(test)]
 pub(super) mod tests;
 mod words;
@@ -11,213 +12,15 @@ use std::borrow::Cow;
 use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
 use self::words::{Kind, Reason};
 use crate::api::{Confidence, Evidence};
-use crate::diagnosis::rule::Explain;
-use crate::diagnosis::{Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, text};
+use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
 use crate::facts::{Condition, Phase, Timestamp, VolumeSource, after};
+
+pub(super) use self::rows::RULES;
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
 const SILENCE: i64 = 60;
 /// The most nodes that evidence lists.
 const NODES_SHOWN: usize = 3;
-
-/// A rule for one reason of the scheduler.
-macro_rules! reason {
-    ($kind:ident, $meaning:literal, $told_apart:literal, $action:literal, $source:literal) => {
-        Rule {
-            cause: Kind::$kind.cause(),
-            category: Category::Scheduling,
-            recovery: Recovery::NeverStarted,
-            specificity: Specificity::Specific,
-            scope: Scope::Pod(|case| verdict(case, Kind::$kind)),
-            remedies: |case, _| remedies::of(case, Kind::$kind),
-            explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
-        }
-    };
-}
-
-pub(super) const RULES: &[Rule] = &[
-    reason!(
-        Cpu,
-        "No node that the pod may use has as much unreserved CPU as the pod requests.",
-        "Requests count, not use: a node may idle and still have all its CPU reserved. What each node has free is its \
-         allocatable CPU less the requests of the pods bound there.",
-        "Lower the request, free a node by running fewer pods, or add a node. Where the request is larger than any \
-         node, only a lower request or a bigger node helps.",
-        "scheduler, plugin NodeResourcesFit: `Insufficient cpu`"
-    ),
-    reason!(
-        Memory,
-        "No node that the pod may use has as much unreserved memory as the pod requests.",
-        "It is about requests before the start; a container killed for its use of memory is OOMKilled.",
-        "Lower the request, free a node by running fewer pods, or add a node (a bigger one where no node is large \
-         enough).",
-        "scheduler, plugin NodeResourcesFit: `Insufficient memory`"
-    ),
-    reason!(
-        EphemeralStorage,
-        "No node that the pod may use has as much unreserved local disk as the pod requests.",
-        "It is about `requests.ephemeral-storage` before the start; a pod evicted for what it wrote is Evicted.",
-        "Lower the request, use a volume for the data, or add a node with a larger disk.",
-        "scheduler, plugin NodeResourcesFit: `Insufficient ephemeral-storage`"
-    ),
-    reason!(
-        Extended,
-        "No node that the pod may use has enough free devices (GPUs, huge pages) of the kind that the pod requests.",
-        "Where no node lists the resource at all, its device plugin does not run or no such node exists; else all \
-         devices are taken.",
-        "Check the resource's name and the device plugin's DaemonSet, wait for a device to come free, or add such a \
-         node.",
-        "scheduler, plugin NodeResourcesFit: `Insufficient <resource>`"
-    ),
-    reason!(
-        Pods,
-        "Each node that the pod may use already runs as many pods as it may.",
-        "It is the count of pods (allocatable `pods`, the kubelet's maxPods), whatever CPU and memory are left.",
-        "Add a node, remove pods that are not needed, or raise the kubelet's maxPods where addresses allow.",
-        "scheduler, plugin NodeResourcesFit: `Too many pods`"
-    ),
-    reason!(
-        HostPort,
-        "The pod wants a port of the node itself, and on each node that it may use another pod has it.",
-        "At most one pod a node can have a host port; a Service needs none. A process that cannot bind inside its own \
-         pod crashes instead.",
-        "Drop hostPort and use a Service, choose another port, or run no more replicas than there are nodes.",
-        "scheduler, plugin NodePorts: `didn't have free ports for the requested pod ports`"
-    ),
-    reason!(
-        PvcNotFound,
-        "A volume of the pod names a PersistentVolumeClaim that does not exist in the pod's namespace.",
-        "A claim that exists and is not bound is PvcUnboundImmediate; a claim deleted after the pod was placed shows \
-         as a mount failure.",
-        "Create the claim, or correct claimName.",
-        "scheduler, plugin VolumeBinding: `persistentvolumeclaim \"X\" not found`"
-    ),
-    reason!(
-        PvcUnbound,
-        "A PersistentVolumeClaim of the pod has no volume, and its class binds before pods are placed.",
-        "The claim exists. Why it has no volume is told by the claim's own Events: no such StorageClass, no \
-         provisioner, no volume that fits.",
-        "Describe the claim; correct its storageClassName, repair the provisioner, or create a volume that fits.",
-        "scheduler, plugin VolumeBinding: `pod has unbound immediate PersistentVolumeClaims`"
-    ),
-    reason!(
-        PvAffinity,
-        "The volume of the pod's claim can be used only on nodes (or in a zone) that cannot take the pod.",
-        "The volume exists and is bound; its node affinity and the nodes that could take the pod do not meet.",
-        "Make room on a node where the volume lives, bring that node back, or move the data to a new volume.",
-        "scheduler, plugin VolumeBinding: `didn't match PersistentVolume's node affinity`"
-    ),
-    reason!(
-        VolumeZone,
-        "The pod's volume lies in a zone in which no node can take the pod.",
-        "As PvNodeAffinityConflict, for volumes that tell their zone by labels.",
-        "Add a node in the volume's zone, or move the data.",
-        "scheduler, plugin VolumeZone: `had no available volume zone`"
-    ),
-    reason!(
-        NoMatchingPv,
-        "The pod's claim waits for a pod to be placed, and no volume that it could bind to is reachable from a node.",
-        "The class binds with the first consumer (local volumes); with immediate binding it is PvcUnboundImmediate.",
-        "Create a volume of that class and size on a node that can take the pod, or correct the class or size.",
-        "scheduler, plugin VolumeBinding: `didn't find available persistent volumes to bind`, `did not have enough \
-         free storage`"
-    ),
-    reason!(
-        VolumeCount,
-        "Each node that the pod may use has as many volumes of this kind attached as it can.",
-        "It is the driver's limit of attachments a node (CSINode), not room for data.",
-        "Add a node, or spread the pods with volumes over more nodes.",
-        "scheduler, plugin NodeVolumeLimits: `exceed max volume count`"
-    ),
-    reason!(
-        PodAffinity,
-        "The pod must run beside certain other pods, and no node that it may use runs one.",
-        "Required pod affinity only: a preferred one never keeps a pod from running.",
-        "Start the pods that it wants to be near, correct the label selector or topologyKey, or make the rule a \
-         preferred one.",
-        "scheduler, plugin InterPodAffinity: `didn't match pod affinity rules`"
-    ),
-    reason!(
-        PodAntiAffinity,
-        "Each node that the pod may use runs a pod that it must not share a node (or zone) with.",
-        "Both directions count: the pod's own rule, and the rules of pods that already run.",
-        "Add a node, run no more replicas than there are nodes (or zones), or make the rule a preferred one.",
-        "scheduler, plugin InterPodAffinity: `didn't match pod anti-affinity rules`, `didn't satisfy existing pods \
-         anti-affinity rules`"
-    ),
-    reason!(
-        TopologySpread,
-        "Wherever the pod went, its workload would be spread less evenly than its constraint allows.",
-        "Only constraints with whenUnsatisfiable: DoNotSchedule count. `(missing required label)` means that nodes \
-         lack the topologyKey.",
-        "Make room where fewer copies run, raise maxSkew, or use ScheduleAnyway; label the nodes with the topology \
-         key.",
-        "scheduler, plugin PodTopologySpread: `didn't match pod topology spread constraints`"
-    ),
-    reason!(
-        Cordoned,
-        "The nodes that could take the pod are cordoned: closed for new pods.",
-        "A cordon is set on purpose (maintenance, a drain). It is the cause only where no other node could take the \
-         pod after a smaller change.",
-        "Uncordon the node once its maintenance is over, or add a node.",
-        "scheduler, plugin NodeUnschedulable: `were unschedulable`"
-    ),
-    reason!(
-        Taint,
-        "The nodes that could take the pod have a taint that the pod does not tolerate.",
-        "The scheduler of 1.35 no longer names the taint; it is read from the nodes. Taints of control-plane nodes are \
-         named only where there is no other node. Taints such as not-ready tell of the node's state.",
-        "Add the toleration if the pod belongs there, remove the taint if it was left behind, or repair the node if \
-         the taint tells of its state.",
-        "scheduler, plugin TaintToleration: `had untolerated taint(s)`"
-    ),
-    reason!(
-        Selector,
-        "No node has the labels that the pod's nodeSelector or required node affinity asks for.",
-        "Where some node has them and fails for another reason, that reason is the cause. Preferred rules never count.",
-        "Correct the selector, or label the node.",
-        "scheduler, plugin NodeAffinity: `didn't match Pod's node affinity/selector`"
-    ),
-    reason!(
-        NoNodes,
-        "The cluster has no node at all that the scheduler knows.",
-        "Nodes that exist and do not take the pod are counted in the scheduler's message; here there is none to count.",
-        "Let a node join, or look why the nodes left.",
-        "scheduler: `no nodes available to schedule pods`"
-    ),
-    Rule {
-        cause: "SchedulerError",
-        category: Category::Scheduling,
-        recovery: Recovery::NeverStarted,
-        specificity: Specificity::Specific,
-        scope: Scope::Pod(scheduler_error),
-        remedies: |case, _| remedies::scheduler_error(case),
-        explain: Explain {
-            meaning: "The scheduler chose a node or tried to, and an operation of its own failed.",
-            told_apart: "The reason of PodScheduled is SchedulerError, not Unschedulable: nodes may be suitable. It is \
-                         tried again.",
-            action: "Read the message: a volume that could not be provisioned points to its provisioner, else look at \
-                     the scheduler's log.",
-            source: "scheduler: condition PodScheduled, reason SchedulerError",
-        },
-    },
-    Rule {
-        cause: "NoSchedulerForPod",
-        category: Category::Scheduling,
-        recovery: Recovery::NeverStarted,
-        specificity: Specificity::Specific,
-        scope: Scope::Pod(no_scheduler),
-        remedies: |case, _| remedies::no_scheduler(case),
-        explain: Explain {
-            meaning: "No scheduler has looked at the pod: none answers to its schedulerName, or the scheduler is down.",
-            told_apart: "The pod has no node, no condition and no Event. A scheduler that looked and found no node \
-                         writes PodScheduled=False; a pod with scheduling gates has that condition too.",
-            action: "Correct schedulerName, or start that scheduler. If all new pods wait, the default scheduler is \
-                     down.",
-            source: "absence of the condition PodScheduled (kubernetes pkg/scheduler writes it at the first try)",
-        },
-    },
-];
 
 /// What the scheduler said, and what of it is the cause.
 struct Analysis<'a> {
@@ -404,7 +207,28 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
         }
         Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
+        Kind::PvcLost => {
+            format!("the volume that its claim {} was bound to does not exist any more", named_claim(case, analysis))
+        }
+        Kind::PvcDeleting => format!(
+            "its PersistentVolumeClaim {} is being deleted, so no further pod may use it",
+            named_claim(case, analysis)
+        ),
+        Kind::PvcInUse => {
+            format!("its claim {} is ReadWriteOncePod, and another pod uses it already", named_claim(case, analysis))
+        }
+        Kind::DiskConflict => format!("a volume of it is in use on {nodes} and cannot be mounted twice"),
+        Kind::EphemeralPvc => match analysis.words().split_once(" was not created for pod") {
+            Some((claim, _)) => {
+                let name = claim.rsplit('/').next().unwrap_or(claim);
+                format!("the claim {name}, which its ephemeral volume needs, exists already and is not its own")
+            }
+            None => "the claim for its ephemeral volume has not been created yet".to_owned(),
+        },
         Kind::VolumeCount => format!("{nodes} can attach no further volume"),
+        Kind::DraClaim => format!("its ResourceClaim cannot be allocated on {nodes}: {}", analysis.words()),
+        Kind::NodeFeatures => format!("{nodes} lack features that it needs: {}", analysis.words()),
+        Kind::Gang => format!("it is started only together with the other pods of its group: {}", analysis.words()),
         Kind::PodAffinity => {
             format!("must run beside other pods (required pod affinity), and on {nodes} none of them runs")
         }
@@ -418,7 +242,18 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
     }
 }
 
+/// The claim that the scheduler names, else all of the pod.
+fn named_claim(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
+    analysis.claim().map_or_else(|| claims(case), str::to_owned)
+}
+
 impl Analysis<'_> {
+    /// The scheduler's own words for the reason.
+    fn words(&self) -> String {
+        let reason = self.reasons.iter().find(|r| r.kind == Some(self.kind));
+        reason.map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 110))
+    }
+
     /// The claim that the scheduler names.
     fn claim(&self) -> Option<&str> {
         self.reasons.iter().find(|r| r.kind == Some(self.kind)).and_then(|r| words::quoted(r.text))
@@ -665,7 +500,14 @@ fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
                 })
                 .collect()
         }
-        Kind::PvcNotFound | Kind::PvcUnbound | Kind::PvAffinity | Kind::VolumeZone | Kind::NoMatchingPv => {
+        Kind::PvcNotFound
+        | Kind::PvcUnbound
+        | Kind::PvAffinity
+        | Kind::VolumeZone
+        | Kind::NoMatchingPv
+        | Kind::PvcLost
+        | Kind::PvcDeleting
+        | Kind::PvcInUse => {
             let claims = pod.volumes.iter().filter_map(|v| match &v.source {
                 VolumeSource::Claim { name, ephemeral } => Some((v, name, ephemeral)),
                 _ => None,
@@ -770,21 +612,51 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(&condition))))
 }
 
-fn no_scheduler(case: &Case<'_>) -> Verdict {
+/// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
+fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
     let pod = case.pod;
     let silent = pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty();
     if !waits(case) || !silent {
-        return Verdict::No;
+        return None;
     }
     let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable));
     if case.now < due {
-        return Verdict::NotBefore(due);
+        return Some(Err(due));
     }
-    if let Err(later) = case.events_settled() {
-        return Verdict::NotBefore(later);
+    Some(case.events_settled().map(|()| text::duration(pod.created.map_or(SILENCE, |at| case.age(at)))))
+}
+
+/// The scheduler does not even try a pod whose claim is missing, and says nothing of it.
+fn dra_claim(case: &Case<'_>) -> Verdict {
+    let said = verdict(case, Kind::DraClaim);
+    let claims = &case.pod.resource_claims;
+    if said != Verdict::No || claims.is_empty() {
+        return said;
     }
+    match silence(case) {
+        None => Verdict::No,
+        Some(Err(later)) => Verdict::NotBefore(later),
+        Some(Ok(waited)) => {
+            let names = claims.join(", ");
+            let finding = Finding::of_pod(format!(
+                "the scheduler has not tried it in {waited}: its ResourceClaim ({names}) most likely does not exist yet"
+            ))
+            .confidence(Confidence::Likely)
+            .with(evidence::field("spec.resourceClaims", names))
+            .with(evidence::field("status.conditions", "(none: the scheduler has not tried the pod)"));
+            Verdict::Yes(Box::new(finding))
+        }
+    }
+}
+
+fn no_scheduler(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty()) {
+        None => return Verdict::No,
+        Some(Err(later)) => return Verdict::NotBefore(later),
+        Some(Ok(waited)) => waited,
+    };
     let name = &pod.scheduler_name;
-    let waited = text::duration(pod.created.map_or(SILENCE, |at| case.age(at)));
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
         (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
     } else {

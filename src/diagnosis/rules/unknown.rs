@@ -94,6 +94,9 @@ fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
 fn unknown(case: &Case<'_>, finding: Finding) -> Finding {
     let mut all: Vec<Evidence> = Vec::new();
     let pod = case.pod;
+    if pod.phase == Phase::Failed {
+        all.push(evidence::field("status.phase", "Failed"));
+    }
     if !pod.reason.is_empty() || !pod.message.is_empty() {
         all.push(evidence::field("status.reason", format!("{} {}", pod.reason, pod.message)));
     }

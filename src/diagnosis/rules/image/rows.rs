@@ -48,11 +48,12 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImageInspectError",
         reasons: &["ImageInspectError"],
         patience: SECOND_TRY,
+        specificity: Specificity::Umbrella,
         says: "the runtime on {node} cannot inspect image {image}: {words}",
         remedies: remedies::node_images,
         explain: Explain {
             meaning: "The container runtime failed when the kubelet asked whether the image is there.",
-            told_apart: "It fails before any pull and for every image on that node: the runtime's image store is damaged or its disk is broken.",
+            told_apart: "It fails before any pull and for every image on that node, and tells nothing of this one (what was learnt of it before stands): the runtime's image store is damaged or its disk is broken.",
             action: "Look at the runtime's log and its disk on the node; removing and pulling the image again often helps.",
             source: "kubernetes pkg/kubelet/images/image_manager.go imagePullPrecheck",
         },

@@ -11,6 +11,9 @@ use crate::diagnosis::{Case, remedy};
 use crate::facts::{Container, Operator, PodFacts, Taint, Toleration};
 
 pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
+    if kind == Kind::DraClaim {
+        return dra(case);
+    }
     let Some(condition) = not_scheduled(case, "Unschedulable") else { return Vec::new() };
     let Some(analysis) = Analysis::new(case, &condition) else { return Vec::new() };
     let target = target::of(case);
@@ -23,39 +26,27 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         Kind::Cordoned => cordoned(&analysis),
         Kind::Selector => selector(&analysis, &target),
         Kind::HostPort => host_port(case, &target),
-        Kind::PvcNotFound => pvc_not_found(case, &analysis, &target),
-        Kind::PvcUnbound => vec![
-            remedy::command(
-                remedy::fix(
-                    "See in the claim's Events why it has no volume (no such StorageClass, a provisioner that fails, \
-                     no volume that fits), and correct that.",
-                ),
-                describe_claims(case),
-            ),
-            remedy::command(
-                remedy::fix("Check that the claim's storageClassName exists; only one class should be the default."),
-                "kubectl get storageclass",
-            ),
-        ],
-        Kind::PvAffinity | Kind::VolumeZone => vec![
-            remedy::command(
-                remedy::fix(
-                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back.",
-                ),
-                format!(
-                    "kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')",
-                    first_claim(case)
-                ),
-            ),
+        Kind::PvcNotFound
+        | Kind::PvcUnbound
+        | Kind::PvAffinity
+        | Kind::VolumeZone
+        | Kind::NoMatchingPv
+        | Kind::PvcLost
+        | Kind::PvcDeleting
+        | Kind::PvcInUse
+        | Kind::DiskConflict
+        | Kind::EphemeralPvc => claim(case, &analysis, &target, kind),
+        Kind::NodeFeatures => vec![remedy::command(
             remedy::fix(
-                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run.",
+                "Compare the features that nodes declare with what the pod needs; upgrade the nodes or change the pod.",
             ),
-        ],
-        Kind::NoMatchingPv => vec![remedy::command(
+            "kubectl get nodes -o custom-columns='NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,FEATURES:.status.declaredFeatures'",
+        )],
+        Kind::Gang => vec![remedy::command(
             remedy::fix(
-                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod.",
+                "See which pods of its group are missing or waiting, and why; make room for all of them at once.",
             ),
-            format!("kubectl get pv && {}", describe_claims(case)),
+            format!("kubectl -n {namespace} get pods -o wide"),
         )],
         Kind::VolumeCount => vec![
             remedy::fix("Add a node, or move pods with volumes to nodes with attachments left."),
@@ -101,6 +92,95 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
             "kubectl get nodes -o wide",
         )],
     }
+}
+
+/// What to do about a volume of the pod that no node can have.
+fn claim(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
+    let namespace = &case.pod.key.namespace;
+    match kind {
+        Kind::PvcNotFound => pvc_not_found(case, analysis, target),
+        Kind::PvcUnbound => vec![
+            remedy::command(
+                remedy::fix(
+                    "See in the claim's Events why it has no volume (no such StorageClass, a provisioner that fails, \
+                     no volume that fits), and correct that.",
+                ),
+                describe_claims(case),
+            ),
+            remedy::command(
+                remedy::fix("Check that the claim's storageClassName exists; only one class should be the default."),
+                "kubectl get storageclass",
+            ),
+        ],
+        Kind::PvAffinity | Kind::VolumeZone => vec![
+            remedy::command(
+                remedy::fix(
+                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back.",
+                ),
+                format!(
+                    "kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')",
+                    first_claim(case)
+                ),
+            ),
+            remedy::fix(
+                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run.",
+            ),
+        ],
+        Kind::NoMatchingPv => vec![remedy::command(
+            remedy::fix(
+                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod.",
+            ),
+            format!("kubectl get pv && {}", describe_claims(case)),
+        )],
+        Kind::PvcLost => vec![
+            remedy::command(
+                remedy::fix("See which volume the claim names, and whether its data still exists."),
+                format!("kubectl -n {namespace} get pvc {} -o yaml", first_claim(case)),
+            ),
+            remedy::fix(
+                "If it exists: make the PersistentVolume anew with the same name and volumeHandle. Else delete the claim, let a new one be provisioned, and restore the data.",
+            ),
+        ],
+        Kind::PvcDeleting => vec![remedy::command(
+            remedy::fix("See which pods still use the claim (Used By), and end them; then create it anew."),
+            describe_claims(case),
+        )],
+        Kind::PvcInUse => vec![
+            remedy::command(
+                remedy::fix("See which pod uses the claim (Used By), and stop it if this one is to run instead."),
+                describe_claims(case),
+            ),
+            remedy::fix(format!(
+                "If old and new pods overlap in an update: set strategy Recreate in {}, or use ReadWriteOnce.",
+                target.display()
+            )),
+        ],
+        Kind::DiskConflict => {
+            vec![remedy::fix("Stop the pod that has the volume, or put the volume behind a PersistentVolumeClaim.")]
+        }
+        _ => vec![remedy::command(
+            remedy::fix(
+                "See in the Events of the pod and the claims of the namespace why it is not made: a quota, or a claim of that name that belongs to somebody else.",
+            ),
+            format!("kubectl -n {namespace} get pvc,resourcequota"),
+        )],
+    }
+}
+
+fn dra(case: &Case<'_>) -> Vec<Remedy> {
+    let namespace = &case.pod.key.namespace;
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "See whether the claim ({}) exists, what it asks for, and what the drivers offer.",
+                case.pod.resource_claims.join(", ")
+            )),
+            format!(
+                "kubectl -n {namespace} get resourceclaims,resourceclaimtemplates; kubectl get deviceclasses,resourceslices"
+            ),
+        ),
+        remedy::fix("Create the claim, correct its deviceClassName, or install the driver on nodes with the devices."),
+    ]
 }
 
 fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {

@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::api::Remedy;
+use crate::diagnosis::Scope;
 use crate::diagnosis::testing::Scenario;
 
 /// The rule that answers Yes, what it found and what to do.
