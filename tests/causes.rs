@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -269,4 +269,130 @@ fn each_rule_is_complete() {
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// What the cases say of a cause.
+#[derive(Default)]
+struct Score {
+    recorded: usize,
+    written: usize,
+    near_misses: usize,
+    recognised: usize,
+    /// Near misses, cases of other causes and healthy pods that were taken for it.
+    mistaken: usize,
+    /// What its near misses are instead.
+    instead: BTreeMap<String, usize>,
+}
+
+impl Score {
+    fn recall(&self) -> f64 {
+        percent(self.recognised, self.recorded + self.written)
+    }
+
+    fn precision(&self) -> f64 {
+        percent(self.recognised, self.recognised + self.mistaken)
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of files")]
+fn percent(part: usize, of: usize) -> f64 {
+    if of == 0 { 100.0 } else { 100.0 * part as f64 / of as f64 }
+}
+
+fn is_recorded(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.starts_with("# Recorded from Kubernetes"))
+}
+
+fn scores() -> BTreeMap<String, Score> {
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    let truth =
+        folders().into_iter().flat_map(|folder| cases(&folder).into_iter().map(move |case| (folder.clone(), case)));
+    for (folder, case) in truth {
+        let cause = name_of(&folder);
+        let near = is_near_miss(&case);
+        let Ok((text, found)) = diagnose(&case, (!near).then_some(cause)) else { continue };
+        let found: BTreeSet<String> =
+            found.iter().filter(|w| w.status.state == DiagnosisState::Active).map(|w| w.status.cause.clone()).collect();
+        let also: Vec<&str> = directive(&text, "also").into_iter().flat_map(|l| l.split(',')).map(str::trim).collect();
+        let score = scores.entry(cause.to_owned()).or_default();
+        if near {
+            score.near_misses += 1;
+            score.mistaken += usize::from(found.contains(cause));
+            let instead = found.iter().next().map_or("well", String::as_str);
+            *score.instead.entry(instead.to_owned()).or_default() += 1;
+            continue;
+        }
+        *(if is_recorded(&text) { &mut score.recorded } else { &mut score.written }) += 1;
+        score.recognised += usize::from(found.contains(cause));
+        for other in found.iter().filter(|other| *other != cause && !also.contains(&other.as_str())) {
+            scores.entry(other.clone()).or_default().mistaken += 1;
+        }
+    }
+    for case in cases(&root().join("healthy")) {
+        let Ok((_, found)) = diagnose(&case, None) else { continue };
+        for write in found {
+            scores.entry(write.status.cause).or_default().mistaken += 1;
+        }
+    }
+    scores
+}
+
+fn accuracy() -> String {
+    let scores = scores();
+    let sum = |of: fn(&Score) -> usize| scores.values().map(of).sum::<usize>();
+    let (recorded, written) = (sum(|s| s.recorded), sum(|s| s.written));
+    let on_cluster = scores.values().filter(|s| s.recorded > 0).count();
+    let healthy = cases(&root().join("healthy")).len();
+    let mut out = String::new();
+    writeln!(out, "# Accuracy\n\n<!-- made by `UPDATE=1 cargo test --test causes` -->\n").unwrap();
+    writeln!(
+        out,
+        "What the rules say of all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump \
+         of pods, nodes, Events and owners, judged at the moment at which it was recorded. *Recorded* ones come from a real \
+         cluster ([tests/cluster/record](../tests/cluster/record)); *written* ones hold the strings of Kubernetes' and the \
+         runtimes' own source, where a cause cannot be made there, or are as users have posted them. A *near miss* is what a \
+         careless rule would take for the cause.\n\n\
+         These are the cases that the rules were made with, and each must come out right for a change to be merged: the numbers \
+         show what is covered, not how the rules fare with failures that nobody has seen.\n"
+    )
+    .unwrap();
+    writeln!(out, "| | |\n|---|---|").unwrap();
+    writeln!(out, "| causes | {}, of them {on_cluster} with a recorded case |", scores.len()).unwrap();
+    writeln!(out, "| cases to be recognised | {}: {recorded} recorded, {written} written |", recorded + written)
+        .unwrap();
+    writeln!(out, "| near misses | {} |", sum(|s| s.near_misses)).unwrap();
+    writeln!(out, "| healthy | {healthy} |").unwrap();
+    let (right, wrong) = (sum(|s| s.recognised), sum(|s| s.mistaken));
+    writeln!(out, "| recall | {:.1} % |", percent(right, recorded + written)).unwrap();
+    writeln!(out, "| precision | {:.1} % |\n", percent(right, right + wrong)).unwrap();
+    writeln!(out, "## By cause\n\nThe last column says what the near misses are instead.\n").unwrap();
+    writeln!(out, "| cause | recorded | written | near misses | recall | precision | near misses are |\n|---|---|---|---|---|---|---|")
+        .unwrap();
+    for (cause, s) in &scores {
+        let instead: Vec<String> =
+            s.instead.iter().map(|(c, n)| if *n == 1 { c.clone() } else { format!("{c} ×{n}") }).collect();
+        writeln!(
+            out,
+            "| {cause} | {} | {} | {} | {:.0} % | {:.0} % | {} |",
+            s.recorded,
+            s.written,
+            s.near_misses,
+            s.recall(),
+            s.precision(),
+            instead.join(", ")
+        )
+        .unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_published_accuracy_is_that_of_the_cases() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/accuracy.md");
+    let now = accuracy();
+    if fs::read_to_string(&page).is_ok_and(|was| was == now) {
+        return;
+    }
+    assert!(std::env::var_os("UPDATE").is_some(), "docs/accuracy.md differs: UPDATE=1 cargo test --test causes");
+    fs::write(&page, now).unwrap();
 }
