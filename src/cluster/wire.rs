@@ -7,6 +7,7 @@
 
 mod dump;
 mod event;
+mod istio;
 mod lenient;
 mod meta;
 mod node;

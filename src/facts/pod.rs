@@ -339,7 +339,9 @@ impl ProbeKind {
 /// A probe with the API server's defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
+    /// As its author wrote it, though Istio's agent asks in the kubelet's stead.
     pub handler: ProbeHandler,
+    pub by_istio: bool,
     pub initial_delay: i64,
     pub timeout: i64,
     pub period: i64,

@@ -98,6 +98,38 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// The value of an environment variable, kept only where it is Istio's table of probes: of all others the names are enough,
+/// and no value is looked at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AppProbers(pub(super) Option<String>);
+
+impl<'de> Deserialize<'de> for AppProbers {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        const BEGINNING: &str = "{\"/app-health/";
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = AppProbers;
+            drop_shapes!(AppProbers(None); null seq map);
+            fn visit_bool<E>(self, _: bool) -> Result<AppProbers, E> {
+                Ok(AppProbers(None))
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<AppProbers, E> {
+                Ok(AppProbers(None))
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<AppProbers, E> {
+                Ok(AppProbers(None))
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<AppProbers, E> {
+                Ok(AppProbers(None))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<AppProbers, E> {
+                Ok(AppProbers(value.starts_with(BEGINNING).then(|| value.to_owned())))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
 /// The name of an object or a container. Names are shown and become parts of commands that people paste: what Kubernetes
 /// would not allow in one, and only a file can hold, is replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]

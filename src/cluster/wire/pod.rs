@@ -1,12 +1,14 @@
 //! A Pod as it is sent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Amounts, Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use super::istio;
+use super::lenient::{Amounts, AppProbers, Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use super::meta::{self, WireCondition};
 use crate::api::ContainerType;
 use crate::facts;
@@ -182,6 +184,7 @@ struct Port {
 #[serde(default, rename_all = "camelCase")]
 struct EnvVar {
     name: Text,
+    value: AppProbers,
     value_from: Obj<ValueFrom>,
 }
 
@@ -216,7 +219,7 @@ struct Lifecycle {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Probe {
+pub(super) struct Probe {
     http_get: Obj<HttpGet>,
     tcp_socket: Obj<HttpGet>,
     grpc: Obj<Grpc>,
@@ -391,6 +394,7 @@ impl Pod {
         let security = spec.security_context.or_default();
 
         let mut containers = Vec::new();
+        let mut originals = HashMap::new();
         let lists = [
             (spec.init_containers, status.init_container_statuses, ContainerType::Init),
             (spec.containers, status.container_statuses, ContainerType::App),
@@ -399,6 +403,8 @@ impl Pod {
         for (specs, statuses, kind) in lists {
             let mut statuses = statuses.0;
             for spec in specs {
+                let by_istio = spec.env.0.iter().filter_map(|v| istio::originals(&v.name, &v.value));
+                originals.extend(by_istio.flatten());
                 let at = statuses.iter().position(|s| s.name == spec.name);
                 let status = at.map(|at| statuses.remove(at));
                 containers.push(container(spec, status, kind, security, strings));
@@ -408,6 +414,8 @@ impl Pod {
                 containers.push(container(spec, Some(status), kind, security, strings));
             }
         }
+
+        istio::restore(&mut containers, &originals);
 
         PodFacts {
             key: meta::key(&meta, strings),
@@ -602,9 +610,9 @@ fn env_refs(env: List<EnvVar>, env_from: List<EnvFrom>) -> Vec<EnvRef> {
     out
 }
 
-fn probe(p: Probe) -> facts::Probe {
+pub(super) fn handler(p: Probe) -> ProbeHandler {
     let or = |text: Text, default: &str| text.non_empty().unwrap_or_else(|| default.to_owned());
-    let handler = if let Some(http) = p.http_get.0 {
+    if let Some(http) = p.http_get.0 {
         ProbeHandler::Http { path: or(http.path, "/"), port: http.port.0, scheme: or(http.scheme, "HTTP") }
     } else if let Some(tcp) = p.tcp_socket.0 {
         ProbeHandler::Tcp { port: tcp.port.0 }
@@ -614,15 +622,19 @@ fn probe(p: Probe) -> facts::Probe {
         ProbeHandler::Exec { command: exec.command.0 }
     } else {
         ProbeHandler::None
-    };
+    }
+}
+
+fn probe(p: Probe) -> facts::Probe {
     facts::Probe {
-        handler,
+        by_istio: false,
         initial_delay: p.initial_delay_seconds.or(0),
         timeout: p.timeout_seconds.or(1),
         period: p.period_seconds.or(10),
         success_threshold: p.success_threshold.or(1),
         failure_threshold: p.failure_threshold.or(3),
         termination_grace: p.termination_grace_period_seconds.0,
+        handler: handler(p),
     }
 }
 

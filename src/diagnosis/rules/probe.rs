@@ -208,7 +208,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             format!("{}.{name}Probe", container.spec_path()),
             format!(
                 "{}, initialDelaySeconds {}, periodSeconds {}, timeoutSeconds {}, failureThreshold {}",
-                handler_text(container, &probe.handler),
+                probe_text(container, probe),
                 probe.initial_delay,
                 probe.period,
                 probe.timeout,
@@ -292,7 +292,7 @@ fn with_ignored_sigterm(
 
 /// ` (tcp 6379: connection refused)`.
 fn describe(container: &Container, probe: Option<&Probe>, heard: Option<&Trouble>) -> String {
-    let target = probe.map(|p| handler_text(container, &p.handler)).filter(|t| !t.is_empty());
+    let target = probe.map(|p| probe_text(container, p)).filter(|t| !t.is_empty());
     match (target, heard) {
         (Some(target), Some(heard)) => format!(" ({target}: {heard})"),
         (Some(one), None) => format!(" ({one})"),
@@ -327,6 +327,33 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
         .map(|length| (length - kill_took).max(0))
         .collect();
     restarts::phrase(&lengths, container.restart_count)
+}
+
+/// The probe as its author wrote it, and who asks.
+fn probe_text(container: &Container, probe: &Probe) -> String {
+    let text = handler_text(container, &probe.handler);
+    if probe.by_istio { format!("{text}, asked by Istio's agent") } else { text }
+}
+
+/// Where Istio's agent asks in the kubelet's stead, its answer hides the container's own.
+fn istio_remedies(
+    container: &Container,
+    probe: &Probe,
+    kind: ProbeKind,
+    heard: Option<&Trouble>,
+) -> Option<Vec<Remedy>> {
+    let (name, who, place) = (kind.lower(), &container.name, handler_text(container, &probe.handler));
+    match heard.filter(|_| probe.by_istio)? {
+        Trouble::Refused => Some(vec![remedy::fix(
+            "Istio's agent, which the kubelet asks instead of the container, does not answer: look at the container \
+             istio-proxy.",
+        )]),
+        Trouble::Status(500) => Some(vec![remedy::fix(format!(
+            "Istio's agent asks {who} for its {name} probe ({place}) and gets no good answer; what it gets is hidden behind its \
+             500. Check that {who} serves that."
+        ))]),
+        _ => None,
+    }
 }
 
 fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Remedy> {
@@ -381,6 +408,9 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
     let who = &container.name;
     let target = target::of(case);
     let place = handler_text(container, &probe.handler);
+    if let Some(remedies) = istio_remedies(container, probe, kind, heard) {
+        return remedies;
+    }
     let patched = |text: String, fields: String| {
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
