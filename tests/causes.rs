@@ -6,6 +6,7 @@
 //!
 //! - `# judged-at: TIME`, else `# recorded-at: TIME`: the clock; else the newest time in the text.
 //! - `# also: Cause, Cause`: other pods of the case have these causes.
+//! - `# status: POD STATUS`: what kubectl printed of this pod at that moment.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -269,6 +270,30 @@ fn each_rule_is_complete() {
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// The STATUS of each pod is the word that kubectl printed.
+#[test]
+fn each_status_is_what_kubectl_printed() {
+    let mut wrong = String::new();
+    let mut compared = 0;
+    let all = folders().into_iter().chain([root().join("healthy")]).flat_map(|folder| cases(&folder));
+    for case in all {
+        let text = fs::read_to_string(&case).unwrap();
+        let mut dump = Dump::default();
+        dump.read(&text);
+        let comments = text.lines().take_while(|line| line.starts_with('#'));
+        for line in comments.filter_map(|line| line.strip_prefix("# status: ")) {
+            let (name, printed) = line.split_once(' ').unwrap_or((line, ""));
+            let ours = dump.pods.iter().find(|pod| &*pod.key.name == name).map(shindan::diagnosis::pod_status);
+            compared += 1;
+            if ours.as_deref() != Some(printed) {
+                writeln!(wrong, "{}: {name} is {ours:?}, and kubectl printed {printed}", case.display()).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(compared > 0, "no case holds what kubectl printed");
 }
 
 /// What the cases say of a cause.
