@@ -381,7 +381,8 @@ impl World {
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
-        let surroundings = self.lookups.around(&pod.facts, pod.observed, self.workloads.siblings(&pod.facts));
+        let fresh_from = self.fresh_from(pod);
+        let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts));
         let outcome = diagnose(&self.case_with(pod, &surroundings, now));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
@@ -390,8 +391,8 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let case = self.case_with(pod, &surroundings, now);
         let last = self.records.get(&key);
-        let active = last.filter(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
-        let is_active = active.is_some();
+        let is_active =
+            last.is_some_and(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
         let is_superseded = plan::superseded(&case);
         let patience = after(case.observed.situation_since, ANSWER_WITHIN);
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
@@ -409,9 +410,6 @@ impl World {
             plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy)
         };
         plan.wake = earliest(plan.wake, outcome.wake);
-        // What was there at the start has settled, and what is known to fail is read anew in its own time.
-        let began = active.and_then(|r| r.status.last_transition).unwrap_or(case.observed.situation_since);
-        let fresh_from = if case.observed.at_start { case.observed.first } else { after(began, lookups::SETTLE) };
         let is_well = matches!(outcome.health, Health::Well);
         if is_superseded {
             self.pods.supersede(uid);
@@ -445,6 +443,18 @@ impl World {
         is_active && self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid)
     }
 
+    /// From when on what was looked up tells of this failure. What was there at the start has settled, and what is known
+    /// to fail is read anew in its own time.
+    fn fresh_from(&self, pod: &pods::Full) -> Timestamp {
+        if pod.observed.at_start {
+            return pod.observed.first;
+        }
+        let record = self.records.get(&pod.facts.key).filter(|r| r.spec.pod_uid == *pod.facts.uid);
+        let active = record.filter(|r| r.status.state == crate::api::DiagnosisState::Active);
+        let began = active.and_then(|r| r.status.last_transition).unwrap_or(pod.observed.situation_since);
+        after(began, lookups::SETTLE)
+    }
+
     fn decide_object(&self, key: &ObjectKey, now: Timestamp) -> Plan {
         if let Some(plan) = self.records.repair_or_removal(key, now) {
             return plan;
@@ -474,7 +484,7 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings = self.lookups.around(&pod.facts, pod.observed, self.workloads.siblings(&pod.facts));
+        let surroundings = self.lookups.around(&pod.facts, self.fresh_from(pod), self.workloads.siblings(&pod.facts));
         Some(look(&self.case_with(pod, &surroundings, now)))
     }
 

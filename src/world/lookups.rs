@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::diagnosis::{Observed, immediate_workload, top_workload};
+use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
     Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
 };
@@ -122,11 +122,11 @@ impl Lookups {
         answer.asked_by.iter().cloned().collect()
     }
 
-    /// What is known around a pod.
-    pub(super) fn around(&self, pod: &PodFacts, observed: Observed, siblings: Siblings) -> Surroundings {
+    /// What is known around a pod, of Services only what was read at `fresh_from` or later.
+    pub(super) fn around(&self, pod: &PodFacts, fresh_from: Timestamp, siblings: Siblings) -> Surroundings {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
-        let services = self.services(pod, observed);
+        let services = self.services(pod, fresh_from);
         Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services }
     }
 
@@ -138,11 +138,11 @@ impl Lookups {
         }
     }
 
-    /// Another pod of the namespace may have asked before this one was there: what Services had then says nothing of
-    /// what this failure leaves them.
-    fn services(&self, pod: &PodFacts, observed: Observed) -> Option<Vec<ServiceFacts>> {
+    /// Another pod of the namespace may have asked before this one failed, or in the same second: what Services had then
+    /// says nothing of what this failure leaves them, and the worst severity is for good.
+    fn services(&self, pod: &PodFacts, fresh_from: Timestamp) -> Option<Vec<ServiceFacts>> {
         let answer = self.answers.get(&Want::Services(pod.key.namespace.clone()))?;
-        if !observed.at_start && answer.at.is_none_or(|at| at < observed.first) {
+        if answer.at.is_none_or(|at| at < fresh_from) {
             return None;
         }
         match answer.looked.as_ref()? {

@@ -151,14 +151,14 @@ fn pleg_and_flapping_are_one_incident() {
         machine(&["signal", "containerd", "CONT"]);
         ready_is("True", "").await;
 
-        // By now the node is flapping at the latest: until it is stable, nothing that it does is told again.
+        // With its third change of Ready the node is flapping: until it is stable nothing that it does is told again, and its
+        // pods have not recovered.
         let told_by_now = eventually(SOON, "the second outage is told", async || {
             let events = node_events().await.split_off(before);
             let warnings = events.iter().filter(|(kind, _)| kind == "Warning").count();
             ensure(warnings == 2, || format!("{events:?}")).map(|()| events)
         })
         .await;
-        pods_recovered(&space).await;
         machine(&["stop", "kubelet"]);
         ready_is("Unknown", "").await;
         eventually(SOON * 2, "the pods tell of a flapping node", async || {

@@ -130,6 +130,26 @@ fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
 }
 
 #[test]
+fn what_services_had_in_the_second_before_a_failure_makes_it_no_worse() {
+    let mut operator = Operator::idle();
+    let service = |ready_endpoints| {
+        let selector = [("pod-template-hash".to_owned(), "5".to_owned())].into();
+        Looked::Services(vec![ServiceFacts { name: "web".into(), selector, ready_endpoints }])
+    };
+    // Another pod's failure asks for the Services of the namespace before the endpoints of web are there.
+    operator.answers.insert(Want::Services("demo".into()), service(0));
+    operator.pod(&oom("other", "u0"));
+    operator.advance(2);
+    operator.answers.insert(Want::Services("demo".into()), service(1));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&oom_of("web", "web-a", "u1"));
+    operator.advance(30);
+    assert_eq!(operator.status("web-a").severity.as_str(), "Warning", "web-b serves");
+    let impact = operator.status("web-a").impact.clone().unwrap();
+    assert_eq!(impact.services.iter().map(|s| s.ready_endpoints).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
 fn an_object_that_goes_with_its_pod_is_not_put_back_into_the_next_namespace_of_that_name() {
     for pod_goes_first in [true, false] {
         let mut operator = Operator::idle();
