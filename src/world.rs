@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::diagnosis::{Case, Health, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, PodFacts, Surroundings, Timestamp, Want, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
@@ -595,7 +595,7 @@ impl World {
 fn hangs_on_its_workload(case: &Case<'_>) -> bool {
     let around = case.surroundings;
     let top = crate::diagnosis::top_workload(case.pod, around.job.as_ref().and_then(Option::as_ref));
-    case.pod.phase == Phase::Failed && around.workload.is_none() && top.is_some_and(|top| top.is_known())
+    case.pod.has_failed() && around.workload.is_none() && top.is_some_and(|top| top.is_known())
 }
 
 fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {

@@ -76,6 +76,21 @@ impl PodFacts {
         self.containers.iter().filter(move |c| c.kind == kind)
     }
 
+    /// Whether the pod has failed, or is about to: nothing of it runs or will be started again, and the kubelet only clears
+    /// up before it says so (a second or two).
+    pub fn has_failed(&self) -> bool {
+        if self.phase == Phase::Failed {
+            return true;
+        }
+        let apps = || self.of_type(ContainerType::App);
+        let ended_badly = apps().any(|c| matches!(&c.state, State::Terminated(end) if end.exit_code != 0));
+        let stay_ended = apps().all(|c| {
+            let policy = c.effective_restart_policy(self.restart_policy);
+            matches!(c.state, State::Terminated(_)) && policy == RestartPolicy::Never && !c.has_restart_rules
+        });
+        ended_badly && stay_ended
+    }
+
     /// `Succeeded` or `Failed`: nothing runs here again.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)

@@ -553,7 +553,8 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     // Once is what a stop looks like.
-    let looping = container.restart_count > 1 || restarts::back_off(container).is_some();
+    let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
+    let looping = ended_again || container.restart_count > 1 || restarts::back_off(container).is_some();
     if case.pod.is_over() || !looping {
         return Verdict::No;
     }
@@ -629,7 +630,7 @@ fn app_error(case: &Case<'_>, container: &Container) -> Verdict {
 
 /// An end by the process's own code. Init containers and pods that are not restarted have their own rules.
 fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -> Verdict {
-    if container.kind == ContainerType::Init || case.pod.phase == Phase::Failed {
+    if container.kind == ContainerType::Init || case.pod.has_failed() {
         return Verdict::No;
     }
     match settled_crash(case, container) {

@@ -438,7 +438,7 @@ fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     let pod = case.pod;
-    if pod.phase != Phase::Failed || !pod.reason.is_empty() || container.kind != ContainerType::App {
+    if !case.pod.has_failed() || !pod.reason.is_empty() || container.kind != ContainerType::App {
         return Verdict::No;
     }
     let run = match end::settled_crash(case, container) {
@@ -448,7 +448,7 @@ fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     };
     let summary = format!("{}; it is not started again, so the pod has failed", ended(case, container, run));
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with(evidence::field("status.phase", "Failed"))
+        .with(evidence::field("status.phase", format!("{:?}", pod.phase)))
         .with(evidence::field("spec.restartPolicy", format!("{:?}", pod.restart_policy)))
         .with_all(
             message_line(run).map(|line| evidence::field(format!("{}.message", container.last_end_path()), line)),
