@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::diagnosis::{Case, Health, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, PodFacts, Surroundings, Timestamp, Want, after,
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
@@ -223,11 +223,16 @@ impl World {
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
         let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
-        let keep = is_written || stranded || self.events.any_for(&uid);
+        let keep = is_written || stranded || self.events.any_kill_of(&uid);
         let past = if self.pods.is_full(&uid) { Vec::new() } else { self.records.history(&facts.key) };
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
+        let thrown_out = facts.phase == Phase::Failed && !facts.reason.is_empty();
+        let top = crate::diagnosis::top_workload(&facts, None).filter(|_| thrown_out && !at_start);
         let change = self.pods.put(facts, keep, past, at_start, now);
+        if let Some(top) = top.filter(|_| change.has_ended()) {
+            self.workloads.thrown_out(top, now);
+        }
         if let Some(job) = job.filter(|_| change.has_ended()) {
             // It may be complete now, and then its failed pods are no failure any more.
             self.lookups.outdated(&Want::Workload(job), now);
@@ -382,7 +387,7 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
         let fresh_from = self.fresh_from(pod);
-        let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts));
+        let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts, now));
         let outcome = diagnose(&self.case_with(pod, &surroundings, now));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
@@ -410,6 +415,10 @@ impl World {
             plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy)
         };
         plan.wake = earliest(plan.wake, outcome.wake);
+        if case.surroundings.siblings.thrown_out_lately > 0 && case.pod.is_over() {
+            // That pods are thrown out again and again is over when it has not happened for long.
+            plan.wake = earliest(plan.wake, Some(after(now, workloads::REMEMBERED)));
+        }
         let is_well = matches!(outcome.health, Health::Well);
         if is_superseded {
             self.pods.supersede(uid);
@@ -484,7 +493,8 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings = self.lookups.around(&pod.facts, self.fresh_from(pod), self.workloads.siblings(&pod.facts));
+        let surroundings =
+            self.lookups.around(&pod.facts, self.fresh_from(pod), self.workloads.siblings(&pod.facts, now));
         Some(look(&self.case_with(pod, &surroundings, now)))
     }
 

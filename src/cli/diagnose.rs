@@ -70,6 +70,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         )?;
     }
     let is_partly = !input.problems.is_empty();
+    let only_manifests = input.dump.pods.is_empty() && !input.dump.workloads.is_empty();
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
@@ -91,6 +92,12 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         let (noun, of) = (if pods == 1 { "pod" } else { "pods" }, args.namespace.as_deref());
         let place = of.map(|n| format!(" of namespace {n}")).unwrap_or_default();
         writeln!(streams.err, "No failing pods found in {pods} {noun}{place}.")?;
+        if only_manifests {
+            writeln!(
+                streams.err,
+                "Manifests of workloads hold no pods: `kubectl get pods,nodes,events -A -o yaml` shows what became of them."
+            )?;
+        }
         if report.wake.is_some() && args.at.is_none() {
             writeln!(
                 streams.err,

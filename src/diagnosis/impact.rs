@@ -52,7 +52,8 @@ fn count(n: i64) -> u32 {
 
 /// Critical: a bare pod is down, its workload has no ready pod, or a Service has no endpoint left. Else others serve.
 pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
-    if impact.pod_ready {
+    let job = workload::job_state(case);
+    if impact.pod_ready && job != JobState::Failed {
         return Severity::Warning;
     }
     if impact.services.iter().any(|s| s.ready_endpoints == 0) {
@@ -60,7 +61,7 @@ pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
     }
     let Some(own) = workload::immediate(case.pod) else { return Severity::Critical };
     if &*own.kind == "Job" {
-        return if workload::job_state(case) == JobState::Failed { Severity::Critical } else { Severity::Warning };
+        return if job == JobState::Failed { Severity::Critical } else { Severity::Warning };
     }
     // What was looked up may be from a moment when this pod was itself ready: it tells of pods that are not seen only.
     let siblings = case.surroundings.siblings;

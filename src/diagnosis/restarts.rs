@@ -37,7 +37,11 @@ pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
 /// The sum that `kubectl get pods` prints under RESTARTS: init containers while they are at work, then sidecars and apps.
 pub fn pod_count(case: &Case<'_>) -> u32 {
     let of = |kinds: &'static [ContainerType]| {
-        case.pod.containers.iter().filter(|c| kinds.contains(&c.kind)).map(|c| c.restart_count).sum()
+        case.pod
+            .containers
+            .iter()
+            .filter(|c| kinds.contains(&c.kind))
+            .fold(0, |all: u32, c| all.saturating_add(c.restart_count))
     };
     if case.pod.condition_is_true("Initialized") {
         of(&[ContainerType::App, ContainerType::Sidecar])

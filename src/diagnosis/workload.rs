@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Case;
-use crate::facts::{PodFacts, WorkloadFacts, WorkloadKey};
+use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
@@ -64,7 +64,19 @@ pub(super) fn job_state(case: &Case<'_>) -> JobState {
         .into_iter()
         .filter_map(|looked| looked.as_ref()?.as_ref())
         .find(|workload| &*workload.key.kind == "Job");
-    found.map_or(JobState::Unknown, state_of)
+    match found.map(|job| (job, state_of(job))) {
+        Some((job, JobState::Retries)) if has_no_retry_left(case, job) => JobState::Failed,
+        Some((_, state)) => state,
+        None => JobState::Unknown,
+    }
+}
+
+/// Under OnFailure a Job's tries are restarts, and at the last one it deletes the pod: whatever is to be said of it is to be
+/// said before (kubernetes pkg/controller/job pastBackoffLimitOnFailure).
+fn has_no_retry_left(case: &Case<'_>, job: &WorkloadFacts) -> bool {
+    let pod = case.pod;
+    let restarts = pod.containers.iter().fold(0_u32, |all, c| all.saturating_add(c.restart_count));
+    pod.restart_policy == RestartPolicy::OnFailure && i64::from(restarts) >= job.backoff_limit.unwrap_or(6).max(1)
 }
 
 fn state_of(job: &WorkloadFacts) -> JobState {

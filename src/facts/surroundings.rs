@@ -123,6 +123,8 @@ pub struct Siblings {
     pub other_template_ready: u32,
     /// Pods of the workload with a diagnosis, or not ready past a threshold.
     pub failing: u32,
+    /// Pods of the workload that were thrown out (evicted, shut down, rejected) within the last half hour before our eyes.
+    pub thrown_out_lately: u32,
 }
 
 /// All that is known around one pod at the time of its diagnosis.

@@ -68,6 +68,9 @@ pub(super) fn is_final(record: &Record, case: &Case<'_>) -> bool {
     pod.is_over() && over_since.is_some_and(|over| ended_at.is_some_and(|ended| ended >= over.min(case.now)))
 }
 
+/// So many pods of a workload thrown out within half an hour are a loop.
+const LOOP: u32 = 3;
+
 /// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.
 pub(super) fn superseded(case: &Case<'_>) -> bool {
     if case.pod.phase != Phase::Failed {
@@ -76,7 +79,8 @@ pub(super) fn superseded(case: &Case<'_>) -> bool {
     let done = |w: &WorkloadFacts| match &*w.key.kind {
         "Job" => w.is_complete(),
         "CronJob" => w.last_successful.is_some_and(|at| case.pod.created.is_some_and(|created| at > created)),
-        _ => w.desired > 0 && w.ready >= w.desired,
+        // Replaced again and again, each time for a moment only, is no recovery.
+        _ => w.desired > 0 && w.ready >= w.desired && case.surroundings.siblings.thrown_out_lately < LOOP,
     };
     case.surroundings.known_job().is_some_and(done) || case.surroundings.known_workload().is_some_and(done)
 }

@@ -74,8 +74,9 @@ impl Events {
         self.by_pod.get(uid).map_or(&[], |kept| kept.events.as_slice())
     }
 
-    pub(super) fn any_for(&self, uid: &str) -> bool {
-        self.of(uid).iter().any(matters_to_the_well)
+    /// Whether something of it was killed: then its end is of interest, whatever it looks like.
+    pub(super) fn any_kill_of(&self, uid: &str) -> bool {
+        self.of(uid).iter().any(is_kill)
     }
 
     /// The pod of these Events has come, and is well or not.
@@ -114,8 +115,14 @@ impl Events {
     }
 }
 
-/// Whether an Event can say something of a pod that looks well: only a kill can.
+/// Whether an Event can say something of a pod that looks well: a kill, and the failure of the probe that asked for it.
+/// (The kill of a pod that is not restarted does not name its probe.)
 pub(super) fn matters_to_the_well(event: &EventFacts) -> bool {
+    let may_ask_for_a_kill = || ["Liveness", "Startup"].iter().any(|probe| event.message.starts_with(probe));
+    is_kill(event) || &*event.reason == "Unhealthy" && may_ask_for_a_kill()
+}
+
+fn is_kill(event: &EventFacts) -> bool {
     &*event.reason == "Killing"
 }
 

@@ -335,6 +335,8 @@ impl Records {
         let excess = (ended.len() + 1).saturating_sub(self.caps.ended_per_failure).min(ended.len());
         let others = &ended[..excess];
         write.status.repeats += others.iter().map(|r| r.status.repeats + 1).sum::<u32>();
+        // Who looks here within the hour finds that it was told.
+        write.status.announced |= others.iter().any(|r| r.status.announced);
         let others: Vec<ObjectKey> = others.iter().map(|r| r.key.clone()).collect();
         if !others.is_empty() {
             self.inherited.insert(write.key.clone(), others);

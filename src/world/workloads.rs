@@ -1,19 +1,22 @@
 //! The pods of each workload, counted: who still serves, and who fails beside the one that is diagnosed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Touched;
 use super::pods::{Moved, Place};
 use crate::api::DiagnosisState;
 use crate::diagnosis::{immediate_workload, top_workload};
-use crate::facts::{PodFacts, Siblings, WorkloadKey};
+use crate::facts::{PodFacts, Siblings, Timestamp, WorkloadKey, seconds_between};
 use crate::outbox::{Lane, Subject};
 use crate::plan::Record;
 
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     counts: HashMap<Arc<WorkloadKey>, Counts>,
+    /// When pods were thrown out last: evicted, shut down, rejected.
+    thrown_out: HashMap<WorkloadKey, VecDeque<Timestamp>>,
+    swept: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
@@ -24,6 +27,12 @@ struct Counts {
     /// UIDs of the pods with an Active diagnosis.
     failing: HashSet<Arc<str>>,
 }
+
+/// How long such an end is remembered, in seconds, and how many are.
+pub(super) const REMEMBERED: i64 = 1800;
+const ENDS: usize = 4;
+/// What is too old is looked for once in so many seconds.
+const SWEEP: i64 = 60;
 
 impl Workloads {
     /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, or one has
@@ -71,9 +80,26 @@ impl Workloads {
         }
     }
 
-    pub(super) fn siblings(&self, pod: &PodFacts) -> Siblings {
-        let Some(counts) = top_workload(pod, None).and_then(|key| self.counts.get(&key)) else {
-            return Siblings::default();
+    /// A pod of this workload was thrown out just now.
+    pub(super) fn thrown_out(&mut self, workload: WorkloadKey, now: Timestamp) {
+        if self.swept.is_none_or(|at| seconds_between(at, now) >= SWEEP) {
+            self.swept = Some(now);
+            self.thrown_out.retain(|_, times| times.back().is_some_and(|at| seconds_between(*at, now) < REMEMBERED));
+        }
+        let times = self.thrown_out.entry(workload).or_default();
+        times.push_back(now);
+        if times.len() > ENDS {
+            times.pop_front();
+        }
+    }
+
+    pub(super) fn siblings(&self, pod: &PodFacts, now: Timestamp) -> Siblings {
+        let Some(key) = top_workload(pod, None) else { return Siblings::default() };
+        let lately = |at: &&Timestamp| seconds_between(**at, now) < REMEMBERED;
+        let thrown_out = self.thrown_out.get(&key).map_or(0, |times| times.iter().filter(lately).count());
+        let thrown_out_lately = u32::try_from(thrown_out).unwrap_or(u32::MAX);
+        let Some(counts) = self.counts.get(&key) else {
+            return Siblings { thrown_out_lately, ..Siblings::default() };
         };
         let same = immediate_workload(pod).and_then(|own| counts.ready_by_owner.get(&own.name)).copied().unwrap_or(0);
         let failing = u32::try_from(counts.failing.len()).unwrap_or(u32::MAX);
@@ -83,6 +109,7 @@ impl Workloads {
             same_template_ready: same,
             other_template_ready: counts.ready.saturating_sub(same),
             failing: failing + u32::from(!counts.failing.contains(&pod.uid)),
+            thrown_out_lately,
         }
     }
 

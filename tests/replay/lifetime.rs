@@ -3,8 +3,10 @@
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::world::Change;
 
+use shindan::facts::{Looked, PodFacts, RestartPolicy, Want};
+
 use super::operator::{
-    Operator, WELL, at, crashed, deployment, end_pod, event, evicted, killing, node, oom, oom_of, pod, pod_of,
+    Operator, WELL, at, crashed, deployment, dump, end_pod, event, evicted, killing, node, oom, oom_of, pod, pod_of,
     running_again, well,
 };
 
@@ -241,6 +243,94 @@ fn what_is_left_of_an_evicted_pod_is_no_failure_where_it_was_replaced_long_ago()
     operator.pod(&evicted("web", "web-a", "u1"));
     operator.advance(3600);
     assert_eq!(operator.server.objects.len(), 1, "{:?}", operator.told());
+}
+
+/// A pod that is not restarted, with a liveness probe; `status` is the flow YAML of its status.
+fn never_restarted(status: &str) -> PodFacts {
+    dump(&format!(
+        "kind: Pod
+metadata: {{namespace: demo, name: a, uid: u1, creationTimestamp: '2026-11-21T08:00:00Z'}}
+spec:
+  nodeName: n1
+  restartPolicy: Never
+  containers: [{{name: app, image: app:1, livenessProbe: {{tcpSocket: {{port: 80}}, periodSeconds: 2, failureThreshold: 2}}}}]
+status: {status}
+"
+    ))
+    .pods
+    .remove(0)
+}
+
+#[test]
+fn a_kill_that_does_not_name_its_probe_is_known_by_the_failure_before_it() {
+    let run = "startedAt: '2026-11-21T08:00:00Z'";
+    for (phase, exit, reason) in [("Succeeded", 0, "Completed"), ("Failed", 137, "Error")] {
+        let mut operator = Operator::idle();
+        let well = never_restarted(&format!(
+            "{{phase: Running, conditions: [{{type: Ready, status: 'True'}}], containerStatuses: [{{name: app, ready: true, restartCount: 0, state: {{running: {{{run}}}}}}}]}}"
+        ));
+        operator.pod(&well);
+        operator.event(&event(
+            &well,
+            "Unhealthy",
+            "Liveness probe failed: dial tcp 10.0.0.9:80: connect: connection refused",
+            "08:59:57",
+        ));
+        operator.event(&event(&well, "Killing", "Stopping container app", "09:00:00"));
+        operator.pod(&never_restarted(&format!(
+            "{{phase: {phase}, containerStatuses: [{{name: app, ready: false, restartCount: 0, state: {{terminated: {{exitCode: {exit}, reason: {reason}, {run}, finishedAt: '2026-11-21T09:00:01Z'}}}}}}]}}"
+        )));
+        operator.advance(30);
+        assert_eq!(operator.status("a").cause, "LivenessProbeFailed", "{phase}");
+        assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"], "{phase}");
+    }
+}
+
+#[test]
+fn a_job_that_restarts_its_container_for_the_last_time_is_told_before_its_pod_goes() {
+    let mut operator = Operator::idle();
+    let job = dump(
+        "{kind: Job, apiVersion: batch/v1, metadata: {name: load, namespace: demo}, spec: {backoffLimit: 2, completions: 1}, status: {active: 1}}",
+    );
+    let facts = job.workloads.into_iter().next().unwrap();
+    operator.answers.insert(Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))));
+    let try_number = |restarts: u32| {
+        let mut pod = pod("load-x", "u1", true, &running_again(restarts, 9, "Error"));
+        let owner = "[{apiVersion: batch/v1, kind: Job, name: load, uid: j, controller: true}]";
+        let owned = dump(&format!(
+            "{{kind: Pod, metadata: {{name: x, namespace: demo, uid: x, ownerReferences: {owner}}}, spec: {{containers: []}}}}"
+        ));
+        pod.owner = owned.pods[0].owner.clone();
+        pod.restart_policy = RestartPolicy::OnFailure;
+        pod
+    };
+    operator.now = at("08:01:31");
+    operator.pod(&try_number(1));
+    operator.advance(20);
+    assert_eq!(operator.told(), [""; 0], "it will be tried again");
+    operator.now = at("08:02:31");
+    operator.pod(&try_number(2));
+    operator.advance(20);
+    assert_eq!(operator.told(), ["Changed AppError"], "{:?}", operator.status("load-x"));
+}
+
+#[test]
+fn pods_that_are_evicted_again_and_again_have_not_recovered_because_the_next_one_runs_for_a_moment() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([deployment("web", 1, 1)]);
+    let name = |n: usize| (format!("web-{n}"), format!("u{n}"));
+    for n in 0..4 {
+        let (pod, uid) = name(n);
+        operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+        operator.advance(10);
+        let (next, next_uid) = name(n + 1);
+        operator.pod(&evicted("web", &pod, &uid));
+        operator.pod(&pod_of(&next, &next_uid, Some("web"), true, WELL));
+        operator.advance(50);
+    }
+    assert_eq!(operator.state("web-3"), Active, "the last of a loop");
+    operator.advance(3600);
+    assert_eq!(operator.state("web-3"), Recovered, "no more of them for long");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     };
     fill("{node}", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
     fill("{host}", &|| registry_of(&container.image).to_owned());
-    fill("{tag}", &|| if container.image.contains('@') { "digest" } else { "tag" }.to_owned());
+    fill("{tag}", &|| tag_of(&container.image).to_owned());
     fill("{looked_up}", &|| looked_up(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
     fill("{peer}", &|| peer(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
     fill("{short}", &|| signature::innermost(seen.text, 60));
@@ -136,6 +136,16 @@ fn words(seen: &Seen<'_>) -> String {
         return "the kubelet no longer holds the reason".to_owned();
     }
     signature::innermost(seen.text, 90)
+}
+
+/// What of an image the registry does not have.
+fn tag_of(image: &str) -> &'static str {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    match (image.contains('@'), name.contains(':')) {
+        (true, _) => "such digest",
+        (false, true) => "such tag",
+        (false, false) => "tag latest (which is meant where none is given)",
+    }
 }
 
 /// The registry that an image's name means: its first part if that looks like a host, else docker.io.

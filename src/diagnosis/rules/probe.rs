@@ -7,6 +7,7 @@ mod words;
 
 use self::words::{Trouble, handler_text, handler_yaml, trouble};
 use super::crash::end::{self, Kill, Proof};
+use super::crash::log_remedy;
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
@@ -393,10 +394,7 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
             remedies.push(target.with_container_patch(remedy::fix(text), Some(container), &fields));
         }
     }
-    remedies.push(remedy::command(
-        remedy::fix("See what the process said before it was killed."),
-        format!("{} logs {} -c {} --previous", target.command_prefix(), case.pod.key.name, container.name),
-    ));
+    remedies.push(log_remedy(case, container));
     remedies.truncate(5);
     remedies
 }

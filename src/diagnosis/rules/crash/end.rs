@@ -188,7 +188,12 @@ fn stopped_by_probe<'a>(
     let event = case.events_with("Killing").rev().find(|event| {
         is_about(event, &container.name) && text::has(&event.message, &["stopping container"]) && in_run(event, end)
     })?;
-    let with_it = |failure: &EventFacts| matches!((failure.last, event.last), (Some(a), Some(b)) if (a.as_second() - b.as_second()).abs() <= SLACK);
+    // A busy kubelet takes a while from the failure to the kill; no later one clears the probe.
+    const BUSY: i64 = 10;
+    let with_it = |failure: &EventFacts| {
+        let apart = failure.last.zip(event.last).map(|(failed, killed)| seconds_between(failed, killed));
+        apart.is_some_and(|apart| (-SLACK..=BUSY).contains(&apart))
+    };
     let probe = [ProbeKind::Liveness, ProbeKind::Startup]
         .into_iter()
         .find(|probe| container.probe(*probe).is_some() && unhealthy(case, container, *probe).is_some_and(with_it))?;

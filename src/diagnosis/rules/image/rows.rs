@@ -365,7 +365,7 @@ pub(super) const ROWS: &[Row] = &[
             // Harbor.
             &["unknown: artifact ", " not found"],
         ],
-        says: "image {image}: the registry has no such {tag}, or not this repository",
+        says: "image {image}: the registry has no {tag}, or not this repository",
         remedies: remedies::tag,
         explain: Explain {
             meaning: "The registry answers that it has no image with this tag or digest.",

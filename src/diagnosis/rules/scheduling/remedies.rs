@@ -216,7 +216,7 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
     let mut found = Vec::new();
     let lower = view.largest_that_fits(kind).and_then(|most| lowered(view.pod, resource, most));
     match lower {
-        Some((container, amount)) => found.push(lower_request(target, container, resource, amount)),
+        Some((container, amount)) => found.push(lower_request(case, target, container, resource, amount)),
         None => found.push(remedy::fix(format!("Lower the {} requests of {}.", resource.name(), target.display()))),
     }
     found.extend(open_a_node(view));
@@ -257,8 +257,9 @@ fn capacity_in_words(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy
 
 fn fewer_replicas(case: &Case<'_>, target: &Target) -> Remedy {
     let scalable = matches!(&*target.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
-    if scalable && case.surroundings.siblings.total > 1 {
-        let fewer = case.surroundings.siblings.total - 1;
+    // As many as run now fit; one less than are asked for may still be too many.
+    let fewer = case.surroundings.siblings.ready;
+    if scalable && fewer > 0 {
         return remedy::command(
             remedy::mitigate(format!("Run fewer replicas of {}, or of what else runs there.", target.display())),
             format!("{} scale {} --replicas={fewer}", target.command_prefix(), target.argument()),
@@ -267,9 +268,13 @@ fn fewer_replicas(case: &Case<'_>, target: &Target) -> Remedy {
     remedy::mitigate("Run fewer replicas of what else runs there.")
 }
 
-fn lower_request(target: &Target, container: &Container, resource: &Resource, amount: i64) -> Remedy {
+fn lower_request(case: &Case<'_>, target: &Target, container: &Container, resource: &Resource, amount: i64) -> Remedy {
     let quantity = resource.quantity(amount);
-    let text = format!("Lower the {} request of {} to {quantity} at most.", resource.name(), container.name);
+    let mut text = format!("Lower the {} request of {} to {quantity} at most.", resource.name(), container.name);
+    let replicas = case.surroundings.siblings.total;
+    if replicas > 1 {
+        let _ = write!(text, " That is for this pod; all {replicas} replicas get it, and must fit together.");
+    }
     let mut fields = format!("resources:\n  requests:\n    {}: {}\n", resource.name(), yaml_string(&quantity));
     if matches!(resource, Resource::Extended(_)) {
         let _ = write!(fields, "  limits:\n    {}: {}\n", resource.name(), yaml_string(&quantity));
