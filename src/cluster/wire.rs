@@ -12,6 +12,7 @@ mod lenient;
 mod meta;
 mod node;
 mod pod;
+mod probe;
 mod service;
 mod workload;
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::lenient::AppProbers;
-use super::pod::{self, Probe};
+use super::probe::Probe;
 use crate::facts::{Container, ProbeHandler};
 
 /// The variable; its value is JSON: the path that the kubelet asks for, and the probe that is meant.
@@ -25,7 +25,7 @@ pub(super) fn restore(containers: &mut [Container], originals: &HashMap<String, 
         for probe in [&mut container.liveness, &mut container.readiness, &mut container.startup].into_iter().flatten() {
             let ProbeHandler::Http { path, .. } = &probe.handler else { continue };
             if let Some(original) = originals.get(path.as_str()) {
-                probe.handler = pod::handler(original.clone());
+                probe.handler = original.clone().handler();
                 probe.by_istio = true;
             }
         }

@@ -10,11 +10,12 @@ use super::Interner;
 use super::istio;
 use super::lenient::{Amounts, AppProbers, Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use super::meta::{self, WireCondition};
+use super::probe::Probe;
 use crate::api::ContainerType;
 use crate::facts;
 use crate::facts::{
-    EnvRef, Expression, Operator, Phase, PodFacts, ProbeHandler, RefKind, Resources, RestartPolicy, SelectorTerm,
-    Terminated, VolumeSource, parse_bytes,
+    EnvRef, Expression, Operator, Phase, PodFacts, RefKind, Resources, RestartPolicy, SelectorTerm, Terminated,
+    VolumeSource, parse_bytes,
 };
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -215,42 +216,6 @@ struct EnvFrom {
 struct Lifecycle {
     post_start: Obj<Nothing>,
     pre_stop: Obj<Nothing>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct Probe {
-    http_get: Obj<HttpGet>,
-    tcp_socket: Obj<HttpGet>,
-    grpc: Obj<Grpc>,
-    exec: Obj<Exec>,
-    initial_delay_seconds: Int,
-    timeout_seconds: Int,
-    period_seconds: Int,
-    success_threshold: Int,
-    failure_threshold: Int,
-    termination_grace_period_seconds: Int,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct HttpGet {
-    path: Text,
-    port: Text,
-    scheme: Text,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Grpc {
-    port: Int,
-    service: Text,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Exec {
-    command: Texts,
 }
 
 /// A volume: its name and, under the name of its kind, its source.
@@ -557,9 +522,9 @@ fn container(
         env_refs: env_refs(spec.env, spec.env_from),
         run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
         run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
-        liveness: spec.liveness_probe.0.map(probe),
-        readiness: spec.readiness_probe.0.map(probe),
-        startup: spec.startup_probe.0.map(probe),
+        liveness: spec.liveness_probe.0.map(Probe::into_facts),
+        readiness: spec.readiness_probe.0.map(Probe::into_facts),
+        startup: spec.startup_probe.0.map(Probe::into_facts),
         has_post_start: lifecycle.post_start.0.is_some(),
         has_pre_stop: lifecycle.pre_stop.0.is_some(),
         restart_policy,
@@ -608,34 +573,6 @@ fn env_refs(env: List<EnvVar>, env_from: List<EnvFrom>) -> Vec<EnvRef> {
         out.extend(from.secret_key_ref.0.map(|r| one(Some(&variable.name), RefKind::Secret, r)));
     }
     out
-}
-
-pub(super) fn handler(p: Probe) -> ProbeHandler {
-    let or = |text: Text, default: &str| text.non_empty().unwrap_or_else(|| default.to_owned());
-    if let Some(http) = p.http_get.0 {
-        ProbeHandler::Http { path: or(http.path, "/"), port: http.port.0, scheme: or(http.scheme, "HTTP") }
-    } else if let Some(tcp) = p.tcp_socket.0 {
-        ProbeHandler::Tcp { port: tcp.port.0 }
-    } else if let Some(grpc) = p.grpc.0 {
-        ProbeHandler::Grpc { port: grpc.port.as_i32().unwrap_or(0), service: grpc.service.0 }
-    } else if let Some(exec) = p.exec.0 {
-        ProbeHandler::Exec { command: exec.command.0 }
-    } else {
-        ProbeHandler::None
-    }
-}
-
-fn probe(p: Probe) -> facts::Probe {
-    facts::Probe {
-        by_istio: false,
-        initial_delay: p.initial_delay_seconds.or(0),
-        timeout: p.timeout_seconds.or(1),
-        period: p.period_seconds.or(10),
-        success_threshold: p.success_threshold.or(1),
-        failure_threshold: p.failure_threshold.or(3),
-        termination_grace: p.termination_grace_period_seconds.0,
-        handler: handler(p),
-    }
 }
 
 fn volume(v: Volume, pod: &str) -> facts::Volume {
@@ -769,7 +706,10 @@ mod tests {
         );
         let probe = pod.containers[2].liveness.as_ref().unwrap();
         assert_eq!((probe.period, probe.timeout, probe.failure_threshold), (10, 1, 3));
-        assert_eq!(probe.handler, ProbeHandler::Http { path: "/".into(), port: "web".into(), scheme: "HTTP".into() });
+        assert_eq!(
+            probe.handler,
+            facts::ProbeHandler::Http { path: "/".into(), port: "web".into(), scheme: "HTTP".into() }
+        );
         let a = &pod.containers[3];
         assert_eq!((a.requests.cpu, a.requests.memory), (Some(1000), Some(1 << 30)));
         let end = a.last_end().unwrap();
