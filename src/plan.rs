@@ -111,7 +111,7 @@ pub fn failing_or_well(
 
 /// Whether a diagnosis says more than the record does: only then it matters what else was told lately.
 pub fn is_news(last: Option<&Record>, pod_uid: &str, diagnosis: &Diagnosis) -> bool {
-    last.filter(|r| r.spec.pod_uid == pod_uid && r.status.state == DiagnosisState::Active)
+    last.filter(|record| record.is_active_of(pod_uid))
         .is_none_or(|r| !r.is_same_failure(diagnosis) || diagnosis.severity < r.status.severity)
 }
 

@@ -227,8 +227,8 @@ impl World {
         let past = if self.pods.is_full(&uid) { Vec::new() } else { self.records.history(&facts.key) };
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
-        let thrown_out = facts.phase == Phase::Failed && !facts.reason.is_empty();
-        let top = crate::diagnosis::top_workload(&facts, None).filter(|_| thrown_out && !at_start);
+        let is_thrown_out = !at_start && facts.phase == Phase::Failed && !facts.reason.is_empty();
+        let top = if is_thrown_out { crate::diagnosis::top_workload(&facts, None) } else { None };
         let change = self.pods.put(facts, keep, past, at_start, now);
         if let Some(top) = top.filter(|_| change.has_ended()) {
             self.workloads.thrown_out(top, now);
@@ -396,8 +396,7 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let case = self.case_with(pod, &surroundings, now);
         let last = self.records.get(&key);
-        let is_active =
-            last.is_some_and(|r| r.spec.pod_uid == **uid && r.status.state == crate::api::DiagnosisState::Active);
+        let is_active = last.is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
         let patience = after(case.observed.situation_since, ANSWER_WITHIN);
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
@@ -458,8 +457,7 @@ impl World {
         if pod.observed.at_start {
             return pod.observed.first;
         }
-        let record = self.records.get(&pod.facts.key).filter(|r| r.spec.pod_uid == *pod.facts.uid);
-        let active = record.filter(|r| r.status.state == crate::api::DiagnosisState::Active);
+        let active = self.records.get(&pod.facts.key).filter(|record| record.is_active_of(&pod.facts.uid));
         let began = active.and_then(|r| r.status.last_transition).unwrap_or(pod.observed.situation_since);
         after(began, lookups::SETTLE)
     }
@@ -604,7 +602,7 @@ impl World {
 /// the workload knows.
 fn hangs_on_its_workload(case: &Case<'_>) -> bool {
     let around = case.surroundings;
-    let top = crate::diagnosis::top_workload(case.pod, around.job.as_ref().and_then(Option::as_ref));
+    let top = crate::diagnosis::top_workload(case.pod, around.known_job());
     case.pod.has_failed() && around.workload.is_none() && top.is_some_and(|top| top.is_known())
 }
 

@@ -60,10 +60,8 @@ pub(super) fn job_state(case: &Case<'_>) -> JobState {
     if !case.pod.is_of_job() {
         return JobState::None;
     }
-    let found = [&case.surroundings.job, &case.surroundings.workload]
-        .into_iter()
-        .filter_map(|looked| looked.as_ref()?.as_ref())
-        .find(|workload| &*workload.key.kind == "Job");
+    let around = case.surroundings;
+    let found = around.known_job().or_else(|| around.known_workload().filter(|top| &*top.key.kind == "Job"));
     match found.map(|job| (job, state_of(job))) {
         Some((job, JobState::Retries)) if has_no_retry_left(case, job) => JobState::Failed,
         Some((_, state)) => state,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::api::{Evidence, PodDiagnosisSpec, PodDiagnosisStatus};
+use crate::api::{DiagnosisState, Evidence, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::Diagnosis;
 use crate::facts::{ObjectKey, Timestamp};
 
@@ -60,6 +60,11 @@ fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u64> {
 }
 
 impl Record {
+    /// Whether it tells of a present failure of the pod with this UID.
+    pub fn is_active_of(&self, pod_uid: &str) -> bool {
+        self.spec.pod_uid == pod_uid && self.status.state == DiagnosisState::Active
+    }
+
     pub fn is_same_failure(&self, diagnosis: &Diagnosis) -> bool {
         self.status.cause == diagnosis.cause && self.status.container.as_deref() == diagnosis.container.as_deref()
     }

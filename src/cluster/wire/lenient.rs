@@ -29,6 +29,8 @@ macro_rules! drop_shapes {
         fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok($default) }
         fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok($default) }
         fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok($default) }
+    };
+    (@ text $default:expr) => {
         fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok($default) }
     };
     (@ null $default:expr) => {
@@ -51,23 +53,30 @@ macro_rules! drop_shapes {
     };
 }
 
+/// What the string types have in common.
+macro_rules! read_as_str {
+    ($type:ident) => {
+        impl $type {
+            pub(super) fn non_empty(self) -> Option<String> {
+                Some(self.0).filter(|text| !text.is_empty())
+            }
+        }
+
+        impl std::ops::Deref for $type {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
 /// A string; numbers and booleans as they are written, anything else empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Text(pub(super) String);
 
-impl Text {
-    pub(super) fn non_empty(self) -> Option<String> {
-        Some(self.0).filter(|text| !text.is_empty())
-    }
-}
-
-impl std::ops::Deref for Text {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
+read_as_str!(Text);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -109,19 +118,7 @@ impl<'de> Deserialize<'de> for AppProbers {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = AppProbers;
-            drop_shapes!(AppProbers(None); null seq map);
-            fn visit_bool<E>(self, _: bool) -> Result<AppProbers, E> {
-                Ok(AppProbers(None))
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<AppProbers, E> {
-                Ok(AppProbers(None))
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<AppProbers, E> {
-                Ok(AppProbers(None))
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<AppProbers, E> {
-                Ok(AppProbers(None))
-            }
+            drop_shapes!(AppProbers(None); null scalar seq map);
             fn visit_str<E>(self, value: &str) -> Result<AppProbers, E> {
                 Ok(AppProbers(value.starts_with(BEGINNING).then(|| value.to_owned())))
             }
@@ -135,19 +132,7 @@ impl<'de> Deserialize<'de> for AppProbers {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(pub(super) String);
 
-impl Name {
-    pub(super) fn non_empty(self) -> Option<String> {
-        Some(self.0).filter(|name| !name.is_empty())
-    }
-}
-
-impl std::ops::Deref for Name {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
+read_as_str!(Name);
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -290,7 +275,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Obj<T> {
         struct V<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = Obj<T>;
-            drop_shapes!(Obj(None); null scalar seq);
+            drop_shapes!(Obj(None); null scalar text seq);
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Obj<T>, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(|value| Obj(Some(value)))
             }
@@ -323,7 +308,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
         struct V<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for V<T> {
             type Value = List<T>;
-            drop_shapes!(List(Vec::new()); null scalar map);
+            drop_shapes!(List(Vec::new()); null scalar text map);
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
                 let mut out = Vec::new();
                 while let Some(element) = seq.next_element::<Obj<T>>()? {
@@ -345,7 +330,7 @@ impl<'de> Deserialize<'de> for Texts {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = Texts;
-            drop_shapes!(Texts::default(); null scalar map);
+            drop_shapes!(Texts::default(); null scalar text map);
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
                 let mut out = Vec::new();
                 while let Some(Text(element)) = seq.next_element()? {
@@ -367,7 +352,7 @@ impl<'de> Deserialize<'de> for Dict {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = Dict;
-            drop_shapes!(Dict::default(); null scalar seq);
+            drop_shapes!(Dict::default(); null scalar text seq);
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Dict, A::Error> {
                 let mut out = BTreeMap::new();
                 while let Some((Text(key), Text(value))) = map.next_entry()? {

@@ -500,14 +500,7 @@ fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
                 })
                 .collect()
         }
-        Kind::PvcNotFound
-        | Kind::PvcUnbound
-        | Kind::PvAffinity
-        | Kind::VolumeZone
-        | Kind::NoMatchingPv
-        | Kind::PvcLost
-        | Kind::PvcDeleting
-        | Kind::PvcInUse => {
+        kind if kind.is_about_a_claim() => {
             let claims = pod.volumes.iter().filter_map(|v| match &v.source {
                 VolumeSource::Claim { name, ephemeral } => Some((v, name, ephemeral)),
                 _ => None,

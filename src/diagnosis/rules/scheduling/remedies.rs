@@ -26,16 +26,8 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         Kind::Cordoned => cordoned(&analysis),
         Kind::Selector => selector(&analysis, &target),
         Kind::HostPort => host_port(case, &target),
-        Kind::PvcNotFound
-        | Kind::PvcUnbound
-        | Kind::PvAffinity
-        | Kind::VolumeZone
-        | Kind::NoMatchingPv
-        | Kind::PvcLost
-        | Kind::PvcDeleting
-        | Kind::PvcInUse
-        | Kind::DiskConflict
-        | Kind::EphemeralPvc => claim(case, &analysis, &target, kind),
+        Kind::DiskConflict | Kind::EphemeralPvc => claim(case, &analysis, &target, kind),
+        kind if kind.is_about_a_claim() => claim(case, &analysis, &target, kind),
         Kind::NodeFeatures => vec![remedy::command(
             remedy::fix(
                 "Compare the features that nodes declare with what the pod needs; upgrade the nodes or change the pod.",

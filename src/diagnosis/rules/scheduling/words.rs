@@ -75,6 +75,21 @@ impl Kind {
         matches!(self, Self::Cpu | Self::Memory | Self::EphemeralStorage | Self::Extended | Self::Pods)
     }
 
+    /// Whether a claim of the pod, or the volume behind it, keeps it from its nodes.
+    pub(super) const fn is_about_a_claim(self) -> bool {
+        matches!(
+            self,
+            Self::PvcNotFound
+                | Self::PvcUnbound
+                | Self::PvAffinity
+                | Self::VolumeZone
+                | Self::NoMatchingPv
+                | Self::PvcLost
+                | Self::PvcDeleting
+                | Self::PvcInUse
+        )
+    }
+
     /// Whether nodes alone (without other pods, ports and volumes) tell which of them fail for it.
     pub(super) const fn is_computed(self) -> bool {
         self.is_capacity() || matches!(self, Self::Cordoned | Self::Taint | Self::Selector)
