@@ -35,6 +35,8 @@ pub struct Settings {
     pub policy: Policy,
     pub caps: Caps,
     pub pace: Pace,
+    /// The logs of ended runs may be read.
+    pub previous_logs: bool,
 }
 
 /// Why the operator could not start, or had to stop.
@@ -86,6 +88,9 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     let serving = tokio::spawn(http::serve(listener, metrics.clone(), health.clone(), stopped(stop.clone())));
 
     let mut world = World::new(settings.thresholds, settings.policy, settings.caps);
+    if settings.previous_logs {
+        world.read_logs();
+    }
     let restored = tokio::select! {
         restored = restore::objects_when_ready(&clients.watch, &settings.namespaces, &health) => restored,
         () = stopped(stop.clone()) => return Ok(()),

@@ -166,6 +166,10 @@ pub struct RunArgs {
     /// The most ended ones of the same workload, container and cause
     #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
+    /// Read what a container wrote last before it ended, where its status does not tell: needs the right to read pods/log
+    /// (deploy/components/previous-logs). One line of it is told, masked
+    #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
+    pub previous_logs: bool,
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,

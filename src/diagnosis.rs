@@ -42,9 +42,12 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let until = first.finding.until.map(|until| after(until, 1));
     let attributions = attributions(&first, ranked.as_slice());
     let others = other_findings(&first, ranked.as_slice());
+    let mut wants = impact::wants(case);
+    let blamed = first.finding.container.as_deref().and_then(|name| case.pod.container(name));
+    wants.extend(blamed.and_then(|container| rules::log_wanted(case, container)));
     let diagnosis = outcome::report(case, first.rule, first.finding, others, attributions);
     let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
-    Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants: impact::wants(case) }
+    Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
 }
 
 /// When an end of a run stops to count because the pod has been well since: no change of the pod will tell us.

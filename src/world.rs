@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use crate::diagnosis::{Case, Health, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
+    EventFacts, LogPlace, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want,
+    after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
@@ -108,6 +109,8 @@ pub struct World {
     closed: HashMap<Arc<str>, Timestamp>,
     /// Somebody answers what diagnoses want to know, so it is worth waiting for.
     answers_come: bool,
+    /// The logs of ended runs may be read.
+    reads_logs: bool,
 }
 
 /// How long the first diagnosis of a Failed pod waits for what its workload says, in seconds.
@@ -129,12 +132,18 @@ impl World {
             listed: HashMap::new(),
             closed: HashMap::new(),
             answers_come: false,
+            reads_logs: false,
         }
     }
 
     /// From now on the wants of diagnoses are looked up and come back as changes.
     pub fn await_answers(&mut self) {
         self.answers_come = true;
+    }
+
+    /// From now on the logs of ended runs are read where a diagnosis asks for them.
+    pub fn read_logs(&mut self) {
+        self.reads_logs = true;
     }
 
     /// Whether this kind has been listed completely once.
@@ -386,9 +395,11 @@ impl World {
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
-        let fresh_from = self.fresh_from(pod);
+        let (fresh_from, first_seen) = (self.fresh_from(pod), pod.observed.first);
         let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts, now));
-        let outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        let mut outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        let log_is_due = self.log_is_due(&outcome.wants);
+        outcome.wants.retain(|want| self.may_look(want));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
             self.pods.attribute(uid, &diagnosis.attributions);
@@ -402,7 +413,7 @@ impl World {
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)
-        } else if self.answers_come && !is_active && now < patience && hangs_on_its_workload(&case) {
+        } else if self.answers_come && !is_active && now < patience && (log_is_due || hangs_on_its_workload(&case)) {
             Plan { intent: None, wake: Some(patience) }
         } else {
             let told_lately = match &outcome.health {
@@ -431,12 +442,31 @@ impl World {
         }
         let mut wants = Vec::new();
         for want in outcome.wants.into_iter().filter(|_| !is_well) {
-            match self.lookups.next(&want, fresh_from, now) {
+            // What a run wrote does not change any more.
+            let from = if matches!(want, Want::Log(_)) { first_seen } else { fresh_from };
+            match self.lookups.next(&want, from, now) {
                 lookups::Next::Now => wants.push(want),
                 lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
             }
         }
         Decision { plan, wants, touched: Vec::new() }
+    }
+
+    /// A log is read where that is allowed, and once it is certain which run's it is.
+    fn may_look(&self, want: &Want) -> bool {
+        match want {
+            Want::Log(key) => self.reads_logs && key.place != LogPlace::Passing,
+            Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => true,
+        }
+    }
+
+    /// Whether the last words of the run that is to blame are about to be known: one Event tells it all then.
+    fn log_is_due(&self, wants: &[Want]) -> bool {
+        self.reads_logs
+            && wants.iter().any(|want| match want {
+                Want::Log(key) => key.place == LogPlace::Passing || self.lookups.is_open(want),
+                Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => false,
+            })
     }
 
     /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it

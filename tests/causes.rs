@@ -77,7 +77,7 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
         Some(at) => at.parse().map_err(|e| format!("{}: its clock: {e}", case.display()))?,
         None => dump.newest.ok_or_else(|| format!("{}: it states no time", case.display()))?,
     };
-    let mut report = offline::diagnose(dump, recorded, Thresholds::default());
+    let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
     let mut now = recorded;
     if let Some(cause) = patient_for {
         while !report.objects.iter().any(|w| w.status.cause == cause) {
@@ -85,7 +85,7 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
                 Some(wake) => now = wake,
                 None => break,
             }
-            report = offline::diagnose(read(), now, Thresholds::default());
+            report = offline::diagnose(read(), offline::Logs::default(), now, Thresholds::default());
         }
     }
     Ok((text, report.objects))

@@ -250,3 +250,45 @@ fn a_terminal_is_not_commanded_by_a_dump() {
     let done = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);
     assert!(!out(&done).contains('\u{1b}'), "{:?}", out(&done));
 }
+
+/// What a log tells is told, from whatever file it comes, and a log of nobody is named.
+#[test]
+fn logs_that_were_saved_beside_a_dump_are_read() {
+    let pod = r#"
+kind: Pod
+metadata: {name: api, namespace: shop, uid: a, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {nodeName: n1, containers: [{name: api, image: "shop/api:1"}, {name: proxy, image: "shop/proxy:1"}]}
+status:
+  phase: Running
+  containerStatuses:
+  - {name: api, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-11-21T09:02:03Z"}}}
+  - {name: proxy, ready: true, state: {running: {startedAt: "2026-11-21T09:00:03Z"}}}
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let dump = file(&folder, "pods.yaml", pod);
+    let logs = folder.path().join("logs");
+    std::fs::create_dir(&logs).unwrap();
+    std::fs::write(
+        logs.join("api.api.log"),
+        "hello\npassword=hunter22 dial tcp db:5432: connect: connection refused\n",
+    )
+    .unwrap();
+    std::fs::write(logs.join("other.log"), "nothing\n").unwrap();
+    let dump = dump.to_str().unwrap();
+    let run = shindan(&["diagnose", "-f", dump, "--logs", logs.to_str().unwrap(), "-o", "json"], "");
+    assert!(run.status.success(), "{run:?}");
+    let out = String::from_utf8_lossy(&run.stdout);
+    assert!(out.contains("\"cause\": \"DependencyUnreachable\"") && out.contains("cannot reach db:5432"), "{out}");
+    assert!(!out.contains("hunter22") && !out.contains("hello"), "one line, masked: {out}");
+
+    let missing = shindan(&["diagnose", "-f", dump, "--logs", "/no/such.log"], "");
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/no/such.log: no such file or folder"), "{missing:?}");
+    assert!(String::from_utf8_lossy(&missing.stdout).contains("AppError"), "the rest is diagnosed all the same");
+    let fine = "name: proxy, ready: true, state: {running: {startedAt: \"2026-11-21T09:00:03Z\"}}";
+    let two = file(&folder, "two.yaml", &pod.replace(fine, "name: proxy, state: {terminated: {exitCode: 1}}"));
+    let stray = file(&folder, "stray.log", "x");
+    let run = shindan(&["diagnose", "-f", two.to_str().unwrap(), "--logs", stray.to_str().unwrap()], "");
+    assert_eq!(run.status.code(), Some(1), "a log of nobody");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("POD.CONTAINER.log"), "{run:?}");
+}

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use shindan::cluster::access::ACCESS;
+use shindan::cluster::access::{ACCESS, PREVIOUS_LOGS};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -92,6 +92,23 @@ fn the_role_holds_the_verbs_that_are_used_and_no_other() {
         verbs.extend(access.verbs.iter().map(|verb| (*verb).to_owned()));
     }
     assert_eq!(granted, used, "deploy/base/operator-role.yaml and src/cluster/access.rs differ");
+}
+
+#[test]
+fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
+    let args = |all: &BTreeMap<(String, String), Value>| {
+        find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string()
+    };
+    let with = documents(&rendered("deploy/overlays/previous-logs"));
+    assert!(args(&with).contains("--previous-logs") && !args(&installed()).contains("--previous-logs"));
+    let role = find(&with, "ClusterRole", "shindan-previous-logs");
+    assert_eq!(
+        role["rules"],
+        serde_json::json!([{"apiGroups": [PREVIOUS_LOGS.group], "resources": [PREVIOUS_LOGS.resource], "verbs": PREVIOUS_LOGS.verbs}])
+    );
+    let binding = find(&with, "ClusterRoleBinding", "shindan-previous-logs");
+    assert_eq!(binding["subjects"], find(&with, "ClusterRoleBinding", "shindan")["subjects"]);
+    assert!(!installed().contains_key(&("ClusterRole".to_owned(), "shindan-previous-logs".to_owned())));
 }
 
 #[test]

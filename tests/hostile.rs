@@ -297,7 +297,7 @@ fn nodes() -> BoxedStrategy<Vec<Value>> {
 fn diagnose(items: &[Value]) -> Vec<ObjectWrite> {
     let mut dump = Dump::default();
     dump.read(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
-    offline::diagnose(dump, NOW.parse().unwrap(), Thresholds::default()).objects
+    offline::diagnose(dump, offline::Logs::default(), NOW.parse().unwrap(), Thresholds::default()).objects
 }
 
 /// All strings of a value.

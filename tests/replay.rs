@@ -8,6 +8,8 @@
 mod caps;
 #[path = "replay/lifetime.rs"]
 mod lifetime;
+#[path = "replay/logs.rs"]
+mod logs;
 #[path = "replay/nodes.rs"]
 mod nodes;
 #[path = "replay/operator.rs"]

@@ -20,6 +20,11 @@ pub(super) struct Args {
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
+    /// What containers wrote before they ended: a file, or a folder (its *.log and *.txt files); may be repeated. Whose it is
+    /// tells its name (POD.CONTAINER.log), its path (as on a node, or as kubectl cluster-info dump writes it) or the prefix
+    /// of kubectl logs --prefix
+    #[arg(long, value_name = "FILE|DIR")]
+    logs: Vec<PathBuf>,
     /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
     /// the scheduler or a registry has refused counts at once]
     #[arg(long, value_name = "TIME")]
@@ -58,6 +63,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     if input.dump.objects == 0 {
         bail!("nothing to diagnose: {}", input.problems.join("; "));
     }
+    for path in &args.logs {
+        input.read_logs(path);
+    }
     for problem in &input.problems {
         writeln!(streams.err, "warning: {problem}")?;
     }
@@ -82,7 +90,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
 
     let thresholds = args.thresholds.thresholds();
     let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
-    let report = offline::diagnose(input.dump, now, thresholds);
+    let report = offline::diagnose(input.dump, input.logs, now, thresholds);
     let mut found = report.objects;
     found.retain(|write| shown(&write.key.namespace));
     write(&found, args.output, now, streams.out)?;

@@ -3,12 +3,17 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::offline::Logs;
 use crate::cluster::wire::Dump;
+
+/// Names that a saved log goes by; a file that is named itself may have any.
+const LOGS: [&str; 2] = ["log", "txt"];
 
 /// Everything that was read, and what could not be.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) dump: Dump,
+    pub(super) logs: Logs,
     /// One line each.
     pub(super) problems: Vec<String>,
 }
@@ -27,13 +32,43 @@ impl Input {
         } else if path.is_dir() {
             let none = format!("{}: no Kubernetes objects in any *.yaml, *.yml or *.json file", path.display());
             self.expect_objects(&none, |input| {
-                for file in input.files_of(path) {
+                for file in input.files_of(path, &["yaml", "yml", "json"]) {
                     input.file(&file);
                 }
             });
         } else {
             let none = format!("{}: no Kubernetes objects in it", path.display());
             self.expect_objects(&none, |input| input.file(path));
+        }
+    }
+
+    /// Reads one argument of `--logs`, once the pods are known.
+    pub(super) fn read_logs(&mut self, path: &Path) {
+        let is_folder = path.is_dir();
+        let files = if is_folder { self.files_of(path, &LOGS) } else { vec![path.to_owned()] };
+        let (mut found, mut strange) = (0, 0);
+        for file in files {
+            match std::fs::read(&file) {
+                Ok(bytes) => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    // What leads to the folder tells nothing of whose its files are.
+                    let name = file.strip_prefix(path).ok().filter(|_| is_folder).unwrap_or(&file);
+                    if self.logs.read(&name.display().to_string(), &text, &self.dump.pods, !is_folder) {
+                        found += 1;
+                    } else {
+                        strange += 1;
+                    }
+                }
+                Err(e) => self.problems.push(format!("{}: {}", file.display(), plain(&e))),
+            }
+        }
+        // In a folder there are logs of pods that nobody asks about.
+        if found == 0 && (strange > 0 || is_folder) {
+            self.problems.push(format!(
+                "{}: no log in it is known to be of a container in the input. Name the file POD.CONTAINER.log, or write it with \
+                 `kubectl logs --previous --prefix`",
+                path.display()
+            ));
         }
     }
 
@@ -62,9 +97,9 @@ impl Input {
         }
     }
 
-    /// The YAML and JSON files below a folder, in a fixed order. Logs and whatever else lies there are passed over, and
-    /// links to folders are not followed.
-    fn files_of(&mut self, folder: &Path) -> Vec<PathBuf> {
+    /// The files below a folder whose names end so, in a fixed order. Whatever else lies there is passed over, and links to
+    /// folders are not followed.
+    fn files_of(&mut self, folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
         let mut out = Vec::new();
         let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
@@ -81,7 +116,7 @@ impl Input {
                 let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
                 if is_folder {
                     folders.push(path);
-                } else if matches!(extension.as_deref(), Some("yaml" | "yml" | "json")) && !path.is_dir() {
+                } else if extension.as_deref().is_some_and(|e| endings.contains(&e)) && !path.is_dir() {
                     out.push(path);
                 }
             }

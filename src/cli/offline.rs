@@ -1,5 +1,7 @@
 //! The engine on a dump: the same world, the same rules and the same objects as in a cluster, without one.
 
+mod logs;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, Policy};
 use crate::world::{Caps, Change, Source, World};
 
+pub use logs::Logs;
+
 /// What the operator would make of a dump.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -22,12 +26,12 @@ pub struct Report {
     pub wake: Option<Timestamp>,
 }
 
-/// Diagnoses the pods of a dump as of `now`.
-pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Report {
+/// Diagnoses the pods of a dump as of `now`, with the logs that were saved beside it.
+pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) -> Report {
     let policy = Policy::default();
     let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
     let mut world = World::new(thresholds, policy, caps);
-    let surroundings = fill(&mut world, dump, now);
+    let surroundings = fill(&mut world, dump, logs, now);
     let mut uids: Vec<Arc<str>> = world.unwell().cloned().collect();
     uids.sort();
 
@@ -78,9 +82,9 @@ pub fn diagnose(dump: Dump, now: Timestamp, thresholds: Thresholds) -> Report {
 }
 
 /// Puts a dump into the world and keeps what answers its questions.
-fn fill(world: &mut World, mut dump: Dump, now: Timestamp) -> Surrounding {
+fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrounding {
     name_by_uid(&mut dump);
-    let surroundings = Surrounding::of(&mut dump);
+    let surroundings = Surrounding::of(&mut dump, logs);
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
     }
@@ -120,10 +124,11 @@ fn name_by_uid(dump: &mut Dump) {
 struct Surrounding {
     workloads: HashMap<WorkloadKey, WorkloadFacts>,
     services: HashMap<Arc<str>, Vec<ServiceFacts>>,
+    logs: Logs,
 }
 
 impl Surrounding {
-    fn of(dump: &mut Dump) -> Self {
+    fn of(dump: &mut Dump, logs: Logs) -> Self {
         let mut workloads: HashMap<_, _> =
             std::mem::take(&mut dump.workloads).into_iter().map(|facts| (facts.key.clone(), facts)).collect();
         for facts in workloads.values_mut().filter(|facts| &*facts.key.kind == "Deployment") {
@@ -142,7 +147,7 @@ impl Surrounding {
             (!services.is_empty()).then_some((namespace, services))
         });
         let services = services.collect();
-        Self { workloads, services }
+        Self { workloads, services, logs }
     }
 
     /// `None` where the dump does not hold it: that is no proof that it does not exist.
@@ -151,6 +156,7 @@ impl Surrounding {
             Want::Workload(key) => self.workloads.get(key).map(|facts| Looked::Workload(Some(Box::new(facts.clone())))),
             // A dump's pods are all there, with all their facts.
             Want::PodsOn(_) => None,
+            Want::Log(key) => self.logs.of(&key.pod, &key.container).map(Looked::Log),
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
         }
     }

@@ -21,6 +21,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         pace: Pace { writes: usize::from(args.write_concurrency), ..Pace::default() },
         target: Target { kubeconfig: args.kubeconfig, context: args.context },
         namespaces: args.namespaces,
+        previous_logs: args.previous_logs,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -44,6 +44,9 @@ pub const ACCESS: &[Access] = &[
     access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
 ];
 
+/// Only with `--previous-logs`, and in a role of its own.
+pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "what a container wrote last before it ended");
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,9 +101,18 @@ pub(super) async fn json<T: DeserializeOwned>(
     request: http::Request<Vec<u8>>,
     limit: Duration,
 ) -> Result<T, Failure> {
-    let answer = tokio::time::timeout(limit, exchange(client, request)).await;
-    let body = answer.map_err(|_| Failure::Timeout(limit))??;
+    let body = bytes(client, request, limit).await?;
     serde_json::from_slice(&body).map_err(|e| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)))
+}
+
+/// Sends `request` and reads its answer, all within `limit`.
+pub(super) async fn bytes(
+    client: &Client,
+    request: http::Request<Vec<u8>>,
+    limit: Duration,
+) -> Result<Vec<u8>, Failure> {
+    let answer = tokio::time::timeout(limit, exchange(client, request)).await;
+    answer.map_err(|_| Failure::Timeout(limit))?
 }
 
 /// A page of a LIST.

@@ -1,13 +1,15 @@
-//! Reads what is not watched: the workload of a failing pod, and the Services of its namespace.
+//! Reads what is not watched: the workload of a failing pod, the Services of its namespace, and, where that is allowed,
+//! what a run that ended wrote last.
 //!
 //! The world asks, caches and forgets; here is only the reading: a few at a time, each with an end, each counted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Client;
-use kube::api::{GetParams, ListParams, Resource};
+use kube::api::{GetParams, ListParams, LogParams, Resource};
 use kube::core::{Request, Selector};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
@@ -15,7 +17,8 @@ use tokio::time::Instant;
 
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
-use crate::facts::{Looked, Want, WorkloadFacts, WorkloadKey};
+use crate::diagnosis::text;
+use crate::facts::{LogKey, LogPlace, Looked, Want, WorkloadFacts, WorkloadKey};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -24,6 +27,10 @@ const AT_ONCE: usize = 4;
 const REQUEST: Duration = Duration::from_secs(10);
 /// How long one lookup may take with all its requests, once it has begun.
 const WHOLE: Duration = Duration::from_secs(30);
+
+/// Of a log, so many lines from its end are asked for, and so many bytes at most (of the oldest of these lines first).
+const LOG_LINES: i64 = 60;
+const LOG_ASKED: i64 = 64 << 10;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +58,8 @@ pub struct Lookup {
     client: Client,
     slots: Arc<Semaphore>,
     metrics: Metrics,
+    /// That logs cannot be read is said once.
+    told_forbidden: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Lookup {
@@ -61,7 +70,7 @@ impl std::fmt::Debug for Lookup {
 
 impl Lookup {
     pub fn new(client: Client, metrics: Metrics) -> Self {
-        Self { client, slots: Arc::new(Semaphore::new(AT_ONCE)), metrics }
+        Self { client, slots: Arc::new(Semaphore::new(AT_ONCE)), metrics, told_forbidden: Arc::default() }
     }
 
     /// Reads what is wanted, as soon as there is a free slot.
@@ -92,6 +101,7 @@ impl Lookup {
             }
             Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
             Want::PodsOn(node) => self.pods_on(node).await.map_err(failed),
+            Want::Log(key) => self.log(key).await.map_err(failed),
         }
     }
 
@@ -101,6 +111,32 @@ impl Lookup {
         let pods: Vec<wire::Pod> = call::list(&self.client, &path, params, REQUEST).await?;
         let mut strings = Interner::default();
         Ok(Looked::Pods(pods.into_iter().map(|pod| pod.into_facts(&mut strings)).collect()))
+    }
+
+    /// The last lines of the run that ended. What nobody keeps any more is an empty log, and no failure.
+    async fn log(&self, key: &LogKey) -> Result<Looked, Failure> {
+        let params = LogParams {
+            container: Some(key.container.to_string()),
+            previous: key.place == LogPlace::Previous,
+            tail_lines: Some(LOG_LINES),
+            limit_bytes: Some(LOG_ASKED),
+            ..LogParams::default()
+        };
+        let pods = Request::new(wire::Pod::url_path(&(), Some(&key.pod.namespace)));
+        let request = pods.logs(&key.pod.name, &params).map_err(|e| Failure::Unreadable(e.to_string()))?;
+        match call::bytes(&self.client, request, REQUEST).await {
+            Ok(log) => Ok(Looked::Log(text::log_tail(&String::from_utf8_lossy(&log)).into())),
+            Err(failure) if matches!(failure.category(), "not_found" | "invalid") => Ok(Looked::Log("".into())),
+            Err(failure) => {
+                if failure.category() == "forbidden" && !self.told_forbidden.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(
+                        "the logs of ended containers cannot be read: {failure}. Apply deploy/components/previous-logs, or do \
+                         without --previous-logs"
+                    );
+                }
+                Err(failure)
+            }
+        }
     }
 
     async fn services(&self, namespace: &str) -> Result<Looked, Failure> {
@@ -191,6 +227,7 @@ fn kind_label(want: &Want) -> &'static str {
     let key = match want {
         Want::Services(_) => return "Services",
         Want::PodsOn(_) => return "PodsOn",
+        Want::Log(_) => return "Log",
         Want::Workload(key) => key,
     };
     match &*key.kind {

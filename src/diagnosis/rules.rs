@@ -14,10 +14,11 @@ mod start;
 mod unknown;
 mod volume;
 
+pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Rule};
 
 /// All causes, family by family. A family's own order is in its module.
-pub(super) const FAMILIES: [Family; 11] = [
+pub(super) const FAMILIES: [Family; 12] = [
     Family::Each(node::RULES),
     Family::Each(scheduling::RULES),
     volume::FAMILY,
@@ -26,6 +27,7 @@ pub(super) const FAMILIES: [Family; 11] = [
     start::INIT_OOM_FAMILY,
     start::FAMILY,
     Family::Each(probe::RULES),
+    crash::said::FAMILY,
     Family::Each(crash::RULES),
     Family::Each(lifecycle::RULES),
     Family::Each(unknown::RULES),

@@ -8,6 +8,8 @@ use regex_lite::Regex;
 pub const SUMMARY_MAX: usize = 200;
 /// The most characters of one value of evidence.
 pub const EVIDENCE_MAX: usize = 400;
+/// What is kept of a log, in bytes from its end.
+const LOG_MAX: usize = 4 << 10;
 
 /// One line: control characters and line breaks become single spaces, secrets are masked, and it is cut at `most`
 /// characters with an ellipsis.
@@ -39,6 +41,20 @@ fn one_line(text: &str) -> String {
 /// Marks that reorder or hide text in a terminal: bidirectional controls, zero-width characters.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The last lines of a log: each masked and cut, all of them 4 KiB at most.
+pub fn log_tail(log: &str) -> String {
+    let mut room = LOG_MAX;
+    let mut kept: Vec<String> = Vec::new();
+    for line in log.lines().rev() {
+        let line = self::line(line, EVIDENCE_MAX);
+        let Some(left) = room.checked_sub(line.len() + 1) else { break };
+        room = left;
+        kept.push(line);
+    }
+    kept.reverse();
+    kept.join("\n")
 }
 
 /// At most `most` characters, the last an ellipsis where something was cut.

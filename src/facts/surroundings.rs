@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Condition, Owner, PodFacts};
+use super::{Condition, Container, ObjectKey, Owner, PodFacts, State};
 
 /// Kind, namespace and name of a workload that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +44,49 @@ pub enum Want {
     Services(Arc<str>),
     /// The pods bound to a node that is not ready: of those that looked well until then, only a few words were kept.
     PodsOn(Arc<str>),
+    /// What an ended run wrote last. Answered only where somebody has allowed it.
+    Log(LogKey),
+}
+
+/// The log of a container's run that ended last. The exit code stands for the run: what ends alike within minutes is
+/// taken to have said the same, and is not read again at each restart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LogKey {
+    pub pod: ObjectKey,
+    pub uid: Arc<str>,
+    pub container: Arc<str>,
+    pub exit_code: i32,
+    pub place: LogPlace,
+}
+
+/// Where the API server has the log of a run that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LogPlace {
+    /// The run is the present state, and nothing will take its place.
+    Present,
+    /// `previous=true`.
+    Previous,
+    /// It is being replaced: which run a request would meet is not certain.
+    Passing,
+}
+
+impl LogKey {
+    /// `None` where no run of the container has ended.
+    pub fn of(pod: &PodFacts, container: &Container) -> Option<Self> {
+        let end = container.last_end()?;
+        let place = match container.state {
+            State::Terminated(_) if pod.will_restart(container) => LogPlace::Passing,
+            State::Terminated(_) => LogPlace::Present,
+            _ => LogPlace::Previous,
+        };
+        Some(Self {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            container: container.name.clone(),
+            exit_code: end.exit_code,
+            place,
+        })
+    }
 }
 
 /// The answer to a [`Want`]. `None`: it does not exist.
@@ -52,6 +95,8 @@ pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
     Pods(Vec<PodFacts>),
+    /// The last lines of a run, masked; empty where nothing is kept of it.
+    Log(Arc<str>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -137,6 +182,8 @@ pub struct Surroundings {
     pub job: Option<Option<WorkloadFacts>>,
     /// `None`: not looked up yet. Only those that select the pod.
     pub services: Option<Vec<ServiceFacts>>,
+    /// What the ended runs of containers wrote last, by container, where it was read.
+    pub logs: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 impl Surroundings {

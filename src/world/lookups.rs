@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
-    Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
+    LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
 };
 
 /// While a pod fails, what lies around it is read again after so many seconds.
@@ -127,14 +127,27 @@ impl Lookups {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
         let services = self.services(pod, fresh_from);
-        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services }
+        let logs = pod.containers.iter().filter_map(|c| Some((c.name.clone(), self.log(LogKey::of(pod, c)?)?)));
+        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services, logs: logs.collect() }
+    }
+
+    fn log(&self, key: LogKey) -> Option<Arc<str>> {
+        match self.answers.get(&Want::Log(key))?.looked.as_ref()? {
+            Looked::Log(log) => Some(log.clone()),
+            Looked::Workload(_) | Looked::Services(_) | Looked::Pods(_) => None,
+        }
+    }
+
+    /// Whether an answer may still come soon: it was not given, and not refused either.
+    pub(super) fn is_open(&self, want: &Want) -> bool {
+        self.answers.get(want).is_none_or(|answer| answer.looked.is_none() && answer.failures == 0)
     }
 
     #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            Looked::Services(_) | Looked::Pods(_) => None,
+            Looked::Services(_) | Looked::Pods(_) | Looked::Log(_) => None,
         }
     }
 
@@ -147,7 +160,7 @@ impl Lookups {
         }
         match answer.looked.as_ref()? {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
-            Looked::Workload(_) | Looked::Pods(_) => None,
+            Looked::Workload(_) | Looked::Pods(_) | Looked::Log(_) => None,
         }
     }
 }

@@ -70,6 +70,64 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
     });
 }
 
+const LISTENS: &str = r"
+apiVersion: v1
+kind: Pod
+metadata: {name: listens}
+spec:
+  containers:
+  - name: app
+    image: '127.0.0.1:5000/busybox:1.36'
+    command: [sh, -c, 'echo a line of no interest; echo listen tcp :8080: bind: address already in use >&2; exit 1']
+";
+
+/// The installation with the component, for as long as this lives.
+struct PreviousLogs;
+
+impl PreviousLogs {
+    fn install() -> Self {
+        let installed = Self;
+        installed.roll_out("deploy/overlays/test-cluster-previous-logs");
+        installed
+    }
+
+    fn roll_out(&self, overlay: &str) {
+        let overlay = format!("{}/{overlay}", env!("CARGO_MANIFEST_DIR"));
+        kubectl(&["apply", "-k", &overlay]);
+        kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
+    }
+}
+
+impl Drop for PreviousLogs {
+    fn drop(&mut self) {
+        let role = "clusterrole,clusterrolebinding";
+        kubectl(&["delete", role, "shindan-previous-logs", "--ignore-not-found"]);
+        self.roll_out("deploy/overlays/test-cluster");
+    }
+}
+
+/// What only a log tells is told where that is allowed: one line of it, and in the first Event already.
+#[test]
+fn the_last_words_of_a_run_are_told_where_they_may_be_read() {
+    alone(async {
+        let _installed = PreviousLogs::install();
+        let space = Space::new("logs").await;
+        space.apply(LISTENS);
+        let found = space.diagnosed("listens", "AddressInUse", KUBELET).await;
+        assert!(status(&found).summary.contains("cannot listen on port 8080"), "{}", status(&found).summary);
+        let of_log: Vec<_> = status(&found).evidence.iter().filter(|e| e.source == "log/app").collect();
+        assert_eq!(of_log.len(), 1, "{of_log:?}");
+        assert_eq!(of_log[0].value, "listen tcp :8080: bind: address already in use");
+        assert!(!story(&found).contains("no interest"));
+        let events = eventually(SOON, "its Event", async || {
+            let told = told(&space.our_events("listens").await);
+            ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+        })
+        .await;
+        assert_eq!(events.len(), 1, "the first Event knows it: {events:?}");
+    });
+}
+
 /// Where nothing changes, nothing is written.
 #[test]
 fn at_rest_nothing_is_written() {

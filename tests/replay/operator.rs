@@ -39,6 +39,10 @@ pub struct Operator {
     pub server: Server,
     pub now: Timestamp,
     pub answers: HashMap<Want, Looked>,
+    /// What the log of any run that ended holds; refused where absent.
+    pub log: Option<&'static str>,
+    /// Logs that were asked for.
+    pub logs_read: usize,
     outbox: Outbox,
 }
 
@@ -58,7 +62,8 @@ impl Operator {
     pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
         let mut world = World::new(Thresholds::default(), Policy::default(), caps);
         world.await_answers();
-        let mut operator = Self { world, server, now, answers: HashMap::new(), outbox: Outbox::default() };
+        let mut operator =
+            Self { world, server, now, answers: HashMap::new(), log: None, logs_read: 0, outbox: Outbox::default() };
         let stored = operator.server.objects.iter().map(|(key, o)| Stored {
             key: key.clone(),
             uid: o.uid.clone(),
@@ -164,11 +169,21 @@ impl Operator {
                 self.outbox.wake_at(subject.clone(), wake);
             }
             for want in decision.wants {
+                if matches!(want, Want::Log(_)) {
+                    self.logs_read += 1;
+                    let Some(log) = self.log else {
+                        let touched = self.world.not_looked_up(&want);
+                        touched.into_iter().for_each(|(subject, lane)| self.outbox.push(subject, lane));
+                        continue;
+                    };
+                    self.take(Change::Looked { want, looked: Looked::Log(log.into()) });
+                    continue;
+                }
                 self.server.lookups += 1;
                 let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
                     Want::Workload(_) => Looked::Workload(None),
                     Want::Services(_) => Looked::Services(Vec::new()),
-                    Want::PodsOn(_) => Looked::Pods(Vec::new()),
+                    Want::PodsOn(_) | Want::Log(_) => Looked::Pods(Vec::new()),
                 });
                 self.take(Change::Looked { want, looked });
             }

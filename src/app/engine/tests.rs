@@ -87,6 +87,7 @@ impl Cluster for FakeCluster {
             Want::Workload(_) => Looked::Workload(None),
             Want::Services(_) => Looked::Services(Vec::new()),
             Want::PodsOn(_) => Looked::Pods(Vec::new()),
+            Want::Log(_) => Looked::Log("".into()),
         })
     }
 }

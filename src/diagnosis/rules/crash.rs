@@ -3,12 +3,14 @@
 mod command;
 pub(super) mod end;
 mod exit;
+pub(super) mod last_words;
+pub(super) mod said;
 mod slow;
 #[cfg(test)]
 mod tests;
 
 use self::end::{settled_crash, who};
-pub(super) use self::exit::{ended, ended_with, log_remedy, message_line};
+pub(super) use self::exit::{ended, ended_with, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy, Severity};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
@@ -339,7 +341,7 @@ fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(signal) = run.ending_signal().and_then(exit::native_signal) else { return Verdict::No };
     let name = who(container);
     let when = exit::when(case, container);
-    let line = exit::quoted_message(run);
+    let line = last_words::quoted(case, container, run, 80);
     let summary =
         format!("{name} crashes with {} ({}){when}{line}{}", signal.name, signal.meaning, restarts::tail(container));
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
@@ -365,7 +367,10 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
     match settled_crash(case, container) {
         Ok(Some(run)) if run.exit_code == code && run.reason != end::OOM_KILLED => {
             let finding = Finding::of_container(container, ended(case, container, run));
-            end::judged(case, end_evidence(container, run, finding).with_all(exit::message_evidence(container, run)))
+            end::judged(
+                case,
+                end_evidence(container, run, finding).with_all(last_words::line_evidence(case, container, run)),
+            )
         }
         Ok(_) => Verdict::No,
         Err(not_yet) => not_yet,
@@ -377,7 +382,8 @@ fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdic
     let Some(run) = end::crash(case, container).filter(|run| matches!(run.exit_code, 1 | 255)) else {
         return Verdict::No;
     };
-    let Some(said) = run.message.lines().map(str::trim).find(|line| is_refusal(line, refusal)) else {
+    let mut lines = last_words::all(case, container, run);
+    let Some((said, in_log)) = lines.find(|(line, _)| is_refusal(line, refusal)) else {
         return Verdict::No;
     };
     let own_program = container.command.first().map_or("its program", String::as_str);
@@ -392,7 +398,7 @@ fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdic
     let on = arch.map_or_else(String::new, |arch| format!(" (node: {arch})"));
     let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(container));
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with(evidence::field(format!("{}.message", container.last_end_path()), said))
+        .with(last_words::source(container, said, in_log))
         .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
     end::judged(case, finding)
 }
@@ -462,7 +468,7 @@ fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verdict {
         format!("the runtime lost {who}, most likely when its node or runtime restarted; how it ended is not known")
     };
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with_all(exit::message_evidence(container, run));
+        .with_all(last_words::line_evidence(case, container, run));
     end::judged(case, finding)
 }
 
@@ -636,7 +642,10 @@ fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -
     match settled_crash(case, container) {
         Ok(Some(run)) if is_mine(run.exit_code) && !is_lost(run) => {
             let finding = Finding::of_container(container, ended(case, container, run));
-            end::judged(case, end_evidence(container, run, finding).with_all(exit::message_evidence(container, run)))
+            end::judged(
+                case,
+                end_evidence(container, run, finding).with_all(last_words::line_evidence(case, container, run)),
+            )
         }
         Ok(_) => Verdict::No,
         Err(not_yet) => not_yet,

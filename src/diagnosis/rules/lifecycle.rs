@@ -7,7 +7,7 @@ mod terminating;
 
 use self::admission::{by_reason, rejected, rejected_as};
 use super::crash::end::{self, judged};
-use super::crash::{blamed, end_evidence, ended, ended_with, log_remedy, message_line};
+use super::crash::{blamed, end_evidence, ended, ended_with, last_words, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
@@ -370,7 +370,7 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let (waits, when) = (waiting_apps(case), restarts::rhythm(case, container));
-    let line = message_line(run).map_or_else(String::new, |line| format!(": \"{}\"", text::line(line, 60)));
+    let line = last_words::quoted(case, container, run, 60);
     let summary = format!(
         "init container {} ({}) exits with {}{}{line}, so {waits} {}{}",
         container.name,
@@ -380,9 +380,8 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
         if case.pod.is_over() { "never started" } else { "cannot start" },
         restarts::tail(container)
     );
-    let path = container.last_end_path();
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with_all(message_line(run).map(|line| evidence::field(format!("{path}.message"), line)))
+        .with_all(last_words::line_evidence(case, container, run))
         .with_all(case.pod.condition("Initialized").map(evidence::condition));
     judged(case, finding)
 }
@@ -450,9 +449,7 @@ fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("status.phase", format!("{:?}", pod.phase)))
         .with(evidence::field("spec.restartPolicy", format!("{:?}", pod.restart_policy)))
-        .with_all(
-            message_line(run).map(|line| evidence::field(format!("{}.message", container.last_end_path()), line)),
-        );
+        .with_all(last_words::line_evidence(case, container, run));
     judged(case, finding)
 }
 

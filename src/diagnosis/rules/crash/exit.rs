@@ -1,8 +1,9 @@
 //! Exit codes, signals and last words, for people.
 
 use super::end::who;
-use crate::api::{Evidence, Remedy};
-use crate::diagnosis::{Case, evidence, remedy, restarts, target, text};
+use super::last_words;
+use crate::api::Remedy;
+use crate::diagnosis::{Case, remedy, restarts, target};
 use crate::facts::{Container, Terminated};
 
 /// A signal that a process brings upon itself.
@@ -110,26 +111,9 @@ pub(in crate::diagnosis::rules) fn ended(case: &Case<'_>, container: &Container,
         who(container),
         ended_with(run),
         when(case, container),
-        quoted_message(run),
+        last_words::quoted(case, container, run, 80),
         restarts::tail(container)
     )
-}
-
-/// `: "..."` where the run left a message.
-pub(super) fn quoted_message(run: &Terminated) -> String {
-    message_line(run).map_or_else(String::new, |line| format!(": \"{}\"", text::line(line, 80)))
-}
-
-/// The one line of a termination message that tells most: the last that speaks of an error, else the last.
-pub(in crate::diagnosis::rules) fn message_line(run: &Terminated) -> Option<&str> {
-    const SIGNS: [&str; 10] =
-        ["error", "fatal", "panic", "exception", "failed", "cannot", "can't", "denied", "refused", "not found"];
-    let lines = || run.message.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().rev().find(|line| SIGNS.iter().any(|sign| text::has(line, &[sign]))).or_else(|| lines().next_back())
-}
-
-pub(super) fn message_evidence(container: &Container, run: &Terminated) -> Option<Evidence> {
-    message_line(run).map(|line| evidence::field(format!("{}.message", container.last_end_path()), line))
 }
 
 /// How to read what the ended run wrote.
@@ -147,27 +131,4 @@ pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Conta
             container.name
         ),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(message: &str) -> Terminated {
-        Terminated {
-            exit_code: 1,
-            signal: None,
-            reason: "Error".into(),
-            message: message.into(),
-            started_at: None,
-            finished_at: None,
-        }
-    }
-
-    #[test]
-    fn the_line_that_tells_most_is_chosen() {
-        assert_eq!(message_line(&run("starting\nError: no DATABASE_URL\nbye\n")), Some("Error: no DATABASE_URL"));
-        assert_eq!(message_line(&run("one\ntwo\n\n")), Some("two"));
-        assert_eq!(message_line(&run(" \n")), None);
-    }
 }

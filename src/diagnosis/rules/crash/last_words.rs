@@ -1,0 +1,204 @@
+//! What an ended run wrote last: its termination message (with `FallbackToLogsOnError` the end of its log), and its log
+//! where somebody allowed it to be read. Of all that, one line is told: the one that says why it ended.
+
+use crate::api::Evidence;
+use crate::diagnosis::{Case, evidence, text};
+use crate::facts::{Container, LogKey, Terminated, Want};
+
+use super::end;
+
+/// How many lines from the end are looked at.
+const LINES: usize = 60;
+
+/// What a line that tells of a failure holds.
+const SIGNS: [&str; 28] = [
+    "error",
+    "fatal",
+    "panic",
+    "exception",
+    "failed",
+    "failure",
+    "cannot",
+    "can't",
+    "could not",
+    "unable to",
+    "denied",
+    "refused",
+    "not found",
+    "no such",
+    "no module",
+    "no route",
+    "in use",
+    "out of memory",
+    "heap space",
+    "read-only",
+    "not set",
+    "must be set",
+    "unbound variable",
+    "not specified",
+    "missing",
+    "required",
+    "timed out",
+    "bad address",
+];
+
+/// Beginnings of lines that hold such a word and tell nothing: frames of a stack, and what wraps another's failure.
+const NOISE: [&str; 16] = [
+    "at ",
+    "from ",
+    "goroutine ",
+    "panic(",
+    "created by ",
+    "throw ",
+    "npm err!",
+    "npm error",
+    "node.js v",
+    "emitted 'error' event",
+    "error command failed with exit code",
+    "error: command failed with exit code",
+    "code: ",
+    "errno: ",
+    "note: run with",
+    "exit status ",
+];
+
+/// The line of an ended run that tells most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::diagnosis::rules) struct Line {
+    pub(super) text: String,
+    /// It stands in the log, not in the status.
+    in_log: bool,
+}
+
+/// The last line that speaks of an error, else the last; the message in the status before the log, which may hold more
+/// than the status but not better words.
+pub(in crate::diagnosis::rules) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
+    let told = |words: &str, in_log| decisive(words).map(|text| Line { text, in_log });
+    told(&run.message, false).or_else(|| told(case.surroundings.logs.get(&container.name)?, true))
+}
+
+/// All lines that are known, in their order.
+pub(super) fn all<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    run: &'a Terminated,
+) -> impl Iterator<Item = (&'a str, bool)> {
+    let log = case.surroundings.logs.get(&container.name).map_or("", |log| &**log);
+    let trimmed = |words: &'a str, in_log| words.lines().map(move |line| (line.trim(), in_log));
+    trimmed(&run.message, false).chain(trimmed(log, true))
+}
+
+impl Line {
+    /// `: "..."` for a summary.
+    fn quoted(&self, most: usize) -> String {
+        format!(": \"{}\"", text::line(&self.text, most))
+    }
+
+    pub(super) fn evidence(&self, container: &Container) -> Evidence {
+        source(container, &self.text, self.in_log)
+    }
+}
+
+pub(super) fn source(container: &Container, line: &str, in_log: bool) -> Evidence {
+    if in_log {
+        evidence::field(format!("log/{}", container.name), line)
+    } else {
+        evidence::field(format!("{}.message", container.last_end_path()), line)
+    }
+}
+
+/// `: "..."` where the run left words.
+pub(in crate::diagnosis::rules) fn quoted(
+    case: &Case<'_>,
+    container: &Container,
+    run: &Terminated,
+    most: usize,
+) -> String {
+    line(case, container, run).map_or_else(String::new, |line| line.quoted(most))
+}
+
+pub(in crate::diagnosis::rules) fn line_evidence(
+    case: &Case<'_>,
+    container: &Container,
+    run: &Terminated,
+) -> Option<Evidence> {
+    line(case, container, run).map(|line| line.evidence(container))
+}
+
+/// What should be read of a container that is to blame: the log of a run that ended by itself and left no message.
+pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
+    let run = end::crash(case, container).filter(|run| run.reason != end::OOM_KILLED)?;
+    let is_silent = run.message.trim().is_empty();
+    is_silent.then(|| LogKey::of(case.pod, container).map(Want::Log)).flatten()
+}
+
+fn decisive(words: &str) -> Option<String> {
+    let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+    let telling = lines.iter().rposition(|line| {
+        let lower = line.to_ascii_lowercase();
+        !NOISE.iter().any(|noise| lower.starts_with(noise)) && SIGNS.iter().any(|sign| lower.contains(sign))
+    });
+    let at = telling.or_else(|| lines.len().checked_sub(1))?;
+    let line = lines.get(at)?;
+    // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line.
+    let rest = lines.get(at + 1).filter(|_| line.ends_with(':')).map_or_else(String::new, |next| format!(" {next}"));
+    Some(plain(line).unwrap_or_else(|| format!("{line}{rest}")))
+}
+
+/// Message and error of a line that a program wrote as JSON.
+fn plain(line: &str) -> Option<String> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
+    let first = |names: &[&str]| {
+        names.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::trim).filter(|text| !text.is_empty())
+    };
+    let message = first(&["msg", "message", "@message", "log"]);
+    let error = first(&["error", "err", "exception"]);
+    match (message, error) {
+        (Some(message), Some(error)) => Some(format!("{message}: {error}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(words: &str) -> Option<String> {
+        decisive(words)
+    }
+
+    #[test]
+    fn the_line_that_tells_most_is_chosen() {
+        assert_eq!(told("starting\nError: no DATABASE_URL\nbye\n").as_deref(), Some("Error: no DATABASE_URL"));
+        assert_eq!(told("one\ntwo\n\n").as_deref(), Some("two"));
+        assert_eq!(told(" \n"), None);
+    }
+
+    #[test]
+    fn the_frames_of_a_stack_tell_nothing() {
+        let node = "node:events:497\n      throw er; // Unhandled 'error' event\n      ^\n\n\
+                    Error: listen EADDRINUSE: address already in use :::3000\n    at Server.setupListenHandle (node:net:1817:16)\n\
+                    Emitted 'error' event on Server instance at:\n    at emitErrorNT (node:net:1796:8) {\n  code: 'EADDRINUSE'\n}\n\n\
+                    Node.js v20.11.0\n";
+        assert_eq!(told(node).as_deref(), Some("Error: listen EADDRINUSE: address already in use :::3000"));
+        let go =
+            "panic: missing config\n\ngoroutine 1 [running]:\nmain.main()\n\t/app/main.go:8 +0x39\nexit status 2\n";
+        assert_eq!(told(go).as_deref(), Some("panic: missing config"));
+        let rust = "thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds\n\
+                    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        assert_eq!(told(rust).as_deref(), Some("thread 'main' panicked at src/main.rs:2:5: index out of bounds"));
+        let npm = "Error: Cannot find module 'express'\nnpm ERR! code ELIFECYCLE\nnpm ERR! Exit status 1\n";
+        assert_eq!(told(npm).as_deref(), Some("Error: Cannot find module 'express'"));
+    }
+
+    #[test]
+    fn of_a_line_in_json_message_and_error_are_told() {
+        let line = r#"{"level":"fatal","ts":1,"msg":"cannot start","error":"listen tcp :80: bind: permission denied"}"#;
+        assert_eq!(told(line).as_deref(), Some("cannot start: listen tcp :80: bind: permission denied"));
+        assert_eq!(told("{not json: error}").as_deref(), Some("{not json: error}"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Causes that only the program itself tells, in the line that it wrote last: an address in use, a module that is
+//! missing, a dependency that does not answer. What Kubernetes shows of them is an exit code.
+
+mod remedies;
+mod rows;
+mod words;
+
+use std::cell::OnceCell;
+
+use super::end::{self, settled_crash, who};
+use super::{end_evidence, exit, last_words};
+use crate::api::Confidence;
+use crate::diagnosis::rules::signature::{self, Row, Seen};
+use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Verdict, restarts, text};
+use crate::facts::{Container, Terminated};
+
+const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::Crash, Recovery::Restarting);
+
+pub(in crate::diagnosis::rules) const FAMILY: Family = Family::Table { rules: &RULES, ask };
+
+/// Exit code 134: the process aborted itself, which is how some runtimes end when memory is gone or a check fails.
+const ABORTED: i32 = 134;
+
+fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
+    signature::ask_containers(case, |container| {
+        let run = end::crash(case, container).filter(|run| ended_by_itself(run))?;
+        let line = last_words::line(case, container, run)?;
+        let seen = Seen {
+            reason: if run.exit_code == ABORTED { "Aborted" } else { "Ended" },
+            text: &line.text,
+            lower: OnceCell::new(),
+            event: None,
+            container: Some(container),
+            path: None,
+        };
+        let (place, row) = signature::first(rows::ROWS, case, &seen)?;
+        // The Events of a kill may still come, and then the last words are of no interest.
+        if let Err(not_yet) = settled_crash(case, container) {
+            return Some((place, not_yet));
+        }
+        let finding = Finding::of_container(container, say(case, container, &seen, row)).confidence(Confidence::Likely);
+        let finding = end_evidence(container, run, finding).with(line.evidence(container));
+        Some((place, end::judged(case, finding)))
+    })
+}
+
+/// An end by the program's own code. A shell's 126 and 127 have causes of their own, and a signal needs no words.
+fn ended_by_itself(run: &Terminated) -> bool {
+    let own_code = run.exit_code == ABORTED || run.ending_signal().is_none();
+    own_code && !matches!(run.exit_code, 0 | 126 | 127) && run.reason != end::OOM_KILLED && !super::is_lost(run)
+}
+
+fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> String {
+    let said = seen.text;
+    let mut out = row.says.to_owned();
+    let mut fill = |place: &str, with: &dyn Fn() -> String| {
+        if out.contains(place) {
+            out = out.replace(place, &with());
+        }
+    };
+    fill("{container}", &|| who(container));
+    fill("{port}", &|| words::port(said).map_or_else(|| "its port".to_owned(), |port| format!("port {port}")));
+    fill("{rival}", &|| {
+        let port = words::port(said);
+        words::rival(case, container, port).map_or_else(String::new, |rival| format!(" (by {rival}, it seems)"))
+    });
+    fill("{endpoint}", &|| words::endpoint(said).unwrap_or_default());
+    fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
+    fill("{variable}", &|| words::variable(said).map_or_else(|| "that it needs".to_owned(), str::to_owned));
+    out.push_str(&exit::when(case, container));
+    format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(container))
+}

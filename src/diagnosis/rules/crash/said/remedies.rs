@@ -1,0 +1,194 @@
+//! What to do about what a program said of its own end.
+
+use super::words;
+use crate::api::Remedy;
+use crate::diagnosis::rules::crash::{blamed, last_words, log_remedy};
+use crate::diagnosis::{Case, Finding, remedy, target};
+use crate::facts::{Container, format_bytes};
+
+/// The container that is blamed, and the line that it wrote.
+fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
+    let container = blamed(case, finding)?;
+    let line = last_words::line(case, container, container.last_end()?)?;
+    Some((container, line.text))
+}
+
+pub(super) fn address_in_use(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let port = words::port(&said);
+    let shown = port.map_or_else(|| "the port".to_owned(), |port| format!("port {port}"));
+    let mut out = Vec::new();
+    out.push(match words::rival(case, container, port) {
+        Some(rival) => remedy::fix(format!(
+            "All containers of a pod share one network: let {} or {rival} listen elsewhere than on {shown}.",
+            container.name
+        )),
+        None if case.pod.host_network => remedy::fix(format!(
+            "The pod uses the node's network (hostNetwork): something on {} has {shown}. Choose another port, or do without \
+             hostNetwork.",
+            case.pod.node_name.as_deref().unwrap_or("its node")
+        )),
+        None => remedy::fix(format!(
+            "All containers of a pod share one network: look for another one that listens on {shown}, also a sidecar, or for a \
+             second server in {}.",
+            container.name
+        )),
+    });
+    out.push(log_remedy(case, container));
+    out
+}
+
+pub(super) fn bind_permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let is_low = words::port(&said).is_none_or(|port| port < 1024);
+    let mut out = Vec::new();
+    if is_low {
+        out.push(remedy::fix(format!(
+            "Let {} listen on a port from 1024 on (and point containerPort, probes and the Service's targetPort there): a process \
+             that is not root may not use those below.",
+            container.name
+        )));
+        let fields = "securityContext:\n  capabilities:\n    add: [NET_BIND_SERVICE]\n";
+        let text =
+            "Or give it the capability, where its user may have one (root, or a file capability on the program).";
+        out.push(target::of(case).with_container_patch(remedy::fix(text), Some(container), fields));
+    } else {
+        out.push(remedy::fix(format!(
+            "See which user {} runs as, and whether a seccomp or SELinux policy forbids it.",
+            container.name
+        )));
+    }
+    out.push(log_remedy(case, container));
+    out
+}
+
+pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let folder =
+        words::path(&said).and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
+    let at = folder.map_or_else(|| "the folder that it writes to".to_owned(), str::to_owned);
+    vec![
+        remedy::fix(format!(
+            "Mount an emptyDir (or another writable volume) at {at} in {}. If a volume is there already, see that its mount is not \
+             readOnly.",
+            container.name
+        )),
+        remedy::fix(format!(
+            "Or let {} write to its own files: securityContext.readOnlyRootFilesystem: false.",
+            container.name
+        )),
+        log_remedy(case, container),
+    ]
+}
+
+pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let said = said.to_ascii_lowercase();
+    let limit = container
+        .limits
+        .memory
+        .map_or_else(|| "no memory limit".to_owned(), |m| format!("a memory limit of {}", format_bytes(m)));
+    let knob = if said.contains("javascript heap") {
+        "--max-old-space-size (NODE_OPTIONS)"
+    } else if said.contains("java") {
+        "-XX:MaxRAMPercentage or -Xmx (JAVA_TOOL_OPTIONS)"
+    } else if said.contains("allowed memory size") {
+        "memory_limit in php.ini"
+    } else {
+        "its own limit, where its language has one"
+    };
+    vec![
+        remedy::fix(format!(
+            "{} has {limit}. Raise {knob} up to about three quarters of the limit, and the limit with it if that is what is short.",
+            container.name
+        )),
+        remedy::fix("If it ran well for a while, look for a leak: take a heap dump before it ends."),
+        log_remedy(case, container),
+    ]
+}
+
+pub(super) fn module(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, _)) = told(case, finding) else { return Vec::new() };
+    let mut out = vec![
+        remedy::fix(format!(
+            "Install it in the image {} (is it in requirements.txt, package.json, the jar?), or see that no volume is mounted over \
+             where it lies, and that the working directory and command of {} are right.",
+            container.image, container.name
+        )),
+        log_remedy(case, container),
+    ];
+    out.extend(target::of(case).undo_command().map(|undo| {
+        remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo)
+    }));
+    out
+}
+
+pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let endpoint = words::endpoint(&said).unwrap_or_default();
+    let host = words::host(&endpoint);
+    let mut out = Vec::new();
+    if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
+        out.push(remedy::fix(format!(
+            "{host} is the pod itself: nothing in it listens there. Give {} the name of the Service that it needs.",
+            container.name
+        )));
+    } else {
+        let service = host.split('.').next().unwrap_or(host);
+        let is_name = host.chars().any(|c| c.is_ascii_alphabetic()) && !service.is_empty();
+        let text = format!(
+            "See that {endpoint} exists and has ready endpoints, and that the name and port that {} uses are right.",
+            container.name
+        );
+        let check = remedy::fix(text);
+        // A name of more than one part may be in another namespace, which the second part says.
+        let namespace = host.split('.').nth(1).unwrap_or(&case.pod.key.namespace);
+        let command = format!("kubectl -n {namespace} describe service {service}");
+        let command = if host.contains('.') && !host.contains(".svc") { None } else { Some(command) };
+        out.push(match command.filter(|_| is_name) {
+            Some(command) => remedy::command(check, command),
+            None => check,
+        });
+        out.push(remedy::fix("A NetworkPolicy or a wrong port refuses or drops connections as well; a name that is not found is often in another namespace."));
+    }
+    out.push(remedy::fix(format!(
+        "Let {} wait and try again, so that a dependency that starts later does not end it.",
+        container.name
+    )));
+    out.push(log_remedy(case, container));
+    out
+}
+
+pub(super) fn variable(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let name = words::variable(&said);
+    let mut out = Vec::new();
+    match name {
+        Some(name) => {
+            let fields = format!("env:\n- name: {name}\n  value: CHANGE-ME\n");
+            let text =
+                format!("Set {name} in {} (env, or envFrom a ConfigMap or Secret that holds it).", container.name);
+            out.push(target::of(case).with_container_patch(remedy::fix(text), Some(container), &fields));
+        }
+        None => out.push(remedy::fix(format!(
+            "Set the variable that {} asks for (env or envFrom); its log names it.",
+            container.name
+        ))),
+    }
+    out.push(log_remedy(case, container));
+    out
+}
+
+pub(super) fn panic(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, _)) = told(case, finding) else { return Vec::new() };
+    let mut out = vec![
+        log_remedy(case, container),
+        remedy::fix(
+            "The stack in the log names the line of code: it is a bug, or a missing check of its configuration.",
+        ),
+    ];
+    out.extend(target::of(case).undo_command().map(|undo| {
+        remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo)
+    }));
+    out
+}

@@ -1,0 +1,187 @@
+//! The table: one row a cause, asked about one line, which names the thing before the row may answer.
+
+use super::{remedies, words};
+use crate::diagnosis::Explain;
+use crate::diagnosis::rules::signature::{ROW, Row};
+
+/// Ends by a code of the program's own, and not by SIGABRT.
+const ENDED: &[&str] = &["Ended"];
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        cause: "AddressInUse",
+        reasons: ENDED,
+        words: &[&["address already in use"], &["eaddrinuse"], &["port ", "already in use"], &["address in use"]],
+        says: "{container} cannot listen on {port}: it is in use already{rival}; it ends",
+        remedies: remedies::address_in_use,
+        explain: Explain {
+            meaning: "The program wants to listen on a port that something else in the same network already has.",
+            told_apart: "Its last line says that the address is in use. All containers of a pod share one network, so another container \
+                         or a second server in the same one has the port; with hostNetwork, anything on the node.",
+            action: "Give one of the two another port.",
+            source: "the program's last words (termination message, or its log): EADDRINUSE of bind(2)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "BindPermissionDenied",
+        reasons: ENDED,
+        words: &[&["bind", "permission denied"], &["listen", "permission denied"], &["listen eacces"]],
+        says: "{container} may not listen on {port}: permission denied; it ends",
+        remedies: remedies::bind_permission,
+        explain: Explain {
+            meaning: "The program may not listen on its port, most often because it is below 1024 and the process is not root.",
+            told_apart: "Its last line names bind or listen, and permission denied. A port that somebody else has is AddressInUse.",
+            action: "Listen on a port from 1024 on and point the Service's targetPort there, or add NET_BIND_SERVICE.",
+            source: "the program's last words (termination message, or its log): EACCES of bind(2)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "ReadOnlyFilesystem",
+        reasons: ENDED,
+        words: &[&["read-only file system"], &["erofs"], &["readonly file system"]],
+        says: "{container} cannot write{path}: the file system is read-only; it ends",
+        remedies: remedies::read_only,
+        explain: Explain {
+            meaning: "The program writes to a file system that is mounted read-only: its own root, or a ConfigMap, Secret or volume.",
+            told_apart: "Its last line says read-only file system. Where the runtime itself cannot make a mount point, nothing ever ran \
+                         (MountFailedAtStart).",
+            action: "Mount an emptyDir where it writes, or let the root file system be writable.",
+            source: "the program's last words (termination message, or its log): EROFS",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "HeapExhausted",
+        words: &[
+            &["heap out of memory"],
+            &["java.lang.outofmemoryerror"],
+            &["runtime: out of memory"],
+            &["runtime: cannot allocate memory"],
+            &["system.outofmemoryexception"],
+            &["allowed memory size of ", " exhausted"],
+            &["nomemoryerror"],
+        ],
+        says: "{container} ran out of memory by its own account; it ends",
+        remedies: remedies::heap,
+        explain: Explain {
+            meaning: "The program's language ran out of the memory that it allows itself, and ended the program.",
+            told_apart: "Its last line says so (JVM, Node, Go, .NET, PHP, Ruby). OOMKilled is the kernel's doing at the container's limit, and \
+                         leaves no words.",
+            action: "Raise the heap's own limit (and the container's above it), or look for a leak.",
+            source: "the program's last words (termination message, or its log)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "ModuleMissing",
+        reasons: ENDED,
+        words: &[
+            &["no module named"],
+            &["cannot find module"],
+            &["cannot find package"],
+            &["classnotfoundexception"],
+            &["noclassdeffounderror"],
+            &["could not find or load main class"],
+            &["unable to access jarfile"],
+            &["cannot load such file"],
+            &["error while loading shared libraries"],
+            &["can't locate ", " in @inc"],
+        ],
+        says: "{container} misses a part of its own program; it ends",
+        remedies: remedies::module,
+        explain: Explain {
+            meaning: "A module, package, class or library that the program loads is not in the image, or not where it looks for it.",
+            told_apart: "Its last line names what could not be found (Python, Node, Java, Ruby, Perl, the dynamic linker). A command that a \
+                         shell does not find is ExitCommandNotFound.",
+            action: "Install it in the image; see that no volume hides it, and that the working directory is right.",
+            source: "the program's last words (termination message, or its log)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "DependencyUnreachable",
+        reasons: ENDED,
+        words: &[
+            &["connection refused"],
+            &["econnrefused"],
+            &["connection to ", " refused"],
+            &["no such host"],
+            &["enotfound"],
+            &["eai_again"],
+            &["name or service not known"],
+            &["name does not resolve"],
+            &["temporary failure in name resolution"],
+            &["could not translate host name"],
+            &["could not resolve host"],
+            &["host not found in upstream"],
+            &["unknownhostexception"],
+            &["can't connect to mysql server"],
+            &["bad address '"],
+            &["no route to host"],
+            &["connection timed out"],
+            &["etimedout"],
+            &["i/o timeout"],
+        ],
+        also: Some(|_, seen| words::endpoint(seen.text).is_some()),
+        says: "{container} cannot reach {endpoint}; it ends",
+        remedies: remedies::dependency,
+        explain: Explain {
+            meaning: "The program ends because something that it depends on cannot be reached: a database, a queue, another service.",
+            told_apart: "Its last line names the address and says that the connection is refused or times out, or that the name is not found. \
+                         The same words of a program that goes on are no failure.",
+            action: "See that the other service exists, has ready endpoints and is named rightly; let the program wait for it.",
+            source: "the program's last words (termination message, or its log): ECONNREFUSED, ETIMEDOUT, getaddrinfo",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "EnvVarMissing",
+        reasons: ENDED,
+        words: &[
+            &["environment variable"],
+            &["env var"],
+            &["keyerror: '"],
+            &["key not found: \""],
+            &["not set"],
+            &["must be set"],
+            &["is missing", "env"],
+            &["is required", "env"],
+            &["missing required", "env"],
+            &["unbound variable"],
+            &["password is not specified"],
+            &["password option is not specified"],
+        ],
+        also: Some(|_, seen| {
+            words::variable(seen.text).is_some()
+                // The entrypoints of the PostgreSQL and MySQL images name it in the lines that follow.
+                || seen.has("password is not specified")
+                || seen.has("password option is not specified")
+        }),
+        says: "{container} misses the environment variable {variable}; it ends",
+        remedies: remedies::variable,
+        explain: Explain {
+            meaning: "The program ends because an environment variable that it needs is not set.",
+            told_apart: "Its last line names the variable and says that it is missing. Where a ConfigMap or Secret that should hold it does \
+                         not exist, the container never starts (ConfigMapNotFound, SecretKeyMissing and the like).",
+            action: "Set the variable in the container's env, or take it from a ConfigMap or Secret.",
+            source: "the program's last words (termination message, or its log)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "Panic",
+        words: &[&["panic: "], &["panicked at"], &["fatal error: all goroutines are asleep"]],
+        says: "{container} panics",
+        remedies: remedies::panic,
+        explain: Explain {
+            meaning: "The program met a state that it does not handle and ended itself with a stack trace.",
+            told_apart: "Its last words are a panic of Go or Rust. A panic because of an address in use or a dependency that does not \
+                         answer is put down to that.",
+            action: "Read the stack in its log; go back a version if it began with one.",
+            source: "the program's last words (termination message, or its log)",
+        },
+        ..ROW
+    },
+];

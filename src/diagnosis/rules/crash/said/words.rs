@@ -1,0 +1,153 @@
+//! Names within a program's last line: the address, the path, the variable that it is about.
+
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
+use crate::api::ContainerType;
+use crate::diagnosis::Case;
+use crate::facts::Container;
+
+/// A host's name or address, and a port after it. The first pattern that fits names what could not be reached.
+static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // Go, with the name that was looked up before the address of the name server
+        r"lookup (?<host>[A-Za-z0-9._-]+)",
+        r"dial (?:tcp|udp)[46]? (?<host>\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):(?<port>\d+)",
+        // Node
+        r"(?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) (?<host>[0-9a-f:.]+):(?<port>\d+)",
+        r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)",
+        // libpq
+        r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>\d+)"#,
+        r#"translate host name "(?<host>[^"]+)""#,
+        // MySQL
+        r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'",
+        // nginx, HAProxy
+        r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?"#,
+        // Java
+        r"UnknownHostException: (?<host>[A-Za-z0-9._-]+)",
+        // curl, busybox
+        r"connect to (?<host>[A-Za-z0-9._-]+) port (?<port>\d+)",
+        r"resolve host: (?<host>[A-Za-z0-9._-]+)",
+        r"bad address '(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?'",
+        r"remote host \((?<host>[0-9a-f:.]+)\)",
+        // Redis and PostgreSQL clients, and whoever writes it out
+        r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:host )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>\d+)",
+        r"://(?:[^@/\s]*@)?(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?",
+        r"\b(?<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*|\d+\.\d+\.\d+\.\d+):(?<port>\d{2,5})\b",
+    ]
+    .iter()
+    .filter_map(|pattern| Regex::new(pattern).ok())
+    .collect()
+});
+
+static PORT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)(?::|\bport[ =:]+)(\d{1,5})\b").ok());
+static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
+static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b").ok());
+
+/// `db:5432`, or the name alone: what the line says could not be reached.
+pub(super) fn endpoint(line: &str) -> Option<String> {
+    let found = ENDPOINTS.iter().find_map(|pattern| pattern.captures(line))?;
+    let host = found.name("host")?.as_str().trim_end_matches('.');
+    Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
+}
+
+/// The host of an [`endpoint`].
+pub(super) fn host(endpoint: &str) -> &str {
+    endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host)
+}
+
+/// The port that a program wanted to listen on: the last that the line names.
+pub(super) fn port(line: &str) -> Option<i32> {
+    let pattern = PORT.as_ref()?;
+    let found = pattern.captures_iter(line).last()?;
+    found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
+}
+
+/// Another container of the pod that says that it listens there: they share one network.
+pub(super) fn rival(case: &Case<'_>, container: &Container, port: Option<i32>) -> Option<String> {
+    let port = port?;
+    let listens = |other: &&Container| {
+        other.name != container.name
+            && matches!(other.kind, ContainerType::App | ContainerType::Sidecar)
+            && other.ports.iter().any(|p| p.number == port)
+    };
+    let other = case.pod.containers.iter().find(listens)?;
+    Some(format!("container {}", other.name))
+}
+
+/// The file or folder that the line is about.
+pub(super) fn path(line: &str) -> Option<&str> {
+    Some(PATH.as_ref()?.captures(line)?.get(1)?.as_str().trim_end_matches(['.', ':']))
+}
+
+/// The environment variable that the line names: in capitals, and with an underscore where nothing else says that it is
+/// one. The words for a log's level are none.
+pub(super) fn variable(line: &str) -> Option<&str> {
+    const LEVELS: [&str; 12] =
+        ["ERROR", "FATAL", "PANIC", "CRITICAL", "WARN", "WARNING", "INFO", "DEBUG", "EMERG", "ALERT", "SEVERE", "ENV"];
+    let lower = line.to_ascii_lowercase();
+    let says_so = ["environment", "env var", "env:", "unbound variable", "parameter not set", "parameter null"]
+        .iter()
+        .any(|words| lower.contains(words));
+    VARIABLE
+        .as_ref()?
+        .find_iter(line)
+        .map(|found| found.as_str())
+        .find(|word| word.len() > 2 && !LEVELS.contains(word) && (says_so || word.contains('_')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_reached_is_named() {
+        for (line, named) in [
+            ("dial tcp 10.96.0.10:5432: connect: connection refused", "10.96.0.10:5432"),
+            ("dial tcp: lookup postgres on 10.96.0.10:53: no such host", "postgres"),
+            ("dial tcp: lookup db.prod.svc.cluster.local: no such host", "db.prod.svc.cluster.local"),
+            ("Error: connect ECONNREFUSED 127.0.0.1:6379", "127.0.0.1:6379"),
+            ("Error: connect ECONNREFUSED ::1:6379", "::1:6379"),
+            ("Error: getaddrinfo ENOTFOUND redis", "redis"),
+            ("connection to server at \"db\" (10.0.0.9), port 5432 failed: Connection refused", "db:5432"),
+            ("could not translate host name \"db\" to address: Name or service not known", "db"),
+            ("ERROR 2002 (HY000): Can't connect to MySQL server on 'mysql' (115)", "mysql"),
+            ("nginx: [emerg] host not found in upstream \"backend:8080\" in /etc/nginx/nginx.conf:9", "backend:8080"),
+            ("Caused by: java.net.UnknownHostException: kafka: Name or service not known", "kafka"),
+            ("curl: (7) Failed to connect to api port 80 after 0 ms: Connection refused", "api:80"),
+            ("curl: (6) Could not resolve host: api", "api"),
+            ("wget: bad address 'api:80'", "api:80"),
+            ("wget: can't connect to remote host (10.0.0.9): Connection refused", "10.0.0.9"),
+            ("redis.exceptions.ConnectionError: Error 111 connecting to redis:6379. Connection refused.", "redis:6379"),
+            ("Connection to db:5432 refused. Check that the hostname and port are correct", "db:5432"),
+            ("Get \"http://auth.default.svc:8080/keys\": connection refused", "auth.default.svc:8080"),
+            ("failed to connect to rabbit:5672: connection refused", "rabbit:5672"),
+        ] {
+            assert_eq!(endpoint(line).as_deref(), Some(named), "{line}");
+        }
+        assert_eq!(endpoint("connection refused"), None);
+        assert_eq!(endpoint("12:30:11 connection refused"), None, "a time of day is no address");
+    }
+
+    #[test]
+    fn ports_paths_and_variables_are_found() {
+        assert_eq!(port("listen tcp :8080: bind: address already in use"), Some(8080));
+        assert_eq!(port("Error: listen EADDRINUSE: address already in use :::3000"), Some(3000));
+        assert_eq!(port("Web server failed to start. Port 8080 was already in use."), Some(8080));
+        assert_eq!(port("bind() to 0.0.0.0:80 failed (98: Address already in use)"), Some(80));
+        assert_eq!(port("OSError: [Errno 98] Address already in use"), None);
+        assert_eq!(path("mkdir: can't create directory '/data/x': Read-only file system"), Some("/data/x"));
+        assert_eq!(path("open /var/run/app.pid: read-only file system"), Some("/var/run/app.pid"));
+        for (line, name) in [
+            ("KeyError: 'DATABASE_URL'", Some("DATABASE_URL")),
+            ("FATAL: DATABASE_URL is not set", Some("DATABASE_URL")),
+            ("required environment variable PORT is missing", Some("PORT")),
+            ("/run.sh: line 3: TOKEN: unbound variable", Some("TOKEN")),
+            ("ERROR: config file is required", None),
+            ("KeyError: 'name'", None),
+        ] {
+            assert_eq!(variable(line), name, "{line}");
+        }
+    }
+}
