@@ -19,7 +19,7 @@ use serde::Serialize;
 use shindan::api::{Confidence, DiagnosisState, Severity};
 use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
-use shindan::diagnosis::{Thresholds, rules};
+use shindan::diagnosis::{Category, Thresholds, rules};
 use shindan::facts::Timestamp;
 use shindan::plan::ObjectWrite;
 
@@ -362,6 +362,51 @@ fn scores() -> BTreeMap<String, Score> {
     scores
 }
 
+/// What a case is, by its folder, and for a near miss by the gist that a person has read.
+fn truth_of(folder: &str, case: &Path) -> BTreeSet<String> {
+    if !is_near_miss(case) {
+        return if folder == "healthy" { BTreeSet::new() } else { [folder.to_owned()].into() };
+    }
+    let gist = fs::read_to_string(case.with_extension("expected.yaml")).unwrap_or_default();
+    gist.lines().filter_map(|line| line.trim().strip_prefix("cause: ")).map(str::to_owned).collect()
+}
+
+/// How often the rules say a cause of one family where the truth is of another.
+fn confusion() -> String {
+    let family = |cause: &str| rules::find(cause).map_or("well", |rule| rule.category.as_str());
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for folder in folders().into_iter().chain([root().join("healthy")]) {
+        for case in cases(&folder) {
+            let (name, is_near) = (name_of(&folder), is_near_miss(&case));
+            let Ok((_, found)) = diagnose(&case, (!is_near && name != "healthy").then_some(name)) else { continue };
+            let active = found.iter().filter(|w| w.status.state == DiagnosisState::Active);
+            let told: BTreeSet<String> = active.map(|w| w.status.cause.clone()).collect();
+            let truth = truth_of(name, &case);
+            let first = told.first().map_or("well", String::as_str);
+            let pairs: Vec<(&str, &str)> = if truth.is_empty() {
+                vec![("well", first)]
+            } else {
+                truth.iter().map(|t| (t.as_str(), if told.contains(t) { t.as_str() } else { first })).collect()
+            };
+            for (truth, told) in pairs {
+                *counts.entry((family(truth), family(told))).or_default() += 1;
+                if truth != told {
+                    wrong.push(format!("- {name}/{}: {told}, and it is {truth}", name_of(&case)));
+                }
+            }
+        }
+    }
+    let names: Vec<&str> = Category::ALL.iter().map(|c| c.as_str()).chain(["well"]).collect();
+    let mut out = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for truth in &names {
+        let cells = names.iter().map(|told| counts.get(&(*truth, *told)).map_or(String::new(), usize::to_string));
+        writeln!(out, "| **{truth}** | {} |", cells.collect::<Vec<_>>().join(" | ")).unwrap();
+    }
+    let wrong = if wrong.is_empty() { "None is told as another cause.".to_owned() } else { wrong.join("\n") };
+    format!("{out}\n{wrong}\n")
+}
+
 fn accuracy() -> String {
     let scores = scores();
     let sum = |of: fn(&Score) -> usize| scores.values().map(of).sum::<usize>();
@@ -390,6 +435,12 @@ fn accuracy() -> String {
     let (right, wrong) = (sum(|s| s.recognised), sum(|s| s.mistaken));
     writeln!(out, "| recall | {:.1} % |", percent(right, recorded + written)).unwrap();
     writeln!(out, "| precision | {:.1} % |\n", percent(right, right + wrong)).unwrap();
+    writeln!(
+        out,
+        "## Confusion\n\nRows are what a case is, columns what the rules say, by family; near misses count as what they are instead.\n\n{}",
+        confusion()
+    )
+    .unwrap();
     writeln!(out, "## By cause\n\nThe last column says what the near misses are instead.\n").unwrap();
     writeln!(out, "| cause | recorded | written | near misses | recall | precision | near misses are |\n|---|---|---|---|---|---|---|")
         .unwrap();

@@ -86,12 +86,11 @@ struct PreviousLogs;
 
 impl PreviousLogs {
     fn install() -> Self {
-        let installed = Self;
-        installed.roll_out("deploy/overlays/test-cluster-previous-logs");
-        installed
+        Self::roll_out("deploy/overlays/test-cluster-previous-logs");
+        Self
     }
 
-    fn roll_out(&self, overlay: &str) {
+    fn roll_out(overlay: &str) {
         let overlay = format!("{}/{overlay}", env!("CARGO_MANIFEST_DIR"));
         kubectl(&["apply", "-k", &overlay]);
         kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
@@ -102,7 +101,7 @@ impl Drop for PreviousLogs {
     fn drop(&mut self) {
         let role = "clusterrole,clusterrolebinding";
         kubectl(&["delete", role, "shindan-previous-logs", "--ignore-not-found"]);
-        self.roll_out("deploy/overlays/test-cluster");
+        Self::roll_out("deploy/overlays/test-cluster");
     }
 }
 

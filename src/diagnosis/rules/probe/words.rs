@@ -63,6 +63,7 @@ pub(super) fn trouble(message: &str) -> Trouble {
         return Trouble::CannotRun(text::line(rest, 80));
     }
     if text::has(words, &[" probe errored"]) {
+        let words = words.split_once(" state: ").map_or(words, |(_, words)| words);
         return Trouble::CannotRun(signature::innermost(words, 80));
     }
     if text::has(words, &["connection refused"]) {
