@@ -22,7 +22,7 @@ pub use pod::{
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use surroundings::{
-    LogKey, LogPlace, Looked, ReplicaSetFacts, ServiceFacts, Siblings, Surroundings, Want, WorkloadFacts, WorkloadKey,
+    EndedRun, LogKey, Looked, ReplicaSetFacts, ServiceFacts, Siblings, Surroundings, Want, WorkloadFacts, WorkloadKey,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

@@ -18,8 +18,7 @@ use std::sync::Arc;
 
 use crate::diagnosis::{Case, Health, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, LogPlace, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want,
-    after,
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
@@ -398,8 +397,8 @@ impl World {
         let (fresh_from, first_seen) = (self.fresh_from(pod), pod.observed.first);
         let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts, now));
         let mut outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        outcome.wants.retain(|want| self.reads_logs || !matches!(want, Want::Log(_)));
         let log_is_due = self.log_is_due(&outcome.wants);
-        outcome.wants.retain(|want| self.may_look(want));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
             self.pods.attribute(uid, &diagnosis.attributions);
@@ -452,21 +451,9 @@ impl World {
         Decision { plan, wants, touched: Vec::new() }
     }
 
-    /// A log is read where that is allowed, and once it is certain which run's it is.
-    fn may_look(&self, want: &Want) -> bool {
-        match want {
-            Want::Log(key) => self.reads_logs && key.place != LogPlace::Passing,
-            Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => true,
-        }
-    }
-
     /// Whether the last words of the run that is to blame are about to be known: one Event tells it all then.
     fn log_is_due(&self, wants: &[Want]) -> bool {
-        self.reads_logs
-            && wants.iter().any(|want| match want {
-                Want::Log(key) => key.place == LogPlace::Passing || self.lookups.is_open(want),
-                Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => false,
-            })
+        wants.iter().any(|want| matches!(want, Want::Log(_)) && self.lookups.is_open(want))
     }
 
     /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
 use crate::diagnosis::text;
-use crate::facts::{LogKey, LogPlace, Looked, Want, WorkloadFacts, WorkloadKey};
+use crate::facts::{LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -117,7 +117,8 @@ impl Lookup {
     async fn log(&self, key: &LogKey) -> Result<Looked, Failure> {
         let params = LogParams {
             container: Some(key.container.to_string()),
-            previous: key.place == LogPlace::Previous,
+            previous: key.run.previous,
+            timestamps: true,
             tail_lines: Some(LOG_LINES),
             limit_bytes: Some(LOG_ASKED),
             ..LogParams::default()
@@ -125,7 +126,11 @@ impl Lookup {
         let pods = Request::new(wire::Pod::url_path(&(), Some(&key.pod.namespace)));
         let request = pods.logs(&key.pod.name, &params).map_err(|e| Failure::Unreadable(e.to_string()))?;
         match call::bytes(&self.client, request, REQUEST).await {
-            Ok(log) => Ok(Looked::Log(text::log_tail(&String::from_utf8_lossy(&log)).into())),
+            Ok(log) => {
+                let log = String::from_utf8_lossy(&log);
+                let lines: Vec<&str> = log.lines().filter_map(|line| until(line, key.run.ended)).collect();
+                Ok(Looked::Log(text::log_tail(&lines.join("\n")).into()))
+            }
             Err(failure) if matches!(failure.category(), "not_found" | "invalid") => Ok(Looked::Log("".into())),
             Err(failure) => {
                 if failure.category() == "forbidden" && !self.told_forbidden.swap(true, Ordering::Relaxed) {
@@ -205,6 +210,14 @@ impl Lookup {
     }
 }
 
+/// A line without the time before it, unless it was written after the run had ended: while we asked, the next run may have
+/// begun. (The end is in whole seconds, and the last word is stamped when the runtime reads it.)
+fn until(line: &str, ended: Option<Timestamp>) -> Option<&str> {
+    let (time, words) = line.split_once(' ').unwrap_or((line, ""));
+    let Ok(written) = time.parse::<Timestamp>() else { return Some(line) };
+    ended.is_none_or(|ended| written.as_second() <= ended.as_second() + 1).then_some(words)
+}
+
 /// A Deployment with the selector by which it owns; where that cannot be read, all of its namespace are listed, and
 /// the owner references tell.
 struct WithSelector {
@@ -239,5 +252,19 @@ fn kind_label(want: &Want) -> &'static str {
         "CronJob" => "CronJob",
         "ReplicationController" => "ReplicationController",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_next_run_wrote_is_left_out() {
+        let ended = "2026-11-21T09:00:05Z".parse().ok();
+        assert_eq!(until("2026-11-21T09:00:06.1Z the last word", ended), Some("the last word"));
+        assert_eq!(until("2026-11-21T09:00:07.1Z starting", ended), None);
+        assert_eq!(until("2026-11-21T09:00:05.1Z", ended), Some(""));
+        assert_eq!(until("unable to retrieve container logs", ended), Some("unable to retrieve container logs"));
     }
 }

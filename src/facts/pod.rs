@@ -91,18 +91,6 @@ impl PodFacts {
         ended_badly && stay_ended
     }
 
-    /// Whether the kubelet will start another run of a container that has ended.
-    pub fn will_restart(&self, container: &Container) -> bool {
-        let ended_well = container.last_end().is_some_and(|end| end.exit_code == 0);
-        let policy = container.effective_restart_policy(self.restart_policy);
-        let restarts = match policy {
-            RestartPolicy::Always => true,
-            RestartPolicy::OnFailure => !ended_well,
-            RestartPolicy::Never => container.has_restart_rules,
-        };
-        restarts && !self.is_over() && self.deletion.is_none()
-    }
-
     /// `Succeeded` or `Failed`: nothing runs here again.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)

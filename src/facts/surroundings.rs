@@ -3,10 +3,12 @@
 //! None of it is watched. A diagnosis says what it [`Want`]s to know; `cluster::lookup` (or the dump, offline) answers
 //! with what it [`Looked`] up.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Condition, Container, ObjectKey, Owner, PodFacts, State};
+use super::{Condition, Container, ObjectKey, Owner, PodFacts, State, Timestamp};
 
 /// Kind, namespace and name of a workload that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,35 +58,54 @@ pub struct LogKey {
     pub uid: Arc<str>,
     pub container: Arc<str>,
     pub exit_code: i32,
-    pub place: LogPlace,
+    pub run: EndedRun,
 }
 
-/// Where the API server has the log of a run that ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LogPlace {
-    /// The run is the present state, and nothing will take its place.
-    Present,
-    /// `previous=true`.
-    Previous,
-    /// It is being replaced: which run a request would meet is not certain.
-    Passing,
+/// Where the log of a run that ended is to be had. That changes while the kubelet goes on, and the answer stands: all are
+/// equal.
+#[derive(Debug, Clone, Copy)]
+pub struct EndedRun {
+    /// Another run has taken its place.
+    pub previous: bool,
+    /// Whatever was written later is another run's.
+    pub ended: Option<Timestamp>,
+}
+
+impl PartialEq for EndedRun {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for EndedRun {}
+
+impl Hash for EndedRun {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Ord for EndedRun {
+    fn cmp(&self, _: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+impl PartialOrd for EndedRun {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl LogKey {
     /// `None` where no run of the container has ended.
     pub fn of(pod: &PodFacts, container: &Container) -> Option<Self> {
         let end = container.last_end()?;
-        let place = match container.state {
-            State::Terminated(_) if pod.will_restart(container) => LogPlace::Passing,
-            State::Terminated(_) => LogPlace::Present,
-            _ => LogPlace::Previous,
-        };
+        let previous = !matches!(container.state, State::Terminated(_));
         Some(Self {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
             container: container.name.clone(),
             exit_code: end.exit_code,
-            place,
+            run: EndedRun { previous, ended: end.finished_at },
         })
     }
 }
