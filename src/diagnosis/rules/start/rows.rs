@@ -1,7 +1,7 @@
 //! What the kubelet and the runtimes say of a container that cannot be started, and by which words each cause is known.
 
 use super::{CONFIG, CREATE, RUNTIME, remedies};
-use crate::diagnosis::rules::signature::{ROW, Row, Seen};
+use crate::diagnosis::rules::signature::{self, ROW, Row, Seen};
 use crate::diagnosis::{Case, Explain, Specificity};
 use crate::facts::Container;
 
@@ -472,13 +472,15 @@ fn is_working_dir(_: &Case<'_>, seen: &Seen<'_>) -> bool {
         "cwd must be an absolute path",
         "the working directory '",
     ];
-    WORDS.iter().any(|w| seen.has(w))
-        // runc makes the directory where the image lacks it, and fails where a file is in its way.
-        || seen.has("mkdir ")
-            && seen
-                .container
-                .and_then(|c| c.working_dir.as_deref())
-                .is_some_and(|dir| seen.text.contains(&format!("mkdir {dir}: ")))
+    WORDS.iter().any(|w| seen.has(w)) || is_made_on_the_way(seen).unwrap_or(false)
+}
+
+/// runc makes the directory where the image lacks it, and fails where a file is in its way: at the directory itself, or at
+/// one above it.
+fn is_made_on_the_way(seen: &Seen<'_>) -> Option<bool> {
+    let made = signature::between(seen.text, "mkdir ", ": ")?;
+    let rest = seen.container?.working_dir.as_deref()?.strip_prefix(made)?;
+    Some(rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_permission_denied(_: &Case<'_>, seen: &Seen<'_>) -> bool {
