@@ -1,8 +1,11 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
 mod command;
+pub(super) mod doubt;
 pub(super) mod end;
 mod exit;
+mod node_memory;
+mod seccomp;
 mod slow;
 #[cfg(test)]
 mod tests;
@@ -16,6 +19,7 @@ use crate::diagnosis::{
 use crate::facts::{Container, Phase, ProbeKind, RestartPolicy, State, Terminated, after, format_bytes};
 
 pub(super) const RULES: &[Rule] = &[
+    node_memory::RULE,
     Rule {
         cause: "OOMKilled",
         category: Category::Crash,
@@ -26,12 +30,13 @@ pub(super) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The kernel killed a process of the container because its memory ran out.",
             told_apart: "The runtime reports the reason OOMKilled from the cgroup's own counter; exit code 137 alone is no \
-                         proof. With another exit code a child process was killed. Without a limit, the node ran short.",
+                         proof. With another exit code a child process was killed. Without a limit, the node ran short; where                          the Node says so too, it is OOMKilledByNode.",
             action: "Early in each run: the limit is too low for the start. After hours: look for a leak. Without a limit: \
                      set request and limit, and look at the node's memory.",
             source: "containerd internal/cri/server/events.go (TaskOOM); kernel memory cgroup, memory.events oom_kill",
         },
     },
+    seccomp::RULE,
     Rule {
         cause: "NativeCrash",
         category: Category::Crash,
@@ -247,6 +252,9 @@ fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(run) = end::crash(case, container).filter(|run| run.reason == end::OOM_KILLED) else {
         return Verdict::No;
     };
+    if node_memory::is_to_blame(case, container, run) {
+        return Verdict::No;
+    }
     let who = who(container);
     let when = exit::when(case, container);
     let tail = restarts::tail(container);
@@ -337,6 +345,9 @@ fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let Some(signal) = run.ending_signal().and_then(exit::native_signal) else { return Verdict::No };
+    if seccomp::is_to_blame(run) {
+        return Verdict::No;
+    }
     let name = who(container);
     let when = exit::when(case, container);
     let line = exit::quoted_message(run);
@@ -461,8 +472,14 @@ fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verdict {
     } else {
         format!("the runtime lost {who}, most likely when its node or runtime restarted; how it ended is not known")
     };
-    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+    let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with_all(exit::message_evidence(container, run));
+    if reason == "ContainerStatusUnknown" {
+        finding = finding.with(evidence::contradicting(evidence::field(
+            format!("{}.exitCode", container.last_end_path()),
+            format!("{} is the kubelet's placeholder: no signal, and nothing about memory", run.exit_code),
+        )));
+    }
     end::judged(case, finding)
 }
 
@@ -487,9 +504,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    // The kubelet kills what its postStart hook failed for; that hook is the cause.
-    let hook_failed = |event: &crate::facts::EventFacts| event.last.or(event.first).is_none_or(|at| case.age(at) < 900);
-    if container.has_post_start && case.container_events(container, "FailedPostStartHook").any(hook_failed) {
+    if doubt::post_start_failed(case, container) || node_memory::is_to_blame(case, container, run) {
         return Verdict::No;
     }
     let suspect = container.limits.memory.is_some() && !reports_oom_reliably(case);
@@ -503,6 +518,9 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
     let summary = match limit.filter(|_| suspect) {
         Some(limit) => format!(
             "{name} gets SIGKILL (137){when}, not by a probe; perhaps its memory limit of {limit}, which the runtime did not report{tail}"
+        ),
+        None if doubt::pre_stop_failed(case, container, run).is_some() => format!(
+            "{name} was stopped by the kubelet and killed (137){when}, after its preStop hook failed; what for is not known{tail}"
         ),
         None => format!("{name} gets SIGKILL (137){when}; neither memory, a probe nor a deletion is reported{tail}"),
     };
@@ -522,7 +540,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
             ));
         }
     }
-    end::judged(case, finding)
+    end::judged(case, doubt::with_doubts(case, container, run, finding))
 }
 
 /// containerd reports every out-of-memory kill since 2.3.0.
@@ -555,7 +573,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     // Once is what a stop looks like.
     let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
     let looping = ended_again || container.restart_count > 1 || restarts::back_off(container).is_some();
-    if case.pod.is_over() || !looping {
+    if case.pod.is_over() || !looping || doubt::post_start_failed(case, container) {
         return Verdict::No;
     }
     let summary = format!(
@@ -567,7 +585,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("event/Killing", "none is known for this run"))
         .confidence(Confidence::Likely);
-    end::judged(case, finding)
+    end::judged(case, doubt::with_doubts(case, container, run, finding))
 }
 
 fn sigterm_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

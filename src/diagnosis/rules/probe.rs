@@ -6,6 +6,7 @@
 mod words;
 
 use self::words::{Trouble, handler_text, handler_yaml, trouble};
+use super::crash::doubt;
 use super::crash::end::{self, Kill, Proof};
 use super::crash::log_remedy;
 use crate::api::{Confidence, Remedy};
@@ -173,6 +174,9 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         format!("{who} is killed by its {name} probe{what}{when}{tail}")
     };
     let mut finding = Finding::of_container(container, summary);
+    if killed.run.is_none() {
+        finding = finding.goes_on();
+    }
     finding = match killed.kill.proof {
         Proof::Event(event) => finding.proven().with(evidence::event(event)),
         Proof::Inherited => finding.proven().with(evidence::field(
@@ -201,6 +205,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             finding = with_other_reading(container, run, finding);
         }
         if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
+            finding = with_failed_pre_stop(case, container, killed, run, finding);
             finding = with_ignored_sigterm(case, container, killed, run, finding);
         }
     }
@@ -264,6 +269,34 @@ fn with_other_reading(container: &Container, run: &Terminated, finding: Finding)
     finding.consequence(cause, Some(&container.name), words)
 }
 
+/// A preStop hook that failed at the kill, or that was still at work when the grace period was over.
+fn with_failed_pre_stop(
+    case: &Case<'_>,
+    container: &Container,
+    killed: &Killed<'_, '_>,
+    run: &Terminated,
+    finding: Finding,
+) -> Finding {
+    let Some(failed) = doubt::pre_stop_failed(case, container, run) else { return finding };
+    let grace = grace(case, container, killed.kill.probe);
+    let took = match killed.kill.proof {
+        Proof::Event(kill) => kill.last.zip(failed.last).map(|(from, to)| seconds_between(from, to)),
+        _ => None,
+    };
+    let words = if took.is_some_and(|took| took >= grace - 1) {
+        format!("was still at work after the grace period of {grace} s: the process itself has about 2 s left to end")
+    } else {
+        "fails at each kill, so what it should bring to an end is cut off".to_owned()
+    };
+    finding.with(evidence::event(failed)).consequence("PreStopHookFailed", Some(&container.name), words)
+}
+
+/// What a container has from this probe's kill to SIGKILL, in seconds.
+fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
+    let own = container.probe(probe).and_then(|p| p.termination_grace);
+    own.unwrap_or(case.pod.termination_grace_seconds)
+}
+
 /// Exit code 137 after a kill that took the whole grace period.
 fn with_ignored_sigterm(
     case: &Case<'_>,
@@ -275,8 +308,7 @@ fn with_ignored_sigterm(
     if run.exit_code != 137 {
         return finding;
     }
-    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
-    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let grace = grace(case, container, killed.kill.probe);
     let took = match (killed.kill.proof, run.finished_at) {
         (Proof::Event(event), Some(finished)) => event.last.map(|at| seconds_between(at, finished)),
         _ => None,
@@ -314,8 +346,7 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
-    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
-    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let grace = grace(case, container, killed.kill.probe);
     let kill_took = match event_at.filter(|at| run.finished_at.is_some_and(|finished| *at <= finished)) {
         Some(at) => length - seconds_between(started, at),
         None if run.exit_code == 137 && length > grace => grace,
