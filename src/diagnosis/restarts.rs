@@ -107,10 +107,14 @@ fn run_of(container: &Container, number: Option<u32>, end: &Terminated) -> Run {
     }
 }
 
-/// When a container's runs end, such as `9 s after each start`; `None` where no run's length is known.
+/// When a container's runs end that end as the last one did, such as `9 s after each start`; `None` where no run's length is
+/// known.
 pub fn rhythm(case: &Case<'_>, container: &Container) -> Option<String> {
-    let lengths: Vec<i64> = runs(case, container).iter().filter_map(run_length).collect();
-    phrase(&lengths, container.restart_count)
+    let runs = runs(case, container);
+    let last = runs.last()?;
+    let alike = runs.iter().filter(|run| (run.exit_code, &run.reason) == (last.exit_code, &last.reason));
+    let lengths: Vec<i64> = alike.clone().filter_map(run_length).collect();
+    phrase(&lengths, container.restart_count, alike.count() == runs.len())
 }
 
 /// Seconds that a run took, where both ends are known.
@@ -118,19 +122,24 @@ pub fn run_length(run: &Run) -> Option<i64> {
     Some(seconds_between(run.started_at?, run.finished_at?))
 }
 
-/// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown.
-pub fn phrase(lengths: &[i64], restarts: u32) -> Option<String> {
+/// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown,
+/// `are_all` whether all that are known ended alike.
+pub fn phrase(lengths: &[i64], restarts: u32, are_all: bool) -> Option<String> {
+    const HOUR: i64 = 3600;
     let last = *lengths.last()?;
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
     let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
-    Some(if lengths.len() == 1 {
+    let starts = if are_all { "each" } else { "the" };
+    let words = if lengths.len() == 1 {
         format!("{} after its {}start", length(last), if restarts > 1 { "last " } else { "" })
     } else if longest - shortest <= 5.max(shortest / 2) {
-        format!("{} after each start", length(sorted[sorted.len() / 2]))
+        format!("{} after {starts} start", length(sorted[sorted.len() / 2]))
     } else {
-        format!("{} to {} after each start", length(shortest), length(longest))
-    })
+        format!("{} to {} after {starts} start", length(shortest), length(longest))
+    };
+    // What grows or runs out with time, not what is wrong from the start.
+    Some(if shortest >= HOUR { format!("only {words}") } else { words })
 }
 
 fn length(seconds: i64) -> String {
@@ -261,12 +270,14 @@ mod tests {
 
     #[test]
     fn a_rhythm_is_said_only_as_far_as_it_is_known() {
-        assert_eq!(phrase(&[], 4), None);
-        assert_eq!(phrase(&[9], 1).as_deref(), Some("9 s after its start"));
-        assert_eq!(phrase(&[9], 7).as_deref(), Some("9 s after its last start"));
-        assert_eq!(phrase(&[9, 10, 9], 3).as_deref(), Some("9 s after each start"));
-        assert_eq!(phrase(&[0, 0], 2).as_deref(), Some("less than 1 s after each start"));
-        assert_eq!(phrase(&[9, 9000], 2).as_deref(), Some("9 s to 2 h after each start"));
+        assert_eq!(phrase(&[], 4, true), None);
+        assert_eq!(phrase(&[9], 1, true).as_deref(), Some("9 s after its start"));
+        assert_eq!(phrase(&[9], 7, true).as_deref(), Some("9 s after its last start"));
+        assert_eq!(phrase(&[9, 10, 9], 3, true).as_deref(), Some("9 s after each start"));
+        assert_eq!(phrase(&[9, 10, 9], 5, false).as_deref(), Some("9 s after the start"), "others ended otherwise");
+        assert_eq!(phrase(&[0, 0], 2, true).as_deref(), Some("less than 1 s after each start"));
+        assert_eq!(phrase(&[9, 9000], 2, true).as_deref(), Some("9 s to 2 h after each start"));
+        assert_eq!(phrase(&[9000, 9100], 2, true).as_deref(), Some("only 2 h after each start"));
     }
 
     #[test]

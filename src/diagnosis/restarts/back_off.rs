@@ -15,6 +15,9 @@ const LONGEST: i64 = 300;
 const RESETS: i64 = 600;
 /// Times are whole seconds.
 const SLACK: i64 = 2;
+/// What a kubelet is usually late at most, and from which wait on that cannot be taken for another step.
+const LATE: i64 = 5;
+const SURELY_DOUBLED: i64 = 30;
 
 /// The back-off of a container that is waiting for its next start without saying how long.
 pub(super) fn worked_out(case: &Case<'_>, container: &Container, runs: &[Run]) -> Option<Backoff> {
@@ -55,11 +58,23 @@ fn wait_after(runs: &[&Run]) -> Option<i64> {
     let (chain, is_whole) = chain(runs);
     let waits: Vec<i64> = chain.windows(2).filter_map(|pair| wait_between(pair[0], pair[1])).collect();
     let is_as_expected = waits.iter().enumerate().all(|(i, wait)| *wait >= step(i + 1) - SLACK);
+    if let Some(cap) = cap(&waits).filter(|cap| !is_as_expected || (!is_whole && *cap >= SURELY_DOUBLED)) {
+        return Some(cap);
+    }
     if !is_as_expected {
         return None;
     }
     let least = step(chain.len());
     if is_whole || least == LONGEST { Some(least) } else { step_after(*waits.last()?) }
+}
+
+/// The node's own cap: two waits in a row that took as long as each other, where the second should have been twice as long.
+fn cap(waits: &[i64]) -> Option<i64> {
+    let [.., before, last] = waits else { return None };
+    let wait = *before.min(last);
+    // Kubelets are late by seconds, so the cap is told in steps of five.
+    let is_alike = (before - last).abs() <= LATE.max(wait / 10);
+    (is_alike && wait >= FIRST - SLACK).then(|| ((wait + SLACK) / LATE * LATE).min(LONGEST))
 }
 
 /// The newest runs that follow one another without a gap, oldest first, and whether the first of them is the one from which
@@ -161,7 +176,11 @@ mod tests {
 
     #[test]
     fn a_node_with_a_smaller_cap_and_a_kubelet_that_forgot_are_not_contradicted() {
-        assert_eq!(wait(&runs(1, &[3; 6], &[0, 10, 20, 30, 30])), None);
+        assert_eq!(wait(&runs(1, &[3; 5], &[0, 10, 20, 31])), None, "30 s is no step of the kubelet's own");
+        assert_eq!(wait(&runs(1, &[3; 6], &[0, 10, 20, 31, 32])), Some(30));
+        assert_eq!(wait(&runs(1, &[3; 4], &[0, 10, 11])), Some(10));
+        assert_eq!(wait(&runs(9, &[3, 3, 3], &[61, 60])), Some(60));
+        assert_eq!(wait(&runs(9, &[3, 3, 3], &[15, 20])), Some(40), "10 s and late, then 20 s");
         assert_eq!(wait(&runs(1, &[3; 5], &[0, 10, 20, 0])), None);
     }
 

@@ -173,8 +173,10 @@ pub(super) const RULES: &[Rule] = &[
         remedies: sigkill_remedies,
         explain: Explain {
             meaning: "The container was killed with SIGKILL, and the runtime does not say that memory was the reason.",
-            told_apart: "Exit code 137 with reason Error: not OOMKilled, no Killing Event of a probe, no deletion, no \
-                         eviction. What sent the signal is not in the cluster's data.",
+            told_apart: "Exit code 137 with reason Error: not OOMKilled, no Killing Event of a probe, no failed postStart hook, \
+                         no SystemOOM of the node, no deletion, no eviction, no preemption. What sent the signal is not in the \
+                         cluster's data; what speaks against an unknown hand (a failed preStop hook, a run as long as a \
+                         probe allows) is listed as contradicting.",
             action: "Look in the node's kernel log for the out-of-memory killer, and for whoever kills processes there \
                      (a supervisor inside the container, an agent on the node).",
             source: "kernel SIGKILL, as exit code 137 in containerd and runc",
@@ -504,7 +506,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    if doubt::post_start_failed(case, container) || node_memory::is_to_blame(case, container, run) {
+    if doubt::post_start_failed(case, container, run) || node_memory::is_to_blame(case, container, run) {
         return Verdict::No;
     }
     let suspect = container.limits.memory.is_some() && !reports_oom_reliably(case);
@@ -573,7 +575,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     // Once is what a stop looks like.
     let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
     let looping = ended_again || container.restart_count > 1 || restarts::back_off(container).is_some();
-    if case.pod.is_over() || !looping || doubt::post_start_failed(case, container) {
+    if case.pod.is_over() || !looping || doubt::post_start_failed(case, container, run) {
         return Verdict::No;
     }
     let summary = format!(

@@ -342,7 +342,7 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
         _ => None,
     };
     let Some(run) = killed.run else {
-        return restarts::phrase(&[seconds_between(started, event_at?)], 0);
+        return restarts::phrase(&[seconds_between(started, event_at?)], 0, true);
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
@@ -352,13 +352,11 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
         None if run.exit_code == 137 && length > grace => grace,
         None => 0,
     };
-    let lengths: Vec<i64> = restarts::runs(case, container)
-        .iter()
-        .filter(|past| past.exit_code == run.exit_code)
-        .filter_map(restarts::run_length)
-        .map(|length| (length - kill_took).max(0))
-        .collect();
-    restarts::phrase(&lengths, container.restart_count)
+    let runs = restarts::runs(case, container);
+    let alike = runs.iter().filter(|past| past.exit_code == run.exit_code && past.reason == run.reason);
+    let are_all = alike.clone().count() == runs.len();
+    let lengths: Vec<i64> = alike.filter_map(restarts::run_length).map(|length| (length - kill_took).max(0)).collect();
+    restarts::phrase(&lengths, container.restart_count, are_all)
 }
 
 /// The probe as its author wrote it, and who asks.
@@ -412,6 +410,11 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
                 Some(container),
                 &format!("startupProbe:\n  failureThreshold: {threshold}\n"),
             ));
+        } else if let Some(ran) = long_well(case, container, finding, kind) {
+            remedies.push(remedy::fix(format!(
+                "It ran for {} before: look for what makes it hang or busy with time (a lock, a full pool, memory).",
+                text::duration(ran)
+            )));
         } else if container.startup.is_none()
             && let Some(handler) = handler_yaml(&probe.handler)
         {
@@ -428,6 +431,16 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     remedies.push(log_remedy(case, container));
     remedies.truncate(5);
     remedies
+}
+
+/// How long the run lasted that a finding is about, where that is much longer than a run that never passes its probes.
+fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: ProbeKind) -> Option<i64> {
+    let ran = match container.state {
+        State::Running { started_at } if finding.goes_on => case.age(started_at?),
+        _ => container.last_end()?.ran_for()?,
+    };
+    let patience = end::patience(case, container, kind)? + container.startup.as_ref().map_or(0, Probe::budget);
+    (ran > 2 * patience).then_some(ran)
 }
 
 /// What the probe's own words ask for.

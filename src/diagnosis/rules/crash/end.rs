@@ -268,11 +268,16 @@ pub(in crate::diagnosis::rules) fn ended_within_budget(
     kind: ProbeKind,
 ) -> bool {
     let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 0 | 137 | 143)) else { return false };
+    let least = probe.initial_delay + probe.period * (probe.failure_threshold.max(1) - 1);
+    let most = patience(case, container, kind);
+    end.ran_for().zip(most).is_some_and(|(ran, most)| (least..=most).contains(&ran))
+}
+
+/// The seconds that a run takes at most which never passes this probe, with the end that it is given.
+pub(in crate::diagnosis::rules) fn patience(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Option<i64> {
+    let probe = container.probe(kind)?;
     let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
-    let tries = probe.failure_threshold.max(1);
-    let least = probe.initial_delay + probe.period * (tries - 1);
-    let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
-    end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
+    Some(probe.budget() + probe.timeout * probe.failure_threshold.max(1) + probe.period + grace + SLACK)
 }
 
 /// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left

@@ -167,3 +167,18 @@ fn a_hook_that_fails_is_told_apart_from_one_that_outlasts_the_grace_period() {
     let outlasts = words(include_str!("../../../../tests/causes/LivenessProbeFailed/pre-stop-outlasts-grace.yaml"));
     assert!(outlasts.starts_with("was still at work after the grace period of 4 s"), "{outlasts}");
 }
+
+#[test]
+fn a_probe_that_was_passed_for_hours_asks_for_another_remedy_than_a_slow_start() {
+    let advice = |scenario: &Scenario| -> (String, String) {
+        let diagnosis = diagnosed(scenario);
+        assert_eq!(diagnosis.cause, "LivenessProbeFailed");
+        (diagnosis.summary, diagnosis.remedies.into_iter().map(|remedy| remedy.text).collect())
+    };
+    let (_, early) = advice(&Scenario::from_yaml(&format!("{REDIS}{KILLED}")));
+    assert!(early.contains("add a startupProbe") && !early.contains("hang"), "{early}");
+    let long = REDIS.replace("startedAt: \"2026-11-21T09:20:02Z\"", "startedAt: \"2026-11-21T07:00:02Z\"");
+    let (summary, late) = advice(&Scenario::from_yaml(&format!("{long}{KILLED}")));
+    assert!(summary.contains(" only 2 h after its last start"), "{summary}");
+    assert!(late.contains("ran for 2 h before") && !late.contains("add a startupProbe"), "{late}");
+}
