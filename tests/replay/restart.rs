@@ -190,6 +190,8 @@ fn runs_that_nobody_saw_are_counted_and_those_that_the_history_dropped_are_not()
     (10..=25).for_each(|n| take(&mut operator, n));
     assert_eq!(restarts(&operator).unseen, 5, "the others were seen, though only ten are kept");
     assert_eq!(numbers(&operator), (16..=25).collect::<Vec<_>>());
+    take(&mut operator, 2);
+    assert_eq!(restarts(&operator).unseen, 5, "a count that begins anew tells of nothing between");
 }
 
 #[test]

@@ -187,16 +187,16 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             "event/Killing",
             "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
         )),
-        Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::field(
+        Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::contradicting(evidence::field(
             "event/Killing",
             format!(
                 "no Event of the pod is known; the run ended as late as its {name} probe ends runs, and in such a way"
             ),
-        )),
-        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
+        ))),
+        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::contradicting(evidence::field(
             "event/Killing",
             format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),
-        )),
+        ))),
     };
     finding = finding.with_all(said.map(evidence::event));
     if let Some(run) = killed.run {

@@ -50,7 +50,9 @@ fn shortage<'a>(
 ) -> Option<(&'a NodeState, Shortage<'a>, Confidence)> {
     let says_memory = run.reason == end::OOM_KILLED;
     let is_silent = run.exit_code == 137 && matches!(run.reason.as_str(), "Error" | "");
-    let (node, finished) = case.node.zip(run.finished_at).filter(|_| says_memory || is_silent)?;
+    // Where only a child was killed and the container did its work all the same, there is little to tell.
+    let is_victim = (says_memory && run.exit_code != 0) || is_silent;
+    let (node, finished) = case.node.zip(run.finished_at).filter(|_| is_victim)?;
     let has_limit = container.limits.memory.is_some();
     let oom = node
         .system_ooms
