@@ -40,12 +40,13 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     };
     // A second later, so that it does not hold any more when we look.
     let until = first.finding.until.map(|until| after(until, 1));
-    let attributions = attributions(&first, ranked.as_slice());
+    let attributions = attributions(case, &first, ranked.as_slice());
     let others = other_findings(&first, ranked.as_slice());
     let mut wants = impact::wants(case);
     let blamed = first.finding.container.as_deref().and_then(|name| case.pod.container(name));
     wants.extend(blamed.and_then(|container| rules::log_wanted(case, container)));
-    let diagnosis = outcome::report(case, first.rule, first.finding, others, attributions);
+    let finding = restarts::with_other_ends(case, first.rule.cause, first.finding, &attributions);
+    let diagnosis = outcome::report(case, first.rule, finding, others, attributions);
     let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
     Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
 }
@@ -156,10 +157,27 @@ fn is_fine_now(container: &Container) -> bool {
     container.is_running() && container.ready
 }
 
+/// Whether a finding says why a container's last run ended: not why another cannot be started, or what ails the present one.
+fn judges_an_end(case: &Case<'_>, found: &Match) -> bool {
+    let name = found.finding.container.as_ref();
+    let Some(container) = name.and_then(|name| case.pod.container(name)) else { return false };
+    let of_an_end = match found.rule.category {
+        Category::Crash | Category::Probe | Category::Lifecycle => true,
+        // What kept it from running is how that run ended; else it is why there is no next one.
+        Category::Start => {
+            found.rule.recovery == Recovery::Restarting
+                || found.finding.proven
+                || container.last_end().is_some_and(|end| end.started_at.is_none())
+        }
+        _ => false,
+    };
+    of_an_end && !found.finding.goes_on && found.rule.specificity < Specificity::Symptom
+}
+
 /// Which container's last run is put down to which cause.
-fn attributions(first: &Match, others: &[Match]) -> Vec<Attribution> {
+fn attributions(case: &Case<'_>, first: &Match, others: &[Match]) -> Vec<Attribution> {
     let mut out: Vec<Attribution> = Vec::new();
-    for found in std::iter::once(first).chain(others).filter(|m| m.rule.specificity < Specificity::Symptom) {
+    for found in std::iter::once(first).chain(others).filter(|m| judges_an_end(case, m)) {
         if let Some(container) = &found.finding.container
             && !out.iter().any(|a| a.container == *container)
         {

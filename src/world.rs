@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnosis::{Case, Health, Thresholds, diagnose};
+use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
@@ -232,7 +232,7 @@ impl World {
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
         let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
         let keep = is_written || stranded || self.events.any_kill_of(&uid);
-        let past = if self.pods.is_full(&uid) { Vec::new() } else { self.records.history(&facts.key) };
+        let past = if self.pods.is_full(&uid) { Ledger::default() } else { self.records.history(&facts.key, &uid) };
         let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let is_thrown_out = !at_start && facts.phase == Phase::Failed && !facts.reason.is_empty();
@@ -302,8 +302,13 @@ impl World {
     fn event(&mut self, event: EventFacts, now: Timestamp) -> Touched {
         if &*event.regarding.kind == "Node" {
             let name = event.regarding.name.clone();
-            self.nodes.event(&event);
-            return vec![(Subject::Node(name), Lane::Change)];
+            let explains_ends = self.nodes.event(&event);
+            let mut touched = vec![(Subject::Node(name.clone()), Lane::Change)];
+            if explains_ends {
+                let unwell = self.pods.on_node(&name).filter(|uid| self.pods.is_full(uid));
+                touched.extend(unwell.map(|uid| (Subject::Pod(uid), Lane::Change)));
+            }
+            return touched;
         }
         if &*event.regarding.kind != "Pod" {
             return Vec::new();

@@ -209,7 +209,11 @@ pub struct Restarts {
     /// Restarts of the culprit, or of all containers where none is to blame.
     #[serde(default)]
     pub count: u32,
-    /// The kubelet's present back-off, such as `2m40s`.
+    /// Runs of those containers that ended while nobody looked, as the restart count tells; `history` never had them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u32,
+    /// The kubelet's present back-off, such as `2m40s`: in its own words, else worked out from the history where that
+    /// is known well enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_off: Option<String>,
     /// When the kubelet will start the container again.
@@ -234,6 +238,10 @@ pub struct Run {
     /// The container that ran.
     #[serde(default)]
     pub container: String,
+    /// Which run of the container it was, 1 the first; a gap is of runs that nobody saw. Absent for a run of an earlier
+    /// pod of the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// When it was started; absent where it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,

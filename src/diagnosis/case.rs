@@ -79,12 +79,16 @@ pub struct Observed {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub runs: Vec<PastRun>,
+    /// How many runs of a container ended while nobody looked, as its restart count tells.
+    pub unseen: BTreeMap<Arc<str>, u32>,
 }
 
 /// A run that ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastRun {
     pub container: Arc<str>,
+    /// Which run of its container it was, 1 the first. `None` for a run of an earlier pod of the same name.
+    pub number: Option<u32>,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
     pub exit_code: i32,

@@ -21,6 +21,8 @@ pub struct Finding {
     /// An Event proves this cause, so that later runs of the container with the same exit code and a similar length
     /// inherit it (see `Ledger::proven_cause`).
     pub proven: bool,
+    /// It is about a run that goes on: no run that has ended is put down to it.
+    pub goes_on: bool,
     /// No Warning Event is owed for it (a Job's pod with retries left; a pod of a node that is down).
     pub quiet: bool,
     /// When it stops to hold by itself: nothing in the cluster will tell us.
@@ -40,6 +42,7 @@ impl Finding {
             severity: None,
             evidence: Vec::new(),
             proven: false,
+            goes_on: false,
             quiet: false,
             until: None,
             consequences: Vec::new(),
@@ -66,6 +69,12 @@ impl Finding {
     #[must_use]
     pub fn proven(mut self) -> Self {
         self.proven = true;
+        self
+    }
+
+    #[must_use]
+    pub fn goes_on(mut self) -> Self {
+        self.goes_on = true;
         self
     }
 

@@ -1,10 +1,12 @@
 //! What restarts tell: how many, how long each run lasts, how long the kubelet waits before the next.
 
+mod back_off;
+
 use std::borrow::Cow;
 
-use super::{Case, Ledger, text};
+use super::{Attribution, Case, Finding, Ledger, evidence, text};
 use crate::api::{Backoff, ContainerType, Restarts, Run};
-use crate::facts::{Container, State, Terminated, Timestamp, after, seconds_between};
+use crate::facts::{Container, Terminated, Timestamp, after, seconds_between};
 
 /// The most characters of a run's reason: one word, mostly.
 const REASON_MAX: usize = 64;
@@ -17,7 +19,10 @@ pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
     let blamed = culprit.and_then(|name| case.pod.container(name));
     let count = blamed.map_or_else(|| pod_count(case), |c| c.restart_count);
     let waiting = blamed.or_else(|| case.pod.containers.iter().find(|c| back_off(c).is_some()));
-    let back_off = waiting.and_then(|c| Some((c, back_off(c)?)));
+    let back_off =
+        waiting.and_then(|c| Some((c, back_off(c).or_else(|| back_off::worked_out(case, c, &runs(case, c)))?)));
+    let unseen = case.ledger.unseen.iter().filter(|(name, _)| blamed.is_none_or(|c| c.name == **name));
+    let unseen = unseen.fold(0, |all: u32, (_, runs)| all.saturating_add(*runs));
     let next_restart_time = back_off.as_ref().and_then(|(c, b)| Some(after(c.last_end()?.finished_at?, b.seconds)));
     let history: Vec<Run> = case
         .pod
@@ -28,6 +33,7 @@ pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
         .collect();
     (count > 0 || !history.is_empty()).then(|| Restarts {
         count,
+        unseen,
         back_off: back_off.map(|(_, b)| b.text),
         next_restart_time,
         history,
@@ -68,6 +74,7 @@ pub fn runs(case: &Case<'_>, container: &Container) -> Vec<Run> {
         .of(&container.name)
         .map(|run| Run {
             container: run.container.to_string(),
+            number: run.number,
             started_at: run.started_at,
             finished_at: run.finished_at,
             exit_code: run.exit_code,
@@ -76,24 +83,21 @@ pub fn runs(case: &Case<'_>, container: &Container) -> Vec<Run> {
             cause: run.cause.as_deref().map(str::to_owned),
         })
         .collect();
-    let present = match &container.state {
-        State::Terminated(end) => Some(end),
-        _ => None,
-    };
-    for end in container.last.iter().chain(present) {
+    for (number, end) in container.ends() {
         let known = runs.iter().any(|run| {
             run.started_at == end.started_at && run.finished_at == end.finished_at && run.exit_code == end.exit_code
         });
         if !known {
-            runs.push(run_of(container, end));
+            runs.push(run_of(container, number, end));
         }
     }
     runs
 }
 
-fn run_of(container: &Container, end: &Terminated) -> Run {
+fn run_of(container: &Container, number: Option<u32>, end: &Terminated) -> Run {
     Run {
         container: container.name.to_string(),
+        number,
         started_at: end.started_at,
         finished_at: end.finished_at,
         exit_code: end.exit_code,
@@ -103,10 +107,14 @@ fn run_of(container: &Container, end: &Terminated) -> Run {
     }
 }
 
-/// When a container's runs end, such as `9 s after each start`; `None` where no run's length is known.
+/// When a container's runs end that end as the last one did, such as `9 s after each start`; `None` where no run's length is
+/// known.
 pub fn rhythm(case: &Case<'_>, container: &Container) -> Option<String> {
-    let lengths: Vec<i64> = runs(case, container).iter().filter_map(run_length).collect();
-    phrase(&lengths, container.restart_count)
+    let runs = runs(case, container);
+    let last = runs.last()?;
+    let alike = runs.iter().filter(|run| (run.exit_code, &run.reason) == (last.exit_code, &last.reason));
+    let lengths: Vec<i64> = alike.clone().filter_map(run_length).collect();
+    phrase(&lengths, container.restart_count, alike.count() == runs.len())
 }
 
 /// Seconds that a run took, where both ends are known.
@@ -114,23 +122,72 @@ pub fn run_length(run: &Run) -> Option<i64> {
     Some(seconds_between(run.started_at?, run.finished_at?))
 }
 
-/// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown.
-pub fn phrase(lengths: &[i64], restarts: u32) -> Option<String> {
+/// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown,
+/// `are_all` whether all that are known ended alike.
+pub fn phrase(lengths: &[i64], restarts: u32, are_all: bool) -> Option<String> {
+    const HOUR: i64 = 3600;
     let last = *lengths.last()?;
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
     let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
-    Some(if lengths.len() == 1 {
+    let starts = if are_all { "each" } else { "the" };
+    let words = if lengths.len() == 1 {
         format!("{} after its {}start", length(last), if restarts > 1 { "last " } else { "" })
     } else if longest - shortest <= 5.max(shortest / 2) {
-        format!("{} after each start", length(sorted[sorted.len() / 2]))
+        format!("{} after {starts} start", length(sorted[sorted.len() / 2]))
     } else {
-        format!("{} to {} after each start", length(shortest), length(longest))
-    })
+        format!("{} to {} after {starts} start", length(shortest), length(longest))
+    };
+    // What grows or runs out with time, not what is wrong from the start.
+    Some(if shortest >= HOUR { format!("only {words}") } else { words })
 }
 
 fn length(seconds: i64) -> String {
     if seconds < 1 { "less than 1 s".to_owned() } else { text::duration(seconds) }
+}
+
+/// A finding with the other causes that ended earlier runs of its container, where there are such: in the summary if it has
+/// room, and as evidence. What alternates often has one root.
+pub(super) fn with_other_ends(case: &Case<'_>, cause: &str, finding: Finding, newest: &[Attribution]) -> Finding {
+    let Some(container) = finding.container.as_ref().and_then(|name| case.pod.container(name)) else { return finding };
+    let mut causes: Vec<Option<&str>> = case.ledger.of(&container.name).map(|run| run.cause.as_deref()).collect();
+    // The newest run is put down to its cause after this.
+    let told = newest.iter().find(|a| a.container == container.name);
+    if let (Some(last), Some(told)) = (causes.last_mut(), told)
+        && (last.is_none() || told.cause == cause)
+    {
+        *last = Some(told.cause);
+    }
+    match ends(&causes) {
+        Some(ends) => {
+            let summary = format!("{}; {ends}", finding.summary);
+            let fits = summary.chars().count() <= text::SUMMARY_MAX;
+            let finding = finding.with(evidence::field("status.restarts.history", ends));
+            if fits { Finding { summary, ..finding } } else { finding }
+        }
+        None => finding,
+    }
+}
+
+/// `of its last 6 runs 4 ended by OOMKilled, 2 by LivenessProbeFailed`, most frequent first; `None` for one cause.
+fn ends(causes: &[Option<&str>]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for cause in causes.iter().rev().flatten() {
+        match counts.iter_mut().find(|(known, _)| known == cause) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((cause, 1)),
+        }
+    }
+    if counts.len() < 2 {
+        return None;
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let list: Vec<String> = counts
+        .iter()
+        .enumerate()
+        .map(|(i, (cause, n))| if i == 0 { format!("{n} ended by {cause}") } else { format!("{n} by {cause}") })
+        .collect();
+    Some(format!("of its last {} runs {}", causes.len(), list.join(", ")))
 }
 
 /// The tail of a summary: `; 7 restarts, back-off 5m`. Empty for a first run.
@@ -213,12 +270,25 @@ mod tests {
 
     #[test]
     fn a_rhythm_is_said_only_as_far_as_it_is_known() {
-        assert_eq!(phrase(&[], 4), None);
-        assert_eq!(phrase(&[9], 1).as_deref(), Some("9 s after its start"));
-        assert_eq!(phrase(&[9], 7).as_deref(), Some("9 s after its last start"));
-        assert_eq!(phrase(&[9, 10, 9], 3).as_deref(), Some("9 s after each start"));
-        assert_eq!(phrase(&[0, 0], 2).as_deref(), Some("less than 1 s after each start"));
-        assert_eq!(phrase(&[9, 9000], 2).as_deref(), Some("9 s to 2 h after each start"));
+        assert_eq!(phrase(&[], 4, true), None);
+        assert_eq!(phrase(&[9], 1, true).as_deref(), Some("9 s after its start"));
+        assert_eq!(phrase(&[9], 7, true).as_deref(), Some("9 s after its last start"));
+        assert_eq!(phrase(&[9, 10, 9], 3, true).as_deref(), Some("9 s after each start"));
+        assert_eq!(phrase(&[9, 10, 9], 5, false).as_deref(), Some("9 s after the start"), "others ended otherwise");
+        assert_eq!(phrase(&[0, 0], 2, true).as_deref(), Some("less than 1 s after each start"));
+        assert_eq!(phrase(&[9, 9000], 2, true).as_deref(), Some("9 s to 2 h after each start"));
+        assert_eq!(phrase(&[9000, 9100], 2, true).as_deref(), Some("only 2 h after each start"));
+    }
+
+    #[test]
+    fn causes_that_alternate_are_counted_and_one_alone_is_not() {
+        let (oom, probe) = (Some("OOMKilled"), Some("LivenessProbeFailed"));
+        assert_eq!(ends(&[]), None);
+        assert_eq!(ends(&[None, oom, oom]), None);
+        assert_eq!(
+            ends(&[oom, probe, oom, None, oom, probe]).as_deref(),
+            Some("of its last 6 runs 3 ended by OOMKilled, 2 by LivenessProbeFailed")
+        );
     }
 
     #[test]

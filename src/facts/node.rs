@@ -75,6 +75,8 @@ pub struct NodeState {
     pub last_kubelet_complaint: Option<(Timestamp, String)>,
     /// The count of `NodeNotReady` Events of the last hour.
     pub not_ready_events: u32,
+    /// When the node ran out of memory as a whole, oldest first: its newest `SystemOOM` Events.
+    pub system_ooms: Vec<SystemOom>,
 }
 
 impl NodeState {
@@ -85,6 +87,7 @@ impl NodeState {
             ready_history: Vec::new(),
             last_kubelet_complaint: None,
             not_ready_events: 0,
+            system_ooms: Vec::new(),
         }
     }
 
@@ -94,6 +97,14 @@ impl NodeState {
         free.subtract(&self.requested);
         free
     }
+}
+
+/// The kernel killed a process because the whole node had no memory left, as the kubelet told it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemOom {
+    pub at: Timestamp,
+    /// It names the victim's process: `System OOM encountered, victim process: java, pid: 4711`.
+    pub message: Arc<str>,
 }
 
 /// A change of a Node's Ready condition.

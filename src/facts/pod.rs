@@ -205,6 +205,24 @@ impl Container {
         }
     }
 
+    /// Runs that the status shows as ended, oldest first, each with its number: 1 is the container's first run.
+    pub fn ends(&self) -> impl Iterator<Item = (Option<u32>, &Terminated)> {
+        // While the container runs, or is about to be made anew, the restart that followed the last run is counted already.
+        let last = match &self.state {
+            State::Waiting { reason, .. } => {
+                let counted = matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing");
+                self.restart_count.saturating_add(u32::from(!counted))
+            }
+            State::Running { .. } | State::Terminated(_) => self.restart_count,
+        };
+        let present = match &self.state {
+            State::Terminated(end) => Some((self.restart_count.saturating_add(1), end)),
+            _ => None,
+        };
+        let ends = self.last.iter().map(move |end| (last, end)).chain(present);
+        ends.map(|(number, end)| ((number > 0).then_some(number), end))
+    }
+
     /// The field path of [`Self::last_end`], for evidence.
     pub fn last_end_path(&self) -> String {
         let part = if matches!(self.state, State::Terminated(_)) { "state" } else { "lastState" };

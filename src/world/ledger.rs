@@ -1,25 +1,32 @@
 //! Keeps the restart ledger: the kubelet remembers one run, we remember ten.
 
+use std::sync::Arc;
+
 use crate::diagnosis::{Attribution, Ledger, PastRun};
 use crate::facts::{PodFacts, Terminated};
 
 /// Takes in the runs that the status shows and the ledger lacks.
 pub(super) fn record(ledger: &mut Ledger, facts: &PodFacts) {
     for container in &facts.containers {
-        let ends = [
-            container.last.as_ref(),
-            match &container.state {
-                crate::facts::State::Terminated(end) => Some(end),
-                _ => None,
-            },
-        ];
-        for end in ends.into_iter().flatten() {
-            let run = past_run(&container.name, end);
+        for (number, end) in container.ends() {
+            let run = past_run(&container.name, number, end);
             if !ledger.of(&container.name).any(|known| is_same(known, &run)) {
+                count_unseen(ledger, &run);
                 ledger.runs.push(run);
             }
         }
         trim(ledger, &container.name);
+    }
+}
+
+/// Counts the runs between the newest known one and this. A number that is no higher is of a count that the kubelet
+/// began anew: what was between is not known.
+fn count_unseen(ledger: &mut Ledger, run: &PastRun) {
+    let newest = ledger.of(&run.container).filter_map(|known| known.number).max().unwrap_or(0);
+    let between = run.number.map_or(0, |number| number.saturating_sub(newest.saturating_add(1)));
+    if between > 0 {
+        let unseen = ledger.unseen.entry(run.container.clone()).or_default();
+        *unseen = unseen.saturating_add(between);
     }
 }
 
@@ -34,9 +41,10 @@ pub(super) fn attribute(ledger: &mut Ledger, attributions: &[Attribution]) {
     }
 }
 
-fn past_run(container: &std::sync::Arc<str>, end: &Terminated) -> PastRun {
+fn past_run(container: &Arc<str>, number: Option<u32>, end: &Terminated) -> PastRun {
     PastRun {
         container: container.clone(),
+        number,
         started_at: end.started_at,
         finished_at: end.finished_at,
         exit_code: end.exit_code,

@@ -4,12 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::pods::{Moved, Place};
-use crate::diagnosis::{Thresholds, node};
-use crate::facts::{EventFacts, NodeFacts, NodeState, ReadyTransition, Resources, Timestamp, after, seconds_between};
+use crate::diagnosis::{Thresholds, node, text};
+use crate::facts::{
+    EventFacts, NodeFacts, NodeState, ReadyTransition, Resources, SystemOom, Timestamp, after, seconds_between,
+};
 use crate::plan::{self, Plan};
 
 /// Transitions kept a node.
 const HISTORY: usize = 16;
+/// `SystemOOM` Events kept a node, and the most bytes of what each says.
+const SYSTEM_OOMS: usize = 8;
+const SYSTEM_OOM_MAX: usize = 128;
 
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
@@ -21,6 +26,8 @@ pub(super) struct Nodes {
     told: HashMap<Arc<str>, Told>,
     /// `NodeNotReady` Events of each node: how many, and when the last one was.
     not_ready: HashMap<Arc<str>, (u32, Option<Timestamp>)>,
+    /// `SystemOOM` Events of nodes that are not known yet.
+    early_ooms: HashMap<Arc<str>, Vec<SystemOom>>,
 }
 
 /// An incident of which an Event told, or is about to.
@@ -61,6 +68,7 @@ impl Nodes {
         let Some(known) = self.by_name.get_mut(&name) else {
             let mut fresh = NodeState::new(facts);
             fresh.requested = self.orphaned.remove(&name).unwrap_or_default();
+            fresh.system_ooms = self.early_ooms.remove(&name).unwrap_or_default();
             remember(&mut fresh, now);
             self.by_name.insert(name, fresh);
             return Effect { readiness_changed: true, offer_changed: true };
@@ -86,6 +94,7 @@ impl Nodes {
         }
         self.told.remove(name);
         self.not_ready.remove(name);
+        self.early_ooms.remove(name);
     }
 
     pub(super) fn begin_list(&mut self) {
@@ -93,6 +102,8 @@ impl Nodes {
     }
 
     pub(super) fn end_list(&mut self) -> Vec<Arc<str>> {
+        // What was told of nodes that are not there is of no use.
+        self.early_ooms.clear();
         self.unlisted.take().into_iter().flatten().collect()
     }
 
@@ -132,11 +143,37 @@ impl Nodes {
         }
     }
 
-    /// An Event about a Node: how often it was not ready before we looked.
-    pub(super) fn event(&mut self, event: &EventFacts) {
-        if &*event.reason != "NodeNotReady" {
-            return;
+    /// An Event about a Node: how often it was not ready before we looked, or that it ran out of memory. Whether that may
+    /// explain the end of a container there.
+    pub(super) fn event(&mut self, event: &EventFacts) -> bool {
+        match &*event.reason {
+            "NodeNotReady" => self.was_not_ready(event),
+            "SystemOOM" => return self.ran_out_of_memory(event),
+            _ => {}
         }
+        false
+    }
+
+    fn ran_out_of_memory(&mut self, event: &EventFacts) -> bool {
+        let Some(at) = event.last.or(event.first) else { return false };
+        let name = &event.regarding.name;
+        let told = match self.by_name.get_mut(name) {
+            Some(node) => &mut node.system_ooms,
+            None => self.early_ooms.entry(name.clone()).or_default(),
+        };
+        let oom = SystemOom { at, message: text::cut_bytes(&event.message, SYSTEM_OOM_MAX).into() };
+        if told.contains(&oom) {
+            return false;
+        }
+        told.push(oom);
+        told.sort_by(|a, b| (a.at, &a.message).cmp(&(b.at, &b.message)));
+        if told.len() > SYSTEM_OOMS {
+            told.remove(0);
+        }
+        true
+    }
+
+    fn was_not_ready(&mut self, event: &EventFacts) {
         let (count, last) = self.not_ready.entry(event.regarding.name.clone()).or_default();
         *count = (*count).max(event.count.max(1));
         *last = event.last.max(*last);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ledger;
 use crate::api::ContainerType;
-use crate::diagnosis::{Attribution, Ledger, Observed, PastRun, immediate_workload};
+use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload};
 use crate::facts::{
     Condition, Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, State, Timestamp, WorkloadKey,
 };
@@ -73,14 +73,7 @@ impl Moved {
 }
 
 impl Pods {
-    pub(super) fn put(
-        &mut self,
-        facts: PodFacts,
-        keep: bool,
-        past: Vec<PastRun>,
-        at_start: bool,
-        now: Timestamp,
-    ) -> Moved {
+    pub(super) fn put(&mut self, facts: PodFacts, keep: bool, past: Ledger, at_start: bool, now: Timestamp) -> Moved {
         let uid = facts.uid.clone();
         if let Some(unlisted) = &mut self.unlisted {
             unlisted.remove(&uid);
@@ -256,14 +249,7 @@ impl Pod {
 }
 
 impl Full {
-    fn new(
-        facts: PodFacts,
-        known: Option<Pod>,
-        past: Vec<PastRun>,
-        place: Place,
-        at_start: bool,
-        now: Timestamp,
-    ) -> Self {
+    fn new(facts: PodFacts, known: Option<Pod>, past: Ledger, place: Place, at_start: bool, now: Timestamp) -> Self {
         let situation = Situation::of(&facts);
         let (mut ledger, observed, superseded) = match known {
             Some(Pod::Full(old)) => {
@@ -278,7 +264,7 @@ impl Full {
             // A slim pod was seen before, but its times were not kept: what changes it, changes now.
             known => {
                 let fresh = Observed { first: now, situation_since: now, at_start: at_start && known.is_none() };
-                (Ledger { runs: past }, fresh, false)
+                (past, fresh, false)
             }
         };
         ledger::record(&mut ledger, &facts);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Touched;
 use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::diagnosis::{Category, Diagnosis, PastRun, rules};
+use crate::diagnosis::{Category, Diagnosis, Ledger, PastRun, rules};
 use crate::facts::{ObjectKey, PodFacts, Timestamp, after, seconds_between};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record, Shown};
@@ -122,11 +122,14 @@ impl Records {
 
     /// The runs that an object remembers, for a pod that takes it up again after a restart of the operator, or under the
     /// same name.
-    pub(super) fn history(&self, key: &ObjectKey) -> Vec<PastRun> {
-        let Some(record) = self.get(key) else { return Vec::new() };
-        let runs = record.status.restarts.iter().flat_map(|r| &r.history);
-        runs.map(|run| PastRun {
+    pub(super) fn history(&self, key: &ObjectKey, pod_uid: &str) -> Ledger {
+        let Some(record) = self.get(key) else { return Ledger::default() };
+        let is_same_pod = record.spec.pod_uid == pod_uid;
+        let restarts = record.status.restarts.as_ref();
+        let runs = restarts.into_iter().flat_map(|r| &r.history).map(|run| PastRun {
             container: run.container.as_str().into(),
+            // Another pod counts its runs anew.
+            number: run.number.filter(|_| is_same_pod),
             started_at: run.started_at,
             finished_at: run.finished_at,
             exit_code: run.exit_code,
@@ -134,8 +137,11 @@ impl Records {
             reason: run.reason.as_str().into(),
             cause: run.cause.as_deref().map(Arc::from),
             proven: is_proven(record, run),
-        })
-        .collect()
+        });
+        let culprit = record.status.container.as_deref().filter(|_| is_same_pod);
+        let unseen = culprit.zip(restarts.map(|r| r.unseen)).filter(|(_, unseen)| *unseen > 0);
+        let unseen = unseen.map(|(name, unseen)| (Arc::from(name), unseen)).into_iter().collect();
+        Ledger { runs: runs.collect(), unseen }
     }
 
     /// Whether the same failure of the same workload, as bad as this, ended a short while ago: in this object or in

@@ -4,7 +4,7 @@ use shindan::facts::EventFacts;
 use shindan::plan::Announcement;
 use shindan::world::Change;
 
-use super::operator::{Operator, at, dump, end_pod, node, oom, well};
+use super::operator::{Operator, at, crashed, dump, end_pod, node, oom, pod, well};
 
 /// One of our own Events on a Node as the API server gives it back.
 pub fn as_read_back(event: &Announcement) -> EventFacts {
@@ -102,4 +102,30 @@ fn a_node_that_is_well_again_explains_nothing_any_more() {
     operator.advance(60);
     assert_eq!(operator.status("a").cause, "OOMKilled", "the pod never got well, so what keeps it down is its own");
     assert_eq!(operator.state("a").as_str(), "Active");
+}
+
+#[test]
+fn a_node_that_runs_out_of_memory_explains_its_pods_whenever_its_event_comes() {
+    let ran_out = dump(
+        "{kind: Event, metadata: {name: e, namespace: default}, involvedObject: {kind: Node, name: n1, uid: n1}, reason: SystemOOM, message: 'System OOM encountered, victim process: app, pid: 4711', type: Warning, lastTimestamp: '2026-11-21T08:02:19Z', count: 1}",
+    )
+    .events
+    .remove(0);
+    let killed = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    let mut late = Operator::idle();
+    late.node(&node("n1", "True", "", "01:00:00"));
+    late.pod(&killed);
+    late.advance(10);
+    assert_eq!(late.status("a").cause, "OOMReportedAsError");
+    late.event(&ran_out);
+    assert_eq!(late.status("a").cause, "OOMKilledByNode", "the pod itself has not changed");
+    let mut early = Operator::idle();
+    early.event(&ran_out);
+    early.node(&node("n1", "True", "", "01:00:00"));
+    early.pod(&killed);
+    early.advance(10);
+    assert_eq!(early.status("a").cause, "OOMKilledByNode");
+    early.pod(&pod("b", "u2", false, &crashed(9, 137, "Error")));
+    early.advance(10);
+    assert_eq!(early.status("b").cause, "OOMReportedAsError", "a kill at another time is another matter");
 }

@@ -165,3 +165,58 @@ fn a_node_that_flaps_over_a_restart_is_one_incident() {
     assert_eq!(operator.told().len(), 4);
     assert_eq!(operator.told().last().unwrap(), "Recovered Recovered");
 }
+
+#[test]
+fn runs_that_nobody_saw_are_counted_and_those_that_the_history_dropped_are_not() {
+    let mut operator = Operator::idle();
+    let restarts = |operator: &Operator| operator.status("a").restarts.clone().unwrap();
+    let take = |operator: &mut Operator, n: u32| {
+        operator.pod(&pod("a", "u1", false, &crashed(n, 1, "Error")));
+        operator.advance(1000);
+    };
+    take(&mut operator, 3);
+    assert_eq!(restarts(&operator).unseen, 2, "two runs before we looked");
+    take(&mut operator, 4);
+    take(&mut operator, 7);
+    assert_eq!(restarts(&operator).unseen, 4);
+    let numbers =
+        |operator: &Operator| -> Vec<u32> { restarts(operator).history.iter().filter_map(|run| run.number).collect() };
+    assert_eq!(numbers(&operator), [3, 4, 7], "the gap shows");
+
+    let mut operator = operator.restarted(3600);
+    operator.list(&[], &[pod("a", "u1", false, &crashed(9, 1, "Error"))]);
+    operator.advance(1000);
+    assert_eq!((restarts(&operator).unseen, numbers(&operator)), (5, vec![3, 4, 7, 9]), "one while nobody looked");
+    (10..=25).for_each(|n| take(&mut operator, n));
+    assert_eq!(restarts(&operator).unseen, 5, "the others were seen, though only ten are kept");
+    assert_eq!(numbers(&operator), (16..=25).collect::<Vec<_>>());
+    take(&mut operator, 2);
+    assert_eq!(restarts(&operator).unseen, 5, "a count that begins anew tells of nothing between");
+}
+
+#[test]
+fn a_new_pod_of_the_same_name_counts_its_own_runs() {
+    let mut operator = Operator::idle();
+    operator.pod(&pod("db-0", "u1", false, &crashed(5, 1, "Error")));
+    operator.deleted(&pod("db-0", "u1", false, &crashed(5, 1, "Error")));
+    operator.pod(&pod("db-0", "u2", false, &crashed(1, 3, "Error")));
+    let restarts = operator.status("db-0").restarts.clone().unwrap();
+    let numbers: Vec<_> = restarts.history.iter().map(|run| run.number).collect();
+    assert_eq!((restarts.count, restarts.unseen, numbers), (0, 0, vec![None, Some(1)]));
+}
+
+#[test]
+fn causes_that_alternate_are_summed_up_and_do_not_take_turns() {
+    let mut operator = Operator::idle();
+    for (n, exit, reason) in [(1, 137, "OOMKilled"), (2, 139, "Error"), (3, 137, "OOMKilled"), (4, 139, "Error")] {
+        operator.pod(&pod("a", "u1", false, &crashed(n, exit, reason)));
+        operator.advance(60);
+    }
+    let status = operator.status("a");
+    assert_eq!(status.cause, "NativeCrash");
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed NativeCrash"], "each once");
+    let summed_up = "of its last 4 runs 2 ended by NativeCrash, 2 by OOMKilled";
+    assert!(status.summary.ends_with(summed_up), "{}", status.summary);
+    let evidence = status.evidence.iter().find(|e| e.source == "status.restarts.history").unwrap();
+    assert_eq!(evidence.value, summed_up);
+}

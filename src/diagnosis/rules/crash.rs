@@ -1,10 +1,13 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
 mod command;
+pub(super) mod doubt;
 pub(super) mod end;
 mod exit;
 pub(super) mod last_words;
+mod node_memory;
 pub(super) mod said;
+mod seccomp;
 mod slow;
 #[cfg(test)]
 mod tests;
@@ -18,6 +21,7 @@ use crate::diagnosis::{
 use crate::facts::{Container, Phase, ProbeKind, RestartPolicy, State, Terminated, after, format_bytes};
 
 pub(super) const RULES: &[Rule] = &[
+    node_memory::RULE,
     Rule {
         cause: "OOMKilled",
         category: Category::Crash,
@@ -28,12 +32,13 @@ pub(super) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The kernel killed a process of the container because its memory ran out.",
             told_apart: "The runtime reports the reason OOMKilled from the cgroup's own counter; exit code 137 alone is no \
-                         proof. With another exit code a child process was killed. Without a limit, the node ran short.",
+                         proof. With another exit code a child process was killed. Without a limit, the node ran short; where                          the Node says so too, it is OOMKilledByNode.",
             action: "Early in each run: the limit is too low for the start. After hours: look for a leak. Without a limit: \
                      set request and limit, and look at the node's memory.",
             source: "containerd internal/cri/server/events.go (TaskOOM); kernel memory cgroup, memory.events oom_kill",
         },
     },
+    seccomp::RULE,
     Rule {
         cause: "NativeCrash",
         category: Category::Crash,
@@ -170,8 +175,10 @@ pub(super) const RULES: &[Rule] = &[
         remedies: sigkill_remedies,
         explain: Explain {
             meaning: "The container was killed with SIGKILL, and the runtime does not say that memory was the reason.",
-            told_apart: "Exit code 137 with reason Error: not OOMKilled, no Killing Event of a probe, no deletion, no \
-                         eviction. What sent the signal is not in the cluster's data.",
+            told_apart: "Exit code 137 with reason Error: not OOMKilled, no Killing Event of a probe, no failed postStart hook, \
+                         no SystemOOM of the node, no deletion, no eviction, no preemption. What sent the signal is not in the \
+                         cluster's data; what speaks against an unknown hand (a failed preStop hook, a run as long as a \
+                         probe allows) is listed as contradicting.",
             action: "Look in the node's kernel log for the out-of-memory killer, and for whoever kills processes there \
                      (a supervisor inside the container, an agent on the node).",
             source: "kernel SIGKILL, as exit code 137 in containerd and runc",
@@ -249,6 +256,9 @@ fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(run) = end::crash(case, container).filter(|run| run.reason == end::OOM_KILLED) else {
         return Verdict::No;
     };
+    if node_memory::is_to_blame(case, container, run) {
+        return Verdict::No;
+    }
     let who = who(container);
     let when = exit::when(case, container);
     let tail = restarts::tail(container);
@@ -339,6 +349,9 @@ fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let Some(signal) = run.ending_signal().and_then(exit::native_signal) else { return Verdict::No };
+    if seccomp::is_to_blame(run) {
+        return Verdict::No;
+    }
     let name = who(container);
     let when = exit::when(case, container);
     let line = last_words::quoted(case, container, run, 80);
@@ -467,8 +480,14 @@ fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verdict {
     } else {
         format!("the runtime lost {who}, most likely when its node or runtime restarted; how it ended is not known")
     };
-    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+    let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with_all(last_words::line_evidence(case, container, run));
+    if reason == "ContainerStatusUnknown" {
+        finding = finding.with(evidence::contradicting(evidence::field(
+            format!("{}.exitCode", container.last_end_path()),
+            format!("{} is the kubelet's placeholder: no signal, and nothing about memory", run.exit_code),
+        )));
+    }
     end::judged(case, finding)
 }
 
@@ -493,9 +512,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    // The kubelet kills what its postStart hook failed for; that hook is the cause.
-    let hook_failed = |event: &crate::facts::EventFacts| event.last.or(event.first).is_none_or(|at| case.age(at) < 900);
-    if container.has_post_start && case.container_events(container, "FailedPostStartHook").any(hook_failed) {
+    if doubt::post_start_failed(case, container, run) || node_memory::is_to_blame(case, container, run) {
         return Verdict::No;
     }
     let suspect = container.limits.memory.is_some() && !reports_oom_reliably(case);
@@ -509,6 +526,9 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
     let summary = match limit.filter(|_| suspect) {
         Some(limit) => format!(
             "{name} gets SIGKILL (137){when}, not by a probe; perhaps its memory limit of {limit}, which the runtime did not report{tail}"
+        ),
+        None if doubt::pre_stop_failed(case, container, run).is_some() => format!(
+            "{name} was stopped by the kubelet and killed (137){when}, after its preStop hook failed; what for is not known{tail}"
         ),
         None => format!("{name} gets SIGKILL (137){when}; neither memory, a probe nor a deletion is reported{tail}"),
     };
@@ -528,7 +548,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
             ));
         }
     }
-    end::judged(case, finding)
+    end::judged(case, doubt::with_doubts(case, container, run, finding))
 }
 
 /// containerd reports every out-of-memory kill since 2.3.0.
@@ -561,7 +581,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     // Once is what a stop looks like.
     let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
     let looping = ended_again || container.restart_count > 1 || restarts::back_off(container).is_some();
-    if case.pod.is_over() || !looping {
+    if case.pod.is_over() || !looping || doubt::post_start_failed(case, container, run) {
         return Verdict::No;
     }
     let summary = format!(
@@ -573,7 +593,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("event/Killing", "none is known for this run"))
         .confidence(Confidence::Likely);
-    end::judged(case, finding)
+    end::judged(case, doubt::with_doubts(case, container, run, finding))
 }
 
 fn sigterm_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -6,6 +6,7 @@
 mod words;
 
 use self::words::{Trouble, handler_text, handler_yaml, trouble};
+use super::crash::doubt;
 use super::crash::end::{self, Kill, Proof};
 use super::crash::log_remedy;
 use crate::api::{Confidence, Remedy};
@@ -173,6 +174,9 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         format!("{who} is killed by its {name} probe{what}{when}{tail}")
     };
     let mut finding = Finding::of_container(container, summary);
+    if killed.run.is_none() {
+        finding = finding.goes_on();
+    }
     finding = match killed.kill.proof {
         Proof::Event(event) => finding.proven().with(evidence::event(event)),
         Proof::Inherited => finding.proven().with(evidence::field(
@@ -183,16 +187,16 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             "event/Killing",
             "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
         )),
-        Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::field(
+        Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::contradicting(evidence::field(
             "event/Killing",
             format!(
                 "no Event of the pod is known; the run ended as late as its {name} probe ends runs, and in such a way"
             ),
-        )),
-        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::field(
+        ))),
+        Proof::Inferred => finding.confidence(Confidence::Likely).with(evidence::contradicting(evidence::field(
             "event/Killing",
             format!("none is known, but the {name} probe failed until the end and the exit code is that of a kill"),
-        )),
+        ))),
     };
     finding = finding.with_all(said.map(evidence::event));
     if let Some(run) = killed.run {
@@ -201,6 +205,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             finding = with_other_reading(container, run, finding);
         }
         if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
+            finding = with_failed_pre_stop(case, container, killed, run, finding);
             finding = with_ignored_sigterm(case, container, killed, run, finding);
         }
     }
@@ -264,6 +269,34 @@ fn with_other_reading(container: &Container, run: &Terminated, finding: Finding)
     finding.consequence(cause, Some(&container.name), words)
 }
 
+/// A preStop hook that failed at the kill, or that was still at work when the grace period was over.
+fn with_failed_pre_stop(
+    case: &Case<'_>,
+    container: &Container,
+    killed: &Killed<'_, '_>,
+    run: &Terminated,
+    finding: Finding,
+) -> Finding {
+    let Some(failed) = doubt::pre_stop_failed(case, container, run) else { return finding };
+    let grace = grace(case, container, killed.kill.probe);
+    let took = match killed.kill.proof {
+        Proof::Event(kill) => kill.last.zip(failed.last).map(|(from, to)| seconds_between(from, to)),
+        _ => None,
+    };
+    let words = if took.is_some_and(|took| took >= grace - 1) {
+        format!("was still at work after the grace period of {grace} s: the process itself has about 2 s left to end")
+    } else {
+        "fails at each kill, so what it should bring to an end is cut off".to_owned()
+    };
+    finding.with(evidence::event(failed)).consequence("PreStopHookFailed", Some(&container.name), words)
+}
+
+/// What a container has from this probe's kill to SIGKILL, in seconds.
+fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
+    let own = container.probe(probe).and_then(|p| p.termination_grace);
+    own.unwrap_or(case.pod.termination_grace_seconds)
+}
+
 /// Exit code 137 after a kill that took the whole grace period.
 fn with_ignored_sigterm(
     case: &Case<'_>,
@@ -275,8 +308,7 @@ fn with_ignored_sigterm(
     if run.exit_code != 137 {
         return finding;
     }
-    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
-    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let grace = grace(case, container, killed.kill.probe);
     let took = match (killed.kill.proof, run.finished_at) {
         (Proof::Event(event), Some(finished)) => event.last.map(|at| seconds_between(at, finished)),
         _ => None,
@@ -310,24 +342,21 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
         _ => None,
     };
     let Some(run) = killed.run else {
-        return restarts::phrase(&[seconds_between(started, event_at?)], 0);
+        return restarts::phrase(&[seconds_between(started, event_at?)], 0, true);
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
-    let own = container.probe(killed.kill.probe).and_then(|p| p.termination_grace);
-    let grace = own.unwrap_or(case.pod.termination_grace_seconds);
+    let grace = grace(case, container, killed.kill.probe);
     let kill_took = match event_at.filter(|at| run.finished_at.is_some_and(|finished| *at <= finished)) {
         Some(at) => length - seconds_between(started, at),
         None if run.exit_code == 137 && length > grace => grace,
         None => 0,
     };
-    let lengths: Vec<i64> = restarts::runs(case, container)
-        .iter()
-        .filter(|past| past.exit_code == run.exit_code)
-        .filter_map(restarts::run_length)
-        .map(|length| (length - kill_took).max(0))
-        .collect();
-    restarts::phrase(&lengths, container.restart_count)
+    let runs = restarts::runs(case, container);
+    let alike = runs.iter().filter(|past| past.exit_code == run.exit_code && past.reason == run.reason);
+    let are_all = alike.clone().count() == runs.len();
+    let lengths: Vec<i64> = alike.filter_map(restarts::run_length).map(|length| (length - kill_took).max(0)).collect();
+    restarts::phrase(&lengths, container.restart_count, are_all)
 }
 
 /// The probe as its author wrote it, and who asks.
@@ -381,6 +410,11 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
                 Some(container),
                 &format!("startupProbe:\n  failureThreshold: {threshold}\n"),
             ));
+        } else if let Some(ran) = long_well(case, container, finding, kind) {
+            remedies.push(remedy::fix(format!(
+                "It ran for {} before: look for what makes it hang or busy with time (a lock, a full pool, memory).",
+                text::duration(ran)
+            )));
         } else if container.startup.is_none()
             && let Some(handler) = handler_yaml(&probe.handler)
         {
@@ -397,6 +431,16 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     remedies.push(log_remedy(case, container));
     remedies.truncate(5);
     remedies
+}
+
+/// How long the run lasted that a finding is about, where that is much longer than a run that never passes its probes.
+fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: ProbeKind) -> Option<i64> {
+    let ran = match container.state {
+        State::Running { started_at } if finding.goes_on => case.age(started_at?),
+        _ => container.last_end()?.ran_for()?,
+    };
+    let patience = end::patience(case, container, kind)? + container.startup.as_ref().map_or(0, Probe::budget);
+    (ran > 2 * patience).then_some(ran)
 }
 
 /// What the probe's own words ask for.

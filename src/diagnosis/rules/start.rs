@@ -106,6 +106,9 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
     })
 }
 
+/// Seconds between two Events of a hook that fails again and again: the kubelet sends 25 of a pod, then one in 5 min.
+const HOOK_EVENTS_APART: i64 = 900;
+
 /// The kill after a failed hook leaves an ordinary end in the status: only the Event still tells.
 fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
     if !container.has_post_start || container.ready {
@@ -113,9 +116,15 @@ fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<
     }
     let end = container.last_end().filter(|end| end.exit_code != 0 || container.restart_count > 0)?;
     let event = case.container_events(container, "FailedPostStartHook").next_back()?;
-    // An Event long before the end that is shown is about another run.
+    // An Event long before the end that is shown is about another run; but a loop outlives its Events, and a run that was
+    // killed as soon as the hook allows ended like those before.
+    let at_once = case.pod.termination_grace_seconds + 60;
+    let is_alike = matches!(end.exit_code, 137 | 143) && end.ran_for().is_some_and(|ran| ran <= at_once);
     let close = match (event.last, end.finished_at) {
-        (Some(told), Some(ended)) => ended.as_second() - told.as_second() <= case.pod.termination_grace_seconds + 60,
+        (Some(told), Some(ended)) => {
+            let later = ended.as_second() - told.as_second();
+            later <= at_once || (is_alike && later <= HOOK_EVENTS_APART)
+        }
         _ => true,
     };
     close.then(|| Seen {

@@ -45,7 +45,7 @@ pub(in crate::diagnosis::rules) fn crash<'c>(case: &Case<'_>, container: &'c Con
         || (container.kind != ContainerType::Init
             && container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Always
             && !case.pod.is_over());
-    (failed && (end.reason == OOM_KILLED || kill(case, container, end).is_none())).then_some(end)
+    (failed && kill(case, container, end).is_none()).then_some(end)
 }
 
 /// Like [`crash`], but only once the Events that might explain the end have had time to come.
@@ -56,13 +56,18 @@ pub(in crate::diagnosis::rules) fn settled_crash<'c>(
     let Some(end) = crash(case, container) else { return Ok(None) };
     let may_be_killed =
         matches!(end.exit_code, 0 | 137 | 143) || container.liveness.is_some() || container.startup.is_some();
-    if may_be_killed && end.reason != OOM_KILLED {
+    if may_be_killed && !says_why(end) {
         case.events_settled().map_err(Verdict::NotBefore)?;
     }
     Ok(Some(end))
 }
 
 pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";
+
+/// Whether the runtime itself tells what ended the run, so that no Event is needed to explain it.
+fn says_why(end: &Terminated) -> bool {
+    end.reason == OOM_KILLED || super::seccomp::is_to_blame(end)
+}
 
 /// Who ended the pod from outside, by its own condition: the API's eviction, a taint, preemption, garbage collection.
 pub(in crate::diagnosis::rules) fn disruption<'a>(case: &Case<'a>) -> Option<&'a crate::facts::Condition> {
@@ -139,7 +144,7 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
     container: &Container,
     end: &Terminated,
 ) -> Option<Kill<'a>> {
-    if end.reason == OOM_KILLED || (case.events.is_empty() && case.ledger.runs.is_empty()) {
+    if says_why(end) || (case.events.is_empty() && case.ledger.runs.is_empty()) {
         return None;
     }
     let probes = [ProbeKind::Liveness, ProbeKind::Startup];
@@ -256,13 +261,23 @@ fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, ki
 }
 
 /// Whether a run was as long as one that this probe ends, and ended as a kill can end it: by the signal, or in peace.
-fn ended_within_budget(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
+pub(in crate::diagnosis::rules) fn ended_within_budget(
+    case: &Case<'_>,
+    container: &Container,
+    end: &Terminated,
+    kind: ProbeKind,
+) -> bool {
     let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 0 | 137 | 143)) else { return false };
+    let least = probe.initial_delay + probe.period * (probe.failure_threshold.max(1) - 1);
+    let most = patience(case, container, kind);
+    end.ran_for().zip(most).is_some_and(|(ran, most)| (least..=most).contains(&ran))
+}
+
+/// The seconds that a run takes at most which never passes this probe, with the end that it is given.
+pub(in crate::diagnosis::rules) fn patience(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Option<i64> {
+    let probe = container.probe(kind)?;
     let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
-    let tries = probe.failure_threshold.max(1);
-    let least = probe.initial_delay + probe.period * (tries - 1);
-    let most = probe.budget() + probe.timeout * tries + probe.period + grace + SLACK;
-    end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
+    Some(probe.budget() + probe.timeout * probe.failure_threshold.max(1) + probe.period + grace + SLACK)
 }
 
 /// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left

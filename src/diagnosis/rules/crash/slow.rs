@@ -69,6 +69,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
             run.finished_at,
         ))
         .with_all(restarts::rhythm(case, container).map(|rhythm| evidence::field("runs", rhythm)))
+        .goes_on()
         .until(until);
     Verdict::Yes(Box::new(finding))
 }

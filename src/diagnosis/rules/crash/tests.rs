@@ -33,6 +33,7 @@ fn diagnosed(scenario: &Scenario) -> crate::diagnosis::Diagnosis {
 fn redis_run(proven: bool, start: &str, end: &str) -> PastRun {
     PastRun {
         container: "redis".into(),
+        number: None,
         started_at: Some(start.parse().unwrap()),
         finished_at: Some(end.parse().unwrap()),
         exit_code: 137,
@@ -60,7 +61,7 @@ fn a_kill_that_took_the_grace_period_is_told_with_its_consequence() {
 #[test]
 fn later_runs_inherit_a_proven_kill_and_their_rhythm() {
     let run = redis_run(true, "2026-11-21T09:15:00Z", "2026-11-21T09:15:39Z");
-    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run] });
+    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run], ..Ledger::default() });
     let diagnosis = diagnosed(&scenario);
     assert_eq!(diagnosis.cause, "LivenessProbeFailed");
     assert!(diagnosis.summary.contains("9 s after each start"), "{}", diagnosis.summary);
@@ -79,7 +80,7 @@ fn nothing_is_concluded_from_a_missing_event_before_it_could_come() {
 #[test]
 fn restarts_tell_back_off_and_next_start() {
     let run = redis_run(true, "2026-11-21T09:15:00Z", "2026-11-21T09:15:39Z");
-    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run] });
+    let scenario = Scenario::from_yaml(REDIS).ledger(Ledger { runs: vec![run], ..Ledger::default() });
     let restarts = crate::diagnosis::restarts(&scenario.case(), Some("redis")).unwrap();
     assert_eq!((restarts.count, restarts.back_off.as_deref(), restarts.history.len()), (7, Some("5m0s"), 2));
     assert_eq!(restarts.next_restart_time.map(|at| at.to_string()).as_deref(), Some("2026-11-21T09:25:41Z"));
@@ -95,4 +96,89 @@ fn a_crash_in_its_grace_period_or_of_a_container_long_since_well_is_none() {
         .replace("restartCount: 7", "restartCount: 7\n    ready: true");
     assert_eq!(diagnosed(&Scenario::from_yaml(&well).at("2026-11-21T09:30:00Z")).cause, "SigKilledNotOom");
     assert!(matches!(diagnose(&Scenario::from_yaml(&well).at("2026-11-21T09:36:00Z").case()).health, Health::Well));
+}
+
+#[test]
+fn the_next_start_is_worked_out_where_the_kubelet_shows_the_run_that_ended() {
+    let yaml = include_str!("../../../../tests/causes/OOMKilled/alternates-with-exit-1.yaml");
+    let restarts = |scenario: &Scenario| crate::diagnosis::restarts(&scenario.case(), Some("hog")).unwrap();
+    let seen = restarts(&Scenario::from_yaml(yaml).at("2026-11-21T18:00:30Z"));
+    assert_eq!(seen.back_off.as_deref(), Some("40s"), "it waited 25 s before: that was the step of 20 s");
+    assert_eq!(seen.next_restart_time.map(|at| at.to_string()).as_deref(), Some("2026-11-21T18:01:07Z"));
+    let overdue = restarts(&Scenario::from_yaml(yaml).at("2026-11-21T18:05:00Z"));
+    assert_eq!((overdue.back_off, overdue.next_restart_time), (None, None), "something else keeps it");
+    let never = yaml.replace("restartPolicy: Always", "restartPolicy: Never");
+    let over = restarts(&Scenario::from_yaml(&never).at("2026-11-21T18:00:30Z"));
+    assert_eq!((over.back_off, over.next_restart_time), (None, None), "nobody starts it again");
+}
+
+#[test]
+fn a_run_that_a_probe_is_about_to_end_is_not_the_one_before() {
+    let running = REDIS
+        .replace("waiting: {reason: CrashLoopBackOff, message: back-off 5m0s restarting failed container=redis pod=multi_default(1)}", "running: {startedAt: \"2026-11-21T09:21:00Z\"}")
+        .replace("exitCode: 137, reason: Error", "exitCode: 137, reason: OOMKilled");
+    let killed = KILLED.replace(
+        "count: 7, firstTimestamp: \"2026-11-21T09:12:58Z\", lastTimestamp: \"2026-11-21T09:20:11Z\"",
+        "count: 1, firstTimestamp: \"2026-11-21T09:21:10Z\", lastTimestamp: \"2026-11-21T09:21:10Z\"",
+    );
+    let diagnosis = diagnosed(&Scenario::from_yaml(&format!("{running}{killed}")));
+    assert_eq!(diagnosis.cause, "LivenessProbeFailed");
+    assert!(diagnosis.summary.contains("is being killed"), "{}", diagnosis.summary);
+    assert!(
+        diagnosis.attributions.iter().all(|a| a.cause != "LivenessProbeFailed"),
+        "the run that ended ran out of memory: {:?}",
+        diagnosis.attributions
+    );
+}
+
+#[test]
+fn what_speaks_against_an_unknown_hand_is_listed() {
+    use crate::api::{Confidence, Weight};
+    let against = |diagnosis: &crate::diagnosis::Diagnosis| -> Vec<String> {
+        let doubts = diagnosis.evidence.iter().filter(|e| e.weight == Weight::Contradicts);
+        doubts.map(|e| e.source.clone()).collect()
+    };
+    let late = diagnosed(&Scenario::from_yaml(include_str!(
+        "../../../../tests/causes/SigKilledNotOom/as-late-as-its-probe.yaml"
+    )));
+    assert_eq!((late.cause, late.confidence), ("SigKilledNotOom", Confidence::Possible));
+    assert_eq!(against(&late), ["spec.containers[app].livenessProbe"]);
+    let early = diagnosed(&Scenario::from_yaml(include_str!(
+        "../../../../tests/causes/LivenessProbeFailed/not-external-kill.yaml"
+    )));
+    assert_eq!((early.confidence, against(&early)), (Confidence::Likely, Vec::new()), "its Events would be there");
+    let stopped =
+        diagnosed(&Scenario::from_yaml(include_str!("../../../../tests/causes/PostStartHookError/not-pre-stop.yaml")));
+    assert_eq!(against(&stopped), ["event/FailedPreStopHook"]);
+    let lost =
+        diagnosed(&Scenario::from_yaml(include_str!("../../../../tests/causes/ContainerStatusUnknown/gone.yaml")));
+    assert!(against(&lost).iter().any(|source| source.ends_with(".exitCode")), "{:?}", lost.evidence);
+}
+
+#[test]
+fn a_hook_that_fails_is_told_apart_from_one_that_outlasts_the_grace_period() {
+    let words = |yaml: &str| {
+        let diagnosis = diagnosed(&Scenario::from_yaml(yaml));
+        let hook = diagnosis.other_findings.into_iter().find(|other| other.cause == "PreStopHookFailed");
+        hook.unwrap().summary
+    };
+    let fails = words(include_str!("../../../../tests/causes/LivenessProbeFailed/pre-stop-fails.yaml"));
+    assert!(fails.starts_with("fails at each kill"), "{fails}");
+    let outlasts = words(include_str!("../../../../tests/causes/LivenessProbeFailed/pre-stop-outlasts-grace.yaml"));
+    assert!(outlasts.starts_with("was still at work after the grace period of 4 s"), "{outlasts}");
+}
+
+#[test]
+fn a_probe_that_was_passed_for_hours_asks_for_another_remedy_than_a_slow_start() {
+    let advice = |scenario: &Scenario| -> (String, String) {
+        let diagnosis = diagnosed(scenario);
+        assert_eq!(diagnosis.cause, "LivenessProbeFailed");
+        (diagnosis.summary, diagnosis.remedies.into_iter().map(|remedy| remedy.text).collect())
+    };
+    let (_, early) = advice(&Scenario::from_yaml(&format!("{REDIS}{KILLED}")));
+    assert!(early.contains("add a startupProbe") && !early.contains("hang"), "{early}");
+    let long = REDIS.replace("startedAt: \"2026-11-21T09:20:02Z\"", "startedAt: \"2026-11-21T07:00:02Z\"");
+    let (summary, late) = advice(&Scenario::from_yaml(&format!("{long}{KILLED}")));
+    assert!(summary.contains(" only 2 h after its last start"), "{summary}");
+    assert!(late.contains("ran for 2 h before") && !late.contains("add a startupProbe"), "{late}");
 }

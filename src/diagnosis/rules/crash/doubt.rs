@@ -1,0 +1,60 @@
+//! What else may have sent a signal that no Event explains: said against the finding, so that nobody takes it for proven.
+
+use super::end;
+use crate::api::Confidence;
+use crate::diagnosis::{Case, Finding, evidence, text};
+use crate::facts::{Container, EventFacts, ProbeKind, Terminated};
+
+/// Whether the kubelet ended this run because its postStart hook failed; that hook is the cause then.
+pub(super) fn post_start_failed(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    let lately = |event: &EventFacts| event.last.or(event.first).is_none_or(|at| case.age(at) < 900);
+    let kills = |event: &EventFacts| end::in_run(event, run) || (run.exit_code == 137 && lately(event));
+    container.has_post_start && case.container_events(container, "FailedPostStartHook").any(kills)
+}
+
+/// The Event of a preStop hook that failed while this run was being ended: only the kubelet runs such hooks.
+pub(in crate::diagnosis::rules) fn pre_stop_failed<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    run: &Terminated,
+) -> Option<&'a EventFacts> {
+    case.container_events(container, "FailedPreStopHook").rev().find(|event| end::in_run(event, run))
+}
+
+/// Lists what speaks against "an unknown hand": a hook that only the kubelet runs, a probe whose patience the run lasted.
+pub(super) fn with_doubts(case: &Case<'_>, container: &Container, run: &Terminated, finding: Finding) -> Finding {
+    let mut finding = finding
+        .with_all(pre_stop_failed(case, container, run).map(|event| evidence::contradicting(evidence::event(event))));
+    if container.has_post_start {
+        finding = finding.with(evidence::contradicting(evidence::field(
+            format!("{}.lifecycle.postStart", container.spec_path()),
+            "a hook that fails ends a run like this too; no FailedPostStartHook Event is known",
+        )));
+    }
+    let fits = |probe: &ProbeKind| end::ended_within_budget(case, container, run, *probe);
+    let fitting = [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find(fits);
+    if let Some(probe) = fitting.filter(|_| events_may_be_missing(case, container, run)) {
+        let ran = text::duration(run.ran_for().unwrap_or_default());
+        let name = probe.lower();
+        finding = finding
+            .with(evidence::contradicting(evidence::field(
+                format!("{}.{name}Probe", container.spec_path()),
+                format!("the run took {ran}, as long as this probe lets one run that never passes it"),
+            )))
+            .consequence(
+                end::kill_cause(probe),
+                Some(&container.name),
+                format!("may have killed it: the run took {ran}, which is what the {name} probe allows"),
+            );
+        finding.confidence = Confidence::Possible;
+    }
+    finding
+}
+
+/// Whether a Killing Event may have been sent or kept nowhere: the kubelet sends 25 Events of a pod and then one in 5 min, and
+/// they live for an hour.
+fn events_may_be_missing(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    const EVENTS_LAST: u32 = 4;
+    let is_later = |event: &EventFacts| event.last.zip(run.started_at).is_none_or(|(at, start)| at >= start);
+    container.restart_count >= EVENTS_LAST || !case.events.iter().any(is_later)
+}

@@ -1,0 +1,55 @@
+//! Kills by a seccomp profile, where the runtime says so.
+
+use super::{blamed, end, end_evidence, exit, last_words, log_remedy, who};
+use crate::api::Remedy;
+use crate::diagnosis::{
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, remedy, restarts, target,
+};
+use crate::facts::{Container, Terminated};
+
+pub(super) const RULE: Rule = Rule {
+    cause: "SeccompKilled",
+    category: Category::Crash,
+    recovery: Recovery::Restarting,
+    specificity: Specificity::Specific,
+    scope: Scope::Container(check),
+    remedies,
+    explain: Explain {
+        meaning: "The container was ended because it made a system call that its seccomp profile forbids.",
+        told_apart: "CRI-O reports the reason `seccomp killed`; the exit code (137 or 159) does not matter then. Other runtimes \
+                     report the signal only, which is NativeCrash with exit code 159.",
+        action: "Allow the calls that its message names in the profile, use RuntimeDefault, or let the program do without them.",
+        source: "CRI-O server/container_status.go (seccompKilledReason); its seccomp notifier, action stop",
+    },
+};
+
+/// Whether the runtime puts the end of a run down to seccomp.
+pub(super) fn is_to_blame(run: &Terminated) -> bool {
+    run.reason.eq_ignore_ascii_case("seccomp killed")
+}
+
+fn check(case: &Case<'_>, container: &Container) -> Verdict {
+    let Some(run) = end::crash(case, container).filter(|run| is_to_blame(run)) else { return Verdict::No };
+    let summary = format!(
+        "{} is killed for a system call that its seccomp profile forbids{}{}{}",
+        who(container),
+        exit::when(case, container),
+        last_words::quoted(case, container, run, 80),
+        restarts::tail(container)
+    );
+    let finding = end_evidence(container, run, Finding::of_container(container, summary));
+    end::judged(case, finding.with_all(last_words::line_evidence(case, container, run)))
+}
+
+fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    vec![
+        remedy::fix(format!(
+            "Allow the calls that {} needs in the profile of securityContext.seccompProfile in {}, or use type RuntimeDefault.",
+            container.name,
+            target::of(case).display()
+        )),
+        remedy::fix("If it should not need them, update the program or the library that makes them."),
+        log_remedy(case, container),
+    ]
+}
