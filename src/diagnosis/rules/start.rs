@@ -77,25 +77,24 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
 
 /// Why a container could not be started, while it does not run.
 fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
+    let told = container.waiting().and_then(|(reason, message)| start_error(reason, message));
     let (reason, message, path) = match &container.state {
-        State::Waiting { reason, message } if WAITING.contains(&reason.as_str()) => {
-            (reason, message, "state.waiting.message")
-        }
+        State::Waiting { .. } if told.is_some() => told?,
         State::Waiting { reason, .. } => {
             // Only a wait for the next try: what it waits for otherwise is another matter.
             let again = reason == "CrashLoopBackOff" || reason.is_empty();
             match container.last.as_ref().filter(|l| again && NEVER_RAN.contains(&l.reason.as_str())) {
-                Some(last) => (&last.reason, &last.message, "lastState.terminated.message"),
+                Some(last) => (last.reason.as_str(), last.message.as_str(), "lastState.terminated.message"),
                 None => return if again { see_hook_event(case, container) } else { None },
             }
         }
         State::Terminated(end) if NEVER_RAN.contains(&end.reason.as_str()) => {
-            (&end.reason, &end.message, "state.terminated.message")
+            (end.reason.as_str(), end.message.as_str(), "state.terminated.message")
         }
         State::Running { .. } | State::Terminated(_) => return see_hook_event(case, container),
     };
     let event = if message.is_empty() { last_error(case, container) } else { None };
-    let said = event.map_or(message.as_str(), |e| &*e.message);
+    let said = event.map_or(message, |e| &*e.message);
     Some(Seen {
         reason,
         text: said,
@@ -108,6 +107,18 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
 
 /// Seconds between two Events of a hook that fails again and again: the kubelet sends 25 of a pod, then one in 5 min.
 const HOOK_EVENTS_APART: i64 = 900;
+
+/// Reason and message of a wait after a failed start, and where the message stands. Old kubelets wrote both into
+/// the reason.
+fn start_error<'a>(reason: &'a str, message: &'a str) -> Option<(&'a str, &'a str, &'static str)> {
+    let (known, rest) = reason.split_once(": ").unwrap_or((reason, ""));
+    let told = if message.is_empty() && !rest.is_empty() {
+        (known, rest, "state.waiting.reason")
+    } else {
+        (known, message, "state.waiting.message")
+    };
+    WAITING.contains(&known).then_some(told)
+}
 
 /// The kill after a failed hook leaves an ordinary end in the status: only the Event still tells.
 fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {

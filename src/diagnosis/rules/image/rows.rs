@@ -330,7 +330,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "ImagePullUnauthorized",
         also: Some(is_unauthorized),
-        says: "image {image}: registry {host} wants valid credentials (401), and the pod has none that it accepts",
+        says: "image {image}: registry {host} wants valid credentials, and the pod has none that it accepts",
         remedies: remedies::unauthorized,
         explain: Explain {
             meaning: "The registry does not accept the credentials, or there are none.",
@@ -364,6 +364,8 @@ pub(super) const ROWS: &[Row] = &[
             &["unexpected status", "404 not found"],
             // Harbor.
             &["unknown: artifact ", " not found"],
+            // Docker before 1.13.
+            &["error: image ", " not found"],
         ],
         says: "image {image}: the registry has no {tag}, or not this repository",
         remedies: remedies::tag,
@@ -410,6 +412,7 @@ const REPO_OR_ACCESS: Words = &[
     &["insufficient_scope: authorization failed"],
     &["requested access to the resource is denied"],
     &["repository does not exist or may require"],
+    &["does not exist or no pull access"],
     &["name unknown: "],
     &["repository name not known to registry"],
     // Harbor.

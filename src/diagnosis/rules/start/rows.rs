@@ -275,6 +275,8 @@ pub(super) const ROWS: &[Row] = &[
         reasons: RUNTIME,
         words: &[
             &["unable to apply cgroup configuration"],
+            // runc before 1.0.
+            &["applying cgroup configuration for process"],
             &["error setting cgroup config"],
             &["unable to set cgroup config"],
             &["cgroup: writing to file"],
