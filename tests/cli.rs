@@ -292,3 +292,67 @@ status:
     assert_eq!(run.status.code(), Some(1), "a log of nobody");
     assert!(String::from_utf8_lossy(&run.stderr).contains("POD.CONTAINER.log"), "{run:?}");
 }
+
+/// A snapshot does not say how long ago its last restart was: one bad end of a container that is well is none of its
+/// failures, and a loop is.
+#[test]
+fn one_bad_end_of_what_is_well_again_is_no_failure_of_a_snapshot() {
+    let pod = |restarts: u32, ran_from: &str| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: a, creationTimestamp: "2026-11-21T08:00:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "shop/web:1"}}]}}
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: "True", lastTransitionTime: "2026-11-21T09:00:05Z"}}]
+  containerStatuses:
+  - {{name: web, ready: true, restartCount: {restarts}, state: {{running: {{startedAt: "2026-11-21T09:00:04Z"}}}},
+      lastState: {{terminated: {{exitCode: 1, reason: Error, startedAt: "{ran_from}", finishedAt: "2026-11-21T09:00:00Z"}}}}}}
+"#
+        )
+    };
+    let found = |input: &str, args: &[&str]| {
+        let run = shindan(&[&["diagnose", "-f", "-"], args].concat(), input);
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8_lossy(&run.stdout).contains("AppError")
+    };
+    assert!(!found(&pod(1, "2026-11-21T08:59:50Z"), &[]), "once");
+    assert!(!found(&pod(3, "2026-11-21T08:10:00Z"), &[]), "now and then");
+    assert!(found(&pod(3, "2026-11-21T08:59:50Z"), &[]), "a loop");
+    assert!(found(&pod(1, "2026-11-21T08:59:50Z"), &["--at", "2026-11-21T09:02:00Z"]), "two minutes ago");
+}
+
+/// A probe that asks for what is not there has not to be watched for five minutes.
+#[test]
+fn a_readiness_probe_that_can_never_pass_fails_in_a_snapshot() {
+    let pod = |said: &str, count: u32| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: a, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "shop/web:1", readinessProbe: {{httpGet: {{path: /ready, port: 80}}}}}}]}}
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: "False", reason: ContainersNotReady, lastTransitionTime: "2026-11-21T09:00:00Z"}}]
+  containerStatuses: [{{name: web, ready: false, started: true, restartCount: 0, state: {{running: {{startedAt: "2026-11-21T09:00:02Z"}}}}}}]
+---
+kind: Event
+involvedObject: {{kind: Pod, namespace: shop, name: web, uid: a, fieldPath: "spec.containers{{web}}"}}
+reason: Unhealthy
+type: Warning
+message: "Readiness probe failed: {said}"
+count: {count}
+firstTimestamp: "2026-11-21T09:00:05Z"
+lastTimestamp: "2026-11-21T09:00:45Z"
+"#
+        )
+    };
+    let found = |input: &str| {
+        let run = shindan(&["diagnose", "-f", "-"], input);
+        String::from_utf8_lossy(&run.stdout).contains("ReadinessProbeFailed")
+    };
+    assert!(found(&pod("HTTP probe failed with statuscode: 404", 5)));
+    assert!(!found(&pod("HTTP probe failed with statuscode: 404", 2)), "within its threshold");
+    assert!(!found(&pod("dial tcp 10.0.0.1:80: connect: connection refused", 5)), "it may be starting");
+}

@@ -571,11 +571,14 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
         after(case.held_since(started_at), case.thresholds.never_ready + budget)
     };
-    if case.now < due {
-        return Verdict::NotBefore(due);
-    }
     let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
+    // A snapshot will never tell more than it does now.
+    let has_lasted =
+        !case.thresholds.patient && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));
+    if case.now < due && !has_lasted {
+        return Verdict::NotBefore(due);
+    }
     let what = describe(container, Some(probe), heard.as_ref());
     let who = end::who(container);
     let since = lost_at.or(started_at).map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
@@ -596,6 +599,16 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         finding = finding.confidence(Confidence::Likely);
     }
     Verdict::Yes(Box::new(finding))
+}
+
+/// Whether a probe has failed so often that its pod is not just starting: beyond its threshold with an answer that waiting
+/// does not mend, or many times for a minute.
+fn lasts(probe: &Probe, event: &EventFacts, heard: &Trouble) -> bool {
+    const OFTEN: u32 = 10;
+    const LONG: i64 = 60;
+    let threshold = u32::try_from(probe.failure_threshold).unwrap_or(u32::MAX);
+    let span = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
+    (heard.outlasts_patience() && event.count > threshold) || (event.count >= OFTEN && span >= LONG)
 }
 
 fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -45,7 +45,16 @@ pub(in crate::diagnosis::rules) fn crash<'c>(case: &Case<'_>, container: &'c Con
         || (container.kind != ContainerType::Init
             && container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Always
             && !case.pod.is_over());
-    (failed && kill(case, container, end).is_none()).then_some(end)
+    (failed && !is_past(case, container, end) && kill(case, container, end).is_none()).then_some(end)
+}
+
+/// Whether a snapshot shows a container that is well again after one bad end: how long ago that was it cannot say, since
+/// nothing in it may be newer than the start that followed. A loop, or memory that ran out, is another matter.
+fn is_past(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    let is_well = container.is_running() && container.ready && case.pod.is_ready();
+    let resets = case.thresholds.recovered_restarting;
+    let is_loop = container.restart_count > 1 && end.ran_for().is_none_or(|ran| ran < resets);
+    !case.thresholds.patient && is_well && !is_loop && end.reason != OOM_KILLED
 }
 
 /// Like [`crash`], but only once the Events that might explain the end have had time to come.

@@ -36,7 +36,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(case: &Case<'_>, container: &Container) -> Verdict {
     let is_lasting = matches!(container.kind, ContainerType::App | ContainerType::Sidecar);
     let State::Running { started_at: Some(started) } = container.state else { return Verdict::No };
-    if !is_lasting || case.pod.deletion.is_some() || case.age(started) <= case.thresholds.recovered_restarting {
+    // In a snapshot nothing may be newer than the start: see `end::is_past`.
+    let is_fresh = case.thresholds.patient && case.age(started) <= case.thresholds.recovered_restarting;
+    if !is_lasting || case.pod.deletion.is_some() || is_fresh {
         return Verdict::No;
     }
     let Some(run) = container.last.as_ref().filter(|run| is_failure(case, container, run)) else { return Verdict::No };
