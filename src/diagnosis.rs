@@ -36,7 +36,11 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     asked.findings.sort_by_key(|f| rank(case, f));
     let mut ranked = asked.findings.into_iter();
     let Some(first) = ranked.next() else {
-        return Outcome { health: Health::Well, wake: asked.wake, wants: Vec::new() };
+        return Outcome {
+            health: Health::Well,
+            wake: asked.wake,
+            wants: rules::claims_wanted(case).into_iter().collect(),
+        };
     };
     // A second later, so that it does not hold any more when we look.
     let until = first.finding.until.map(|until| after(until, 1));
@@ -44,7 +48,8 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let others = other_findings(&first, ranked.as_slice());
     let diagnosis = outcome::report(case, first.rule, first.finding, others, attributions);
     let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
-    Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants: impact::wants(case) }
+    let wants = impact::wants(case).into_iter().chain(rules::claims_wanted(case)).collect();
+    Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
 }
 
 /// When an end of a run stops to count because the pod has been well since: no change of the pod will tell us.

@@ -110,7 +110,8 @@ pub struct World {
     answers_come: bool,
 }
 
-/// How long the first diagnosis of a Failed pod waits for what its workload says, in seconds.
+/// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
+/// has no volume.
 const ANSWER_WITHIN: i64 = 10;
 /// How long nothing is written in a namespace that refused a write because it is going, in seconds.
 const CLOSED_FOR: i64 = 60;
@@ -387,7 +388,8 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
         let fresh_from = self.fresh_from(pod);
-        let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts, now));
+        let since = pod.observed.situation_since;
+        let surroundings = self.lookups.around(&pod.facts, fresh_from, since, self.workloads.siblings(&pod.facts, now));
         let outcome = diagnose(&self.case_with(pod, &surroundings, now));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
@@ -399,11 +401,17 @@ impl World {
         let is_active = last.is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
         let patience = after(case.observed.situation_since, ANSWER_WITHIN);
+        let decisive = outcome.wants.iter().filter(|want| matches!(want, Want::Claims(_)));
+        let awaited = decisive
+            .filter_map(|want| self.lookups.awaited(want, case.observed.situation_since, ANSWER_WITHIN, now))
+            .max();
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)
         } else if self.answers_come && !is_active && now < patience && hangs_on_its_workload(&case) {
             Plan { intent: None, wake: Some(patience) }
+        } else if let Some(until) = awaited.filter(|_| self.answers_come && !is_active) {
+            Plan { intent: None, wake: Some(until) }
         } else {
             let told_lately = match &outcome.health {
                 Health::Failing(diagnosis) if plan::is_news(last, uid, diagnosis) => {
@@ -422,7 +430,7 @@ impl World {
         if is_superseded {
             self.pods.supersede(uid);
         }
-        if !is_well {
+        if !is_well || !outcome.wants.is_empty() {
             self.lookups.asked(uid, &outcome.wants);
         } else if !is_active {
             // Between two failures the answers stay.
@@ -430,7 +438,7 @@ impl World {
             self.records.forget_pod(uid);
         }
         let mut wants = Vec::new();
-        for want in outcome.wants.into_iter().filter(|_| !is_well) {
+        for want in outcome.wants {
             match self.lookups.next(&want, fresh_from, now) {
                 lookups::Next::Now => wants.push(want),
                 lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
@@ -491,8 +499,12 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings =
-            self.lookups.around(&pod.facts, self.fresh_from(pod), self.workloads.siblings(&pod.facts, now));
+        let surroundings = self.lookups.around(
+            &pod.facts,
+            self.fresh_from(pod),
+            pod.observed.situation_since,
+            self.workloads.siblings(&pod.facts, now),
+        );
         Some(look(&self.case_with(pod, &surroundings, now)))
     }
 

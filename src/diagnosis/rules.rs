@@ -16,6 +16,8 @@ mod volume;
 
 use super::rule::{Family, Rule};
 
+pub(super) use scheduling::claims_wanted;
+
 /// All causes, family by family. A family's own order is in its module.
 pub(super) const FAMILIES: [Family; 11] = [
     Family::Each(node::RULES),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Condition, Owner, PodFacts};
+use super::{Condition, EventFacts, Owner, PodFacts};
 
 /// Kind, namespace and name of a workload that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +44,9 @@ pub enum Want {
     Services(Arc<str>),
     /// The pods bound to a node that is not ready: of those that looked well until then, only a few words were kept.
     PodsOn(Arc<str>),
+    /// The claims of a namespace that have no volume, with their Events and the classes that the cluster offers: what
+    /// keeps a claim from its volume is told there, and to the pod only that it is so.
+    Claims(Arc<str>),
 }
 
 /// The answer to a [`Want`]. `None`: it does not exist.
@@ -52,6 +55,7 @@ pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
     Pods(Vec<PodFacts>),
+    Claims(ClaimsFacts),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +116,47 @@ impl ServiceFacts {
     }
 }
 
+/// Claims without a volume, and what they could ask for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClaimsFacts {
+    pub unbound: Vec<ClaimFacts>,
+    /// `None`: not known (a dump that holds none).
+    pub classes: Option<Arc<[ClassFacts]>>,
+}
+
+/// A PersistentVolumeClaim that is not bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFacts {
+    pub name: Arc<str>,
+    pub class: ClaimClass,
+    /// `spec.volumeName`: it asks for this volume and no other.
+    pub volume: Option<Arc<str>>,
+    /// Oldest first; those that tell how it gets its volume.
+    pub events: Vec<EventFacts>,
+}
+
+/// The StorageClass that a claim asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimClass {
+    Named(Arc<str>),
+    /// The empty name: a volume without a class, made by hand.
+    Without,
+    /// None is named, and there was no default to fill in.
+    Unset,
+    /// Only the claim's Events are known.
+    Unknown,
+}
+
+/// A StorageClass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassFacts {
+    pub name: Arc<str>,
+    pub provisioner: Arc<str>,
+    pub is_default: bool,
+    /// `WaitForFirstConsumer`: a volume is made only for the node that the scheduler has chosen.
+    pub waits_for_pod: bool,
+}
+
 /// The other pods of the same workload, counted in the world's own view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Siblings {
@@ -137,6 +182,8 @@ pub struct Surroundings {
     pub job: Option<Option<WorkloadFacts>>,
     /// `None`: not looked up yet. Only those that select the pod.
     pub services: Option<Vec<ServiceFacts>>,
+    /// `None`: not looked up. Only those that the pod uses.
+    pub claims: Option<ClaimsFacts>,
 }
 
 impl Surroundings {

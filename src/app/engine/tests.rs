@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::PodFacts;
+use crate::facts::{ClaimsFacts, PodFacts};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -87,6 +87,7 @@ impl Cluster for FakeCluster {
             Want::Workload(_) => Looked::Workload(None),
             Want::Services(_) => Looked::Services(Vec::new()),
             Want::PodsOn(_) => Looked::Pods(Vec::new()),
+            Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Why a pod has no node: what the scheduler says, and what the nodes themselves tell.
 
+mod claim;
 mod explain;
 mod remedies;
 mod rows;
@@ -12,9 +13,11 @@ use std::borrow::Cow;
 use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
 use self::words::{Kind, Reason};
 use crate::api::{Confidence, Evidence};
+use crate::diagnosis::rules::signature;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
-use crate::facts::{Condition, Phase, Timestamp, VolumeSource, after};
+use crate::facts::{Condition, Phase, PodTerm, Timestamp, VolumeSource, after};
 
+pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
 pub(super) use self::rows::RULES;
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
@@ -117,6 +120,27 @@ fn told_by_event(case: &Case<'_>) -> Option<Condition> {
     })
 }
 
+/// The scheduler has ended pods of lower priority for it, and they do not go.
+fn preemption(case: &Case<'_>) -> Verdict {
+    let Some(node) = &case.pod.nominated_node else { return Verdict::No };
+    let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| claim::told(case).is_none()) else {
+        return Verdict::No;
+    };
+    let due = due(case, &condition);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let summary = format!(
+        "the scheduler has ended pods of lower priority on {node} to make room for it, and in {} they have not gone",
+        text::duration(case.age(case.held_since(condition.last_transition.or(case.pod.created))))
+    );
+    let finding = Finding::of_pod(summary)
+        .confidence(Confidence::Likely)
+        .with(evidence::field("status.nominatedNodeName", node))
+        .with(evidence::condition(&condition));
+    Verdict::Yes(Box::new(finding))
+}
+
 /// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
 fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
     let helped = case.pod.nominated_node.is_some()
@@ -128,7 +152,10 @@ fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
 }
 
 fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
-    let Some(condition) = not_scheduled(case, "Unschedulable") else { return Verdict::No };
+    // A node is being cleared for it: what was said before is no reason any more.
+    let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none()) else {
+        return Verdict::No;
+    };
     if words::reasons(&condition.message).iter().all(|r| r.kind != Some(kind)) {
         return Verdict::No;
     }
@@ -137,6 +164,9 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let Some(analysis) = Analysis::new(case, &condition).filter(|a| a.kind == kind) else { return Verdict::No };
+    if kind == Kind::PvcUnbound && claim::told(case).is_some() {
+        return Verdict::No;
+    }
     Verdict::Yes(Box::new(finding(case, &condition, &analysis)))
 }
 
@@ -146,6 +176,7 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
         .confidence(confidence)
         .with(evidence::condition(condition))
         .with_all(asked(case, analysis))
+        .with_all((analysis.kind == Kind::PvcUnbound).then(|| claim::other_evidence(case)).into_iter().flatten())
         .with_all(nodes_evidence(analysis));
     for reason in &analysis.reasons {
         let Some(kind) = reason.kind.filter(|kind| *kind != analysis.kind) else { continue };
@@ -184,6 +215,9 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(&names)),
             None => format!("closed for new pods (cordoned): {nodes}"),
         },
+        Kind::Selector if analysis.words().contains("scheduler-enforced") => {
+            format!("the scheduler's own configuration (addedAffinity of its profile) keeps it off {nodes}")
+        }
         Kind::Selector => view
             .and_then(selector_summary)
             .unwrap_or_else(|| format!("{} is on none of the nodes{}", selector_text(case), of_total(analysis))),
@@ -198,13 +232,22 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             }
             None => "a PersistentVolumeClaim that it uses does not exist".to_owned(),
         },
-        Kind::PvcUnbound => match claims(case) {
-            names if names.is_empty() => "a PersistentVolumeClaim that it uses has no volume yet".to_owned(),
-            names => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
+        Kind::PvcUnbound => match (claim::asks_by_name(case), claims(case)) {
+            (Some((claim, volume)), _) => format!(
+                "its claim {claim} asks for the PersistentVolume {volume}, which is not there, does not fit or is another claim's"
+            ),
+            (None, names) if names.is_empty() => "a PersistentVolumeClaim that it uses has no volume yet".to_owned(),
+            (None, names) => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
         },
         Kind::PvAffinity => format!("the volume of its claim {} cannot be used on {nodes}", claims(case)),
         Kind::VolumeZone => {
             format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
+        }
+        Kind::StorageCapacity => {
+            format!("the storage that {nodes} can reach has too little free for its claim {}", claims(case))
+        }
+        Kind::BoundPvMissing => {
+            format!("the PersistentVolume that its claim {} is bound to does not exist (any more)", claims(case))
         }
         Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
         Kind::PvcLost => {
@@ -229,13 +272,24 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         Kind::DraClaim => format!("its ResourceClaim cannot be allocated on {nodes}: {}", analysis.words()),
         Kind::NodeFeatures => format!("{nodes} lack features that it needs: {}", analysis.words()),
         Kind::Gang => format!("it is started only together with the other pods of its group: {}", analysis.words()),
-        Kind::PodAffinity => {
-            format!("must run beside other pods (required pod affinity), and on {nodes} none of them runs")
-        }
-        Kind::PodAntiAffinity => {
-            format!("must not run beside certain pods (required pod anti-affinity), and on {nodes} one of them runs")
-        }
-        Kind::TopologySpread => spread_summary(analysis, &nodes),
+        Kind::PodAffinity => format!(
+            "must run beside {} (required pod affinity), and on {nodes} none of them runs",
+            pods_of(&case.pod.pod_affinity, "other pods")
+        ),
+        Kind::PodAntiAffinity => format!(
+            "must not run beside {} (required pod anti-affinity), and on {nodes} one of them runs",
+            pods_of(&case.pod.pod_anti_affinity, "certain pods")
+        ),
+        Kind::ExistingAntiAffinity => format!(
+            "on {nodes} a pod runs that must not share its place with this one (that pod's required anti-affinity)"
+        ),
+        Kind::Disjoint => format!(
+            "no node meets all of its constraints at once: each of {} leaves other nodes",
+            signature::between(&analysis.words(), "plugin(s) [", "]")
+                .map_or("them".to_owned(), |p| p.replace(' ', ", "))
+        ),
+        Kind::NodeName => format!("may only run on the node that its spec.nodeName names, and that is not {nodes}"),
+        Kind::TopologySpread => spread_summary(case, analysis, &nodes),
         Kind::NoNodes => "the cluster has no node that the scheduler knows".to_owned(),
         // Capacity is answered above.
         kind => format!("{nodes} cannot take it: {}", kind.cause()),
@@ -288,13 +342,30 @@ fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-fn spread_summary(analysis: &Analysis<'_>, nodes: &str) -> String {
+/// `pods with app=web on the same node`, where there is one such term.
+fn pods_of(terms: &[PodTerm], unnamed: &str) -> String {
+    match terms {
+        [term] if !term.selector.is_empty() => {
+            let place = match term.topology_key.as_str() {
+                "kubernetes.io/hostname" => "on the same node".to_owned(),
+                key => format!("in the same {key}"),
+            };
+            format!("pods with {} {place}", signature::middle_cut(&term.selector, 60))
+        }
+        _ => unnamed.to_owned(),
+    }
+}
+
+fn spread_summary(case: &Case<'_>, analysis: &Analysis<'_>, nodes: &str) -> String {
+    let keys = names(case.pod.spread_over.iter().map(String::as_str));
+    // One of several keys may be the missing one.
+    let keys = if keys.is_empty() { "the topologyKey".to_owned() } else { format!("topologyKey {keys}") };
     let label = |r: &&Reason<'_>| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label");
     match analysis.reasons.iter().find(label).and_then(|r| r.nodes) {
         Some(n) if Some(n) == analysis.said(Kind::TopologySpread) => {
-            format!("the topologyKey of its topologySpreadConstraints is no label of {nodes}")
+            format!("{keys} of its topologySpreadConstraints is no label of {nodes}")
         }
-        _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew)"),
+        _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew, {keys})"),
     }
 }
 
@@ -455,11 +526,7 @@ fn host_ports(case: &Case<'_>) -> String {
 }
 
 fn claims(case: &Case<'_>) -> String {
-    let claims = case.pod.volumes.iter().filter_map(|v| match &v.source {
-        VolumeSource::Claim { name, .. } => Some(name.as_str()),
-        _ => None,
-    });
-    names(claims)
+    names(case.pod.claims())
 }
 
 /// What the pod asks for, by the path in its spec.
@@ -596,7 +663,9 @@ fn nodes_evidence(analysis: &Analysis<'_>) -> Vec<Evidence> {
 }
 
 fn scheduler_error(case: &Case<'_>) -> Verdict {
-    let Some(condition) = not_scheduled(case, "SchedulerError") else { return Verdict::No };
+    let Some(condition) = not_scheduled(case, "SchedulerError").filter(|_| claim::told(case).is_none()) else {
+        return Verdict::No;
+    };
     let due = due(case, &condition);
     if case.now < due {
         return Verdict::NotBefore(due);
@@ -605,14 +674,22 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(&condition))))
 }
 
+/// Whether nobody has said a word of the pod.
+fn silent(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty()
+}
+
 /// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
 fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
     let pod = case.pod;
-    let silent = pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty();
-    if !waits(case) || !silent {
+    // A scheduler that has chosen a node (and waits for a volume there) says no more than its name.
+    if !waits(case) || !silent(case) || pod.nominated_node.is_some() {
         return None;
     }
-    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable));
+    // Before Kubernetes 1.35 it does not even say that.
+    let volume = if pod.claims().next().is_some() { case.thresholds.creating } else { 0 };
+    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable).max(volume));
     if case.now < due {
         return Some(Err(due));
     }
@@ -644,7 +721,7 @@ fn dra_claim(case: &Case<'_>) -> Verdict {
 
 fn no_scheduler(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty()) {
+    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
         None => return Verdict::No,
         Some(Err(later)) => return Verdict::NotBefore(later),
         Some(Ok(waited)) => waited,

@@ -8,7 +8,7 @@ use super::{Analysis, claims, host_ports, not_scheduled};
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, remedy};
-use crate::facts::{Container, Operator, PodFacts, Taint, Toleration};
+use crate::facts::{Container, Operator, PodFacts, PodTerm, Taint, Toleration};
 
 pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
     if kind == Kind::DraClaim {
@@ -47,32 +47,28 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
                 "kubectl get csinode -o custom-columns='NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count'",
             ),
         ],
-        Kind::PodAffinity => vec![
-            remedy::command(
-                remedy::fix(
-                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
-                ),
-                format!("kubectl -n {namespace} get pods --show-labels -o wide"),
-            ),
+        Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity => other_pods(case, &target, kind),
+        Kind::Disjoint => vec![remedy::command(
             remedy::fix(format!(
-                "If nearness is a wish and no need: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
+                "Compare the node affinity of {} with the nodes that its volumes can be used on, and drop the constraint that is wrong.",
                 target.display()
             )),
-        ],
-        Kind::PodAntiAffinity => vec![
-            remedy::mitigate(format!(
-                "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
-                target.display()
-            )),
-            remedy::fix(format!(
-                "If sharing a node is acceptable: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
-                target.display()
-            )),
-        ],
+            "kubectl get pv -o custom-columns='PV:.metadata.name,CLAIM:.spec.claimRef.name,NODES:.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values'",
+        )],
+        Kind::NodeName => vec![remedy::command(
+            remedy::fix(format!("Correct spec.nodeName in {}, or leave it out.", target.display())),
+            "kubectl get nodes",
+        )],
         Kind::TopologySpread => vec![
             remedy::command(
-                remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
-                "kubectl get nodes --show-labels",
+                remedy::fix(match case.pod.spread_over.as_slice() {
+                    [] => "Make sure that every node has the label of the constraint's topologyKey.".to_owned(),
+                    keys => format!("Make sure that every node has the label {}.", keys.join(" and ")),
+                }),
+                match case.pod.spread_over.as_slice() {
+                    [] => "kubectl get nodes --show-labels".to_owned(),
+                    keys => format!("kubectl get nodes -L {}", shell_word(&keys.join(","))),
+                },
             ),
             remedy::fix(format!(
                 "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
@@ -84,6 +80,67 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
             "kubectl get nodes -o wide",
         )],
     }
+}
+
+/// What to do about pods that it must run beside, or must not.
+fn other_pods(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
+    match kind {
+        Kind::PodAffinity => vec![
+            remedy::command(
+                remedy::fix(
+                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
+                ),
+                see_pods(case, &case.pod.pod_affinity),
+            ),
+            remedy::fix(format!(
+                "If nearness is a wish and no need: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target.display()
+            )),
+        ],
+        Kind::PodAntiAffinity => vec![
+            remedy::command(
+                remedy::mitigate(format!(
+                    "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
+                    target.display()
+                )),
+                see_pods(case, &case.pod.pod_anti_affinity),
+            ),
+            remedy::fix(format!(
+                "If sharing a node is acceptable: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target.display()
+            )),
+        ],
+        _ => vec![
+            remedy::command(
+                remedy::fix(
+                    "Find the pod whose anti-affinity selects this one; change its labelSelector, or the labels of this one.",
+                ),
+                "kubectl get pods -A -o custom-columns='NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,NOT_BESIDE:.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[*].labelSelector'",
+            ),
+            remedy::mitigate("Add a node."),
+        ],
+    }
+}
+
+/// The pods that its rules speak of. (They may name other namespaces.)
+fn see_pods(case: &Case<'_>, terms: &[PodTerm]) -> String {
+    match terms {
+        [term] if !term.selector.is_empty() => format!("kubectl get pods -A -o wide -l {}", shell_word(&term.selector)),
+        _ => format!("kubectl -n {} get pods --show-labels -o wide", case.pod.key.namespace),
+    }
+}
+
+pub(super) fn preemption(case: &Case<'_>) -> Vec<Remedy> {
+    let node = case.pod.nominated_node.as_deref().unwrap_or("NODE");
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "See which pods on {node} are Terminating, and what holds them: a long grace period, a finalizer, a kill that fails."
+            )),
+            format!("kubectl get pods -A -o wide --field-selector=spec.nodeName={}", shell_word(node)),
+        ),
+        remedy::mitigate("If one of them may end at once, delete it with a short grace period; or add a node."),
+    ]
 }
 
 /// What to do about a volume of the pod that no node can have.
@@ -124,7 +181,13 @@ fn claim(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kind) 
             ),
             format!("kubectl get pv && {}", describe_claims(case)),
         )],
-        Kind::PvcLost => vec![
+        Kind::StorageCapacity => vec![remedy::command(
+            remedy::fix(
+                "See how much storage is free where, and free some, add some or ask for less; or use another class.",
+            ),
+            "kubectl get csistoragecapacities -A",
+        )],
+        Kind::PvcLost | Kind::BoundPvMissing => vec![
             remedy::command(
                 remedy::fix("See which volume the claim names, and whether its data still exists."),
                 format!("kubectl -n {namespace} get pvc {} -o yaml", first_claim(case)),

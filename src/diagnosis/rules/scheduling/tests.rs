@@ -288,7 +288,10 @@ fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
         ("1 node(s) exceed max volume count", "MaxVolumeCount"),
         ("1 node(s) didn't match pod affinity rules", "PodAffinityUnsatisfied"),
         ("1 node(s) didn't match pod anti-affinity rules", "PodAntiAffinityConflict"),
-        ("1 node(s) didn't satisfy existing pods anti-affinity rules", "PodAntiAffinityConflict"),
+        ("1 node(s) didn't satisfy existing pods anti-affinity rules", "ExistingAntiAffinityConflict"),
+        ("1 node(s) did not have enough free storage", "StorageCapacityShort"),
+        ("1 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "BoundPvMissing"),
+        ("node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding] simultaneously", "PreFilterNodesDisjoint"),
         ("1 node(s) didn't match pod topology spread constraints", "TopologySpreadUnsatisfied"),
         (
             "1 node(s) didn't match pod topology spread constraints (missing required label)",

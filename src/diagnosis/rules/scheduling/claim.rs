@@ -1,0 +1,416 @@
+//! What only the claim tells: why the volume that a pod waits for does not come.
+//!
+//! The scheduler says no more than `unbound`, or nothing at all while it waits for a volume that is made for the node of its
+//! choice. The claim's Events and its StorageClass say the rest; they are looked up for pods that wait so.
+
+use std::borrow::Cow;
+
+use super::explain::alike;
+use super::{due, names, not_scheduled, silent, waits, words};
+use crate::api::{Evidence, Remedy};
+use crate::diagnosis::rules::signature;
+use crate::diagnosis::target::{self, shell_word};
+use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy};
+use crate::facts::{
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, Condition, EventFacts, Timestamp, Volume, VolumeSource, Want,
+    after,
+};
+
+/// Posts the Events of claims that no provisioner has taken up.
+const CONTROLLER: &str = "persistentvolume-controller";
+
+/// Why a claim has no volume; what is surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Trouble {
+    ProvisioningFailed,
+    NoClassNoPv,
+    WaitingProvisioner,
+}
+
+/// A claim of the pod that says what is wrong with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told<'a> {
+    trouble: Trouble,
+    claim: &'a ClaimFacts,
+    event: &'a EventFacts,
+    classes: Option<&'a [ClassFacts]>,
+}
+
+/// What the pod's claims tell, where they were looked up.
+pub(super) fn told<'a>(case: &Case<'a>) -> Option<Told<'a>> {
+    let wait = Wait::of(case).filter(|wait| case.now >= wait.due)?;
+    let claims = case.surroundings.claims.as_ref()?;
+    let all = claims.unbound.iter().filter(|claim| !wait.is_for_chosen_node || waits_for_pod(claims, claim));
+    // Of equal ones the first.
+    all.filter_map(|claim| told_by(claims, claim)).min_by_key(|told| told.trouble)
+}
+
+/// Whether its volume is made only once the scheduler has chosen a node.
+fn waits_for_pod(claims: &ClaimsFacts, claim: &ClaimFacts) -> bool {
+    let class = claims.classes.iter().flat_map(|all| &**all).find(|c| claim.class == ClaimClass::Named(c.name.clone()));
+    class.is_some_and(|class| class.waits_for_pod)
+        || claim.events.iter().any(|e| matches!(&*e.reason, "WaitForFirstConsumer" | "WaitForPodScheduled"))
+}
+
+fn told_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Told<'a>> {
+    let classes = claims.classes.as_deref();
+    let newest = |of: &dyn Fn(&EventFacts) -> bool| claim.events.iter().rev().find(|e| of(e));
+    let of_controller = newest(&|e| &*e.reporter == CONTROLLER);
+    let failed = newest(&|e| &*e.reason == "ProvisioningFailed").filter(|event| {
+        // The controller has come further since. (A provisioner that fails is followed by Events that it is waited for.)
+        let is_past = &*event.reporter == CONTROLLER && of_controller.is_some_and(|e| e.reason != event.reason);
+        let has_come = missing_class(event).is_some_and(|name| classes.is_some_and(|all| has(all, name)));
+        !is_past && !has_come
+    });
+    let (trouble, event) = match (failed, of_controller) {
+        (Some(failed), _) => (Trouble::ProvisioningFailed, failed),
+        (None, Some(e)) if &*e.reason == "FailedBinding" && e.message.contains("no storage class is set") => {
+            (Trouble::NoClassNoPv, e)
+        }
+        (None, Some(e)) if &*e.reason == "ExternalProvisioning" => (Trouble::WaitingProvisioner, e),
+        _ => return None,
+    };
+    Some(Told { trouble, claim, event, classes })
+}
+
+fn has(classes: &[ClassFacts], name: &str) -> bool {
+    classes.iter().any(|class| *class.name == *name)
+}
+
+/// The class that an Event says does not exist: `storageclass.storage.k8s.io "fast" not found`.
+fn missing_class(event: &EventFacts) -> Option<&str> {
+    event.message.strip_prefix("storageclass.storage.k8s.io ").and_then(words::quoted)
+}
+
+/// A pod that waits for a volume, as far as the scheduler says.
+struct Wait {
+    /// From when on it takes too long.
+    due: Timestamp,
+    /// The scheduler has chosen a node and waits for a volume that is made for it. Until that is there, or given up after
+    /// ten minutes, it says nothing.
+    is_for_chosen_node: bool,
+}
+
+impl Wait {
+    fn of(case: &Case<'_>) -> Option<Self> {
+        let pod = case.pod;
+        if !waits(case) || pod.claims().next().is_none() {
+            return None;
+        }
+        if pod.nominated_node.is_some() || silent(case) {
+            let due = after(case.held_since(pod.created), case.thresholds.creating);
+            return Some(Self { due, is_for_chosen_node: true });
+        }
+        let unbound =
+            |c: &Condition| words::reasons(&c.message).iter().any(|r| r.kind == Some(words::Kind::PvcUnbound));
+        let condition = not_scheduled(case, "Unschedulable")
+            .filter(|c| unbound(c))
+            .or_else(|| not_scheduled(case, "SchedulerError").filter(|c| c.message.contains("VolumeBinding")))?;
+        Some(Self { due: due(case, &condition), is_for_chosen_node: false })
+    }
+}
+
+/// What to look up for a pod that waits for a volume.
+pub(in crate::diagnosis) fn wants(case: &Case<'_>) -> Option<Want> {
+    Wait::of(case).filter(|wait| case.now >= wait.due).map(|_| Want::Claims(case.pod.key.namespace.clone()))
+}
+
+pub(super) fn verdict(case: &Case<'_>, trouble: Trouble) -> Verdict {
+    if let Some(wait) = Wait::of(case).filter(|wait| case.now < wait.due) {
+        return Verdict::NotBefore(wait.due);
+    }
+    let Some(told) = told(case).filter(|told| told.trouble == trouble) else { return Verdict::No };
+    let condition = case.pod.condition("PodScheduled").map(evidence::condition);
+    Verdict::Yes(Box::new(Finding::of_pod(told.summary()).with_all(told.evidence()).with_all(condition)))
+}
+
+impl Told<'_> {
+    fn class(&self) -> Option<&str> {
+        match &self.claim.class {
+            ClaimClass::Named(name) => Some(name),
+            _ => words::quoted(self.event.message.split_once("StorageClass ")?.1),
+        }
+    }
+
+    fn of_class(&self) -> String {
+        self.class().map(|class| format!(" (StorageClass {class})")).unwrap_or_default()
+    }
+
+    fn provisioner(&self) -> Option<&str> {
+        let message = &self.event.message;
+        let class = self.class().and_then(|name| self.classes?.iter().find(|class| *class.name == *name));
+        message.split('\'').nth(1).or_else(|| words::quoted(message)).or(class.map(|class| &*class.provisioner))
+    }
+
+    /// A class that the missing one was most likely meant to be.
+    fn meant(&self, missing: &str) -> Option<&str> {
+        self.classes?.iter().map(|class| &*class.name).find(|name| alike(name, missing))
+    }
+
+    fn summary(&self) -> String {
+        let claim = &self.claim.name;
+        match self.trouble {
+            Trouble::ProvisioningFailed => self.failed(),
+            Trouble::NoClassNoPv => match self.claim.class {
+                ClaimClass::Without => format!(
+                    "its claim {claim} asks for a volume without StorageClass (storageClassName: \"\"), and no such PersistentVolume \
+                     is free and fits"
+                ),
+                ClaimClass::Unset => format!(
+                    "its claim {claim} names no StorageClass, the cluster has no default one, and no PersistentVolume fits it"
+                ),
+                _ => format!("its claim {claim} has no StorageClass, and no PersistentVolume fits it"),
+            },
+            Trouble::WaitingProvisioner => {
+                let provisioner = self.provisioner().unwrap_or("of its class");
+                // The provisioner itself says when it has taken the claim up.
+                let begun = self.claim.events.iter().any(|e| &*e.reason == "Provisioning");
+                let state = if begun { "has begun and not finished" } else { "has not answered: does it run?" };
+                format!("its claim {claim} waits for provisioner {provisioner}{}, which {state}", self.of_class())
+            }
+        }
+    }
+
+    fn failed(&self) -> String {
+        let claim = &self.claim.name;
+        let said = &*self.event.message;
+        if let Some(missing) = missing_class(self.event) {
+            let there_is = match (self.meant(missing), self.classes) {
+                (Some(meant), _) => format!("; there is {meant} (misspelt?)"),
+                (None, Some([])) => "; the cluster has none at all".to_owned(),
+                (None, Some(all)) => format!("; there is {}", names(all.iter().map(|class| &*class.name))),
+                (None, None) => String::new(),
+            };
+            return format!("its claim {claim} asks for StorageClass {missing}, which does not exist{there_is}");
+        }
+        match said.split_once("no volume plugin matched name: ") {
+            Some((_, "kubernetes.io/no-provisioner")) => format!(
+                "no PersistentVolume fits its claim {claim}{}, and that class makes none by itself",
+                self.of_class()
+            ),
+            Some((_, plugin)) => {
+                format!(
+                    "its claim {claim}{} needs provisioner {plugin}, which this cluster does not know",
+                    self.of_class()
+                )
+            }
+            None => {
+                format!(
+                    "no volume can be made for its claim {claim}{}: {}",
+                    self.of_class(),
+                    signature::innermost(said, 100)
+                )
+            }
+        }
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let path = format!("persistentvolumeclaim/{}", self.claim.name);
+        let event = self.event;
+        let said = evidence::field_at(format!("{path}.events[{}]", event.reason), &event.message, event.last);
+        let class = match &self.claim.class {
+            ClaimClass::Named(name) => Some(&**name),
+            ClaimClass::Without => Some("\"\""),
+            ClaimClass::Unset => Some("(absent)"),
+            ClaimClass::Unknown => None,
+        };
+        let class = class.map(|class| evidence::field(format!("{path}.spec.storageClassName"), class));
+        let offered = self.classes.map(|all| {
+            let all: Vec<_> = all.iter().map(|c| format!("{} ({})", c.name, c.provisioner)).collect();
+            evidence::field("storageclasses", if all.is_empty() { "(none)".to_owned() } else { all.join(", ") })
+        });
+        [Some(said), class, offered].into_iter().flatten().collect()
+    }
+}
+
+/// What the claims of a pod say that is none of the troubles: for the evidence of PvcUnboundImmediate.
+pub(super) fn other_evidence(case: &Case<'_>) -> Vec<Evidence> {
+    let unbound = case.surroundings.claims.iter().flat_map(|claims| &claims.unbound);
+    let newest = unbound.filter_map(|claim| Some((claim, claim.events.last()?)));
+    newest
+        .map(|(claim, e)| {
+            evidence::field_at(format!("persistentvolumeclaim/{}.events[{}]", claim.name, e.reason), &e.message, e.last)
+        })
+        .collect()
+}
+
+/// A claim of the pod that asks for one volume by its name: claim and volume.
+pub(super) fn asks_by_name<'a>(case: &Case<'a>) -> Option<(&'a str, &'a str)> {
+    let claims = case.surroundings.claims.as_ref()?;
+    claims.unbound.iter().find_map(|claim| Some((&*claim.name, claim.volume.as_deref()?)))
+}
+
+pub(super) fn remedies(case: &Case<'_>) -> Vec<Remedy> {
+    let Some(told) = told(case) else { return Vec::new() };
+    match told.trouble {
+        Trouble::ProvisioningFailed => match missing_class(told.event) {
+            Some(missing) => told.class_missing(case, missing),
+            None => told.provisioner_failed(case),
+        },
+        Trouble::NoClassNoPv => told.no_class(case),
+        Trouble::WaitingProvisioner => told.waiting(case),
+    }
+}
+
+const SEE_CLASSES: &str = "kubectl get storageclass";
+
+impl Told<'_> {
+    fn describe(&self, case: &Case<'_>) -> String {
+        format!("kubectl -n {} describe pvc {}", case.pod.key.namespace, shell_word(&self.claim.name))
+    }
+
+    /// The class of a claim that names one is for good, but a claim without a volume holds no data: it can be replaced.
+    fn replaced(&self, case: &Case<'_>, old: &str, new: &str) -> Remedy {
+        let (namespace, claim) = (&case.pod.key.namespace, &self.claim.name);
+        let of_pod =
+            |v: &&Volume| matches!(&v.source, VolumeSource::Claim { name, ephemeral: true } if **name == **claim);
+        if let Some(volume) = case.pod.volumes.iter().find(of_pod) {
+            return remedy::fix(format!(
+                "Set storageClassName: {new} in the ephemeral volume {} of {}: the claim is made from it.",
+                volume.name,
+                target::of(case).display()
+            ));
+        }
+        let script = format!("s/storageClassName: {}$/storageClassName: {new}/", old.replace('.', "\\."));
+        remedy::command(
+            remedy::fix(format!(
+                "Replace claim {claim} by one of class {new}: its class cannot be changed, and it holds no data yet."
+            )),
+            format!(
+                "kubectl -n {namespace} get pvc {} -o yaml | sed {} | kubectl replace --force -f -",
+                shell_word(claim),
+                shell_word(&script)
+            ),
+        )
+    }
+
+    /// The class that the claim should rather have: the default, or the only one.
+    fn best_class(&self, not: Option<&str>) -> Option<&str> {
+        let others = || self.classes.into_iter().flatten().filter(|class| not != Some(&*class.name));
+        others()
+            .find(|class| class.is_default)
+            .or_else(|| others().next().filter(|_| others().count() == 1))
+            .map(|c| &*c.name)
+    }
+
+    fn class_missing(&self, case: &Case<'_>, missing: &str) -> Vec<Remedy> {
+        let create = remedy::command(
+            remedy::fix(format!("Create a StorageClass named {missing}; the claim then gets its volume by itself.")),
+            SEE_CLASSES,
+        );
+        let other = self.meant(missing).or_else(|| self.best_class(None)).map(|new| self.replaced(case, missing, new));
+        let mut found = match (other, self.meant(missing)) {
+            (Some(other), Some(_)) => vec![other, create],
+            (other, _) => [Some(create), other].into_iter().flatten().collect(),
+        };
+        let target = target::of(case);
+        let is_of_template = self.claim.name.ends_with(&format!("-{}", case.pod.key.name));
+        if &*target.kind == "StatefulSet" && is_of_template {
+            found.push(remedy::fix(format!(
+                "Correct storageClassName in the volumeClaimTemplates of {} as well (delete it with --cascade=orphan and apply it \
+                 anew: they cannot be changed).",
+                target.display()
+            )));
+        }
+        found
+    }
+
+    fn provisioner_failed(&self, case: &Case<'_>) -> Vec<Remedy> {
+        let class = self.class().map(shell_word);
+        if self.event.message.contains("no volume plugin matched name: ") {
+            let class = class.unwrap_or(Cow::Borrowed("CLASS"));
+            return vec![
+                remedy::command(
+                    remedy::fix("Create a PersistentVolume of that class which has the claim's size and access mode."),
+                    "kubectl get pv",
+                ),
+                remedy::command(
+                    remedy::fix("Or use a class whose provisioner runs in this cluster."),
+                    format!("{SEE_CLASSES} {class} -o yaml"),
+                ),
+            ];
+        }
+        let mut found = vec![remedy::command(
+            remedy::fix(
+                "Mend what the provisioner says; it tries again by itself. All its words are in the claim's Events.",
+            ),
+            self.describe(case),
+        )];
+        if let Some(class) = class {
+            found.push(remedy::command(
+                remedy::fix("Check the parameters of the StorageClass (a class cannot be changed: make another one)."),
+                format!("{SEE_CLASSES} {class} -o yaml"),
+            ));
+        }
+        // `DRIVER_POD_UUID` is what the external provisioner calls itself.
+        if let Some(pod) = self.event.reporter.split('_').nth(1) {
+            found.push(remedy::command(
+                remedy::fix(format!("Read the log of the provisioner, pod {pod}.")),
+                format!("kubectl get pods -A --field-selector=metadata.name={}", shell_word(pod)),
+            ));
+        }
+        found
+    }
+
+    fn no_class(&self, case: &Case<'_>) -> Vec<Remedy> {
+        let (namespace, claim) = (&case.pod.key.namespace, shell_word(&self.claim.name));
+        let class = self.best_class(None);
+        let create = remedy::command(
+            remedy::fix("Or create a PersistentVolume without class which has the claim's size and access mode."),
+            "kubectl get pv",
+        );
+        let give = match (&self.claim.class, class) {
+            (ClaimClass::Without, Some(class)) => self.replaced(case, "\"\"", class),
+            (ClaimClass::Without, None) => {
+                remedy::command(remedy::fix("Replace the claim by one that names a StorageClass."), SEE_CLASSES)
+            }
+            (_, Some(class)) => {
+                let body = serde_json::json!({"spec": {"storageClassName": class}}).to_string();
+                remedy::command(
+                    remedy::fix(format!("Give claim {} the StorageClass {class}.", self.claim.name)),
+                    format!("kubectl -n {namespace} patch pvc {claim} --type=merge -p {}", shell_word(&body)),
+                )
+            }
+            (_, None) => remedy::command(
+                remedy::fix(format!("Give claim {} one of the cluster's StorageClasses.", self.claim.name)),
+                SEE_CLASSES,
+            ),
+        };
+        let default = matches!(self.claim.class, ClaimClass::Unset).then(|| match class {
+            Some(class) => remedy::command(
+                remedy::fix(format!("Or make {class} the default; every claim without a class then gets it.")),
+                format!(
+                    "kubectl annotate storageclass {} storageclass.kubernetes.io/is-default-class=true",
+                    shell_word(class)
+                ),
+            ),
+            None => remedy::fix(
+                "Or mark a StorageClass as the default (annotation storageclass.kubernetes.io/is-default-class); every claim without \
+                 a class then gets it.",
+            ),
+        });
+        [Some(give), default, Some(create)].into_iter().flatten().collect()
+    }
+
+    fn waiting(&self, case: &Case<'_>) -> Vec<Remedy> {
+        let provisioner = self.provisioner().unwrap_or("of the class");
+        let mut found = vec![
+            remedy::command(
+                remedy::fix(format!(
+                    "Install or start the provisioner {provisioner} (its controller, with the csi-provisioner sidecar), and read its log."
+                )),
+                "kubectl get csidrivers; kubectl get pods -A | grep -i csi",
+            ),
+            remedy::command(
+                remedy::fix("See in the claim's Events whether it has been taken up."),
+                self.describe(case),
+            ),
+        ];
+        if let Some(class) = self.class()
+            && let Some(other) = self.best_class(Some(class))
+        {
+            found.push(self.replaced(case, class, other));
+        }
+        found
+    }
+}
