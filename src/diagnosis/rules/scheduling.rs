@@ -185,11 +185,25 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
             (Some(n), None) => format!("{n} nodes: "),
             (None, _) => String::new(),
         };
-        finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", reason.text));
+        finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", named(analysis, kind, reason.text)));
     }
     still_in_the_way(analysis)
         .into_iter()
         .fold(finding, |finding, (kind, words)| finding.consequence(kind.cause(), None, words))
+}
+
+/// A reason with the names that the scheduler keeps to itself.
+fn named(analysis: &Analysis<'_>, kind: Kind, text: &str) -> String {
+    let of_nodes = analysis.view.as_ref().map(|view| match kind {
+        Kind::Taint => names(view.taints.iter().map(String::as_str)),
+        Kind::Cordoned => names(view.cordoned.iter().copied()),
+        _ => String::new(),
+    });
+    match of_nodes.filter(|names| !names.is_empty()) {
+        // An older scheduler names each taint itself.
+        Some(names) if words::taint_key(text).is_none() => format!("{text}: {names}"),
+        _ => text.to_owned(),
+    }
 }
 
 /// Resources of which every node has too little, although the scheduler did not come so far as to say it.
@@ -393,7 +407,18 @@ fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
     };
     let amount = |n: i64| resource.amount(n.max(0));
     let (free, of, missing) = (amount(short.free), amount(short.allocatable), amount(short.missing()));
-    let out = format!("asks for {asks}; {subject} {free} free of {of} ({missing} short)");
+    let others = node.shortfalls.iter().filter(|s| s.resource != *resource).map(|s| s.resource.name());
+    let others = names(others);
+    let others = if others.is_empty() { others } else { format!(", and too little {others}") };
+    let out = format!("asks for {asks}; {subject} {free} free of {of} ({missing} short){others}");
+    if let Some(roomy) = view.with_room().filter(|n| n.unmet.is_empty()) {
+        let but = match roomy.taints.first() {
+            None => "is cordoned".to_owned(),
+            Some(taint) if is_state_taint(&taint.key) => format!("is {}", state_in_words(&taint.key)),
+            Some(taint) => format!("it does not tolerate its taint {taint}"),
+        };
+        return Some(format!("{out}; {} has room, but {but}", roomy.name()));
+    }
     let large_enough = nearest.iter().any(|(_, s)| s.fits_empty());
     let most = view.largest_that_fits(kind).map(|most| resource.quantity(most));
     match (large_enough, most) {
@@ -489,23 +514,44 @@ fn selector_summary(view: &View<'_>) -> Option<String> {
     if unmet.is_node_name() {
         return Some(format!("may only run on node {}, which does not exist", unmet.values.join(", ")));
     }
-    let wanted = unmet.wanted();
+    if unmet.is_host_name() && node.unmet.len() == 1 && view.pod.node_affinity.len() <= 1 {
+        let misspelt = unmet.resembles.as_ref().map(|(_, value)| format!(" (misspelt? There is {value})"));
+        return Some(format!(
+            "may only run on node {} (label {}), and no such node can be found{}",
+            unmet.values.join(" or "),
+            unmet.key,
+            misspelt.unwrap_or_default()
+        ));
+    }
+    // The one that is told of first, and how many more there are.
+    let shown: Vec<_> = std::iter::once(unmet).chain(node.unmet.iter().filter(|u| *u != unmet)).take(2).collect();
+    let wanted: Vec<_> = shown.iter().map(|u| u.wanted()).collect();
     let more = match node.unmet.len() {
-        0 | 1 => String::new(),
-        n => format!(" and {} more", n - 1),
+        n if n > 2 => format!(" and {} more", n - 2),
+        _ => String::new(),
     };
     let nodes = match view.total {
         1 => "the only node does not meet".to_owned(),
         n => format!("none of {n} nodes meets"),
     };
-    let what = if unmet.path.starts_with("spec.nodeSelector") { "nodeSelector" } else { "node affinity" };
-    let name = node.name();
-    let hint = match (&unmet.resembles, &unmet.has) {
-        (Some((key, value)), _) => format!("{name} has {key}={value} (misspelt?)"),
-        (None, Some(value)) => format!("{name} has {}={value}", unmet.key),
-        (None, None) => format!("{name} has no label {}", unmet.key),
+    let what = match view.pod.node_affinity.len() {
+        _ if unmet.path.starts_with("spec.nodeSelector") => "nodeSelector".to_owned(),
+        0 | 1 => "node affinity".to_owned(),
+        terms => format!("node affinity (the nearest of {terms} alternatives)"),
     };
-    Some(format!("{nodes} its {what} {wanted}{more}; {hint}"))
+    let name = node.name();
+    let hints: Vec<_> = shown
+        .iter()
+        .map(|u| match (&u.resembles, &u.has) {
+            (Some((key, value)), _) => format!("{name} has {key}={value} (misspelt?)"),
+            (None, Some(value)) => match view.values_of(&u.key).as_slice() {
+                [] | [_] => format!("{name} has {}={value}", u.key),
+                values => format!("the nodes have {}", names(values.iter().copied())),
+            },
+            (None, None) => format!("{name} has no label {}", u.key),
+        })
+        .collect();
+    Some(format!("{nodes} its {what} {}{more}; {}", wanted.join(", "), hints.join(", ")))
 }
 
 fn selector_text(case: &Case<'_>) -> String {

@@ -274,6 +274,11 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
         Some((container, amount)) => found.push(lower_request(case, target, container, resource, amount)),
         None => found.push(remedy::fix(format!("Lower the {} requests of {}.", resource.name(), target.display()))),
     }
+    for other in node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0) {
+        if let Some((container, amount)) = lowered(view.pod, &other.resource, other.free) {
+            found.push(lower_request(case, target, container, &other.resource, amount));
+        }
+    }
     found.extend(open_a_node(view));
     if view.fits_empty().is_some() {
         found.push(fewer_replicas(case, target));
@@ -356,6 +361,18 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
     let name = short.map(|s| s.resource.name()).or_else(|| analysis.extended()).unwrap_or("the resource").to_owned();
     if short.is_some_and(|s| s.allocatable > 0) {
         return capacity(case, analysis, target, Kind::Extended);
+    }
+    if name.starts_with("hugepages-") {
+        return vec![
+            remedy::command(
+                remedy::fix(format!(
+                    "No node offers {name}. Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
+                     restart its kubelet."
+                )),
+                format!("kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{name}"),
+            ),
+            remedy::fix(format!("Or drop the request from {}.", target.display())),
+        ];
     }
     vec![
         remedy::command(
@@ -449,10 +466,12 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
         } else {
             format!("If the taint {} was left behind, remove it from {}.", taint.key, node.name())
         };
-        remedy::command(
-            remedy::fix(text),
-            format!("kubectl taint node {name} {}:{}-", shell_word(&taint.key), taint.effect),
-        )
+        // Without an effect, all taints of that key go.
+        let effect = match node.taints.iter().filter(|t| t.key == taint.key).count() {
+            1 => format!(":{}", taint.effect),
+            _ => String::new(),
+        };
+        remedy::command(remedy::fix(text), format!("kubectl taint node {name} {}{effect}-", shell_word(&taint.key)))
     });
     let mut found = vec![tolerate];
     found.extend(remove);
@@ -540,6 +559,19 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
             } else {
                 fix
             }
+        }
+        // What the node says of itself is true: only the pod can be wrong.
+        None if unmet.path.starts_with("spec.nodeSelector") && label.is_none() && unmet.has.is_some() => {
+            let value = unmet.has.as_deref().unwrap_or_default();
+            target.with_pod_patch(
+                remedy::fix(format!(
+                    "Correct the nodeSelector of {}: {} has {}={value}.",
+                    target.display(),
+                    node.name(),
+                    unmet.key
+                )),
+                &format!("nodeSelector:\n  {}: {}\n", yaml_string(&unmet.key), yaml_string(value)),
+            )
         }
         None if unmet.operator == Operator::In && unmet.path.starts_with("spec.nodeSelector") => target.with_pod_patch(
             remedy::fix(format!(

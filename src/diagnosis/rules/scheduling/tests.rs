@@ -133,7 +133,10 @@ fn the_control_planes_taint_is_not_the_cause_where_workers_are_full() {
     let (cause, finding, _) = diagnosed(&scenario).unwrap();
     assert_eq!(cause, "InsufficientCpu");
     assert_eq!(finding.consequences[0].cause, "UntoleratedTaint");
-    assert_eq!(finding.consequences[0].summary, "1 of 2 nodes: node(s) had untolerated taint(s)");
+    assert_eq!(
+        finding.consequences[0].summary,
+        "1 of 2 nodes: node(s) had untolerated taint(s): node-role.kubernetes.io/control-plane:NoSchedule"
+    );
     // Without nodes (a dump of pods alone) an older scheduler's words tell the same.
     let words = "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }.";
     assert_eq!(cause_of_words(words), Some("InsufficientCpu"));
@@ -163,6 +166,36 @@ fn a_taint_is_named_though_the_scheduler_hides_it() {
             .contains("- {key: \"dedicated\", operator: Equal, value: \"db\", effect: NoSchedule}")
     );
     assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w2 dedicated:NoSchedule-"));
+}
+
+#[test]
+fn room_behind_a_cordon_or_a_taint_is_told_with_the_shortage() {
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.";
+    let nodes = |spec: &str| [plain("w1", "1"), plain("w2", "1"), node("w3", "8", spec, "")];
+    let told = |spec: &str| summary(&waiting(&asks("4"), message, &nodes(spec)));
+    assert!(told("unschedulable: true").ends_with("w3 has room, but is cordoned"), "{}", told("unschedulable: true"));
+    let tainted = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    assert!(told(tainted).ends_with("w3 has room, but it does not tolerate its taint dedicated=db:NoSchedule"));
+}
+
+#[test]
+fn devices_behind_a_taint_are_not_missing() {
+    let spec = "containers: [{name: web, image: web, resources: {limits: {nvidia.com/gpu: \"1\"}, requests: {nvidia.com/gpu: \"1\"}}}]";
+    let message = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient nvidia.com/gpu.";
+    let gpu = r#"{kind: Node, metadata: {name: g1}, spec: {taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
+    let scenario = waiting(spec, message, &[plain("w1", "2"), plain("w2", "2"), gpu.to_owned()]);
+    assert_eq!(
+        summary(&scenario),
+        "UntoleratedTaint: does not tolerate the taint nvidia.com/gpu:NoSchedule that g1 has, and no other node takes it"
+    );
+}
+
+#[test]
+fn a_taint_of_several_effects_is_removed_as_a_whole() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let both = "taints: [{key: dedicated, effect: NoSchedule}, {key: dedicated, effect: NoExecute}]";
+    let (.., remedies) = diagnosed(&waiting(&asks("1"), message, &[node("w1", "2", both, "")])).unwrap();
+    assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w1 dedicated-"));
 }
 
 #[test]
@@ -232,7 +265,30 @@ fn a_label_that_differs_or_is_missing_is_told_of_the_nearest_node() {
     let scenario = waiting(&format!("{affinity}, {}", asks("1")), SELECTOR_1, &[plain("w1", "2")]);
     assert_eq!(
         summary(&scenario),
-        "NodeSelectorMismatch: the only node does not meet its node affinity zone=c; w1 has no label zone"
+        "NodeSelectorMismatch: the only node does not meet its node affinity (the nearest of 2 alternatives) zone=c; w1 has no label zone"
+    );
+}
+
+#[test]
+fn what_a_node_says_of_itself_is_not_to_be_relabelled() {
+    let spec = format!("nodeSelector: {{kubernetes.io/arch: arm64}}, {}", asks("1"));
+    let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "kubernetes.io/arch: amd64")]);
+    let (_, _, remedies) = diagnosed(&scenario).unwrap();
+    assert!(remedies[0].text.starts_with("Correct the nodeSelector of Deployment web: w1 has"), "{remedies:?}");
+    assert!(remedies.iter().all(|r| r.command.as_ref().is_none_or(|c| !c.starts_with("kubectl label node"))));
+    let spec = format!("nodeSelector: {{kubernetes.io/hostname: worker-9}}, {}", asks("1"));
+    assert_eq!(
+        summary(&waiting(&spec, SELECTOR_1, &[plain("w1", "2")])),
+        "NodeSelectorMismatch: may only run on node worker-9 (label kubernetes.io/hostname), and no such node can be found"
+    );
+}
+
+#[test]
+fn two_labels_that_are_missing_are_both_told() {
+    let spec = format!("nodeSelector: {{disk: ssd, pool: db}}, {}", asks("1"));
+    assert_eq!(
+        summary(&waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "pool: web")])),
+        "NodeSelectorMismatch: the only node does not meet its nodeSelector disk=ssd, pool=db; w1 has no label disk, w1 has pool=web"
     );
 }
 
