@@ -100,3 +100,19 @@ fn a_volume_for_a_chosen_node_takes_its_time_and_is_no_matter_of_the_scheduler()
     assert_eq!(operator.told(), ["Diagnosed PvcWaitingProvisioner"]);
     assert!(operator.now > at("09:02:00"));
 }
+
+#[test]
+fn a_node_that_is_being_cleared_gets_its_time_from_the_moment_it_is_chosen() {
+    let mut operator = Operator::idle();
+    let mut pod = waiting();
+    pod.volumes.clear();
+    "0/1 nodes are available: 1 Insufficient cpu.".clone_into(&mut pod.conditions[0].message);
+    operator.pod(&pod);
+    operator.advance(50);
+    pod.nominated_node = Some("node1".into());
+    operator.pod(&pod);
+    operator.advance(590);
+    assert!(operator.told().is_empty(), "they may well go yet");
+    operator.advance(20);
+    assert_eq!(operator.told(), ["Diagnosed PreemptionPending"]);
+}

@@ -131,8 +131,7 @@ fn preemption(case: &Case<'_>) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let summary = format!(
-        "the scheduler has ended pods of lower priority on {node} to make room for it, and in {} they have not gone",
-        text::duration(case.age(case.held_since(condition.last_transition.or(case.pod.created))))
+        "waits for {node}, where the scheduler has ended pods of lower priority to make room for it; they have not gone yet"
     );
     let finding = Finding::of_pod(summary)
         .confidence(Confidence::Likely)
@@ -149,6 +148,12 @@ fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
             .any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
     let patience = if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
     after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
+}
+
+/// The same after an error of the scheduler itself. It may leave the name of the node of its choice behind (1.35), which is
+/// no promise then.
+fn error_due(case: &Case<'_>, condition: &Condition) -> Timestamp {
+    after(case.held_since(condition.last_transition.or(case.pod.created)), case.thresholds.unschedulable)
 }
 
 fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
@@ -712,7 +717,7 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     let Some(condition) = not_scheduled(case, "SchedulerError").filter(|_| claim::told(case).is_none()) else {
         return Verdict::No;
     };
-    let due = due(case, &condition);
+    let due = error_due(case, &condition);
     if case.now < due {
         return Verdict::NotBefore(due);
     }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::explain::alike;
-use super::{due, names, not_scheduled, silent, waits, words};
+use super::{due, error_due, names, not_scheduled, silent, waits, words};
 use crate::api::{Evidence, Remedy};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word};
@@ -97,15 +97,16 @@ impl Wait {
         if !waits(case) || pod.claims().next().is_none() {
             return None;
         }
+        if let Some(condition) = not_scheduled(case, "SchedulerError").filter(|c| c.message.contains("VolumeBinding")) {
+            return Some(Self { due: error_due(case, &condition), is_for_chosen_node: false });
+        }
         if pod.nominated_node.is_some() || silent(case) {
             let due = after(case.held_since(pod.created), case.thresholds.creating);
             return Some(Self { due, is_for_chosen_node: true });
         }
         let unbound =
             |c: &Condition| words::reasons(&c.message).iter().any(|r| r.kind == Some(words::Kind::PvcUnbound));
-        let condition = not_scheduled(case, "Unschedulable")
-            .filter(|c| unbound(c))
-            .or_else(|| not_scheduled(case, "SchedulerError").filter(|c| c.message.contains("VolumeBinding")))?;
+        let condition = not_scheduled(case, "Unschedulable").filter(|c| unbound(c))?;
         Some(Self { due: due(case, &condition), is_for_chosen_node: false })
     }
 }
