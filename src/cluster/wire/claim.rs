@@ -11,8 +11,9 @@ use super::meta;
 use crate::facts::{ClaimClass, ClaimFacts, ClassFacts, EventFacts};
 
 /// Events by which a claim tells how it gets its volume. Of a claim that fails for long all others are noise.
-const TELLING: [&str; 7] = [
+const TELLING: [&str; 8] = [
     "ProvisioningFailed",
+    "ProvisioningSucceeded",
     "FailedBinding",
     "ExternalProvisioning",
     "Provisioning",

@@ -234,7 +234,7 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(&names)),
             None => format!("closed for new pods (cordoned): {nodes}"),
         },
-        Kind::Selector if analysis.words().contains("scheduler-enforced") => {
+        Kind::Selector if analysis.is_enforced() => {
             format!("the scheduler's own configuration (addedAffinity of its profile) keeps it off {nodes}")
         }
         Kind::Selector => view
@@ -325,6 +325,16 @@ impl Analysis<'_> {
     fn words(&self) -> String {
         let reason = self.reasons.iter().find(|r| r.kind == Some(self.kind));
         reason.map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 110))
+    }
+
+    /// The scheduler's configuration asks for certain nodes, not the pod.
+    fn is_enforced(&self) -> bool {
+        self.words().contains("scheduler-enforced")
+    }
+
+    /// Whether nodes lack the topologyKey of a spread constraint.
+    fn lacks_spread_label(&self) -> bool {
+        self.reasons.iter().any(|r| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label"))
     }
 
     /// The claim that the scheduler names.
@@ -482,18 +492,21 @@ fn taint_summary(analysis: &Analysis<'_>) -> String {
             None => format!("does not tolerate the taints of {nodes}"),
         };
     };
-    let tainted: Vec<_> = view.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
-    let Some(first) = tainted.first() else { return format!("does not tolerate the taints of {nodes}") };
-    let Some(taint) = first.taints.iter().find(|t| !is_state_taint(&t.key)).or(first.taints.first()) else {
-        return format!("does not tolerate the taints of {nodes}");
+    let Some((_, taint)) = view.blamed_taint() else { return format!("does not tolerate the taints of {nodes}") };
+    let (same, other): (Vec<_>, Vec<_>) =
+        view.nodes.iter().filter(|n| !n.taints.is_empty()).partition(|n| n.taints.contains(&taint));
+    let who = names(same.iter().map(|n| n.name()));
+    let rest = match other.as_slice() {
+        [] => "no other node takes it".to_owned(),
+        [one] => format!("{} has another taint", one.name()),
+        several => format!("{} have other taints", names(several.iter().map(|n| n.name()))),
     };
-    let who = names(tainted.iter().map(|n| n.name()));
-    if tainted.iter().all(|n| n.taints.iter().any(|t| is_state_taint(&t.key))) && is_state_taint(&taint.key) {
-        let has = if tainted.len() == 1 { "is" } else { "are" };
-        return format!("{who} {has} {} (taint {taint}), and no other node takes it", state_in_words(&taint.key));
+    if is_state_taint(&taint.key) {
+        let is = if same.len() == 1 { "is" } else { "are" };
+        return format!("{who} {is} {} (taint {taint}), and {rest}", state_in_words(&taint.key));
     }
-    let has = if tainted.len() == 1 { "has" } else { "have" };
-    format!("does not tolerate the taint {taint} that {who} {has}, and no other node takes it")
+    let has = if same.len() == 1 { "has" } else { "have" };
+    format!("does not tolerate the taint {taint} that {who} {has}, and {rest}")
 }
 
 fn state_in_words(key: &str) -> &'static str {
@@ -517,7 +530,14 @@ fn selector_summary(view: &View<'_>) -> Option<String> {
     let node = nearest.first()?;
     let unmet = node.unmet.iter().find(|u| u.resembles.is_some()).or(node.unmet.first())?;
     if unmet.is_node_name() {
-        return Some(format!("may only run on node {}, which does not exist", unmet.values.join(", ")));
+        let named = unmet.values.join(", ");
+        return Some(if view.has_any(&unmet.values) {
+            format!(
+                "its node affinity contradicts itself: it asks for node {named}, and for something that rules it out"
+            )
+        } else {
+            format!("may only run on node {named}, which does not exist")
+        });
     }
     if unmet.is_host_name() && node.unmet.len() == 1 && view.pod.node_affinity.len() <= 1 {
         let misspelt = unmet.resembles.as_ref().map(|(_, value)| format!(" (misspelt? There is {value})"));

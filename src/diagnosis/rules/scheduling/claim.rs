@@ -70,6 +70,10 @@ fn told_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Told<'a
         (None, Some(e)) if &*e.reason == "ExternalProvisioning" => (Trouble::WaitingProvisioner, e),
         _ => return None,
     };
+    // Where only Events are known, they may be those of a claim that has its volume.
+    if newest(&|e| &*e.reason == "ProvisioningSucceeded").is_some_and(|done| done.last >= event.last) {
+        return None;
+    }
     Some(Told { trouble, claim, event, classes })
 }
 

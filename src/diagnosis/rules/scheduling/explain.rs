@@ -327,6 +327,16 @@ impl<'a> View<'a> {
         Some(Self { pod, nodes: all, total, taints: taints.into_iter().collect(), cordoned })
     }
 
+    /// The taint that is most likely to go: one that tells of a node's state, for such a node takes the pod as it is once it is
+    /// well; else that of the node with the least in the way.
+    pub(super) fn blamed_taint(&self) -> Option<(&NodeView<'a>, &'a Taint)> {
+        let by_state = |n: &NodeView<'_>| n.taints.iter().all(|t| is_state_taint(&t.key));
+        let tainted = self.nodes.iter().filter(|n| !n.taints.is_empty());
+        let node = tainted.min_by_key(|n| (n.obstacles(), !by_state(n), n.name()))?;
+        let taint = node.taints.iter().find(|t| !is_state_taint(&t.key)).or(node.taints.first())?;
+        Some((node, taint))
+    }
+
     /// How many of the nodes that the pod is meant for fail this check.
     pub(super) fn failing(&self, kind: Kind) -> usize {
         self.nodes.iter().filter(|n| n.fails(kind) == Some(true)).count()
@@ -384,6 +394,11 @@ impl<'a> View<'a> {
     pub(super) fn fits_empty(&self) -> Option<&NodeView<'a>> {
         let fits = self.nodes.iter().filter(|n| n.unmet.is_empty() && n.shortfalls.iter().all(Shortfall::fits_empty));
         fits.min_by_key(|n| !n.taints.is_empty())
+    }
+
+    /// Whether one of the nodes that do not meet its wishes has one of these names.
+    pub(super) fn has_any(&self, names: &[String]) -> bool {
+        self.nodes.iter().any(|n| names.iter().any(|name| name == n.name()))
     }
 
     /// All values that the nodes have under this label.
@@ -528,7 +543,14 @@ pub(super) fn alike(a: &str, b: &str) -> bool {
         return false;
     }
     let shorter = a.len().min(b.len());
+    let sorted = |s: &[char]| {
+        let mut sorted = s.to_vec();
+        sorted.sort_unstable();
+        sorted
+    };
     let allowed = match shorter {
+        // Of three letters two may have changed places.
+        3 if sorted(&a) == sorted(&b) => 1,
         0..=3 => return false,
         4..=6 => 1,
         _ => 2,
@@ -607,7 +629,9 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_told_from_another_name() {
-        for (a, b) in [("disktype", "disk-type"), ("disktype", "distkype"), ("Ssd", "ssd"), ("memory", "memroy")] {
+        for (a, b) in
+            [("disktype", "disk-type"), ("disktype", "distkype"), ("Ssd", "ssd"), ("memory", "memroy"), ("web", "wbe")]
+        {
             assert!(alike(a, b), "{a} {b}");
         }
         for (a, b) in [

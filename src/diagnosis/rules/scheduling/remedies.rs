@@ -59,27 +59,31 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
             remedy::fix(format!("Correct spec.nodeName in {}, or leave it out.", target.display())),
             "kubectl get nodes",
         )],
-        Kind::TopologySpread => vec![
-            remedy::command(
-                remedy::fix(match case.pod.spread_over.as_slice() {
-                    [] => "Make sure that every node has the label of the constraint's topologyKey.".to_owned(),
-                    keys => format!("Make sure that every node has the label {}.", keys.join(" and ")),
-                }),
-                match case.pod.spread_over.as_slice() {
-                    [] => "kubectl get nodes --show-labels".to_owned(),
-                    keys => format!("kubectl get nodes -L {}", shell_word(&keys.join(","))),
-                },
-            ),
-            remedy::fix(format!(
-                "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
-                target.display()
-            )),
-        ],
+        Kind::TopologySpread => spread(case, &analysis, &target),
         _ => vec![remedy::command(
             remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
             "kubectl get nodes -o wide",
         )],
     }
+}
+
+fn spread(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let keys = &case.pod.spread_over;
+    let label = match keys.as_slice() {
+        [] => remedy::command(
+            remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
+            "kubectl get nodes --show-labels",
+        ),
+        keys => remedy::command(
+            remedy::fix(format!("Make sure that every node has the label {}.", keys.join(" and "))),
+            format!("kubectl get nodes -L {}", shell_word(&keys.join(","))),
+        ),
+    };
+    let relax = remedy::fix(format!(
+        "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
+        target.display()
+    ));
+    if analysis.lacks_spread_label() { vec![label, relax] } else { vec![relax, label] }
 }
 
 /// What to do about pods that it must run beside, or must not.
@@ -414,11 +418,7 @@ fn cordoned(analysis: &Analysis<'_>) -> Vec<Remedy> {
 }
 
 fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
-    let tainted = analysis.view.as_ref().and_then(|v| {
-        let mut nodes: Vec<_> = v.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
-        nodes.sort_by_key(|n| (n.obstacles(), n.name()));
-        nodes.into_iter().next()
-    });
+    let tainted = analysis.view.as_ref().and_then(|v| v.blamed_taint().map(|(node, _)| node));
     let Some(node) = tainted else {
         let named = analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
         if let Some(key) = named.filter_map(|r| super::words::taint_key(r.text)).find(|key| is_state_taint(key)) {
@@ -516,6 +516,11 @@ fn is_added(t: &Toleration) -> bool {
 }
 
 fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    if analysis.is_enforced() {
+        return vec![remedy::fix(
+            "Give nodes the labels that addedAffinity in the scheduler's configuration (NodeAffinityArgs) asks for, or correct it there.",
+        )];
+    }
     let nearest = analysis.view.as_ref().and_then(|v| v.nearest_by_labels().into_iter().next());
     let Some(node) = nearest else {
         return vec![remedy::command(
@@ -530,6 +535,11 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         return Vec::new();
     };
     let name = shell_word(node.name());
+    if unmet.is_node_name() && analysis.view.as_ref().is_some_and(|view| view.has_any(&unmet.values)) {
+        let text =
+            format!("Drop one of the node names from the node affinity of {}: no node has both.", target.display());
+        return vec![remedy::fix(text)];
+    }
     if unmet.is_node_name() {
         return vec![remedy::command(
             remedy::fix(format!("The node {} is gone: let it join again, or delete the pod.", unmet.values.join(", "))),
@@ -583,7 +593,9 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         ),
         None => remedy::fix(format!("Correct the node affinity of {}: {}.", target.display(), unmet.wanted())),
     };
-    let mut found = if unmet.resembles.is_some() { vec![Some(correct), label] } else { vec![label, Some(correct)] };
+    // A label that is there with another value is rather right than wrong.
+    let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some();
+    let mut found = if rather_the_pod { vec![Some(correct), label] } else { vec![label, Some(correct)] };
     found.push(Some(remedy::command(remedy::fix("See the labels of all nodes."), "kubectl get nodes --show-labels")));
     found.into_iter().flatten().collect()
 }

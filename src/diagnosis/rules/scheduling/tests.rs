@@ -221,6 +221,30 @@ fn a_taint_that_tells_of_a_nodes_state_is_to_repair() {
 }
 
 #[test]
+fn workers_that_are_not_ready_come_before_nodes_that_are_kept_for_others() {
+    let message = "0/3 nodes are available: 3 node(s) had untolerated taint(s).";
+    let not_ready = "taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]";
+    let dedicated = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    let nodes = [node("db1", "8", dedicated, ""), node("w1", "8", not_ready, ""), node("w2", "8", not_ready, "")];
+    let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
+    assert_eq!(
+        finding.summary,
+        "w1 and w2 are not ready (taint node.kubernetes.io/not-ready:NoSchedule), and db1 has another taint"
+    );
+    assert!(remedies[0].text.starts_with("Repair w1"), "{remedies:?}");
+}
+
+#[test]
+fn names_that_rule_each_other_out_are_not_missing_nodes() {
+    let affinity = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+                    [{matchFields: [{key: metadata.name, operator: In, values: [w1]}, {key: metadata.name, operator: In, values: [w2]}]}]}}}";
+    let message = "0/2 nodes are available: pod affinity terms conflict.";
+    let nodes = [plain("w1", "64"), plain("w2", "2")];
+    let told = summary(&waiting(&format!("{affinity}, {}", asks("4")), message, &nodes));
+    assert!(told.starts_with("NodeSelectorMismatch: its node affinity contradicts itself"), "{told}");
+}
+
+#[test]
 fn a_cordon_is_the_cause_only_where_it_alone_is_in_the_way() {
     let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
     let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable.";
