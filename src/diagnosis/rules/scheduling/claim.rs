@@ -19,6 +19,9 @@ use crate::facts::{
 /// Posts the Events of claims that no provisioner has taken up.
 const CONTROLLER: &str = "persistentvolume-controller";
 
+/// What a class has whose volumes are made by hand.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
 /// Why a claim has no volume; what is surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trouble {
@@ -144,7 +147,10 @@ impl Told<'_> {
     fn provisioner(&self) -> Option<&str> {
         let message = &self.event.message;
         let class = self.class().and_then(|name| self.classes?.iter().find(|class| *class.name == *name));
-        message.split('\'').nth(1).or_else(|| words::quoted(message)).or(class.map(|class| &*class.provisioner))
+        let said = (self.trouble == Trouble::WaitingProvisioner)
+            .then(|| message.split('\'').nth(1).or_else(|| words::quoted(message)))
+            .flatten();
+        said.or(class.map(|class| &*class.provisioner))
     }
 
     /// A class that the missing one was most likely meant to be.
@@ -189,7 +195,7 @@ impl Told<'_> {
             return format!("its claim {claim} asks for StorageClass {missing}, which does not exist{there_is}");
         }
         match said.split_once("no volume plugin matched name: ") {
-            Some((_, "kubernetes.io/no-provisioner")) => format!(
+            Some((_, NO_PROVISIONER)) => format!(
                 "no PersistentVolume fits its claim {claim}{}, and that class makes none by itself",
                 self.of_class()
             ),
@@ -265,7 +271,7 @@ impl Told<'_> {
     }
 
     /// The class of a claim that names one is for good, but a claim without a volume holds no data: it can be replaced.
-    fn replaced(&self, case: &Case<'_>, old: &str, new: &str) -> Remedy {
+    fn replaced(&self, case: &Case<'_>, new: &str) -> Remedy {
         let (namespace, claim) = (&case.pod.key.namespace, &self.claim.name);
         let of_pod =
             |v: &&Volume| matches!(&v.source, VolumeSource::Claim { name, ephemeral: true } if **name == **claim);
@@ -276,26 +282,32 @@ impl Told<'_> {
                 target::of(case).display()
             ));
         }
-        let script = format!("s/storageClassName: {}$/storageClassName: {new}/", old.replace('.', "\\."));
+        let fix = remedy::fix(format!(
+            "Replace claim {claim} by one of class {new}: its class cannot be changed, and it holds no data yet."
+        ));
+        // From the claim itself: an Event may hold any words, and this goes into a script.
+        let old = match &self.claim.class {
+            ClaimClass::Named(name) => name.replace('.', "\\."),
+            ClaimClass::Without => "\"\"".to_owned(),
+            ClaimClass::Unset | ClaimClass::Unknown => return fix,
+        };
         remedy::command(
-            remedy::fix(format!(
-                "Replace claim {claim} by one of class {new}: its class cannot be changed, and it holds no data yet."
-            )),
+            fix,
             format!(
                 "kubectl -n {namespace} get pvc {} -o yaml | sed {} | kubectl replace --force -f -",
                 shell_word(claim),
-                shell_word(&script)
+                shell_word(&format!("s/storageClassName: {old}$/storageClassName: {new}/"))
             ),
         )
     }
 
-    /// The class that the claim should rather have: the default, or the only one.
-    fn best_class(&self, not: Option<&str>) -> Option<&str> {
-        let others = || self.classes.into_iter().flatten().filter(|class| not != Some(&*class.name));
-        others()
-            .find(|class| class.is_default)
-            .or_else(|| others().next().filter(|_| others().count() == 1))
-            .map(|c| &*c.name)
+    /// A class that the claim should rather have: the default, or the only one whose provisioner is another.
+    fn best_class(&self) -> Option<&str> {
+        let own = self.provisioner();
+        let of_use = |class: &&ClassFacts| &*class.provisioner != NO_PROVISIONER && own != Some(&*class.provisioner);
+        let others = || self.classes.into_iter().flatten().filter(of_use);
+        let only = others().next().filter(|_| others().count() == 1);
+        others().find(|class| class.is_default).or(only).map(|class| &*class.name)
     }
 
     fn class_missing(&self, case: &Case<'_>, missing: &str) -> Vec<Remedy> {
@@ -303,7 +315,7 @@ impl Told<'_> {
             remedy::fix(format!("Create a StorageClass named {missing}; the claim then gets its volume by itself.")),
             SEE_CLASSES,
         );
-        let other = self.meant(missing).or_else(|| self.best_class(None)).map(|new| self.replaced(case, missing, new));
+        let other = self.meant(missing).or_else(|| self.best_class()).map(|new| self.replaced(case, new));
         let mut found = match (other, self.meant(missing)) {
             (Some(other), Some(_)) => vec![other, create],
             (other, _) => [Some(create), other].into_iter().flatten().collect(),
@@ -359,13 +371,13 @@ impl Told<'_> {
 
     fn no_class(&self, case: &Case<'_>) -> Vec<Remedy> {
         let (namespace, claim) = (&case.pod.key.namespace, shell_word(&self.claim.name));
-        let class = self.best_class(None);
+        let class = self.best_class();
         let create = remedy::command(
             remedy::fix("Or create a PersistentVolume without class which has the claim's size and access mode."),
             "kubectl get pv",
         );
         let give = match (&self.claim.class, class) {
-            (ClaimClass::Without, Some(class)) => self.replaced(case, "\"\"", class),
+            (ClaimClass::Without, Some(class)) => self.replaced(case, class),
             (ClaimClass::Without, None) => {
                 remedy::command(remedy::fix("Replace the claim by one that names a StorageClass."), SEE_CLASSES)
             }
@@ -411,11 +423,78 @@ impl Told<'_> {
                 self.describe(case),
             ),
         ];
-        if let Some(class) = self.class()
-            && let Some(other) = self.best_class(Some(class))
-        {
-            found.push(self.replaced(case, class, other));
-        }
+        found.extend(self.best_class().map(|other| self.replaced(case, other)));
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::testing::Scenario;
+
+    /// A pod that waits for its claim `data`, of which this is known.
+    fn told(class: ClaimClass, reason: &str, message: &str, classes: &[(&str, &str, bool)]) -> Vec<Remedy> {
+        let mut scenario = Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: db, namespace: demo, uid: u, creationTimestamp: '2026-11-21T09:00:00Z'}}\n\
+             spec: {{containers: [{{name: db, image: db}}], volumes: [{{name: data, persistentVolumeClaim: {{claimName: data}}}}]}}\n\
+             status: {{phase: Pending, conditions: [{{type: PodScheduled, status: 'False', reason: Unschedulable, \
+             message: 'pod has unbound immediate PersistentVolumeClaims'}}]}}\n---\n\
+             kind: Event\nmetadata: {{name: e, namespace: demo}}\n\
+             involvedObject: {{kind: Pod, namespace: demo, name: db, uid: u}}\nreason: {reason}\nmessage: >-\n  {message}\n\
+             source: {{component: {CONTROLLER}}}\n"
+        ))
+        .at("2026-11-21T09:10:00Z");
+        let events = std::mem::take(&mut scenario.events[0]);
+        let classes = classes.iter().map(|(name, provisioner, is_default)| ClassFacts {
+            name: (*name).into(),
+            provisioner: (*provisioner).into(),
+            is_default: *is_default,
+            waits_for_pod: false,
+        });
+        let claim = ClaimFacts { name: "data".into(), class, volume: None, events };
+        scenario.surroundings[0].claims = Some(ClaimsFacts { unbound: vec![claim], classes: Some(classes.collect()) });
+        remedies(&scenario.case())
+    }
+
+    fn commands(remedies: &[Remedy]) -> Vec<&str> {
+        remedies.iter().filter_map(|r| r.command.as_deref()).collect()
+    }
+
+    #[test]
+    fn the_words_of_an_event_never_get_into_a_script() {
+        let message = "storageclass.storage.k8s.io \"x/;e id #\" not found";
+        let classes = [("fast", "csi.example.com", true)];
+        let found = told(ClaimClass::Unknown, "ProvisioningFailed", message, &classes);
+        assert!(commands(&found).iter().all(|c| !c.contains("sed")), "{found:?}");
+        let found = told(ClaimClass::Named("x".into()), "ProvisioningFailed", message, &classes);
+        assert!(
+            commands(&found).iter().any(|c| c.contains("'s/storageClassName: x$/storageClassName: fast/'")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_class_to_take_is_the_default_or_the_only_one_that_makes_volumes() {
+        let none = "no persistent volumes available for this claim and no storage class is set";
+        let given = |classes: &[(&str, &str, bool)]| {
+            commands(&told(ClaimClass::Unset, "FailedBinding", none, classes))[0].to_owned()
+        };
+        let by_hand = ("local", NO_PROVISIONER, false);
+        assert!(given(&[by_hand, ("a", "x", false), ("b", "x", true)]).contains("{\"storageClassName\":\"b\"}"));
+        assert!(given(&[by_hand, ("a", "x", false)]).contains("{\"storageClassName\":\"a\"}"));
+        assert_eq!(given(&[by_hand]), SEE_CLASSES);
+        assert_eq!(given(&[("a", "x", false), ("b", "y", false)]), SEE_CLASSES, "which one is for people to say");
+    }
+
+    #[test]
+    fn a_class_of_the_provisioner_that_does_not_answer_is_no_way_out() {
+        let message = "Waiting for a volume to be created either by the external provisioner 'x' or manually";
+        let named = || ClaimClass::Named("a".into());
+        let all = [("a", "x", false), ("b", "x", true), ("c", "y", false)];
+        let found = told(named(), "ExternalProvisioning", message, &all);
+        assert!(found.iter().any(|r| r.text.starts_with("Replace claim data by one of class c")), "{found:?}");
+        let found = told(named(), "ExternalProvisioning", message, &all[..2]);
+        assert!(found.iter().all(|r| !r.text.starts_with("Replace")), "{found:?}");
     }
 }
