@@ -263,12 +263,15 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
         }
         Kind::StorageCapacity => {
-            format!("the storage that {nodes} can reach has too little free for its claim {}", claims(case))
+            format!(
+                "the storage that {nodes} can reach has too little free for its claim {}",
+                claim::with_classes(case)
+            )
         }
         Kind::BoundPvMissing => {
             format!("the PersistentVolume that its claim {} is bound to does not exist (any more)", claims(case))
         }
-        Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
+        Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claim::with_classes(case)),
         Kind::PvcLost => {
             format!("the volume that its claim {} was bound to does not exist any more", named_claim(case, analysis))
         }

@@ -120,7 +120,31 @@ impl Wait {
 
 /// What to look up for a pod that waits for a volume.
 pub(in crate::diagnosis) fn wants(case: &Case<'_>) -> Option<Want> {
-    Wait::of(case).filter(|wait| case.now >= wait.due).map(|_| Want::Claims(case.pod.key.namespace.clone()))
+    let due = Wait::of(case).map(|wait| wait.due).or_else(|| unfit_since(case))?;
+    (case.now >= due).then(|| Want::Claims(case.pod.key.namespace.clone()))
+}
+
+/// Where no volume fits a claim, the claim tells of which class it should be.
+fn unfit_since(case: &Case<'_>) -> Option<Timestamp> {
+    let condition = not_scheduled(case, "Unschedulable")?;
+    let is_unfit =
+        |r: &words::Reason<'_>| matches!(r.kind, Some(words::Kind::NoMatchingPv | words::Kind::StorageCapacity));
+    words::reasons(&condition.message).iter().any(is_unfit).then(|| due(case, &condition))
+}
+
+/// The pod's claims that have no volume, each with its class; all of its claims where that is not known.
+pub(super) fn with_classes(case: &Case<'_>) -> String {
+    let known = case.surroundings.claims.as_ref().filter(|claims| !claims.unbound.is_empty());
+    let Some(claims) = known else { return names(case.pod.claims()) };
+    let each = claims.unbound.iter().map(|claim| {
+        let ClaimClass::Named(name) = &claim.class else { return claim.name.to_string() };
+        let class = claims.classes.iter().flat_map(|all| &**all).find(|class| class.name == *name);
+        let by_hand = class.is_some_and(|class| &*class.provisioner == NO_PROVISIONER);
+        let kind = if by_hand { ", which makes none by itself" } else { "" };
+        format!("{} (StorageClass {name}{kind})", claim.name)
+    });
+    let each: Vec<_> = each.collect();
+    names(each.iter().map(String::as_str))
 }
 
 pub(super) fn verdict(case: &Case<'_>, trouble: Trouble) -> Verdict {
