@@ -36,7 +36,11 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     asked.findings.sort_by_key(|f| rank(case, f));
     let mut ranked = asked.findings.into_iter();
     let Some(first) = ranked.next() else {
-        return Outcome { health: Health::Well, wake: asked.wake, wants: Vec::new() };
+        return Outcome {
+            health: Health::Well,
+            wake: asked.wake,
+            wants: rules::claims_wanted(case).into_iter().collect(),
+        };
     };
     // A second later, so that it does not hold any more when we look.
     let until = first.finding.until.map(|until| after(until, 1));
@@ -44,6 +48,7 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let others = other_findings(&first, ranked.as_slice());
     let mut wants = impact::wants(case);
     let blamed = first.finding.container.as_deref().and_then(|name| case.pod.container(name));
+    wants.extend(rules::claims_wanted(case));
     wants.extend(blamed.and_then(|container| rules::log_wanted(case, container)));
     let finding = restarts::with_other_ends(case, first.rule.cause, first.finding, &attributions);
     let diagnosis = outcome::report(case, first.rule, finding, others, attributions);

@@ -16,13 +16,15 @@ pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use node::{NodeFacts, NodeState, ReadyTransition, SystemOom, Taint};
 pub use pod::{
-    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, Port, Probe,
-    ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume, VolumeSource,
+    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, PodTerm, Port,
+    Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,
+    VolumeSource,
 };
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use surroundings::{
-    EndedRun, LogKey, Looked, ReplicaSetFacts, ServiceFacts, Siblings, Surroundings, Want, WorkloadFacts, WorkloadKey,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ReplicaSetFacts, ServiceFacts, Siblings,
+    Surroundings, Want, WorkloadFacts, WorkloadKey,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

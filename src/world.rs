@@ -112,7 +112,8 @@ pub struct World {
     reads_logs: bool,
 }
 
-/// How long the first diagnosis of a Failed pod waits for what its workload says, in seconds.
+/// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
+/// has no volume.
 const ANSWER_WITHIN: i64 = 10;
 /// How long nothing is written in a namespace that refused a write because it is going, in seconds.
 const CLOSED_FOR: i64 = 60;
@@ -400,10 +401,10 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
         let (fresh_from, first_seen) = (self.fresh_from(pod), pod.observed.first);
-        let surroundings = self.lookups.around(&pod.facts, fresh_from, self.workloads.siblings(&pod.facts, now));
+        let since = pod.observed.situation_since;
+        let surroundings = self.lookups.around(&pod.facts, fresh_from, since, self.workloads.siblings(&pod.facts, now));
         let mut outcome = diagnose(&self.case_with(pod, &surroundings, now));
         outcome.wants.retain(|want| self.reads_logs || !matches!(want, Want::Log(_)));
-        let log_is_due = self.log_is_due(&outcome.wants);
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
             self.pods.attribute(uid, &diagnosis.attributions);
@@ -414,11 +415,19 @@ impl World {
         let is_active = last.is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
         let patience = after(case.observed.situation_since, ANSWER_WITHIN);
+        let decisive = outcome.wants.iter().filter_map(|want| match want {
+            Want::Claims(_) => Some((want, case.observed.situation_since)),
+            Want::Log(_) => Some((want, first_seen)),
+            Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => None,
+        });
+        let awaited = decisive.filter_map(|(want, since)| self.lookups.awaited(want, since, ANSWER_WITHIN, now)).max();
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)
-        } else if self.answers_come && !is_active && now < patience && (log_is_due || hangs_on_its_workload(&case)) {
+        } else if self.answers_come && !is_active && now < patience && hangs_on_its_workload(&case) {
             Plan { intent: None, wake: Some(patience) }
+        } else if let Some(until) = awaited.filter(|_| self.answers_come && !is_active) {
+            Plan { intent: None, wake: Some(until) }
         } else {
             let told_lately = match &outcome.health {
                 Health::Failing(diagnosis) if plan::is_news(last, uid, diagnosis) => {
@@ -437,7 +446,7 @@ impl World {
         if is_superseded {
             self.pods.supersede(uid);
         }
-        if !is_well {
+        if !is_well || !outcome.wants.is_empty() {
             self.lookups.asked(uid, &outcome.wants);
         } else if !is_active {
             // Between two failures the answers stay.
@@ -445,7 +454,7 @@ impl World {
             self.records.forget_pod(uid);
         }
         let mut wants = Vec::new();
-        for want in outcome.wants.into_iter().filter(|_| !is_well) {
+        for want in outcome.wants {
             // What a run wrote does not change any more.
             let from = if matches!(want, Want::Log(_)) { first_seen } else { fresh_from };
             match self.lookups.next(&want, from, now) {
@@ -454,11 +463,6 @@ impl World {
             }
         }
         Decision { plan, wants, touched: Vec::new() }
-    }
-
-    /// Whether the last words of the run that is to blame are about to be known: one Event tells it all then.
-    fn log_is_due(&self, wants: &[Want]) -> bool {
-        wants.iter().any(|want| matches!(want, Want::Log(_)) && self.lookups.is_open(want))
     }
 
     /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it
@@ -513,8 +517,12 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings =
-            self.lookups.around(&pod.facts, self.fresh_from(pod), self.workloads.siblings(&pod.facts, now));
+        let surroundings = self.lookups.around(
+            &pod.facts,
+            self.fresh_from(pod),
+            pod.observed.situation_since,
+            self.workloads.siblings(&pod.facts, now),
+        );
         Some(look(&self.case_with(pod, &surroundings, now)))
     }
 

@@ -6,6 +6,8 @@
 
 #[path = "replay/caps.rs"]
 mod caps;
+#[path = "replay/claims.rs"]
+mod claims;
 #[path = "replay/lifetime.rs"]
 mod lifetime;
 #[path = "replay/logs.rs"]

@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cluster::REPORTER;
-use crate::cluster::wire::{Dump, own_replica_sets, services_of};
+use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
 use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
 use crate::facts::{
-    Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey,
+    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want,
+    WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, Policy};
@@ -120,11 +121,13 @@ fn name_by_uid(dump: &mut Dump) {
     }
 }
 
-/// Workloads and Services of the dump.
+/// Workloads, Services and claims of the dump.
 struct Surrounding {
     workloads: HashMap<WorkloadKey, WorkloadFacts>,
     services: HashMap<Arc<str>, Vec<ServiceFacts>>,
     logs: Logs,
+    claims: HashMap<Arc<str>, Vec<ClaimFacts>>,
+    classes: Option<Arc<[ClassFacts]>>,
 }
 
 impl Surrounding {
@@ -138,6 +141,13 @@ impl Surrounding {
             workloads.entry(job.key.clone()).or_insert(job);
         }
         let namespaces: BTreeSet<Arc<str>> = dump.pods.iter().map(|pod| pod.key.namespace.clone()).collect();
+        let claims = namespaces.iter().filter_map(|namespace| {
+            let claims = unbound_claims(namespace, &dump.claims, &dump.events);
+            (!claims.is_empty()).then(|| (namespace.clone(), claims))
+        });
+        let claims = claims.collect();
+        // A dump without any class says nothing of them.
+        let classes = (!dump.classes.is_empty()).then(|| dump.classes.iter().map(StorageClass::facts).collect());
         let services = namespaces.into_iter().filter_map(|namespace| {
             let mut services = services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
             if dump.slices.is_empty() && dump.endpoints.is_empty() {
@@ -147,7 +157,7 @@ impl Surrounding {
             (!services.is_empty()).then_some((namespace, services))
         });
         let services = services.collect();
-        Self { workloads, services, logs }
+        Self { workloads, services, claims, classes, logs }
     }
 
     /// `None` where the dump does not hold it: that is no proof that it does not exist.
@@ -158,6 +168,10 @@ impl Surrounding {
             Want::PodsOn(_) => None,
             Want::Log(key) => self.logs.of(&key.pod, &key.container).map(Looked::Log),
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
+            Want::Claims(namespace) => self
+                .claims
+                .get(namespace)
+                .map(|unbound| Looked::Claims(ClaimsFacts { unbound: unbound.clone(), classes: self.classes.clone() })),
         }
     }
 }

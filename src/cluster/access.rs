@@ -27,6 +27,8 @@ pub const ACCESS: &[Access] = &[
     access("", "events", WATCH, "why it fails: the kubelet's and the scheduler's own words"),
     access("", "services", &["list"], "who suffers: read for the namespace of a failing pod only"),
     access("discovery.k8s.io", "endpointslices", &["list"], "who suffers: what a Service has left"),
+    access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
+    access("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
     access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
     access("apps", "deployments", &["get"], "the workload of a failing pod"),
     access("apps", "statefulsets", &["get"], "the workload of a failing pod"),

@@ -1,5 +1,5 @@
-//! Reads what is not watched: the workload of a failing pod, the Services of its namespace, and, where that is allowed,
-//! what a run that ended wrote last.
+//! Reads what is not watched: the workload of a failing pod, the Services and the unbound claims of its namespace, and,
+//! where that is allowed, what a run that ended wrote last.
 //!
 //! The world asks, caches and forgets; here is only the reading: a few at a time, each with an end, each counted.
 
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
 use crate::diagnosis::text;
-use crate::facts::{LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey};
+use crate::facts::{ClaimsFacts, LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -102,7 +102,29 @@ impl Lookup {
             Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
             Want::PodsOn(node) => self.pods_on(node).await.map_err(failed),
             Want::Log(key) => self.log(key).await.map_err(failed),
+            Want::Claims(namespace) => self.claims(namespace).await.map_err(failed),
         }
+    }
+
+    async fn claims(&self, namespace: &str) -> Result<Looked, Failure> {
+        let mut claims: Vec<wire::PersistentVolumeClaim> = self.list(namespace, None).await?;
+        claims.retain(|claim| !claim.is_bound());
+        if claims.is_empty() {
+            return Ok(Looked::Claims(ClaimsFacts::default()));
+        }
+        let about = "involvedObject.kind=PersistentVolumeClaim";
+        let params = ListParams::default().limit(PAGE).fields(about);
+        let path = wire::Event::url_path(&(), Some(namespace));
+        let events: Vec<wire::Event> = call::list(&self.client, &path, params, REQUEST).await?;
+        let mut strings = Interner::default();
+        let events: Vec<_> = events.into_iter().map(|event| event.into_facts(&mut strings)).collect();
+        let path = wire::StorageClass::url_path(&(), None);
+        let params = ListParams::default().limit(PAGE);
+        let classes: Vec<wire::StorageClass> = call::list(&self.client, &path, params, REQUEST).await?;
+        Ok(Looked::Claims(ClaimsFacts {
+            unbound: wire::unbound_claims(namespace, &claims, &events),
+            classes: Some(classes.iter().map(wire::StorageClass::facts).collect()),
+        }))
     }
 
     async fn pods_on(&self, node: &str) -> Result<Looked, Failure> {
@@ -241,6 +263,7 @@ fn kind_label(want: &Want) -> &'static str {
         Want::Services(_) => return "Services",
         Want::PodsOn(_) => return "PodsOn",
         Want::Log(_) => return "Log",
+        Want::Claims(_) => return "Claims",
         Want::Workload(key) => key,
     };
     match &*key.kind {

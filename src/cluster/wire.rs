@@ -5,6 +5,7 @@
 //! `metadata` is an `ObjectMeta`, because `kube::Resource` asks for one, built from the few fields that are used:
 //! `managedFields` and annotations cost no memory.
 
+mod claim;
 mod dump;
 mod event;
 mod istio;
@@ -19,6 +20,7 @@ mod workload;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
 pub use dump::{Dump, Problem};
 pub use event::Event;
 pub use node::Node;

@@ -17,6 +17,8 @@ mod volume;
 pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Rule};
 
+pub(super) use scheduling::claims_wanted;
+
 /// All causes, family by family. A family's own order is in its module.
 pub(super) const FAMILIES: [Family; 12] = [
     Family::Each(node::RULES),

@@ -30,6 +30,11 @@ pub struct PodFacts {
     pub node_selector: BTreeMap<String, String>,
     /// `requiredDuringSchedulingIgnoredDuringExecution` of the node affinity; the terms are alternatives.
     pub node_affinity: Vec<SelectorTerm>,
+    /// Required pod affinity and anti-affinity; a preferred one never keeps a pod from running.
+    pub pod_affinity: Vec<PodTerm>,
+    pub pod_anti_affinity: Vec<PodTerm>,
+    /// Topology keys of the spread constraints that must hold (`DoNotSchedule`).
+    pub spread_over: Vec<String>,
     pub tolerations: Vec<Toleration>,
     pub priority: i32,
     pub host_network: bool,
@@ -61,6 +66,14 @@ impl PodFacts {
 
     pub fn condition_is_true(&self, kind: &str) -> bool {
         self.condition(kind).is_some_and(|c| c.status == "True")
+    }
+
+    /// Names of the claims that its volumes use.
+    pub fn claims(&self) -> impl Iterator<Item = &str> {
+        self.volumes.iter().filter_map(|v| match &v.source {
+            VolumeSource::Claim { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
     }
 
     /// `Ready=True` in the pod's own conditions.
@@ -463,6 +476,14 @@ pub struct SelectorTerm {
     pub expressions: Vec<Expression>,
     /// `matchFields`; only `metadata.name` exists.
     pub fields: Vec<Expression>,
+}
+
+/// Other pods that a pod must be near, or must keep away from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodTerm {
+    /// As `kubectl get pods -l` takes it: `app=web,tier in (a,b)`. Empty: every pod.
+    pub selector: String,
+    pub topology_key: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Condition, Container, ObjectKey, Owner, PodFacts, State, Timestamp};
+use super::{Condition, Container, EventFacts, ObjectKey, Owner, PodFacts, State, Timestamp};
 
 /// Kind, namespace and name of a workload that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,6 +48,9 @@ pub enum Want {
     PodsOn(Arc<str>),
     /// What an ended run wrote last. Answered only where somebody has allowed it.
     Log(LogKey),
+    /// The claims of a namespace that have no volume, with their Events and the classes that the cluster offers: what
+    /// keeps a claim from its volume is told there, and to the pod only that it is so.
+    Claims(Arc<str>),
 }
 
 /// The log of a container's run that ended last. The exit code stands for the run: what ends alike within minutes is
@@ -118,6 +121,7 @@ pub enum Looked {
     Pods(Vec<PodFacts>),
     /// The last lines of a run, masked; empty where nothing is kept of it.
     Log(Arc<str>),
+    Claims(ClaimsFacts),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -178,6 +182,47 @@ impl ServiceFacts {
     }
 }
 
+/// Claims without a volume, and what they could ask for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClaimsFacts {
+    pub unbound: Vec<ClaimFacts>,
+    /// `None`: not known (a dump that holds none).
+    pub classes: Option<Arc<[ClassFacts]>>,
+}
+
+/// A PersistentVolumeClaim that is not bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFacts {
+    pub name: Arc<str>,
+    pub class: ClaimClass,
+    /// `spec.volumeName`: it asks for this volume and no other.
+    pub volume: Option<Arc<str>>,
+    /// Oldest first; those that tell how it gets its volume.
+    pub events: Vec<EventFacts>,
+}
+
+/// The StorageClass that a claim asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimClass {
+    Named(Arc<str>),
+    /// The empty name: a volume without a class, made by hand.
+    Without,
+    /// None is named, and there was no default to fill in.
+    Unset,
+    /// Only the claim's Events are known.
+    Unknown,
+}
+
+/// A StorageClass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassFacts {
+    pub name: Arc<str>,
+    pub provisioner: Arc<str>,
+    pub is_default: bool,
+    /// `WaitForFirstConsumer`: a volume is made only for the node that the scheduler has chosen.
+    pub waits_for_pod: bool,
+}
+
 /// The other pods of the same workload, counted in the world's own view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Siblings {
@@ -205,6 +250,8 @@ pub struct Surroundings {
     pub services: Option<Vec<ServiceFacts>>,
     /// What the ended runs of containers wrote last, by container, where it was read.
     pub logs: BTreeMap<Arc<str>, Arc<str>>,
+    /// `None`: not looked up. Only those that the pod uses.
+    pub claims: Option<ClaimsFacts>,
 }
 
 impl Surroundings {

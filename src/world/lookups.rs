@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
-    LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts, WorkloadKey, after,
+    ClaimsFacts, LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts,
+    WorkloadKey, after,
 };
 
 /// While a pod fails, what lies around it is read again after so many seconds.
@@ -122,32 +123,40 @@ impl Lookups {
         answer.asked_by.iter().cloned().collect()
     }
 
-    /// What is known around a pod, of Services only what was read at `fresh_from` or later.
-    pub(super) fn around(&self, pod: &PodFacts, fresh_from: Timestamp, siblings: Siblings) -> Surroundings {
+    /// What is known around a pod, of Services only what was read at `fresh_from` or later, of claims what was read since the
+    /// pod has been in its present situation.
+    pub(super) fn around(
+        &self,
+        pod: &PodFacts,
+        fresh_from: Timestamp,
+        situation_since: Timestamp,
+        siblings: Siblings,
+    ) -> Surroundings {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
-        let services = self.services(pod, fresh_from);
         let logs = pod.containers.iter().filter_map(|c| Some((c.name.clone(), self.log(LogKey::of(pod, c)?)?)));
-        Surroundings { siblings, workload: top.and_then(|top| self.workload(top)), job, services, logs: logs.collect() }
+        Surroundings {
+            siblings,
+            workload: top.and_then(|top| self.workload(top)),
+            job,
+            services: self.services(pod, fresh_from),
+            claims: self.claims(pod, situation_since),
+            logs: logs.collect(),
+        }
     }
 
     fn log(&self, key: LogKey) -> Option<Arc<str>> {
         match self.answers.get(&Want::Log(key))?.looked.as_ref()? {
             Looked::Log(log) => Some(log.clone()),
-            Looked::Workload(_) | Looked::Services(_) | Looked::Pods(_) => None,
+            Looked::Workload(_) | Looked::Services(_) | Looked::Pods(_) | Looked::Claims(_) => None,
         }
-    }
-
-    /// Whether an answer may still come soon: it was not given, and not refused either.
-    pub(super) fn is_open(&self, want: &Want) -> bool {
-        self.answers.get(want).is_none_or(|answer| answer.looked.is_none() && answer.failures == 0)
     }
 
     #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            Looked::Services(_) | Looked::Pods(_) | Looked::Log(_) => None,
+            Looked::Services(_) | Looked::Pods(_) | Looked::Claims(_) | Looked::Log(_) => None,
         }
     }
 
@@ -160,8 +169,33 @@ impl Lookups {
         }
         match answer.looked.as_ref()? {
             Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
-            Looked::Workload(_) | Looked::Pods(_) | Looked::Log(_) => None,
+            Looked::Workload(_) | Looked::Pods(_) | Looked::Claims(_) | Looked::Log(_) => None,
         }
+    }
+
+    /// A claim that another pod's question did not find yet is not one that has its volume.
+    fn claims(&self, pod: &PodFacts, since: Timestamp) -> Option<ClaimsFacts> {
+        let answer = self.answers.get(&Want::Claims(pod.key.namespace.clone())).filter(|answer| answer.is_of(since))?;
+        let Looked::Claims(all) = answer.looked.as_ref()? else { return None };
+        let own = all.unbound.iter().filter(|claim| pod.claims().any(|name| *name == *claim.name));
+        Some(ClaimsFacts { unbound: own.cloned().collect(), classes: all.classes.clone() })
+    }
+
+    /// Until when it is worth waiting for an answer that is not older than `since`. `None`: it is there, or cannot be had.
+    pub(super) fn awaited(&self, want: &Want, since: Timestamp, patience: i64, now: Timestamp) -> Option<Timestamp> {
+        let answer = self.answers.get(want);
+        if answer.is_some_and(|answer| answer.is_of(since) || answer.failures > 0) {
+            return None;
+        }
+        let asked_at = answer.and_then(|answer| answer.fetched_at).filter(|at| *at >= since).unwrap_or(now);
+        Some(after(asked_at, patience)).filter(|until| now < *until)
+    }
+}
+
+impl Answer {
+    /// Whether it is there, and not from before `since`.
+    fn is_of(&self, since: Timestamp) -> bool {
+        self.looked.is_some() && self.at.is_some_and(|at| at >= since)
     }
 }
 
@@ -203,6 +237,22 @@ mod tests {
             assert_eq!(lookups.next(&want(), at(0), now), Next::At(after(now, pause)));
             now = after(now, pause);
         }
+    }
+
+    #[test]
+    fn an_answer_is_waited_for_until_it_is_there_or_cannot_be_had() {
+        let mut lookups = Lookups::default();
+        let want = Want::Claims("demo".into());
+        lookups.asked(&"a".into(), std::slice::from_ref(&want));
+        assert_eq!(lookups.awaited(&want, at(0), 10, at(5)), Some(at(15)));
+        assert_eq!(lookups.next(&want, at(0), at(5)), Next::Now);
+        assert_eq!(lookups.awaited(&want, at(0), 10, at(14)), Some(at(15)), "it is under way");
+        assert_eq!(lookups.awaited(&want, at(0), 10, at(15)), None, "for long enough");
+        lookups.answered(want.clone(), Looked::Claims(ClaimsFacts::default()), at(7));
+        assert_eq!(lookups.awaited(&want, at(0), 10, at(8)), None, "it is there");
+        assert_eq!(lookups.awaited(&want, at(20), 10, at(21)), Some(at(31)), "it is from before this pod waited");
+        lookups.failed(&want);
+        assert_eq!(lookups.awaited(&want, at(20), 10, at(21)), None, "it cannot be had");
     }
 
     #[test]

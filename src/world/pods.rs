@@ -277,6 +277,8 @@ impl Full {
 struct Situation {
     phase: Phase,
     node: Option<Arc<str>>,
+    /// A node is being cleared for the pod, or its volume made there.
+    nominated: Option<Arc<str>>,
     ready: Option<(String, String)>,
     scheduled: Option<String>,
     containers: Vec<(u8, String, bool, u32)>,
@@ -288,6 +290,7 @@ impl Situation {
         Self {
             phase: facts.phase,
             node: facts.node_name.clone(),
+            nominated: facts.nominated_node.clone(),
             ready: facts.condition("Ready").map(status),
             scheduled: facts.condition("PodScheduled").map(|c| c.reason.clone()),
             containers: facts.containers.iter().map(situation_of).collect(),

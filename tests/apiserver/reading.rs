@@ -84,6 +84,43 @@ async fn services_come_with_their_endpoints_page_by_page() {
     assert_eq!(calls.all().iter().map(|c| c.query("limit")).collect::<Vec<_>>(), [Some("500"); 3]);
 }
 
+#[tokio::test]
+async fn claims_without_a_volume_come_with_their_events_and_the_classes_that_there_are() {
+    let claim = |name: &str, phase: &str| {
+        json!({"metadata": {"name": name, "namespace": "demo", "uid": name}, "spec": {"storageClassName": "fats"},
+            "status": {"phase": phase}})
+    };
+    let (client, calls) = server(move |call| {
+        if call.path.ends_with("/persistentvolumeclaims") {
+            list(vec![claim("data", "Pending"), claim("logs", "Bound")])
+        } else if call.path.ends_with("/events") {
+            list(vec![
+                json!({"involvedObject": {"kind": "PersistentVolumeClaim", "namespace": "demo", "name": "data", "uid": "data"},
+                "reason": "ProvisioningFailed", "message": "no", "lastTimestamp": "2026-11-21T09:00:00Z"}),
+            ])
+        } else {
+            list(vec![json!({"metadata": {"name": "fast"}, "provisioner": "csi.example.com"})])
+        }
+    });
+    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Claims("demo".into())).await.unwrap();
+    let Looked::Claims(claims) = looked else { panic!("{looked:?}") };
+    assert_eq!(claims.unbound.iter().map(|c| (&*c.name, c.events.len())).collect::<Vec<_>>(), [("data", 1)]);
+    assert_eq!(claims.classes.unwrap().iter().map(|c| &*c.name).collect::<Vec<_>>(), ["fast"]);
+    let calls = calls.all();
+    assert_eq!(calls[1].query("fieldSelector"), Some("involvedObject.kind=PersistentVolumeClaim"));
+    assert_eq!(calls[2].path, "/apis/storage.k8s.io/v1/storageclasses");
+}
+
+#[tokio::test]
+async fn where_every_claim_has_its_volume_nothing_more_is_read() {
+    let (client, calls) = server(|_| {
+        list(vec![json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Bound"}})])
+    });
+    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Claims("demo".into())).await.unwrap();
+    assert_eq!(looked, Looked::Claims(shindan::facts::ClaimsFacts::default()));
+    assert_eq!(calls.all().len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lookup_that_gets_no_answer_ends() {
     let (client, _) = server(|_| Answer::Silence);

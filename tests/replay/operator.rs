@@ -1,12 +1,12 @@
 //! An operator without a network, and the pods that it sees.
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shindan::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::Thresholds;
-use shindan::facts::{EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Timestamp, Want, after};
+use shindan::facts::{ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Timestamp, Want, after};
 use shindan::outbox::{Outbox, Subject};
 use shindan::plan::{Announcement, Intent, Policy};
 use shindan::world::{Caps, Change, Source, Stored, World};
@@ -43,6 +43,8 @@ pub struct Operator {
     pub log: Option<&'static str>,
     /// Logs that were asked for.
     pub logs_read: usize,
+    /// What may not be read.
+    pub refused: HashSet<Want>,
     outbox: Outbox,
 }
 
@@ -62,8 +64,16 @@ impl Operator {
     pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
         let mut world = World::new(Thresholds::default(), Policy::default(), caps);
         world.await_answers();
-        let mut operator =
-            Self { world, server, now, answers: HashMap::new(), log: None, logs_read: 0, outbox: Outbox::default() };
+        let mut operator = Self {
+            world,
+            server,
+            now,
+            answers: HashMap::new(),
+            refused: HashSet::new(),
+            log: None,
+            logs_read: 0,
+            outbox: Outbox::default(),
+        };
         let stored = operator.server.objects.iter().map(|(key, o)| Stored {
             key: key.clone(),
             uid: o.uid.clone(),
@@ -180,10 +190,17 @@ impl Operator {
                     continue;
                 }
                 self.server.lookups += 1;
+                if self.refused.contains(&want) {
+                    for (subject, lane) in self.world.not_looked_up(&want) {
+                        self.outbox.push(subject, lane);
+                    }
+                    continue;
+                }
                 let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
                     Want::Workload(_) => Looked::Workload(None),
                     Want::Services(_) => Looked::Services(Vec::new()),
                     Want::PodsOn(_) | Want::Log(_) => Looked::Pods(Vec::new()),
+                    Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
                 });
                 self.take(Change::Looked { want, looked });
             }

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::PodFacts;
+use crate::facts::{ClaimsFacts, PodFacts};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -88,6 +88,7 @@ impl Cluster for FakeCluster {
             Want::Services(_) => Looked::Services(Vec::new()),
             Want::PodsOn(_) => Looked::Pods(Vec::new()),
             Want::Log(_) => Looked::Log("".into()),
+            Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
         })
     }
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node, Pod, ReplicaSet,
-    ReplicationController, Service, StatefulSet, Workload,
+    CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node, PersistentVolumeClaim, Pod,
+    ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
 };
 use crate::facts::{EventFacts, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
@@ -26,6 +26,8 @@ pub struct Dump {
     pub services: Vec<Service>,
     pub slices: Vec<EndpointSlice>,
     pub endpoints: Vec<Endpoints>,
+    pub claims: Vec<PersistentVolumeClaim>,
+    pub classes: Vec<StorageClass>,
     /// Objects and lists that name a kind, whether it is of use here or not.
     pub objects: usize,
     /// The newest time that any object states.
@@ -165,6 +167,8 @@ impl Dump {
             "Service" => self.services.push(Service::deserialize(d)?),
             "EndpointSlice" => self.slices.push(EndpointSlice::deserialize(d)?),
             "Endpoints" => self.endpoints.push(Endpoints::deserialize(d)?),
+            "PersistentVolumeClaim" => self.claims.push(PersistentVolumeClaim::deserialize(d)?),
+            "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {
                 let set = ReplicaSet::deserialize(d)?;
                 self.workloads.push(set.clone().into_facts(&mut self.strings));

@@ -12,6 +12,11 @@ use crate::facts::{Condition, ObjectKey, Owner, Timestamp};
 
 /// Marks a pod that the kubelet made from a file.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
+/// The class of a claim from before `spec.storageClassName`; it still counts.
+pub(super) const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// `true` at the StorageClass that is filled in where a claim names none, and its name of old.
+pub(super) const DEFAULT_CLASS: [&str; 2] =
+    ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
 /// The revision of a ReplicaSet.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
@@ -40,7 +45,7 @@ struct OwnerRef {
     controller: Flag,
 }
 
-/// The two annotations that are read; the others can be as large as the rest of the object.
+/// The annotations that are read; the others can be as large as the rest of the object.
 #[derive(Default)]
 struct Kept(BTreeMap<String, String>);
 
@@ -92,7 +97,8 @@ impl<'de> Deserialize<'de> for Key {
                 f.write_str("a key")
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                Ok([MIRROR, REVISION].into_iter().find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
+                let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS);
+                Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
         }
         d.deserialize_str(V)

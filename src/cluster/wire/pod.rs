@@ -14,8 +14,8 @@ use super::probe::Probe;
 use crate::api::ContainerType;
 use crate::facts;
 use crate::facts::{
-    EnvRef, Expression, Operator, Phase, PodFacts, RefKind, Resources, RestartPolicy, SelectorTerm, Terminated,
-    VolumeSource, parse_bytes,
+    EnvRef, Expression, Operator, Phase, PodFacts, PodTerm, RefKind, Resources, RestartPolicy, SelectorTerm,
+    Terminated, VolumeSource, parse_bytes,
 };
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -38,6 +38,7 @@ struct Spec {
     resource_claims: List<DeviceClaim>,
     node_selector: Dict,
     affinity: Obj<Affinity>,
+    topology_spread_constraints: List<SpreadConstraint>,
     tolerations: List<Toleration>,
     priority: Int,
     host_network: Flag,
@@ -87,8 +88,39 @@ struct ReadinessGate {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[allow(clippy::struct_field_names, reason = "the API's own names")]
 struct Affinity {
     node_affinity: Obj<NodeAffinity>,
+    pod_affinity: Obj<PodAffinity>,
+    pod_anti_affinity: Obj<PodAffinity>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: List<PodAffinityTerm>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodAffinityTerm {
+    label_selector: Obj<LabelSelector>,
+    topology_key: Text,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LabelSelector {
+    match_labels: Dict,
+    match_expressions: List<Requirement>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SpreadConstraint {
+    topology_key: Text,
+    when_unsatisfiable: Text,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -357,6 +389,7 @@ impl Pod {
         let spec = self.spec.or_default();
         let status = self.status.or_default();
         let security = spec.security_context.or_default();
+        let affinity = spec.affinity.or_default();
 
         let mut containers = Vec::new();
         let mut originals = HashMap::new();
@@ -398,9 +431,7 @@ impl Pod {
             scheduling_gates: names(spec.scheduling_gates),
             resource_claims: spec.resource_claims.into_iter().map(DeviceClaim::source).collect(),
             node_selector: spec.node_selector.0,
-            node_affinity: spec
-                .affinity
-                .or_default()
+            node_affinity: affinity
                 .node_affinity
                 .or_default()
                 .required
@@ -411,6 +442,14 @@ impl Pod {
                     expressions: term.match_expressions.into_iter().map(expression).collect(),
                     fields: term.match_fields.into_iter().map(expression).collect(),
                 })
+                .collect(),
+            pod_affinity: affinity.pod_affinity.or_default().into_terms(),
+            pod_anti_affinity: affinity.pod_anti_affinity.or_default().into_terms(),
+            spread_over: spec
+                .topology_spread_constraints
+                .into_iter()
+                .filter(|constraint| &*constraint.when_unsatisfiable == "DoNotSchedule")
+                .map(|constraint| constraint.topology_key.0)
                 .collect(),
             tolerations: spec.tolerations.into_iter().map(toleration).collect(),
             priority: spec.priority.as_i32().unwrap_or(0),
@@ -449,6 +488,35 @@ fn interned(text: &str, strings: &mut Interner) -> Option<Arc<str>> {
 
 fn names(list: List<Named>) -> Vec<String> {
     list.into_iter().map(|n| n.name.0).collect()
+}
+
+impl PodAffinity {
+    fn into_terms(self) -> Vec<PodTerm> {
+        let terms = self.required.into_iter();
+        terms
+            .map(|term| PodTerm {
+                selector: term.label_selector.or_default().into_words(),
+                topology_key: term.topology_key.0,
+            })
+            .collect()
+    }
+}
+
+impl LabelSelector {
+    /// As `kubectl get -l` takes it.
+    fn into_words(self) -> String {
+        let labels = self.match_labels.0.into_iter().map(|(key, value)| format!("{key}={value}"));
+        let expressions = self.match_expressions.into_iter().map(expression).map(|e| {
+            let list = e.values.join(",");
+            match e.operator {
+                Operator::NotIn => format!("{} notin ({list})", e.key),
+                Operator::Exists => e.key,
+                Operator::DoesNotExist => format!("!{}", e.key),
+                _ => format!("{} in ({list})", e.key),
+            }
+        });
+        labels.chain(expressions).collect::<Vec<_>>().join(",")
+    }
 }
 
 fn expression(r: Requirement) -> Expression {

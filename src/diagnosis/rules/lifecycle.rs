@@ -143,6 +143,30 @@ pub(super) const RULES: &[Rule] = &[
         "Correct spec.os, and select nodes by kubernetes.io/os.",
     ),
     by_reason(
+        "PodOSSelectorNodeLabelDoesNotMatch",
+        |case| rejected(case, "PodOSSelectorNodeLabelDoesNotMatch"),
+        "The pod's selector asks for another operating system (kubernetes.io/os) than the node has.",
+        "Correct the nodeSelector, and let the scheduler choose the node (no spec.nodeName).",
+    ),
+    by_reason(
+        "SupplementalGroupsPolicyNotSupported",
+        |case| rejected(case, "SupplementalGroupsPolicyNotSupported"),
+        "The pod sets supplementalGroupsPolicy: Strict, and the node's container runtime does not know that.",
+        "Use nodes with a newer runtime (containerd 2.0, CRI-O 1.31), or drop supplementalGroupsPolicy from the pod.",
+    ),
+    by_reason(
+        "PodLevelResourcesNotSupported",
+        |case| rejected(case, "PodLevelResourcesNotSupported"),
+        "The pod sets resources for the pod as a whole (spec.resources), and the node's kubelet does not support that.",
+        "Use nodes with a newer kubelet, or set the resources of each container instead.",
+    ),
+    by_reason(
+        "PodFeatureUnsupported",
+        |case| rejected(case, "PodFeatureUnsupported"),
+        "The pod needs a feature that the node's kubelet does not have (its version is older, or the feature gate is off).",
+        "Upgrade the node or turn the feature on there, use another node, or take out of the pod what needs it.",
+    ),
+    by_reason(
         "NodeShutdown",
         |case| rejected(case, "NodeShutdown"),
         "The node was shutting down when the pod arrived.",

@@ -1,5 +1,6 @@
 //! Why a pod has no node: what the scheduler says, and what the nodes themselves tell.
 
+mod claim;
 mod explain;
 mod remedies;
 mod rows;
@@ -12,9 +13,11 @@ use std::borrow::Cow;
 use self::explain::{NodeView, Resource, View, is_control_plane_taint, is_state_taint};
 use self::words::{Kind, Reason};
 use crate::api::{Confidence, Evidence};
+use crate::diagnosis::rules::signature;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
-use crate::facts::{Condition, Phase, Timestamp, VolumeSource, after};
+use crate::facts::{Condition, Phase, PodTerm, Timestamp, VolumeSource, after};
 
+pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
 pub(super) use self::rows::RULES;
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
@@ -117,6 +120,26 @@ fn told_by_event(case: &Case<'_>) -> Option<Condition> {
     })
 }
 
+/// The scheduler has ended pods of lower priority for it, and they do not go.
+fn preemption(case: &Case<'_>) -> Verdict {
+    let Some(node) = &case.pod.nominated_node else { return Verdict::No };
+    let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| claim::told(case).is_none()) else {
+        return Verdict::No;
+    };
+    let due = due(case, &condition);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let summary = format!(
+        "waits for {node}, where the scheduler has ended pods of lower priority to make room for it; they have not gone yet"
+    );
+    let finding = Finding::of_pod(summary)
+        .confidence(Confidence::Likely)
+        .with(evidence::field("status.nominatedNodeName", node))
+        .with(evidence::condition(&condition));
+    Verdict::Yes(Box::new(finding))
+}
+
 /// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
 fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
     let helped = case.pod.nominated_node.is_some()
@@ -127,8 +150,17 @@ fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
     after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
 }
 
+/// The same after an error of the scheduler itself. It may leave the name of the node of its choice behind (1.35), which is
+/// no promise then.
+fn error_due(case: &Case<'_>, condition: &Condition) -> Timestamp {
+    after(case.held_since(condition.last_transition.or(case.pod.created)), case.thresholds.unschedulable)
+}
+
 fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
-    let Some(condition) = not_scheduled(case, "Unschedulable") else { return Verdict::No };
+    // A node is being cleared for it: what was said before is no reason any more.
+    let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none()) else {
+        return Verdict::No;
+    };
     if words::reasons(&condition.message).iter().all(|r| r.kind != Some(kind)) {
         return Verdict::No;
     }
@@ -137,6 +169,9 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let Some(analysis) = Analysis::new(case, &condition).filter(|a| a.kind == kind) else { return Verdict::No };
+    if kind == Kind::PvcUnbound && claim::told(case).is_some() {
+        return Verdict::No;
+    }
     Verdict::Yes(Box::new(finding(case, &condition, &analysis)))
 }
 
@@ -146,6 +181,7 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
         .confidence(confidence)
         .with(evidence::condition(condition))
         .with_all(asked(case, analysis))
+        .with_all((analysis.kind == Kind::PvcUnbound).then(|| claim::other_evidence(case)).into_iter().flatten())
         .with_all(nodes_evidence(analysis));
     for reason in &analysis.reasons {
         let Some(kind) = reason.kind.filter(|kind| *kind != analysis.kind) else { continue };
@@ -154,11 +190,25 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
             (Some(n), None) => format!("{n} nodes: "),
             (None, _) => String::new(),
         };
-        finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", reason.text));
+        finding = finding.consequence(kind.cause(), None, format!("{nodes}{}", named(analysis, kind, reason.text)));
     }
     still_in_the_way(analysis)
         .into_iter()
         .fold(finding, |finding, (kind, words)| finding.consequence(kind.cause(), None, words))
+}
+
+/// A reason with the names that the scheduler keeps to itself.
+fn named(analysis: &Analysis<'_>, kind: Kind, text: &str) -> String {
+    let of_nodes = analysis.view.as_ref().map(|view| match kind {
+        Kind::Taint => names(view.taints.iter().map(String::as_str)),
+        Kind::Cordoned => names(view.cordoned.iter().copied()),
+        _ => String::new(),
+    });
+    match of_nodes.filter(|names| !names.is_empty()) {
+        // An older scheduler names each taint itself.
+        Some(names) if words::taint_key(text).is_none() => format!("{text}: {names}"),
+        _ => text.to_owned(),
+    }
 }
 
 /// Resources of which every node has too little, although the scheduler did not come so far as to say it.
@@ -184,6 +234,9 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(&names)),
             None => format!("closed for new pods (cordoned): {nodes}"),
         },
+        Kind::Selector if analysis.is_enforced() => {
+            format!("the scheduler's own configuration (addedAffinity of its profile) keeps it off {nodes}")
+        }
         Kind::Selector => view
             .and_then(selector_summary)
             .unwrap_or_else(|| format!("{} is on none of the nodes{}", selector_text(case), of_total(analysis))),
@@ -198,15 +251,27 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             }
             None => "a PersistentVolumeClaim that it uses does not exist".to_owned(),
         },
-        Kind::PvcUnbound => match claims(case) {
-            names if names.is_empty() => "a PersistentVolumeClaim that it uses has no volume yet".to_owned(),
-            names => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
+        Kind::PvcUnbound => match (claim::asks_by_name(case), claims(case)) {
+            (Some((claim, volume)), _) => format!(
+                "its claim {claim} asks for the PersistentVolume {volume}, which is not there, does not fit or is another claim's"
+            ),
+            (None, names) if names.is_empty() => "a PersistentVolumeClaim that it uses has no volume yet".to_owned(),
+            (None, names) => format!("waits for a volume for its PersistentVolumeClaim {names}, which is not bound"),
         },
         Kind::PvAffinity => format!("the volume of its claim {} cannot be used on {nodes}", claims(case)),
         Kind::VolumeZone => {
             format!("the volume of its claim {} lies in a zone other than that of {nodes}", claims(case))
         }
-        Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claims(case)),
+        Kind::StorageCapacity => {
+            format!(
+                "the storage that {nodes} can reach has too little free for its claim {}",
+                claim::with_classes(case)
+            )
+        }
+        Kind::BoundPvMissing => {
+            format!("the PersistentVolume that its claim {} is bound to does not exist (any more)", claims(case))
+        }
+        Kind::NoMatchingPv => format!("no volume for its claim {} can be had on {nodes}", claim::with_classes(case)),
         Kind::PvcLost => {
             format!("the volume that its claim {} was bound to does not exist any more", named_claim(case, analysis))
         }
@@ -229,13 +294,24 @@ fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
         Kind::DraClaim => format!("its ResourceClaim cannot be allocated on {nodes}: {}", analysis.words()),
         Kind::NodeFeatures => format!("{nodes} lack features that it needs: {}", analysis.words()),
         Kind::Gang => format!("it is started only together with the other pods of its group: {}", analysis.words()),
-        Kind::PodAffinity => {
-            format!("must run beside other pods (required pod affinity), and on {nodes} none of them runs")
-        }
-        Kind::PodAntiAffinity => {
-            format!("must not run beside certain pods (required pod anti-affinity), and on {nodes} one of them runs")
-        }
-        Kind::TopologySpread => spread_summary(analysis, &nodes),
+        Kind::PodAffinity => format!(
+            "must run beside {} (required pod affinity), and on {nodes} none of them runs",
+            pods_of(&case.pod.pod_affinity, "other pods")
+        ),
+        Kind::PodAntiAffinity => format!(
+            "must not run beside {} (required pod anti-affinity), and on {nodes} one of them runs",
+            pods_of(&case.pod.pod_anti_affinity, "certain pods")
+        ),
+        Kind::ExistingAntiAffinity => format!(
+            "on {nodes} a pod runs that must not share its place with this one (that pod's required anti-affinity)"
+        ),
+        Kind::Disjoint => format!(
+            "no node meets all of its constraints at once: each of {} leaves other nodes",
+            signature::between(&analysis.words(), "plugin(s) [", "]")
+                .map_or("them".to_owned(), |p| p.replace(' ', ", "))
+        ),
+        Kind::NodeName => format!("may only run on the node that its spec.nodeName names, and that is not {nodes}"),
+        Kind::TopologySpread => spread_summary(case, analysis, &nodes),
         Kind::NoNodes => "the cluster has no node that the scheduler knows".to_owned(),
         // Capacity is answered above.
         kind => format!("{nodes} cannot take it: {}", kind.cause()),
@@ -252,6 +328,16 @@ impl Analysis<'_> {
     fn words(&self) -> String {
         let reason = self.reasons.iter().find(|r| r.kind == Some(self.kind));
         reason.map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 110))
+    }
+
+    /// The scheduler's configuration asks for certain nodes, not the pod.
+    fn is_enforced(&self) -> bool {
+        self.words().contains("scheduler-enforced")
+    }
+
+    /// Whether nodes lack the topologyKey of a spread constraint.
+    fn lacks_spread_label(&self) -> bool {
+        self.reasons.iter().any(|r| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label"))
     }
 
     /// The claim that the scheduler names.
@@ -288,13 +374,30 @@ fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
     }
 }
 
-fn spread_summary(analysis: &Analysis<'_>, nodes: &str) -> String {
+/// `pods with app=web on the same node`, where there is one such term.
+fn pods_of(terms: &[PodTerm], unnamed: &str) -> String {
+    match terms {
+        [term] if !term.selector.is_empty() => {
+            let place = match term.topology_key.as_str() {
+                "kubernetes.io/hostname" => "on the same node".to_owned(),
+                key => format!("in the same {key}"),
+            };
+            format!("pods with {} {place}", signature::middle_cut(&term.selector, 60))
+        }
+        _ => unnamed.to_owned(),
+    }
+}
+
+fn spread_summary(case: &Case<'_>, analysis: &Analysis<'_>, nodes: &str) -> String {
+    let keys = names(case.pod.spread_over.iter().map(String::as_str));
+    // One of several keys may be the missing one.
+    let keys = if keys.is_empty() { "the topologyKey".to_owned() } else { format!("topologyKey {keys}") };
     let label = |r: &&Reason<'_>| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label");
     match analysis.reasons.iter().find(label).and_then(|r| r.nodes) {
         Some(n) if Some(n) == analysis.said(Kind::TopologySpread) => {
-            format!("the topologyKey of its topologySpreadConstraints is no label of {nodes}")
+            format!("{keys} of its topologySpreadConstraints is no label of {nodes}")
         }
-        _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew)"),
+        _ => format!("on {nodes} it would break its topologySpreadConstraints (maxSkew, {keys})"),
     }
 }
 
@@ -322,7 +425,18 @@ fn shortage(view: &View<'_>, kind: Kind) -> Option<String> {
     };
     let amount = |n: i64| resource.amount(n.max(0));
     let (free, of, missing) = (amount(short.free), amount(short.allocatable), amount(short.missing()));
-    let out = format!("asks for {asks}; {subject} {free} free of {of} ({missing} short)");
+    let others = node.shortfalls.iter().filter(|s| s.resource != *resource).map(|s| s.resource.name());
+    let others = names(others);
+    let others = if others.is_empty() { others } else { format!(", and too little {others}") };
+    let out = format!("asks for {asks}; {subject} {free} free of {of} ({missing} short){others}");
+    if let Some(roomy) = view.with_room().filter(|n| n.unmet.is_empty()) {
+        let but = match roomy.taints.first() {
+            None => "is cordoned".to_owned(),
+            Some(taint) if is_state_taint(&taint.key) => format!("is {}", state_in_words(&taint.key)),
+            Some(taint) => format!("it does not tolerate its taint {taint}"),
+        };
+        return Some(format!("{out}; {} has room, but {but}", roomy.name()));
+    }
     let large_enough = nearest.iter().any(|(_, s)| s.fits_empty());
     let most = view.largest_that_fits(kind).map(|most| resource.quantity(most));
     match (large_enough, most) {
@@ -381,18 +495,21 @@ fn taint_summary(analysis: &Analysis<'_>) -> String {
             None => format!("does not tolerate the taints of {nodes}"),
         };
     };
-    let tainted: Vec<_> = view.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
-    let Some(first) = tainted.first() else { return format!("does not tolerate the taints of {nodes}") };
-    let Some(taint) = first.taints.iter().find(|t| !is_state_taint(&t.key)).or(first.taints.first()) else {
-        return format!("does not tolerate the taints of {nodes}");
+    let Some((_, taint)) = view.blamed_taint() else { return format!("does not tolerate the taints of {nodes}") };
+    let (same, other): (Vec<_>, Vec<_>) =
+        view.nodes.iter().filter(|n| !n.taints.is_empty()).partition(|n| n.taints.contains(&taint));
+    let who = names(same.iter().map(|n| n.name()));
+    let rest = match other.as_slice() {
+        [] => "no other node takes it".to_owned(),
+        [one] => format!("{} has another taint", one.name()),
+        several => format!("{} have other taints", names(several.iter().map(|n| n.name()))),
     };
-    let who = names(tainted.iter().map(|n| n.name()));
-    if tainted.iter().all(|n| n.taints.iter().any(|t| is_state_taint(&t.key))) && is_state_taint(&taint.key) {
-        let has = if tainted.len() == 1 { "is" } else { "are" };
-        return format!("{who} {has} {} (taint {taint}), and no other node takes it", state_in_words(&taint.key));
+    if is_state_taint(&taint.key) {
+        let is = if same.len() == 1 { "is" } else { "are" };
+        return format!("{who} {is} {} (taint {taint}), and {rest}", state_in_words(&taint.key));
     }
-    let has = if tainted.len() == 1 { "has" } else { "have" };
-    format!("does not tolerate the taint {taint} that {who} {has}, and no other node takes it")
+    let has = if same.len() == 1 { "has" } else { "have" };
+    format!("does not tolerate the taint {taint} that {who} {has}, and {rest}")
 }
 
 fn state_in_words(key: &str) -> &'static str {
@@ -416,25 +533,53 @@ fn selector_summary(view: &View<'_>) -> Option<String> {
     let node = nearest.first()?;
     let unmet = node.unmet.iter().find(|u| u.resembles.is_some()).or(node.unmet.first())?;
     if unmet.is_node_name() {
-        return Some(format!("may only run on node {}, which does not exist", unmet.values.join(", ")));
+        let named = unmet.values.join(", ");
+        return Some(if view.has_any(&unmet.values) {
+            format!(
+                "its node affinity contradicts itself: it asks for node {named}, and for something that rules it out"
+            )
+        } else {
+            format!("may only run on node {named}, which does not exist")
+        });
     }
-    let wanted = unmet.wanted();
+    if unmet.is_host_name() && node.unmet.len() == 1 && view.pod.node_affinity.len() <= 1 {
+        let misspelt = unmet.resembles.as_ref().map(|(_, value)| format!(" (misspelt? There is {value})"));
+        return Some(format!(
+            "may only run on node {} (label {}), and no such node can be found{}",
+            unmet.values.join(" or "),
+            unmet.key,
+            misspelt.unwrap_or_default()
+        ));
+    }
+    // The one that is told of first, and how many more there are.
+    let shown: Vec<_> = std::iter::once(unmet).chain(node.unmet.iter().filter(|u| *u != unmet)).take(2).collect();
+    let wanted: Vec<_> = shown.iter().map(|u| u.wanted()).collect();
     let more = match node.unmet.len() {
-        0 | 1 => String::new(),
-        n => format!(" and {} more", n - 1),
+        n if n > 2 => format!(" and {} more", n - 2),
+        _ => String::new(),
     };
     let nodes = match view.total {
         1 => "the only node does not meet".to_owned(),
         n => format!("none of {n} nodes meets"),
     };
-    let what = if unmet.path.starts_with("spec.nodeSelector") { "nodeSelector" } else { "node affinity" };
-    let name = node.name();
-    let hint = match (&unmet.resembles, &unmet.has) {
-        (Some((key, value)), _) => format!("{name} has {key}={value} (misspelt?)"),
-        (None, Some(value)) => format!("{name} has {}={value}", unmet.key),
-        (None, None) => format!("{name} has no label {}", unmet.key),
+    let what = match view.pod.node_affinity.len() {
+        _ if unmet.path.starts_with("spec.nodeSelector") => "nodeSelector".to_owned(),
+        0 | 1 => "node affinity".to_owned(),
+        terms => format!("node affinity (the nearest of {terms} alternatives)"),
     };
-    Some(format!("{nodes} its {what} {wanted}{more}; {hint}"))
+    let name = node.name();
+    let hints: Vec<_> = shown
+        .iter()
+        .map(|u| match (&u.resembles, &u.has) {
+            (Some((key, value)), _) => format!("{name} has {key}={value} (misspelt?)"),
+            (None, Some(value)) => match view.values_of(&u.key).as_slice() {
+                [] | [_] => format!("{name} has {}={value}", u.key),
+                values => format!("the nodes have {}", names(values.iter().copied())),
+            },
+            (None, None) => format!("{name} has no label {}", u.key),
+        })
+        .collect();
+    Some(format!("{nodes} its {what} {}{more}; {}", wanted.join(", "), hints.join(", ")))
 }
 
 fn selector_text(case: &Case<'_>) -> String {
@@ -455,11 +600,7 @@ fn host_ports(case: &Case<'_>) -> String {
 }
 
 fn claims(case: &Case<'_>) -> String {
-    let claims = case.pod.volumes.iter().filter_map(|v| match &v.source {
-        VolumeSource::Claim { name, .. } => Some(name.as_str()),
-        _ => None,
-    });
-    names(claims)
+    names(case.pod.claims())
 }
 
 /// What the pod asks for, by the path in its spec.
@@ -596,8 +737,10 @@ fn nodes_evidence(analysis: &Analysis<'_>) -> Vec<Evidence> {
 }
 
 fn scheduler_error(case: &Case<'_>) -> Verdict {
-    let Some(condition) = not_scheduled(case, "SchedulerError") else { return Verdict::No };
-    let due = due(case, &condition);
+    let Some(condition) = not_scheduled(case, "SchedulerError").filter(|_| claim::told(case).is_none()) else {
+        return Verdict::No;
+    };
+    let due = error_due(case, &condition);
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -605,14 +748,22 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(&condition))))
 }
 
+/// Whether nobody has said a word of the pod.
+fn silent(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty()
+}
+
 /// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
 fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
     let pod = case.pod;
-    let silent = pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty();
-    if !waits(case) || !silent {
+    // A scheduler that has chosen a node (and waits for a volume there) says no more than its name.
+    if !waits(case) || !silent(case) || pod.nominated_node.is_some() {
         return None;
     }
-    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable));
+    // Before Kubernetes 1.35 it does not even say that.
+    let volume = if pod.claims().next().is_some() { case.thresholds.creating } else { 0 };
+    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable).max(volume));
     if case.now < due {
         return Some(Err(due));
     }
@@ -644,7 +795,7 @@ fn dra_claim(case: &Case<'_>) -> Verdict {
 
 fn no_scheduler(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty()) {
+    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
         None => return Verdict::No,
         Some(Err(later)) => return Verdict::NotBefore(later),
         Some(Ok(waited)) => waited,

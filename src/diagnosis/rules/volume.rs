@@ -12,6 +12,8 @@ use crate::facts::{EventFacts, VolumeSource};
 
 /// A mount is tried again after 0.5 s, 1 s, 2 s, ...: what fails only at first is over by then.
 const NEXT_TRIES: i64 = 15;
+/// The kubelet looks at volumes every minute, and may post an Event of one object once in five.
+const ABNORMAL_FOR: i64 = 600;
 /// The old pod's volume is detached within a minute in a rollout that works.
 const DETACH: i64 = 60;
 
@@ -37,10 +39,12 @@ pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     let mut found: Vec<(usize, Verdict)> = Vec::new();
-    if case.events.is_empty() || !is_being_set_up(case) {
+    if case.events.is_empty() {
         return found;
     }
-    for event in current(case) {
+    let set_up = is_being_set_up(case);
+    let events = current(case).filter(|_| set_up).chain(abnormal(case).filter(|_| !set_up));
+    for event in events {
         let seen = Seen::in_event(event);
         let Some((index, row)) = signature::first(rows::ROWS, case, &seen) else { continue };
         // One volume stands for all that fail alike.
@@ -57,6 +61,13 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         });
     }
     found
+}
+
+/// What the driver says of a volume in use, of a pod that is not well; it is repeated for as long as it holds.
+fn abnormal<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    let event = case.events_with("VolumeConditionAbnormal").next_back()?;
+    let recent = event.last.is_none_or(|at| case.age(at) < ABNORMAL_FOR);
+    (recent && !case.pod.is_over() && !case.pod.is_ready()).then_some(event)
 }
 
 /// The newest Event of each volume, newest first, unless the pod has got on to its sandbox since.
@@ -114,6 +125,7 @@ fn volume_of(said: &str) -> Option<&str> {
     signature::quoted_after(said, "for volume ")
         .or_else(|| signature::between(said, "ownership for ", " is taking"))
         .or_else(|| signature::between(said, "volume ", " has volumeMode"))
+        .or_else(|| said.strip_prefix("Volume ")?.split_once(": ").map(|(volume, _)| volume))
 }
 
 /// The ConfigMap or Secret that was not found.

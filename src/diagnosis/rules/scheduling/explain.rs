@@ -4,7 +4,7 @@
 //! Pure arithmetic over facts. It says nothing of what nodes alone do not tell: host ports, other pods' affinities,
 //! volumes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::words::Kind;
@@ -180,8 +180,12 @@ impl Unmet {
         }
     }
 
-    /// A label that would meet it.
+    /// A label that would meet it, where it is for people to set: what a node says of itself stays as it is.
     pub(super) fn label(&self) -> Option<String> {
+        let meant = self.resembles.as_ref().map_or(&self.key, |(key, _)| key);
+        if TOLD_BY_NODES.contains(&meant.as_str()) || (self.has.is_some() && meant.contains(TOLD_BY_CLOUDS)) {
+            return None;
+        }
         match self.operator {
             Operator::In => self.values.first().map(|value| format!("{}={value}", self.key)),
             Operator::Exists => Some(format!("{}=", self.key)),
@@ -193,9 +197,20 @@ impl Unmet {
     pub(super) fn is_node_name(&self) -> bool {
         self.key == NODE_NAME
     }
+
+    /// Whether it asks for nodes by the label that holds their names.
+    pub(super) fn is_host_name(&self) -> bool {
+        self.key == HOST_NAME && self.operator == Operator::In
+    }
 }
 
 const NODE_NAME: &str = "metadata.name";
+const HOST_NAME: &str = "kubernetes.io/hostname";
+/// Labels that each kubelet writes of its own node.
+const TOLD_BY_NODES: [&str; 5] =
+    [HOST_NAME, "kubernetes.io/arch", "kubernetes.io/os", "beta.kubernetes.io/arch", "beta.kubernetes.io/os"];
+/// Part of the labels of zone and region: where no cloud sets them people do, but what is set is true.
+const TOLD_BY_CLOUDS: &str = "topology.kubernetes.io/";
 
 /// One node, judged for one pod.
 #[derive(Debug, Clone)]
@@ -254,6 +269,11 @@ impl<'a> NodeView<'a> {
             .count()
     }
 
+    /// Whether it offers each device that the pod asks for, taken or not.
+    fn has_devices(&self) -> bool {
+        !self.shortfalls.iter().any(|s| matches!(s.resource, Resource::Extended(_)) && s.allocatable <= 0)
+    }
+
     fn is_control_plane(&self) -> bool {
         self.taints.iter().any(|t| CONTROL_PLANE.contains(&t.key.as_str()))
     }
@@ -273,11 +293,14 @@ pub(super) fn is_control_plane_taint(key: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub pod: &'a PodFacts,
-    /// The nodes that the pod is meant for: those that its selector picks, if it picks any, less the control plane's,
-    /// unless nothing else is left.
+    /// The nodes that the pod is meant for: those that its selector picks and that have the devices it asks for, if any do,
+    /// less the control plane's, unless nothing else is left.
     pub nodes: Vec<NodeView<'a>>,
     /// All nodes of the cluster.
     pub total: usize,
+    /// Taints that the pod does not tolerate, and cordoned nodes, of all nodes of the cluster.
+    pub taints: Vec<String>,
+    pub cordoned: Vec<&'a str>,
 }
 
 impl<'a> View<'a> {
@@ -289,13 +312,29 @@ impl<'a> View<'a> {
         let asks = pod.effective_requests();
         let mut all: Vec<_> = nodes.values().map(|state| NodeView::new(pod, &asks, state)).collect();
         let total = all.len();
+        let taints: BTreeSet<String> = all.iter().flat_map(|n| &n.taints).map(ToString::to_string).collect();
+        let cordoned = all.iter().filter(|n| n.cordoned).map(NodeView::name).collect();
         if all.iter().any(|n| n.unmet.is_empty()) {
             all.retain(|n| n.unmet.is_empty());
+        }
+        // A node without any such device is none that a smaller request would open.
+        if all.iter().any(NodeView::has_devices) {
+            all.retain(NodeView::has_devices);
         }
         if all.iter().any(|n| !n.is_control_plane()) {
             all.retain(|n| !n.is_control_plane());
         }
-        Some(Self { pod, nodes: all, total })
+        Some(Self { pod, nodes: all, total, taints: taints.into_iter().collect(), cordoned })
+    }
+
+    /// The taint that is most likely to go: one that tells of a node's state, for such a node takes the pod as it is once it is
+    /// well; else that of the node with the least in the way.
+    pub(super) fn blamed_taint(&self) -> Option<(&NodeView<'a>, &'a Taint)> {
+        let by_state = |n: &NodeView<'_>| n.taints.iter().all(|t| is_state_taint(&t.key));
+        let tainted = self.nodes.iter().filter(|n| !n.taints.is_empty());
+        let node = tainted.min_by_key(|n| (n.obstacles(), !by_state(n), n.name()))?;
+        let taint = node.taints.iter().find(|t| !is_state_taint(&t.key)).or(node.taints.first())?;
+        Some((node, taint))
     }
 
     /// How many of the nodes that the pod is meant for fail this check.
@@ -334,22 +373,38 @@ impl<'a> View<'a> {
     pub(super) fn nearest(&self, kind: Kind) -> Vec<(&NodeView<'a>, &Shortfall)> {
         let mut short: Vec<_> = self.nodes.iter().filter_map(|n| n.short_of(kind).map(|s| (n, s))).collect();
         short.sort_by(|(a, x), (b, y)| {
-            (a.obstacles(), x.missing(), a.name()).cmp(&(b.obstacles(), y.missing(), b.name()))
+            let key = |n: &NodeView<'_>, s: &Shortfall| (n.obstacles(), n.shortfalls.len(), s.missing());
+            key(a, x).cmp(&key(b, y)).then_with(|| a.name().cmp(b.name()))
         });
         short
     }
 
     /// The largest request of this resource for which some node has room now.
     pub(super) fn largest_that_fits(&self, kind: Kind) -> Option<i64> {
-        let open = |n: &&NodeView<'_>| n.taints.is_empty() && !n.cordoned && n.unmet.is_empty();
-        let free = |n: &NodeView<'_>| n.short_of(kind).map(|s| s.free);
-        let best = self.nodes.iter().filter(open).filter_map(free).max();
-        best.or_else(|| self.nodes.iter().filter_map(free).max()).filter(|free| *free > 0)
+        self.nearest(kind).first().map(|(_, short)| short.free).filter(|free| *free > 0)
+    }
+
+    /// A node with room for the pod that something else keeps from it: what is quickest to change first.
+    pub(super) fn with_room(&self) -> Option<&NodeView<'a>> {
+        let roomy = self.nodes.iter().filter(|n| n.shortfalls.is_empty() && n.obstacles() == 1);
+        roomy.min_by_key(|n| (!n.cordoned, n.taints.iter().any(|t| is_state_taint(&t.key))))
     }
 
     /// A node on which the pod would fit if nothing else ran there.
     pub(super) fn fits_empty(&self) -> Option<&NodeView<'a>> {
-        self.nodes.iter().find(|n| n.unmet.is_empty() && n.shortfalls.iter().all(Shortfall::fits_empty))
+        let fits = self.nodes.iter().filter(|n| n.unmet.is_empty() && n.shortfalls.iter().all(Shortfall::fits_empty));
+        fits.min_by_key(|n| !n.taints.is_empty())
+    }
+
+    /// Whether one of the nodes that do not meet its wishes has one of these names.
+    pub(super) fn has_any(&self, names: &[String]) -> bool {
+        self.nodes.iter().any(|n| names.iter().any(|name| name == n.name()))
+    }
+
+    /// All values that the nodes have under this label.
+    pub(super) fn values_of(&self, key: &str) -> Vec<&str> {
+        let values = self.nodes.iter().filter_map(|n| n.state.facts.labels.get(key)).map(String::as_str);
+        values.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The nodes that come nearest to the pod's selector and affinity: fewest labels missing, misspelt ones first.
@@ -358,7 +413,7 @@ impl<'a> View<'a> {
         nodes.sort_by_key(|n| {
             let misspelt = n.unmet.iter().any(|u| u.resembles.is_some());
             let other_value = n.unmet.iter().any(|u| u.has.is_some());
-            (n.unmet.len(), !misspelt, !other_value, n.name())
+            (n.unmet.len(), !misspelt, !other_value, n.obstacles(), n.name())
         });
         nodes
     }
@@ -474,7 +529,7 @@ fn holds(e: &Expression, value: Option<&str>) -> bool {
 /// Whether two different names look like one name misspelt: the same but for case and separators, or at most two
 /// letters apart (one for short names). Names that differ in digits only (`zone-a1`, `zone-a2`) are different on purpose.
 pub(super) fn alike(a: &str, b: &str) -> bool {
-    if a == b {
+    if a == b || differ_in_last_letter(a, b) {
         return false;
     }
     let plain =
@@ -488,12 +543,26 @@ pub(super) fn alike(a: &str, b: &str) -> bool {
         return false;
     }
     let shorter = a.len().min(b.len());
+    let sorted = |s: &[char]| {
+        let mut sorted = s.to_vec();
+        sorted.sort_unstable();
+        sorted
+    };
     let allowed = match shorter {
+        // Of three letters two may have changed places.
+        3 if sorted(&a) == sorted(&b) => 1,
         0..=3 => return false,
         4..=6 => 1,
         _ => 2,
     };
     a.len().abs_diff(b.len()) <= allowed && distance(&a, &b) <= allowed
+}
+
+/// Whether only a single letter at the end tells them apart, as in `zone-a` and `zone-b` or `eu-1b` and `eu-1c`.
+fn differ_in_last_letter(a: &str, b: &str) -> bool {
+    let (Some(x), Some(y)) = (a.chars().next_back(), b.chars().next_back()) else { return false };
+    let (a, b) = (&a[..a.len() - x.len_utf8()], &b[..b.len() - y.len_utf8()]);
+    a == b && a.ends_with(|c: char| c.is_ascii_digit() || "-_.".contains(c))
 }
 
 /// Edits (insert, delete, replace, swap neighbours) from one text to the other.
@@ -560,10 +629,20 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_is_told_from_another_name() {
-        for (a, b) in [("disktype", "disk-type"), ("disktype", "distkype"), ("Ssd", "ssd"), ("memory", "memroy")] {
+        for (a, b) in
+            [("disktype", "disk-type"), ("disktype", "distkype"), ("Ssd", "ssd"), ("memory", "memroy"), ("web", "wbe")]
+        {
             assert!(alike(a, b), "{a} {b}");
         }
-        for (a, b) in [("ssd", "hdd"), ("zone-a1", "zone-a2"), ("amd64", "arm64x"), ("gpu", "cpu"), ("same", "same")] {
+        for (a, b) in [
+            ("ssd", "hdd"),
+            ("zone-a1", "zone-a2"),
+            ("amd64", "arm64x"),
+            ("gpu", "cpu"),
+            ("same", "same"),
+            ("eu-1b", "eu-1c"),
+            ("pool-a", "pool-b"),
+        ] {
             assert!(!alike(a, b), "{a} {b}");
         }
     }

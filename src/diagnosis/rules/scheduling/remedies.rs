@@ -8,7 +8,7 @@ use super::{Analysis, claims, host_ports, not_scheduled};
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, remedy};
-use crate::facts::{Container, Operator, PodFacts, Taint, Toleration};
+use crate::facts::{Container, Operator, PodFacts, PodTerm, Taint, Toleration};
 
 pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
     if kind == Kind::DraClaim {
@@ -47,12 +47,54 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
                 "kubectl get csinode -o custom-columns='NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count'",
             ),
         ],
+        Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity => other_pods(case, &target, kind),
+        Kind::Disjoint => vec![remedy::command(
+            remedy::fix(format!(
+                "Compare the node affinity of {} with the nodes that its volumes can be used on, and drop the constraint that is wrong.",
+                target.display()
+            )),
+            "kubectl get pv -o custom-columns='PV:.metadata.name,CLAIM:.spec.claimRef.name,NODES:.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values'",
+        )],
+        Kind::NodeName => vec![remedy::command(
+            remedy::fix(format!("Correct spec.nodeName in {}, or leave it out.", target.display())),
+            "kubectl get nodes",
+        )],
+        Kind::TopologySpread => spread(case, &analysis, &target),
+        _ => vec![remedy::command(
+            remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
+            "kubectl get nodes -o wide",
+        )],
+    }
+}
+
+fn spread(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    let keys = &case.pod.spread_over;
+    let label = match keys.as_slice() {
+        [] => remedy::command(
+            remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
+            "kubectl get nodes --show-labels",
+        ),
+        keys => remedy::command(
+            remedy::fix(format!("Make sure that every node has the label {}.", keys.join(" and "))),
+            format!("kubectl get nodes -L {}", shell_word(&keys.join(","))),
+        ),
+    };
+    let relax = remedy::fix(format!(
+        "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
+        target.display()
+    ));
+    if analysis.lacks_spread_label() { vec![label, relax] } else { vec![relax, label] }
+}
+
+/// What to do about pods that it must run beside, or must not.
+fn other_pods(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
+    match kind {
         Kind::PodAffinity => vec![
             remedy::command(
                 remedy::fix(
                     "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
                 ),
-                format!("kubectl -n {namespace} get pods --show-labels -o wide"),
+                see_pods(case, &case.pod.pod_affinity),
             ),
             remedy::fix(format!(
                 "If nearness is a wish and no need: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
@@ -60,30 +102,49 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
             )),
         ],
         Kind::PodAntiAffinity => vec![
-            remedy::mitigate(format!(
-                "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
-                target.display()
-            )),
+            remedy::command(
+                remedy::mitigate(format!(
+                    "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
+                    target.display()
+                )),
+                see_pods(case, &case.pod.pod_anti_affinity),
+            ),
             remedy::fix(format!(
                 "If sharing a node is acceptable: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
                 target.display()
             )),
         ],
-        Kind::TopologySpread => vec![
+        _ => vec![
             remedy::command(
-                remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
-                "kubectl get nodes --show-labels",
+                remedy::fix(
+                    "Find the pod whose anti-affinity selects this one; change its labelSelector, or the labels of this one.",
+                ),
+                "kubectl get pods -A -o custom-columns='NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,NOT_BESIDE:.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[*].labelSelector'",
             ),
-            remedy::fix(format!(
-                "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
-                target.display()
-            )),
+            remedy::mitigate("Add a node."),
         ],
-        _ => vec![remedy::command(
-            remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
-            "kubectl get nodes -o wide",
-        )],
     }
+}
+
+/// The pods that its rules speak of. (They may name other namespaces.)
+fn see_pods(case: &Case<'_>, terms: &[PodTerm]) -> String {
+    match terms {
+        [term] if !term.selector.is_empty() => format!("kubectl get pods -A -o wide -l {}", shell_word(&term.selector)),
+        _ => format!("kubectl -n {} get pods --show-labels -o wide", case.pod.key.namespace),
+    }
+}
+
+pub(super) fn preemption(case: &Case<'_>) -> Vec<Remedy> {
+    let node = case.pod.nominated_node.as_deref().unwrap_or("NODE");
+    vec![
+        remedy::command(
+            remedy::fix(format!(
+                "See which pods on {node} are Terminating, and what holds them: a long grace period, a finalizer, a kill that fails."
+            )),
+            format!("kubectl get pods -A -o wide --field-selector=spec.nodeName={}", shell_word(node)),
+        ),
+        remedy::mitigate("If one of them may end at once, delete it with a short grace period; or add a node."),
+    ]
 }
 
 /// What to do about a volume of the pod that no node can have.
@@ -124,7 +185,13 @@ fn claim(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kind) 
             ),
             format!("kubectl get pv && {}", describe_claims(case)),
         )],
-        Kind::PvcLost => vec![
+        Kind::StorageCapacity => vec![remedy::command(
+            remedy::fix(
+                "See how much storage is free where, and free some, add some or ask for less; or use another class.",
+            ),
+            "kubectl get csistoragecapacities -A",
+        )],
+        Kind::PvcLost | Kind::BoundPvMissing => vec![
             remedy::command(
                 remedy::fix("See which volume the claim names, and whether its data still exists."),
                 format!("kubectl -n {namespace} get pvc {} -o yaml", first_claim(case)),
@@ -211,6 +278,11 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
         Some((container, amount)) => found.push(lower_request(case, target, container, resource, amount)),
         None => found.push(remedy::fix(format!("Lower the {} requests of {}.", resource.name(), target.display()))),
     }
+    for other in node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0) {
+        if let Some((container, amount)) = lowered(view.pod, &other.resource, other.free) {
+            found.push(lower_request(case, target, container, &other.resource, amount));
+        }
+    }
     found.extend(open_a_node(view));
     if view.fits_empty().is_some() {
         found.push(fewer_replicas(case, target));
@@ -294,6 +366,18 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
     if short.is_some_and(|s| s.allocatable > 0) {
         return capacity(case, analysis, target, Kind::Extended);
     }
+    if name.starts_with("hugepages-") {
+        return vec![
+            remedy::command(
+                remedy::fix(format!(
+                    "No node offers {name}. Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
+                     restart its kubelet."
+                )),
+                format!("kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{name}"),
+            ),
+            remedy::fix(format!("Or drop the request from {}.", target.display())),
+        ];
+    }
     vec![
         remedy::command(
             remedy::fix(format!(
@@ -334,11 +418,7 @@ fn cordoned(analysis: &Analysis<'_>) -> Vec<Remedy> {
 }
 
 fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
-    let tainted = analysis.view.as_ref().and_then(|v| {
-        let mut nodes: Vec<_> = v.nodes.iter().filter(|n| !n.taints.is_empty()).collect();
-        nodes.sort_by_key(|n| (n.obstacles(), n.name()));
-        nodes.into_iter().next()
-    });
+    let tainted = analysis.view.as_ref().and_then(|v| v.blamed_taint().map(|(node, _)| node));
     let Some(node) = tainted else {
         let named = analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
         if let Some(key) = named.filter_map(|r| super::words::taint_key(r.text)).find(|key| is_state_taint(key)) {
@@ -386,10 +466,12 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
         } else {
             format!("If the taint {} was left behind, remove it from {}.", taint.key, node.name())
         };
-        remedy::command(
-            remedy::fix(text),
-            format!("kubectl taint node {name} {}:{}-", shell_word(&taint.key), taint.effect),
-        )
+        // Without an effect, all taints of that key go.
+        let effect = match node.taints.iter().filter(|t| t.key == taint.key).count() {
+            1 => format!(":{}", taint.effect),
+            _ => String::new(),
+        };
+        remedy::command(remedy::fix(text), format!("kubectl taint node {name} {}{effect}-", shell_word(&taint.key)))
     });
     let mut found = vec![tolerate];
     found.extend(remove);
@@ -434,6 +516,11 @@ fn is_added(t: &Toleration) -> bool {
 }
 
 fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
+    if analysis.is_enforced() {
+        return vec![remedy::fix(
+            "Give nodes the labels that addedAffinity in the scheduler's configuration (NodeAffinityArgs) asks for, or correct it there.",
+        )];
+    }
     let nearest = analysis.view.as_ref().and_then(|v| v.nearest_by_labels().into_iter().next());
     let Some(node) = nearest else {
         return vec![remedy::command(
@@ -448,6 +535,11 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         return Vec::new();
     };
     let name = shell_word(node.name());
+    if unmet.is_node_name() && analysis.view.as_ref().is_some_and(|view| view.has_any(&unmet.values)) {
+        let text =
+            format!("Drop one of the node names from the node affinity of {}: no node has both.", target.display());
+        return vec![remedy::fix(text)];
+    }
     if unmet.is_node_name() {
         return vec![remedy::command(
             remedy::fix(format!("The node {} is gone: let it join again, or delete the pod.", unmet.values.join(", "))),
@@ -478,6 +570,19 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
                 fix
             }
         }
+        // What the node says of itself is true: only the pod can be wrong.
+        None if unmet.path.starts_with("spec.nodeSelector") && label.is_none() && unmet.has.is_some() => {
+            let value = unmet.has.as_deref().unwrap_or_default();
+            target.with_pod_patch(
+                remedy::fix(format!(
+                    "Correct the nodeSelector of {}: {} has {}={value}.",
+                    target.display(),
+                    node.name(),
+                    unmet.key
+                )),
+                &format!("nodeSelector:\n  {}: {}\n", yaml_string(&unmet.key), yaml_string(value)),
+            )
+        }
         None if unmet.operator == Operator::In && unmet.path.starts_with("spec.nodeSelector") => target.with_pod_patch(
             remedy::fix(format!(
                 "Drop {} from the nodeSelector of {}, if any node will do.",
@@ -488,7 +593,9 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         ),
         None => remedy::fix(format!("Correct the node affinity of {}: {}.", target.display(), unmet.wanted())),
     };
-    let mut found = if unmet.resembles.is_some() { vec![Some(correct), label] } else { vec![label, Some(correct)] };
+    // A label that is there with another value is rather right than wrong.
+    let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some();
+    let mut found = if rather_the_pod { vec![Some(correct), label] } else { vec![label, Some(correct)] };
     found.push(Some(remedy::command(remedy::fix("See the labels of all nodes."), "kubectl get nodes --show-labels")));
     found.into_iter().flatten().collect()
 }

@@ -1,8 +1,9 @@
 //! The causes of the family: one for each reason of the scheduler, and those for when it gives none.
 
+use super::claim::{self, Trouble};
 use super::words::Kind;
-use super::{dra_claim, no_scheduler, remedies, scheduler_error, verdict};
-use crate::diagnosis::{Category, Explain, Recovery, Rule, Scope, Specificity};
+use super::{dra_claim, no_scheduler, preemption, remedies, scheduler_error, verdict};
+use crate::diagnosis::{Case, Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 
 /// A rule for one reason of the scheduler.
 macro_rules! reason {
@@ -17,6 +18,19 @@ macro_rules! reason {
             explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
         }
     };
+}
+
+/// A rule for what the claim tells and the scheduler does not.
+const fn of_claim(cause: &'static str, check: fn(&Case<'_>) -> Verdict, explain: Explain) -> Rule {
+    Rule {
+        cause,
+        category: Category::Scheduling,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(check),
+        remedies: |case, _| claim::remedies(case),
+        explain,
+    }
 }
 
 pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
@@ -76,11 +90,46 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "Create the claim, or correct claimName.",
         "scheduler, plugin VolumeBinding: `persistentvolumeclaim \"X\" not found`"
     ),
+    of_claim(
+        "PvcProvisioningFailed",
+        |case| claim::verdict(case, Trouble::ProvisioningFailed),
+        Explain {
+            meaning: "No volume can be made for a claim of the pod: its StorageClass does not exist, or the provisioner fails.",
+            told_apart: "The claim has an Event ProvisioningFailed, and nothing newer of the same sender. Where the provisioner says \
+                         nothing at all it is PvcWaitingProvisioner.",
+            action: "Create the StorageClass or replace the claim by one of a class that exists; else mend what the provisioner says \
+                     (quota, zone, rights, parameters of the class).",
+            source: "kubernetes pkg/controller/volume/persistentvolume/pv_controller.go; sig-storage-lib-external-provisioner",
+        },
+    ),
+    of_claim(
+        "PvcNoClassNoPv",
+        |case| claim::verdict(case, Trouble::NoClassNoPv),
+        Explain {
+            meaning: "A claim of the pod has no StorageClass, and there is no PersistentVolume that it could bind to.",
+            told_apart: "The claim's Event FailedBinding says that no storage class is set. A class that is named and does not exist \
+                         is PvcProvisioningFailed.",
+            action: "Name a class in the claim, make one class the default, or create a PersistentVolume that fits.",
+            source: "kubernetes pkg/controller/volume/persistentvolume/pv_controller.go syncUnboundClaim",
+        },
+    ),
+    of_claim(
+        "PvcWaitingProvisioner",
+        |case| claim::verdict(case, Trouble::WaitingProvisioner),
+        Explain {
+            meaning: "A claim of the pod waits for its provisioner to make a volume, and that does not happen.",
+            told_apart: "The claim's newest Event of the volume controller is ExternalProvisioning, and the provisioner has reported \
+                         no error. With WaitForFirstConsumer the scheduler waits as well, and the pod has neither condition nor Event: \
+                         that is not NoSchedulerForPod.",
+            action: "Install or start the provisioner that the StorageClass names, or correct the name in a new class.",
+            source: "kubernetes pkg/controller/volume/persistentvolume/pv_controller.go provisionClaimOperationExternal",
+        },
+    ),
     reason!(
         PvcUnbound,
         "A PersistentVolumeClaim of the pod has no volume, and its class binds before pods are placed.",
-        "The claim exists. Why it has no volume is told by the claim's own Events: no such StorageClass, no \
-         provisioner, no volume that fits.",
+        "The claim exists. Why it has no volume is told by the claim's own Events; where those are known, the cause is \
+         PvcProvisioningFailed, PvcNoClassNoPv or PvcWaitingProvisioner.",
         "Describe the claim; correct its storageClassName, repair the provisioner, or create a volume that fits.",
         "scheduler, plugin VolumeBinding: `pod has unbound immediate PersistentVolumeClaims`"
     ),
@@ -103,8 +152,14 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "The pod's claim waits for a pod to be placed, and no volume that it could bind to is reachable from a node.",
         "The class binds with the first consumer (local volumes); with immediate binding it is PvcUnboundImmediate.",
         "Create a volume of that class and size on a node that can take the pod, or correct the class or size.",
-        "scheduler, plugin VolumeBinding: `didn't find available persistent volumes to bind`, `did not have enough \
-         free storage`"
+        "scheduler, plugin VolumeBinding: `didn't find available persistent volumes to bind`"
+    ),
+    reason!(
+        StorageCapacity,
+        "The pod's claim waits for a pod to be placed, and the storage within reach of the nodes has too little left for it.",
+        "The driver publishes what is free (CSIStorageCapacity). A volume that exists and does not fit is NoMatchingPv.",
+        "Free or add storage where the pod can run, ask for less, or use another class.",
+        "scheduler, plugin VolumeBinding: `did not have enough free storage`"
     ),
     reason!(
         PvcLost,
@@ -112,7 +167,15 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "The claim exists and names its volume (phase Lost). A claim that never had one is PvcUnboundImmediate.",
         "If the data still exists, make the PersistentVolume anew with the same name and handle; else delete the claim, \
          let a new one be provisioned and restore the data.",
-        "scheduler, plugin VolumeBinding: `bound to non-existent persistentvolume`, `bound to non-existent pv(s)`"
+        "scheduler, plugin VolumeBinding: `bound to non-existent persistentvolume`"
+    ),
+    reason!(
+        BoundPvMissing,
+        "The pod's claim names a PersistentVolume that does not exist.",
+        "The claim still counts as bound. Once it is marked as Lost, it is PvcLost.",
+        "If the data still exists, make the PersistentVolume anew with the same name and handle; else delete the claim, let a new \
+         one be provisioned and restore the data.",
+        "scheduler, plugin VolumeBinding: `unavailable due to one or more pvc(s) bound to non-existent pv(s)`"
     ),
     reason!(
         PvcDeleting,
@@ -163,10 +226,16 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
     reason!(
         PodAntiAffinity,
         "Each node that the pod may use runs a pod that it must not share a node (or zone) with.",
-        "Both directions count: the pod's own rule, and the rules of pods that already run.",
+        "It is the pod's own rule. That of a pod which runs there already is ExistingAntiAffinityConflict.",
         "Add a node, run no more replicas than there are nodes (or zones), or make the rule a preferred one.",
-        "scheduler, plugin InterPodAffinity: `didn't match pod anti-affinity rules`, `didn't satisfy existing pods \
-         anti-affinity rules`"
+        "scheduler, plugin InterPodAffinity: `didn't match pod anti-affinity rules`"
+    ),
+    reason!(
+        ExistingAntiAffinity,
+        "On each node that the pod may use another pod runs that must not share its node (or zone) with this one.",
+        "The rule stands in the other pod. The pod's own rule is PodAntiAffinityConflict.",
+        "Add a node, or change the other pod's required anti-affinity or the labels of this one.",
+        "scheduler, plugin InterPodAffinity: `didn't satisfy existing pods anti-affinity rules`"
     ),
     reason!(
         TopologySpread,
@@ -176,6 +245,14 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "Make room where fewer copies run, raise maxSkew, or use ScheduleAnyway; label the nodes with the topology \
          key.",
         "scheduler, plugin PodTopologySpread: `didn't match pod topology spread constraints`"
+    ),
+    reason!(
+        Disjoint,
+        "Each of the pod's constraints leaves it some nodes, but none that meets them all.",
+        "Several plugins narrow the nodes down before any is looked at (node affinity by name, a volume's node), and what they \
+         leave does not overlap. A single one is NodeSelectorMismatch.",
+        "Compare the pod's node affinity with the node of its volume and of its other claims, and drop the one that is wrong.",
+        "scheduler, framework RunPreFilterPlugins: `didn't satisfy plugin(s) [...] simultaneously`"
     ),
     reason!(
         Cordoned,
@@ -227,6 +304,30 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "Look at the other pods of the group: are all created, and is there room for minCount of them?",
         "scheduler, plugin GangScheduling: `waiting for minCount pods from a gang`"
     ),
+    reason!(
+        NodeName,
+        "The pod names a node, and no node has that name.",
+        "A scheduler of its own looked at a pod with spec.nodeName. A pod that is bound to a node that does not exist is \
+         NodeNameMissingNode.",
+        "Correct spec.nodeName, or leave it out.",
+        "scheduler, plugin NodeName: `didn't match the requested node name`"
+    ),
+    Rule {
+        cause: "PreemptionPending",
+        category: Category::Scheduling,
+        recovery: Recovery::NeverStarted,
+        specificity: Specificity::Specific,
+        scope: Scope::Pod(preemption),
+        remedies: |case, _| remedies::preemption(case),
+        explain: Explain {
+            meaning: "The scheduler has ended pods of lower priority to make room for the pod, and they do not go.",
+            told_apart: "The pod has a nominatedNodeName and still no node, long after. A preemption usually takes no longer than \
+                         the grace period of the pods that make way.",
+            action: "See which pods on that node are Terminating and what holds them: a long grace period, a finalizer, a kill that \
+                     fails.",
+            source: "kubernetes pkg/scheduler/framework/preemption (status.nominatedNodeName)",
+        },
+    },
     reason!(
         NoNodes,
         "The cluster has no node at all that the scheduler knows.",

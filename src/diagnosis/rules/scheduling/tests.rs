@@ -133,7 +133,10 @@ fn the_control_planes_taint_is_not_the_cause_where_workers_are_full() {
     let (cause, finding, _) = diagnosed(&scenario).unwrap();
     assert_eq!(cause, "InsufficientCpu");
     assert_eq!(finding.consequences[0].cause, "UntoleratedTaint");
-    assert_eq!(finding.consequences[0].summary, "1 of 2 nodes: node(s) had untolerated taint(s)");
+    assert_eq!(
+        finding.consequences[0].summary,
+        "1 of 2 nodes: node(s) had untolerated taint(s): node-role.kubernetes.io/control-plane:NoSchedule"
+    );
     // Without nodes (a dump of pods alone) an older scheduler's words tell the same.
     let words = "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }.";
     assert_eq!(cause_of_words(words), Some("InsufficientCpu"));
@@ -166,6 +169,36 @@ fn a_taint_is_named_though_the_scheduler_hides_it() {
 }
 
 #[test]
+fn room_behind_a_cordon_or_a_taint_is_told_with_the_shortage() {
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.";
+    let nodes = |spec: &str| [plain("w1", "1"), plain("w2", "1"), node("w3", "8", spec, "")];
+    let told = |spec: &str| summary(&waiting(&asks("4"), message, &nodes(spec)));
+    assert!(told("unschedulable: true").ends_with("w3 has room, but is cordoned"), "{}", told("unschedulable: true"));
+    let tainted = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    assert!(told(tainted).ends_with("w3 has room, but it does not tolerate its taint dedicated=db:NoSchedule"));
+}
+
+#[test]
+fn devices_behind_a_taint_are_not_missing() {
+    let spec = "containers: [{name: web, image: web, resources: {limits: {nvidia.com/gpu: \"1\"}, requests: {nvidia.com/gpu: \"1\"}}}]";
+    let message = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient nvidia.com/gpu.";
+    let gpu = r#"{kind: Node, metadata: {name: g1}, spec: {taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
+    let scenario = waiting(spec, message, &[plain("w1", "2"), plain("w2", "2"), gpu.to_owned()]);
+    assert_eq!(
+        summary(&scenario),
+        "UntoleratedTaint: does not tolerate the taint nvidia.com/gpu:NoSchedule that g1 has, and no other node takes it"
+    );
+}
+
+#[test]
+fn a_taint_of_several_effects_is_removed_as_a_whole() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let both = "taints: [{key: dedicated, effect: NoSchedule}, {key: dedicated, effect: NoExecute}]";
+    let (.., remedies) = diagnosed(&waiting(&asks("1"), message, &[node("w1", "2", both, "")])).unwrap();
+    assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w1 dedicated-"));
+}
+
+#[test]
 fn what_comes_next_is_told_with_the_taint() {
     let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
     let nodes = [node("w1", "2", "taints: [{key: dedicated, effect: NoSchedule}]", "")];
@@ -185,6 +218,30 @@ fn a_taint_that_tells_of_a_nodes_state_is_to_repair() {
         "w1 is short of disk (taint node.kubernetes.io/disk-pressure:NoSchedule), and no other node takes it"
     );
     assert!(remedies[0].text.starts_with("Repair w1"));
+}
+
+#[test]
+fn workers_that_are_not_ready_come_before_nodes_that_are_kept_for_others() {
+    let message = "0/3 nodes are available: 3 node(s) had untolerated taint(s).";
+    let not_ready = "taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]";
+    let dedicated = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    let nodes = [node("db1", "8", dedicated, ""), node("w1", "8", not_ready, ""), node("w2", "8", not_ready, "")];
+    let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
+    assert_eq!(
+        finding.summary,
+        "w1 and w2 are not ready (taint node.kubernetes.io/not-ready:NoSchedule), and db1 has another taint"
+    );
+    assert!(remedies[0].text.starts_with("Repair w1"), "{remedies:?}");
+}
+
+#[test]
+fn names_that_rule_each_other_out_are_not_missing_nodes() {
+    let affinity = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
+                    [{matchFields: [{key: metadata.name, operator: In, values: [w1]}, {key: metadata.name, operator: In, values: [w2]}]}]}}}";
+    let message = "0/2 nodes are available: pod affinity terms conflict.";
+    let nodes = [plain("w1", "64"), plain("w2", "2")];
+    let told = summary(&waiting(&format!("{affinity}, {}", asks("4")), message, &nodes));
+    assert!(told.starts_with("NodeSelectorMismatch: its node affinity contradicts itself"), "{told}");
 }
 
 #[test]
@@ -232,7 +289,30 @@ fn a_label_that_differs_or_is_missing_is_told_of_the_nearest_node() {
     let scenario = waiting(&format!("{affinity}, {}", asks("1")), SELECTOR_1, &[plain("w1", "2")]);
     assert_eq!(
         summary(&scenario),
-        "NodeSelectorMismatch: the only node does not meet its node affinity zone=c; w1 has no label zone"
+        "NodeSelectorMismatch: the only node does not meet its node affinity (the nearest of 2 alternatives) zone=c; w1 has no label zone"
+    );
+}
+
+#[test]
+fn what_a_node_says_of_itself_is_not_to_be_relabelled() {
+    let spec = format!("nodeSelector: {{kubernetes.io/arch: arm64}}, {}", asks("1"));
+    let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "kubernetes.io/arch: amd64")]);
+    let (_, _, remedies) = diagnosed(&scenario).unwrap();
+    assert!(remedies[0].text.starts_with("Correct the nodeSelector of Deployment web: w1 has"), "{remedies:?}");
+    assert!(remedies.iter().all(|r| r.command.as_ref().is_none_or(|c| !c.starts_with("kubectl label node"))));
+    let spec = format!("nodeSelector: {{kubernetes.io/hostname: worker-9}}, {}", asks("1"));
+    assert_eq!(
+        summary(&waiting(&spec, SELECTOR_1, &[plain("w1", "2")])),
+        "NodeSelectorMismatch: may only run on node worker-9 (label kubernetes.io/hostname), and no such node can be found"
+    );
+}
+
+#[test]
+fn two_labels_that_are_missing_are_both_told() {
+    let spec = format!("nodeSelector: {{disk: ssd, pool: db}}, {}", asks("1"));
+    assert_eq!(
+        summary(&waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "pool: web")])),
+        "NodeSelectorMismatch: the only node does not meet its nodeSelector disk=ssd, pool=db; w1 has no label disk, w1 has pool=web"
     );
 }
 
@@ -288,7 +368,10 @@ fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
         ("1 node(s) exceed max volume count", "MaxVolumeCount"),
         ("1 node(s) didn't match pod affinity rules", "PodAffinityUnsatisfied"),
         ("1 node(s) didn't match pod anti-affinity rules", "PodAntiAffinityConflict"),
-        ("1 node(s) didn't satisfy existing pods anti-affinity rules", "PodAntiAffinityConflict"),
+        ("1 node(s) didn't satisfy existing pods anti-affinity rules", "ExistingAntiAffinityConflict"),
+        ("1 node(s) did not have enough free storage", "StorageCapacityShort"),
+        ("1 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", "BoundPvMissing"),
+        ("node(s) didn't satisfy plugin(s) [NodeAffinity VolumeBinding] simultaneously", "PreFilterNodesDisjoint"),
         ("1 node(s) didn't match pod topology spread constraints", "TopologySpreadUnsatisfied"),
         (
             "1 node(s) didn't match pod topology spread constraints (missing required label)",

@@ -19,7 +19,9 @@ pub(super) enum Kind {
     PvAffinity,
     VolumeZone,
     NoMatchingPv,
+    StorageCapacity,
     PvcLost,
+    BoundPvMissing,
     PvcDeleting,
     PvcInUse,
     DiskConflict,
@@ -30,10 +32,13 @@ pub(super) enum Kind {
     Gang,
     PodAffinity,
     PodAntiAffinity,
+    ExistingAntiAffinity,
     TopologySpread,
+    Disjoint,
     Cordoned,
     Taint,
     Selector,
+    NodeName,
     NoNodes,
 }
 
@@ -51,7 +56,9 @@ impl Kind {
             Self::PvAffinity => "PvNodeAffinityConflict",
             Self::VolumeZone => "VolumeZoneConflict",
             Self::NoMatchingPv => "NoMatchingPv",
+            Self::StorageCapacity => "StorageCapacityShort",
             Self::PvcLost => "PvcLost",
+            Self::BoundPvMissing => "BoundPvMissing",
             Self::PvcDeleting => "PvcDeleting",
             Self::PvcInUse => "RwopInUse",
             Self::DiskConflict => "DiskConflict",
@@ -62,10 +69,13 @@ impl Kind {
             Self::Gang => "GangWaiting",
             Self::PodAffinity => "PodAffinityUnsatisfied",
             Self::PodAntiAffinity => "PodAntiAffinityConflict",
+            Self::ExistingAntiAffinity => "ExistingAntiAffinityConflict",
             Self::TopologySpread => "TopologySpreadUnsatisfied",
+            Self::Disjoint => "PreFilterNodesDisjoint",
             Self::Cordoned => "NodesUnschedulable",
             Self::Taint => "UntoleratedTaint",
             Self::Selector => "NodeSelectorMismatch",
+            Self::NodeName => "NodeNameMismatch",
             Self::NoNodes => "NoNodes",
         }
     }
@@ -84,7 +94,9 @@ impl Kind {
                 | Self::PvAffinity
                 | Self::VolumeZone
                 | Self::NoMatchingPv
+                | Self::StorageCapacity
                 | Self::PvcLost
+                | Self::BoundPvMissing
                 | Self::PvcDeleting
                 | Self::PvcInUse
         )
@@ -168,7 +180,7 @@ fn kind(text: &str) -> Option<Kind> {
         return Some(Kind::PvcNotFound);
     }
     // Part of a reason, and what it means; older wordings follow the present ones.
-    const WORDS: [(&str, Kind); 37] = [
+    const WORDS: [(&str, Kind); 40] = [
         ("Too many pods", Kind::Pods),
         ("untolerated taint", Kind::Taint),
         ("that the pod didn't tolerate", Kind::Taint),
@@ -176,12 +188,15 @@ fn kind(text: &str) -> Option<Kind> {
         ("didn't match node selector", Kind::Selector),
         ("didn't match Pod's node affinity", Kind::Selector),
         ("didn't match scheduler-enforced node affinity", Kind::Selector),
-        ("didn't match the requested node name", Kind::Selector),
+        ("didn't match the requested node name", Kind::NodeName),
         ("pod affinity terms conflict", Kind::Selector),
+        // Several plugins narrowed the nodes down, each to others; one alone is the node affinity.
+        ("simultaneously", Kind::Disjoint),
         ("didn't satisfy plugin", Kind::Selector),
         ("node is filtered out by the prefilter result", Kind::Selector),
         ("were unschedulable", Kind::Cordoned),
         ("didn't have free ports", Kind::HostPort),
+        ("existing pods anti-affinity rules", Kind::ExistingAntiAffinity),
         ("anti-affinity rules", Kind::PodAntiAffinity),
         ("didn't match pod affinity rules", Kind::PodAffinity),
         ("topology spread constraints", Kind::TopologySpread),
@@ -190,7 +205,8 @@ fn kind(text: &str) -> Option<Kind> {
         ("had volume node affinity conflict", Kind::PvAffinity),
         ("no available volume zone", Kind::VolumeZone),
         ("didn't find available persistent volumes to bind", Kind::NoMatchingPv),
-        ("did not have enough free storage", Kind::NoMatchingPv),
+        ("did not have enough free storage", Kind::StorageCapacity),
+        ("bound to non-existent pv(s)", Kind::BoundPvMissing),
         ("bound to non-existent p", Kind::PvcLost),
         ("is being deleted", Kind::PvcDeleting),
         ("ReadWriteOncePod access mode", Kind::PvcInUse),

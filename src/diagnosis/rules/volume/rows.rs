@@ -307,6 +307,21 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        cause: "VolumeConditionAbnormal",
+        reasons: &["VolumeConditionAbnormal"],
+        specificity: Specificity::Symptom,
+        says: "the CSI driver on node {node} reports a fault: {short}",
+        remedies: remedies::driver_log,
+        explain: Explain {
+            meaning: "The CSI driver reports that a volume in use is not in order (gone, unmounted, read-only, failing).",
+            told_apart: "The pod was started and has the volume. It is the cause only where nothing else is found; a container that \
+                         crashes over it is told by its own cause, with this beside it. The feature gate CSIVolumeHealth must be on.",
+            action: "Look at the storage system and the CSI driver's pod on that node; then delete the pod, so that it mounts anew.",
+            source: "kubernetes pkg/kubelet/server/stats/volume_stat_calculator.go",
+        },
+        ..ROW
+    },
+    Row {
         cause: "FileSystemResizeFailed",
         reasons: &["FileSystemResizeFailed"],
         patience: NEXT_TRIES,
