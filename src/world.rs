@@ -398,7 +398,9 @@ impl World {
         let last = self.records.get(&key);
         let is_active = last.is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
-        let patience = after(case.observed.situation_since, ANSWER_WITHIN);
+        // A failure that was waited for is asked about only now.
+        let begun = if self.lookups.has_asked(uid) { case.observed.situation_since } else { now };
+        let patience = after(begun, ANSWER_WITHIN);
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)

@@ -12,6 +12,8 @@ mod lifetime;
 mod nodes;
 #[path = "replay/operator.rs"]
 mod operator;
+#[path = "replay/quiet.rs"]
+mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
 #[path = "replay/writing.rs"]

@@ -10,6 +10,9 @@ use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between
 /// A node that has just joined starts its network and its runtime first; that is no incident for this long.
 const JOINING: i64 = 300;
 
+/// A shutdown that was announced is planned: a node that is updated is back, or gone for good, within so many seconds.
+const SHUTDOWN: i64 = 600;
+
 pub const RUNTIME_DOWN: &str = "NodeRuntimeDown";
 pub const PLEG_UNHEALTHY: &str = "NodePlegUnhealthy";
 pub const NETWORK_NOT_READY: &str = "NodeNetworkPluginNotReady";
@@ -82,7 +85,12 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     }
     let left = episode.left_ready();
     let since = left.or(ready.last_transition).map_or(now, |at| at.min(now));
-    Judged { incident: Some(describe(node, since, None, false)), wake: None }
+    let incident = describe(node, since, None, false);
+    let back = after(since, SHUTDOWN);
+    if incident.cause == SHUTTING_DOWN && thresholds.patient && now < back {
+        return Judged { incident: None, wake: Some(back) };
+    }
+    Judged { incident: Some(incident), wake: None }
 }
 
 /// The latest restless time of a node: its changes between Ready and not Ready, back to where it had been stable.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::Case;
 use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
+const ROLLOUT: &str = "argoproj.io/v1alpha1";
+
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
     let owner = pod.owner.as_ref().filter(|owner| !pod.mirror && &*owner.kind != "Node")?;
@@ -21,14 +23,16 @@ pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
 pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
     let own = immediate(pod)?;
     if &*own.kind == "ReplicaSet" {
-        let deployment = pod
-            .labels
-            .get("pod-template-hash")
-            .and_then(|hash| own.name.strip_suffix(hash.as_str()))
-            .and_then(|name| name.strip_suffix('-'))
-            .map(Arc::<str>::from);
-        if let Some(name) = deployment {
+        let above = |label| {
+            let hash: &String = pod.labels.get(label)?;
+            own.name.strip_suffix(hash.as_str())?.strip_suffix('-').map(Arc::<str>::from)
+        };
+        if let Some(name) = above("pod-template-hash") {
             return Some(WorkloadKey { kind: "Deployment".into(), name, ..own });
+        }
+        // Argo Rollouts keeps ReplicaSets of its own, and undoes what somebody else changes of them.
+        if let Some(name) = above("rollouts-pod-template-hash") {
+            return Some(WorkloadKey { api_version: ROLLOUT.into(), kind: "Rollout".into(), name, ..own });
         }
     }
     if let Some(owner) = job.and_then(|j| j.owner.as_ref()).filter(|_| &*own.kind == "Job") {

@@ -85,6 +85,11 @@ impl Lookups {
         self.unask(uid, before.iter().filter(|want| !wants.contains(want)));
     }
 
+    /// Whether this pod asks for anything already.
+    pub(super) fn has_asked(&self, uid: &str) -> bool {
+        self.by_pod.contains_key(uid)
+    }
+
     /// A pod is gone, or well: what only it asked for is forgotten.
     pub(super) fn forget(&mut self, uid: &str) {
         let before = self.by_pod.remove(uid).unwrap_or_default();

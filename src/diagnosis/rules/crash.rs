@@ -1,6 +1,6 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
-mod command;
+pub(super) mod command;
 pub(super) mod end;
 mod exit;
 mod slow;
@@ -9,7 +9,7 @@ mod tests;
 
 use self::end::{settled_crash, who};
 pub(super) use self::exit::{ended, ended_with, log_remedy, message_line};
-use crate::api::{Confidence, ContainerType, Remedy, Severity};
+use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
 };
@@ -286,7 +286,7 @@ fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     }
     // The main process did its work all the same.
     if run.exit_code == 0 && case.pod.phase == Phase::Succeeded {
-        finding = finding.severity(Severity::Info).quiet();
+        finding = finding.noted();
     }
     end::judged(case, finding)
 }

@@ -1,11 +1,15 @@
 //! The pod's own course: init containers, ends of the pod as a whole, creation and deletion that take too long.
 
 mod admission;
+mod disrupted;
 mod evicted;
+mod resize;
 mod sidecar;
 mod terminating;
+mod waits;
 
 use self::admission::{by_reason, rejected, rejected_as};
+use super::crash::command;
 use super::crash::end::{self, judged};
 use super::crash::{blamed, end_evidence, ended, ended_with, log_remedy, message_line};
 use crate::api::{Confidence, ContainerType, Remedy};
@@ -144,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "NodeShutdown",
-        |case| rejected(case, "NodeShutdown"),
+        |case| replaced_or(case, rejected(case, "NodeShutdown")),
         "The node was shutting down when the pod arrived.",
         "Nothing to mend: its controller places it elsewhere. Delete what is left of it.",
     ),
@@ -185,12 +189,18 @@ pub(super) const RULES: &[Rule] = &[
             source: "kubernetes pkg/kubelet/active_deadline.go",
         },
     ),
+    disrupted::BY_SCHEDULER,
+    disrupted::BY_TAINT,
+    disrupted::BY_DEVICE_TAINT,
+    disrupted::BY_API,
+    disrupted::BY_GARBAGE_COLLECTOR,
     terminating::NODE_UNREACHABLE,
     terminating::FINALIZER,
     terminating::KILL_FAILING,
     evicted::EVICTED,
     admission::UMBRELLA,
     sidecar::BLOCKS_JOB,
+    sidecar::NOT_STARTED,
     Rule {
         cause: "InitContainerFailed",
         category: Category::Lifecycle,
@@ -254,6 +264,9 @@ pub(super) const RULES: &[Rule] = &[
             source: "kubernetes pkg/kubelet/status/generate.go GeneratePodReadyCondition",
         },
     },
+    resize::INFEASIBLE,
+    resize::ERROR,
+    resize::DEFERRED,
     Rule {
         cause: "ContainerCreatingTooLong",
         category: Category::Lifecycle,
@@ -318,7 +331,17 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
 /// `Shutdown` in Kubernetes 1.20 and 1.21, `Terminated` since.
 fn node_shut_down(case: &Case<'_>) -> Verdict {
     let reason = if case.pod.reason == "Shutdown" { "Shutdown" } else { "Terminated" };
-    pod_ended(case, reason, "was ended because its node was shutting down")
+    replaced_or(case, pod_ended(case, reason, "was ended because its node was shutting down"))
+}
+
+/// What comes of a node's planned end, once its controller has had the time for a new pod.
+fn replaced_or(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    let ended = end::disruption(case).or(case.pod.condition("Ready")).and_then(|condition| condition.last_transition);
+    let since = ended.or(case.pod.start_time).or(case.pod.created);
+    match (verdict, disrupted::is_not_replaced(case, since)) {
+        (Verdict::Yes(_), Err(not_yet)) => not_yet,
+        (verdict, _) => verdict,
+    }
 }
 
 fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
@@ -330,15 +353,7 @@ fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
         remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
     }
-    let text = if pod.owner.is_some() {
-        "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
-    } else {
-        "A bare pod is not made again: delete it and apply it anew."
-    };
-    remedies.push(remedy::command(
-        remedy::mitigate(text),
-        format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name),
-    ));
+    remedies.push(disrupted::left_over(case));
     remedies
 }
 
@@ -409,8 +424,12 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let since = started_at.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let waits = match waits::waits_for(container) {
+        Some(what) => format!("its command waits for {what}"),
+        None => "it most likely waits for something".to_owned(),
+    };
     let summary = format!(
-        "init container {} ({}) has been running{since}, so {} cannot start; it most likely waits for something",
+        "init container {} ({}) has been running{since}, so {} cannot start; {waits}",
         container.name,
         place(case, container),
         waiting_apps(case)
@@ -422,18 +441,22 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
             started_at.map_or_else(|| "unknown".to_owned(), |at| at.to_string()),
             started_at,
         ))
+        .with_all(
+            command::shown(container).map(|line| evidence::field(format!("{}.command", container.spec_path()), line)),
+        )
         .with_all(case.pod.condition("Initialized").map(evidence::condition));
     Verdict::Yes(Box::new(finding))
 }
 
 fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    vec![
-        log_remedy(case, container),
-        remedy::fix(
-            "See that what it waits for exists and answers (Service, DNS name, database), and give it a time limit.",
-        ),
-    ]
+    let what = waits::waits_for(container);
+    let what =
+        what.as_deref().map_or("what it waits for", |what| what.rsplit_once(" (").map_or(what, |(name, _)| name));
+    let see = remedy::fix(format!(
+        "See that {what} exists and answers (Service with ready endpoints, DNS name, database), and give the wait a time limit."
+    ));
+    vec![log_remedy(case, container), see]
 }
 
 fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
@@ -515,9 +538,10 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
             {
                 waiting = waiting.or(Some(container));
             }
-            // An init container that is done, or a container that is already there.
+            // An init container that is done, or a container that is already there; a sidecar is only once it has started.
             State::Terminated(run) if run.exit_code == 0 => {}
-            State::Running { .. } if container.kind != ContainerType::Init => {}
+            State::Running { .. } if container.kind == ContainerType::App => {}
+            State::Running { .. } if container.kind == ContainerType::Sidecar && container.started == Some(true) => {}
             // It is at work, or has trouble of its own, and the others wait for it.
             _ => return Verdict::No,
         }
@@ -533,6 +557,12 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
     let summary = if pulling {
         format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
+    } else if container.reported && container.has_post_start {
+        // The kubelet says nothing of a container, not even that it runs, before its hook has ended.
+        format!(
+            "{} has been waiting{long} on {node}, and nothing says why; most likely its postStart hook does not end",
+            container.name
+        )
     } else if container.reported {
         format!("{} has been waiting to be created on {node}{long}, and nothing says why", container.name)
     } else {
@@ -554,7 +584,15 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
 fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
     let node = pod.node_name.as_deref().unwrap_or("its node");
-    vec![
+    let waiting = |c: &&Container| c.kind != ContainerType::Ephemeral && c.waiting().is_some() && c.has_post_start;
+    let hooked = pod.containers.iter().find(waiting);
+    let hook = hooked.map(|container| {
+        remedy::fix(format!(
+            "Look at the postStart hook of {}: what it waits for, and whether it has a time limit of its own.",
+            container.name
+        ))
+    });
+    let events = [
         remedy::command(
             remedy::fix("Look at its Events for a volume or an image that is still waited for."),
             format!("kubectl -n {} describe pod {}", pod.key.namespace, pod.key.name),
@@ -562,5 +600,6 @@ fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         remedy::fix(format!(
             "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
         )),
-    ]
+    ];
+    hook.into_iter().chain(events).collect()
 }
