@@ -91,3 +91,38 @@ fn state_of(job: &WorkloadFacts) -> JobState {
         JobState::Retries
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::target;
+    use crate::diagnosis::testing::Scenario;
+
+    /// The pod's top controller as it is displayed, and the patch that sets a field of its template.
+    fn controller(owner: &str, labels: &str) -> (Option<String>, Option<String>) {
+        let scenario = Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: p, namespace: n, labels: {{{labels}}}, ownerReferences: [{{{owner}, uid: u, controller: true}}]}}\nspec: {{containers: [{{name: c}}]}}\nstatus: {{phase: Pending}}\n"
+        ));
+        let patch = target::of(&scenario.case()).pod_spec_patch("priority: 1\n");
+        (top(&scenario.pods[0], None).map(|key| key.to_string()), patch)
+    }
+
+    #[test]
+    fn only_templates_of_kubernetes_own_kinds_are_patched() {
+        let of_rollout =
+            controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "rollouts-pod-template-hash: 7d9");
+        assert_eq!(of_rollout, (Some("Rollout/web".to_owned()), None));
+        for (api, kind) in [
+            ("apps.kruise.io/v1alpha1", "CloneSet"),
+            ("apps.kruise.io/v1beta1", "StatefulSet"),
+            ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+            ("v1", "Pod"),
+        ] {
+            let found = controller(&format!("apiVersion: {api}, kind: {kind}, name: x"), "");
+            assert_eq!(found, (Some(format!("{kind}/x")), None), "{api}");
+        }
+        assert_eq!(controller("apiVersion: v1, kind: Node, name: n1", ""), (None, None));
+        let (own, patch) = controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "pod-template-hash: 7d9");
+        assert_eq!((own.as_deref(), patch.is_some()), (Some("Deployment/web"), true));
+    }
+}

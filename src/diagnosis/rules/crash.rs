@@ -630,7 +630,7 @@ fn app_error(case: &Case<'_>, container: &Container) -> Verdict {
 
 /// An end by the process's own code. Init containers and pods that are not restarted have their own rules.
 fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -> Verdict {
-    if container.kind == ContainerType::Init || case.pod.has_failed() {
+    if container.kind == ContainerType::Init || end::has_ended_its_pod(case, container) {
         return Verdict::No;
     }
     match settled_crash(case, container) {

@@ -461,7 +461,7 @@ fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     let pod = case.pod;
-    if !case.pod.has_failed() || !pod.reason.is_empty() || container.kind != ContainerType::App {
+    if !end::has_ended_its_pod(case, container) || !pod.reason.is_empty() || container.kind != ContainerType::App {
         return Verdict::No;
     }
     let run = match end::settled_crash(case, container) {
