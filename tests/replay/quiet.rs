@@ -227,6 +227,29 @@ fn a_node_that_is_replaced() {
     assert_quiet(&operator);
 }
 
+#[test]
+fn a_node_that_was_drained_before_its_machine_goes() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    operator.pod(&well("agent", "u1"));
+    let silent = || {
+        let mut silent = node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00");
+        silent.unschedulable = true;
+        silent
+    };
+    operator.node(&silent());
+    operator.pod(&pod("agent", "u1", false, WELL));
+    operator.advance(300);
+    operator.deleted(&pod("agent", "u1", false, WELL));
+    operator.take(Change::NodeDeleted("n1".into()));
+    operator.advance(3600);
+    assert_quiet(&operator);
+    // One that stays silent is an incident all the same.
+    operator.node(&silent());
+    operator.advance(600);
+    assert_eq!(operator.told(), ["Diagnosed NodeStatusUnknown"]);
+}
+
 /// A pod of the Job `load`.
 fn of_job(name: &str, policy: &str, status: &str) -> PodFacts {
     dump(&format!(

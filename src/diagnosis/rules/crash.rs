@@ -635,7 +635,10 @@ fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -
     }
     match settled_crash(case, container) {
         Ok(Some(run)) if is_mine(run.exit_code) && !is_lost(run) => {
-            let finding = Finding::of_container(container, ended(case, container, run));
+            let never = container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Never;
+            let stays_ended = never && !container.has_restart_rules && matches!(container.state, State::Terminated(_));
+            let tail = if stays_ended { "; it is not started again, and the others run on" } else { "" };
+            let finding = Finding::of_container(container, format!("{}{tail}", ended(case, container, run)));
             end::judged(case, end_evidence(container, run, finding).with_all(exit::message_evidence(container, run)))
         }
         Ok(_) => Verdict::No,

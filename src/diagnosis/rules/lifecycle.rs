@@ -450,12 +450,19 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
 
 fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    let what = waits::waits_for(container);
-    let what =
-        what.as_deref().map_or("what it waits for", |what| what.rsplit_once(" (").map_or(what, |(name, _)| name));
+    let asks = waits::waits_for(container);
+    let what = asks.as_ref().map_or("what it waits for", |asks| asks.what.as_str());
     let see = remedy::fix(format!(
         "See that {what} exists and answers (Service with ready endpoints, DNS name, database), and give the wait a time limit."
     ));
+    let service = asks.as_ref().and_then(|asks| asks.service(&case.pod.key.namespace));
+    let see = match service {
+        Some((namespace, name)) => remedy::command(
+            see,
+            format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={name}"),
+        ),
+        None => see,
+    };
     vec![log_remedy(case, container), see]
 }
 

@@ -141,11 +141,20 @@ fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     remedies
 }
 
+/// Who removes a finalizer; of Kubernetes' own it is known.
+fn owner_of(finalizer: &str) -> String {
+    match finalizer {
+        "batch.kubernetes.io/job-tracking" => "the Job controller (kube-controller-manager)".to_owned(),
+        "foregroundDeletion" | "orphan" => "the garbage collector (kube-controller-manager)".to_owned(),
+        other => format!("the controller of {other}"),
+    }
+}
+
 fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::fix(format!(
-            "Find the controller of {}: it must finish and remove the finalizer.",
-            case.pod.finalizers.join(", ")
+            "Find {}: it must finish and remove the finalizer.",
+            case.pod.finalizers.iter().map(|name| owner_of(name)).collect::<Vec<_>>().join(", ")
         )),
         remedy::command(
             remedy::mitigate("Only if that work is done or not wanted: remove the finalizers by hand."),

@@ -1,5 +1,7 @@
 //! What a container that only waits is waiting for: read off its command.
 
+use std::fmt;
+
 use crate::diagnosis::text;
 use crate::facts::Container;
 
@@ -12,8 +14,8 @@ enum Names {
     HostAndPort,
     /// An option's value: `pg_isready -h db`.
     Option(&'static [&'static str]),
-    /// Everything up to the end of the command: `kubectl wait job/migrate`.
-    All,
+    /// The first argument that is an object, where it waits for one: `kubectl wait job/migrate`.
+    Object,
 }
 
 /// Tools whose only use in an init container is to ask whether something is there.
@@ -36,22 +38,53 @@ const TOOLS: [(&str, Names); 19] = [
     ("psql", Names::Option(&["-h", "--host"])),
     ("redis-cli", Names::Option(&["-h", "--host", "-u"])),
     ("dockerize", Names::Option(&["-wait"])),
-    ("kubectl", Names::All),
+    ("kubectl", Names::Object),
 ];
 
 /// Options whose value is the next word, so that it is not taken for a name: `nc -w 2 db 5432`, `ping -c 1 db`.
 const WITH_VALUE: [&str; 14] =
     ["-w", "-c", "-W", "-i", "-t", "-T", "-o", "-O", "-m", "-H", "-X", "--max-time", "--connect-timeout", "--timeout"];
 
-/// `database (nslookup)`; `None` where the command names nothing that can be told.
-pub(super) fn waits_for(container: &Container) -> Option<String> {
+/// What a command asks for again and again, and by which tool.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asks {
+    pub(super) what: String,
+    tool: &'static str,
+}
+
+impl fmt::Display for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.what, self.tool)
+    }
+}
+
+impl Asks {
+    /// Namespace and name of the Service that it can only be: `db`, `http://db:80/x`, `db.shop.svc.cluster.local`.
+    pub(super) fn service<'a>(&'a self, own_namespace: &'a str) -> Option<(&'a str, &'a str)> {
+        let rest = self.what.split_once("://").map_or(self.what.as_str(), |(_, rest)| rest);
+        let host = rest.split(['/', ':']).next().filter(|_| self.tool != "kubectl")?;
+        let is_label = |name: &str| {
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        };
+        let mut labels = host.split('.');
+        let name = labels.next().filter(|name| is_label(name) && !name.starts_with(|c: char| c.is_ascii_digit()))?;
+        match (labels.next(), labels.next()) {
+            (None, _) if name != "localhost" => Some((own_namespace, name)),
+            (Some(namespace), Some("svc")) if is_label(namespace) => Some((namespace, name)),
+            _ => None,
+        }
+    }
+}
+
+/// `None` where the command names nothing that can be told.
+pub(super) fn waits_for(container: &Container) -> Option<Asks> {
     let line = container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ");
     let mut commands = line.split([';', '|', '&', '\n', '(', ')', '`']);
     commands.find_map(|command| asks(&command.split_whitespace().collect::<Vec<_>>()))
 }
 
-fn asks(words: &[&str]) -> Option<String> {
-    let (at, name, names) = words.iter().enumerate().find_map(|(at, word)| {
+fn asks(words: &[&str]) -> Option<Asks> {
+    let (at, tool, names) = words.iter().enumerate().find_map(|(at, word)| {
         let program = unquoted(word).rsplit('/').next()?;
         TOOLS.iter().find(|(tool, _)| *tool == program).map(|(tool, names)| (at, *tool, *names))
     })?;
@@ -60,11 +93,13 @@ fn asks(words: &[&str]) -> Option<String> {
         Names::First => plain(arguments).next()?.to_owned(),
         Names::HostAndPort => plain(arguments).take(2).collect::<Vec<_>>().join(":"),
         Names::Option(options) => value_of(arguments, options)?.to_owned(),
-        Names::All if arguments.first() == Some(&"wait") || arguments.get(1) == Some(&"status") => arguments.join(" "),
-        Names::All => return None,
+        Names::Object if arguments.contains(&"wait") || arguments.contains(&"status") => {
+            plain(arguments).find(|word| word.contains('/'))?.to_owned()
+        }
+        Names::Object => return None,
     };
     let what = text::line(&what, 60);
-    (!what.is_empty() && !what.starts_with(['>', '<', '/'])).then(|| format!("{what} ({name})"))
+    (!what.is_empty() && !what.starts_with(['>', '<', '/'])).then_some(Asks { what, tool })
 }
 
 /// The arguments that are neither options nor values of options.
@@ -98,7 +133,7 @@ mod tests {
     use super::*;
     use crate::diagnosis::testing::Scenario;
 
-    fn of(script: &str) -> Option<String> {
+    fn of(script: &str) -> Option<Asks> {
         let script = serde_json::Value::from(script);
         let text = format!(
             "kind: Pod\nmetadata: {{name: p}}\nspec: {{initContainers: [{{name: i, command: [sh, -c, {script}]}}], containers: [{{name: a}}]}}\nstatus: {{phase: Pending}}\n"
@@ -127,13 +162,25 @@ mod tests {
             ),
             ("/scripts/wait-for-it.sh rabbit:5672 -t 0", "rabbit:5672 (wait-for-it.sh)"),
             ("dockerize -wait tcp://db:5432 -timeout 600s", "tcp://db:5432 (dockerize)"),
-            (
-                "kubectl wait --for=condition=complete job/migrate --timeout=-1s",
-                "wait --for=condition=complete job/migrate --timeout=-1s (kubectl)",
-            ),
+            ("kubectl -n shop wait --for=condition=complete job/migrate --timeout=-1s", "job/migrate (kubectl)"),
+            ("kubectl rollout status deployment/db", "deployment/db (kubectl)"),
             ("until redis-cli -h cache ping | grep PONG; do sleep 1; done", "cache (redis-cli)"),
         ] {
-            assert_eq!(of(script).as_deref(), Some(expected), "{script}");
+            assert_eq!(of(script).map(|asks| asks.to_string()).as_deref(), Some(expected), "{script}");
+        }
+    }
+
+    #[test]
+    fn a_service_is_known_by_its_name() {
+        let service = |what: &str| {
+            let asks = Asks { what: what.to_owned(), tool: "nc" };
+            asks.service("shop").map(|(namespace, name)| format!("{namespace}/{name}"))
+        };
+        assert_eq!(service("db:5432").as_deref(), Some("shop/db"));
+        assert_eq!(service("http://auth:8080/healthz").as_deref(), Some("shop/auth"));
+        assert_eq!(service("db.data.svc.cluster.local").as_deref(), Some("data/db"));
+        for elsewhere in ["db.example.com:5432", "10.0.0.1:80", "localhost:15021", "DB_HOST", "${DB}:1", ""] {
+            assert_eq!(service(elsewhere), None, "{elsewhere}");
         }
     }
 
