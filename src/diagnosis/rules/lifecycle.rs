@@ -17,7 +17,7 @@ use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
     text,
 };
-use crate::facts::{Container, Phase, State, after, seconds_between};
+use crate::facts::{Container, Phase, State, Volume, VolumeSource, after, seconds_between};
 
 /// A rule of this family about the pod as a whole.
 const fn rule(
@@ -599,6 +599,15 @@ fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             container.name
         ))
     });
+    let claims: Vec<&str> = pod.volumes.iter().filter_map(claim).collect();
+    let mounts = (!claims.is_empty()).then(|| {
+        remedy::command(
+            remedy::fix(
+                "See that the claims it mounts are bound: a volume that is attached or mounted is waited for silently.",
+            ),
+            format!("kubectl -n {} get pvc {}", pod.key.namespace, claims.join(" ")),
+        )
+    });
     let events = [
         remedy::command(
             remedy::fix("Look at its Events for a volume or an image that is still waited for."),
@@ -608,5 +617,12 @@ fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
         )),
     ];
-    hook.into_iter().chain(events).collect()
+    hook.into_iter().chain(mounts).chain(events).collect()
+}
+
+fn claim(volume: &Volume) -> Option<&str> {
+    match &volume.source {
+        VolumeSource::Claim { name, .. } => Some(name),
+        _ => None,
+    }
 }

@@ -1,6 +1,6 @@
 //! Pods that should be gone and are not.
 
-use super::rule;
+use super::{end, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, text};
 use crate::facts::{Phase, State, after};
@@ -114,7 +114,9 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
             finding
         }
     };
-    let finding = finding.with(evidence::field("metadata.deletionTimestamp", deletion.to_string()));
+    let finding = finding
+        .with(evidence::field("metadata.deletionTimestamp", deletion.to_string()))
+        .with_all(end::disruption(case).map(evidence::condition));
     Verdict::Yes(Box::new(finding))
 }
 
