@@ -17,7 +17,7 @@ use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
     text,
 };
-use crate::facts::{Container, Phase, State, Volume, VolumeSource, after, seconds_between};
+use crate::facts::{Container, EventFacts, Phase, State, Volume, VolumeSource, after, seconds_between};
 
 /// A rule of this family about the pod as a whole.
 const fn rule(
@@ -564,12 +564,8 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
     let summary = if pulling {
         format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
-    } else if container.reported && container.has_post_start {
-        // The kubelet says nothing of a container, not even that it runs, before its hook has ended.
-        format!(
-            "{} has been waiting{long} on {node}, and nothing says why; most likely its postStart hook does not end",
-            container.name
-        )
+    } else if let Some(hooked) = hooked(case) {
+        format!("{} has been waiting{long} on {node}: {}", hooked.name, about_hook(case, hooked))
     } else if container.reported {
         format!("{} has been waiting to be created on {node}{long}, and nothing says why", container.name)
     } else {
@@ -588,12 +584,34 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     Verdict::Yes(Box::new(finding))
 }
 
+/// The first app container whose postStart hook seems to hold up the pod.
+fn hooked<'a>(case: &Case<'a>) -> Option<&'a Container> {
+    case.pod.of_type(ContainerType::App).find(|container| is_held_by_hook(case, container))
+}
+
+/// Whether a container that waits has a postStart hook that does not end: the kubelet starts nothing else, and does not
+/// even say that this one runs, before the hook has ended. It waits as silently for a volume, before it starts anything.
+fn is_held_by_hook(case: &Case<'_>, container: &Container) -> bool {
+    let waits_with_hook = container.reported && container.has_post_start && container.waiting().is_some();
+    waits_with_hook && (started(case, container).is_some() || case.pod.volumes.iter().all(|v| claim(v).is_none()))
+}
+
+/// The Normal Event that a container was started comes before its hook. Only dumps hold it.
+fn started<'a>(case: &Case<'a>, container: &Container) -> Option<&'a EventFacts> {
+    case.container_events(container, "Started").next_back()
+}
+
+fn about_hook(case: &Case<'_>, container: &Container) -> &'static str {
+    match started(case, container) {
+        Some(_) => "it was started, but its postStart hook has not ended",
+        None => "nothing says why; most likely its postStart hook does not end",
+    }
+}
+
 fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
     let node = pod.node_name.as_deref().unwrap_or("its node");
-    let waiting = |c: &&Container| c.kind != ContainerType::Ephemeral && c.waiting().is_some() && c.has_post_start;
-    let hooked = pod.containers.iter().find(waiting);
-    let hook = hooked.map(|container| {
+    let hook = hooked(case).map(|container| {
         remedy::fix(format!(
             "Look at the postStart hook of {}: what it waits for, and whether it has a time limit of its own.",
             container.name

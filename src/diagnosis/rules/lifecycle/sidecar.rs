@@ -1,6 +1,6 @@
 //! Sidecars: those that outlive the work of their Job, and those that do not get started.
 
-use super::{blamed, place, waiting_apps};
+use super::{about_hook, blamed, is_held_by_hook, place, started, waiting_apps};
 use crate::api::{Confidence, ContainerType, Remedy, Severity};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
@@ -74,11 +74,9 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
     if container.kind != ContainerType::Sidecar || pod.phase != Phase::Pending || pod.deletion.is_some() {
         return Verdict::No;
     }
-    // The kubelet does not even say that it runs before the hook has ended.
-    let is_held =
-        container.has_post_start && container.waiting().is_some_and(|(reason, _)| reason == "PodInitializing");
+    let initializes = container.waiting().is_some_and(|(reason, _)| reason == "PodInitializing");
     let before = || pod.containers.iter().take_while(|c| c.name != container.name);
-    if !is_held || !before().all(is_behind_it) {
+    if !initializes || !is_held_by_hook(case, container) || !before().all(is_behind_it) {
         return Verdict::No;
     }
     let since = before().filter_map(|c| c.last_end()?.finished_at).max().or(pod.start_time);
@@ -88,15 +86,17 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
     }
     let long = since.map_or_else(String::new, |at| format!(" after {}", text::duration(case.age(at))));
     let summary = format!(
-        "sidecar {} ({}) has not started{long}: most likely its postStart hook does not end, so {} cannot start",
+        "sidecar {} ({}) has not come up{long}: {}, so {} cannot start",
         container.name,
         place(case, container),
+        about_hook(case, container),
         waiting_apps(case)
     );
     let finding = Finding::of_container(container, summary)
         .confidence(Confidence::Likely)
         .with(evidence::field(format!("{}.started", container.status_path()), "false"))
         .with(evidence::field(format!("{}.lifecycle.postStart", container.spec_path()), "is set"))
+        .with_all(started(case, container).map(evidence::event))
         .with_all(pod.condition("Initialized").map(evidence::condition));
     Verdict::Yes(Box::new(finding))
 }
