@@ -143,13 +143,14 @@ fn ask_all(case: &Case<'_>) -> Asked {
     asked
 }
 
-/// Cause before consequence; what fails now before what failed a while ago; the specific before the general; then the
-/// table's order, and the containers' order in the pod.
-fn rank(case: &Case<'_>, found: &Match) -> (bool, bool, Specificity, usize, usize) {
+/// An alarm before what is only noted; cause before consequence; what fails now before what failed a while ago; the
+/// specific before the general; then the table's order, and the containers' order in the pod.
+fn rank(case: &Case<'_>, found: &Match) -> (bool, bool, bool, Specificity, usize, usize) {
     let position =
         found.finding.container.as_ref().and_then(|name| case.pod.containers.iter().position(|c| c.name == *name));
     let fine_now = position.and_then(|i| case.pod.containers.get(i)).is_some_and(is_fine_now);
     (
+        found.finding.is_noted(),
         found.rule.specificity >= Specificity::Symptom,
         fine_now,
         found.rule.specificity,

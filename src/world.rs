@@ -414,18 +414,17 @@ impl World {
         let last = self.records.get(&key);
         let is_active = last.is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
-        let patience = after(case.observed.situation_since, ANSWER_WITHIN);
+        let hangs = hangs_on_its_workload(&case);
         let decisive = outcome.wants.iter().filter_map(|want| match want {
             Want::Claims(_) => Some((want, case.observed.situation_since)),
             Want::Log(_) => Some((want, first_seen)),
+            Want::Workload(_) if hangs => Some((want, first_seen)),
             Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => None,
         });
         let awaited = decisive.filter_map(|(want, since)| self.lookups.awaited(want, since, ANSWER_WITHIN, now)).max();
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)
-        } else if self.answers_come && !is_active && now < patience && hangs_on_its_workload(&case) {
-            Plan { intent: None, wake: Some(patience) }
         } else if let Some(until) = awaited.filter(|_| self.answers_come && !is_active) {
             Plan { intent: None, wake: Some(until) }
         } else {

@@ -1,8 +1,9 @@
 //! What the rules say of recorded cases, and that no rule, fixture or explanation is missing.
 //!
 //! `tests/causes/<Cause>/<case>.yaml` must be diagnosed as that cause; `not-<case>.yaml` looks like it and must not be.
-//! `tests/healthy/*.yaml` must not be diagnosed at all. Beside each case, `<case>.expected.yaml` holds the gist of its
-//! diagnoses; `UPDATE=1 cargo test --test causes` writes it anew. Leading comments that are read:
+//! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` are there for their STATUS alone. Beside each
+//! case, `<case>.expected.yaml` holds the gist of its diagnoses; `UPDATE=1 cargo test --test causes` writes it anew. Leading
+//! comments that are read:
 //!
 //! - `# judged-at: TIME`, else `# recorded-at: TIME`: the clock; else the newest time in the text.
 //! - `# also: Cause, Cause`: other pods of the case have these causes.
@@ -277,7 +278,8 @@ fn each_rule_is_complete() {
 fn each_status_is_what_kubectl_printed() {
     let mut wrong = String::new();
     let mut compared = 0;
-    let all = folders().into_iter().chain([root().join("healthy")]).flat_map(|folder| cases(&folder));
+    let others = ["healthy", "status"].map(|folder| root().join(folder));
+    let all = folders().into_iter().chain(others).flat_map(|folder| cases(&folder));
     for case in all {
         let text = fs::read_to_string(&case).unwrap();
         let mut dump = Dump::default();

@@ -16,6 +16,8 @@ mod logs;
 mod nodes;
 #[path = "replay/operator.rs"]
 mod operator;
+#[path = "replay/quiet.rs"]
+mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
 #[path = "replay/writing.rs"]

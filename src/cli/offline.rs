@@ -157,7 +157,7 @@ impl Surrounding {
             (!services.is_empty()).then_some((namespace, services))
         });
         let services = services.collect();
-        Self { workloads, services, claims, classes, logs }
+        Self { workloads, services, logs, claims, classes }
     }
 
     /// `None` where the dump does not hold it: that is no proof that it does not exist.

@@ -90,6 +90,16 @@ impl Finding {
         self
     }
 
+    /// Worth a record but no alarm: it may pass by itself, or does no harm. Whatever else is found goes before it.
+    #[must_use]
+    pub fn noted(self) -> Self {
+        self.severity(Severity::Info).quiet()
+    }
+
+    pub fn is_noted(&self) -> bool {
+        self.quiet && self.severity == Some(Severity::Info)
+    }
+
     #[must_use]
     pub fn with(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);

@@ -10,6 +10,13 @@ use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between
 /// A node that has just joined starts its network and its runtime first; that is no incident for this long.
 const JOINING: i64 = 300;
 
+/// A shutdown that was announced, or of a cordoned node, is planned: a node that is updated is back, or gone for good,
+/// within so many seconds.
+const SHUTDOWN: i64 = 600;
+
+/// Taints of a node whose machine is off: the cloud provider says so, or a person who is certain of it.
+const OFF: [&str; 2] = ["node.cloudprovider.kubernetes.io/shutdown", "node.kubernetes.io/out-of-service"];
+
 pub const RUNTIME_DOWN: &str = "NodeRuntimeDown";
 pub const PLEG_UNHEALTHY: &str = "NodePlegUnhealthy";
 pub const NETWORK_NOT_READY: &str = "NodeNetworkPluginNotReady";
@@ -82,7 +89,14 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     }
     let left = episode.left_ready();
     let since = left.or(ready.last_transition).map_or(now, |at| at.min(now));
-    Judged { incident: Some(describe(node, since, None, false)), wake: None }
+    let incident = describe(node, since, None, false);
+    let back = after(since, SHUTDOWN);
+    // Announced by itself, or taken out by somebody before it fell silent.
+    let is_planned = incident.cause == SHUTTING_DOWN || (incident.cause == STATUS_UNKNOWN && node.facts.unschedulable);
+    if is_planned && thresholds.patient && now < back {
+        return Judged { incident: None, wake: Some(back) };
+    }
+    Judged { incident: Some(incident), wake: None }
 }
 
 /// The latest restless time of a node: its changes between Ready and not Ready, back to where it had been stable.
@@ -219,7 +233,13 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
         let value = format!("{} in the last hour", node.not_ready_events);
         evidence.push(evidence::field(format!("node/{} event/NodeNotReady", facts.name), value));
     }
-    let meaning = meaning(cause, message);
+    let mut meaning = meaning(cause, message);
+    if let Some(taint) =
+        facts.taints.iter().find(|taint| OFF.contains(&&*taint.key)).filter(|_| cause == STATUS_UNKNOWN)
+    {
+        meaning = format!("its machine is off, as its taint {} says", taint.key);
+        evidence.push(evidence::field(format!("node/{}.spec.taints", facts.name), &taint.key));
+    }
     let summary = match flapping {
         Some(f) => format!(
             "node {} is flapping ({} changes of Ready in {}): {meaning}",
@@ -375,7 +395,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::facts::{Condition, NodeFacts, Resources};
+    use crate::facts::{Condition, NodeFacts, Resources, Taint};
 
     const PLEG: &str = "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m9.760138488s ago; threshold is 3m0s]";
     const DOWN: &str = "container runtime is down";
@@ -468,6 +488,32 @@ mod tests {
         let mut cordoned = node(&[(-600, "True", "")]);
         cordoned.facts.unschedulable = true;
         assert_eq!(judge(&cordoned, &Thresholds::default(), at(0)), Judged { incident: None, wake: None });
+    }
+
+    #[test]
+    fn a_planned_end_is_no_incident_for_ten_minutes() {
+        let announced = node(&[(-600, "True", ""), (0, "False", "node is shutting down"), (1, "Unknown", STOPPED)]);
+        let mut cordoned = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
+        cordoned.facts.unschedulable = true;
+        let patient = Thresholds::default();
+        for (planned, cause) in [(&announced, SHUTTING_DOWN), (&cordoned, STATUS_UNKNOWN)] {
+            assert_eq!(judge(planned, &patient, at(9)), Judged { incident: None, wake: Some(at(10)) });
+            assert_eq!(judge(planned, &patient, at(10)).incident.unwrap().cause, cause);
+            assert!(judge(planned, &patient.for_snapshot(), at(9)).incident.is_some(), "a dump tells now or never");
+        }
+        let down = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
+        assert!(judge(&down, &patient, at(0)).incident.is_some(), "nobody planned that");
+    }
+
+    #[test]
+    fn a_taint_tells_that_the_machine_is_off() {
+        let mut off = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
+        let taint = |key: &str| Taint { key: key.to_owned(), value: String::new(), effect: "NoSchedule".to_owned() };
+        off.facts.taints = vec![taint("node.kubernetes.io/unreachable"), taint(OFF[0])];
+        let incident = judge(&off, &Thresholds::default(), at(1)).incident.unwrap();
+        let says =
+            "node n1 is not ready: its machine is off, as its taint node.cloudprovider.kubernetes.io/shutdown says";
+        assert_eq!((incident.cause, incident.summary.as_str()), (STATUS_UNKNOWN, says));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, impact, text};
+use super::{Case, Category, Finding, Recovery, Rule, impact, target, text};
 use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
@@ -66,6 +66,9 @@ pub(super) fn report(
     attributions: Vec<Attribution>,
 ) -> Diagnosis {
     let mut remedies = (rule.remedies)(case, &finding);
+    if case.pod.mirror {
+        remedies = target::of_static_pod(case, remedies);
+    }
     remedies.truncate(MOST_REMEDIES);
     for remedy in &mut remedies {
         remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);

@@ -35,7 +35,7 @@ pub fn of(case: &Case<'_>) -> Target {
             kind: "Pod".into(),
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
-            holder: if pod.mirror { Holder::None } else { Holder::Pod },
+            holder: if pod.mirror { Holder::Manifest } else { Holder::Pod },
         };
     };
     let holder = match &*top.kind {
@@ -58,7 +58,9 @@ enum Holder {
     Immutable,
     /// The bare pod itself: of its containers only the image can be changed.
     Pod,
-    /// A file on a node, or a kind that Kubernetes does not know.
+    /// A file on a node, of which the Pod is but a mirror.
+    Manifest,
+    /// A kind that Kubernetes does not know.
     None,
 }
 
@@ -137,7 +139,7 @@ impl Target {
         let path: &[&str] = match self.holder {
             Holder::Template => &["spec", "template", "spec"],
             Holder::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
-            Holder::Immutable | Holder::Pod | Holder::None => return None,
+            Holder::Immutable | Holder::Pod | Holder::Manifest | Holder::None => return None,
         };
         let mut out = String::new();
         for (depth, key) in path.iter().enumerate() {
@@ -185,9 +187,25 @@ impl Target {
         match self.holder {
             Holder::Pod => Some("A pod's spec is fixed: delete the pod and create it anew."),
             Holder::Immutable => Some("A Job's template is fixed: delete the Job and create it anew."),
-            Holder::Template | Holder::CronJob | Holder::None => None,
+            // What is said of all remedies of a static pod stands among them: see `of_static_pod`.
+            Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
         }
     }
+}
+
+/// The remedies of a static pod. The API server holds a mirror of it: a patch is refused, and a deleted mirror is there
+/// again without that anything was restarted.
+pub(super) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
+    const OF_THE_MIRROR: [&str; 5] = [" delete pod ", " edit pod", " patch pod ", " set image pod", " debug "];
+    let is_of_mirror = |command: &str| OF_THE_MIRROR.iter().any(|verb| command.contains(verb));
+    remedies.retain(|remedy| !remedy.command.as_deref().is_some_and(is_of_mirror));
+    let node = case.pod.node_name.as_deref().unwrap_or("its node");
+    let manifest = remedy::fix(format!(
+        "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often \
+         /etc/kubernetes/manifests), and the kubelet starts it anew. The Pod is only a mirror of that file."
+    ));
+    remedies.insert(remedies.len().min(1), manifest);
+    remedies
 }
 
 /// Stands in a patch for a command that nobody but its author knows.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::Case;
 use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
+const ROLLOUT: &str = "argoproj.io/v1alpha1";
+
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
     let owner = pod.owner.as_ref().filter(|owner| !pod.mirror && &*owner.kind != "Node")?;
@@ -21,14 +23,16 @@ pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
 pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
     let own = immediate(pod)?;
     if &*own.kind == "ReplicaSet" {
-        let deployment = pod
-            .labels
-            .get("pod-template-hash")
-            .and_then(|hash| own.name.strip_suffix(hash.as_str()))
-            .and_then(|name| name.strip_suffix('-'))
-            .map(Arc::<str>::from);
-        if let Some(name) = deployment {
+        let above = |label| {
+            let hash: &String = pod.labels.get(label)?;
+            own.name.strip_suffix(hash.as_str())?.strip_suffix('-').map(Arc::<str>::from)
+        };
+        if let Some(name) = above("pod-template-hash") {
             return Some(WorkloadKey { kind: "Deployment".into(), name, ..own });
+        }
+        // Argo Rollouts keeps ReplicaSets of its own, and undoes what somebody else changes of them.
+        if let Some(name) = above("rollouts-pod-template-hash") {
+            return Some(WorkloadKey { api_version: ROLLOUT.into(), kind: "Rollout".into(), name, ..own });
         }
     }
     if let Some(owner) = job.and_then(|j| j.owner.as_ref()).filter(|_| &*own.kind == "Job") {
@@ -85,5 +89,40 @@ fn state_of(job: &WorkloadFacts) -> JobState {
         JobState::Failed
     } else {
         JobState::Retries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::target;
+    use crate::diagnosis::testing::Scenario;
+
+    /// The pod's top controller as it is displayed, and the patch that sets a field of its template.
+    fn controller(owner: &str, labels: &str) -> (Option<String>, Option<String>) {
+        let scenario = Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: p, namespace: n, labels: {{{labels}}}, ownerReferences: [{{{owner}, uid: u, controller: true}}]}}\nspec: {{containers: [{{name: c}}]}}\nstatus: {{phase: Pending}}\n"
+        ));
+        let patch = target::of(&scenario.case()).pod_spec_patch("priority: 1\n");
+        (top(&scenario.pods[0], None).map(|key| key.to_string()), patch)
+    }
+
+    #[test]
+    fn only_templates_of_kubernetes_own_kinds_are_patched() {
+        let of_rollout =
+            controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "rollouts-pod-template-hash: 7d9");
+        assert_eq!(of_rollout, (Some("Rollout/web".to_owned()), None));
+        for (api, kind) in [
+            ("apps.kruise.io/v1alpha1", "CloneSet"),
+            ("apps.kruise.io/v1beta1", "StatefulSet"),
+            ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+            ("v1", "Pod"),
+        ] {
+            let found = controller(&format!("apiVersion: {api}, kind: {kind}, name: x"), "");
+            assert_eq!(found, (Some(format!("{kind}/x")), None), "{api}");
+        }
+        assert_eq!(controller("apiVersion: v1, kind: Node, name: n1", ""), (None, None));
+        let (own, patch) = controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "pod-template-hash: 7d9");
+        assert_eq!((own.as_deref(), patch.is_some()), (Some("Deployment/web"), true));
     }
 }

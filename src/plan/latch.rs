@@ -5,7 +5,7 @@
 
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
-use crate::api::PodDiagnosisStatus;
+use crate::api::{PodDiagnosisStatus, Severity};
 use crate::diagnosis::{Case, Category, Diagnosis, Rule, Specificity, node, rules, top_workload};
 use crate::facts::{Timestamp, after};
 
@@ -120,6 +120,12 @@ fn has_incident(case: &Case<'_>) -> bool {
 
 /// Whether another cause than the latched one takes over.
 fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
+    // What was only noted gives way to any alarm, and takes over from none.
+    match (record.status.severity, diagnosis.severity) {
+        (Severity::Info, Severity::Critical | Severity::Warning) => return true,
+        (Severity::Critical | Severity::Warning, Severity::Info) => return false,
+        _ => {}
+    }
     let old = rules::find(&record.status.cause);
     let new = rules::find(diagnosis.cause);
     let vagueness = |rule: Option<&Rule>| rule.map_or(Specificity::LastResort, |r| r.specificity);

@@ -281,6 +281,8 @@ struct Situation {
     nominated: Option<Arc<str>>,
     ready: Option<(String, String)>,
     scheduled: Option<String>,
+    /// Why a change of its resources is not made.
+    resize: Option<String>,
     containers: Vec<(u8, String, bool, u32)>,
 }
 
@@ -293,9 +295,20 @@ impl Situation {
             nominated: facts.nominated_node.clone(),
             ready: facts.condition("Ready").map(status),
             scheduled: facts.condition("PodScheduled").map(|c| c.reason.clone()),
+            resize: resize_trouble(facts).map(|c| c.reason.clone()),
             containers: facts.containers.iter().map(situation_of).collect(),
         }
     }
+}
+
+/// What keeps the resources of a running pod from being changed as somebody asked.
+fn resize_trouble(facts: &PodFacts) -> Option<&Condition> {
+    let is_trouble = |c: &&Condition| match c.kind.as_str() {
+        "PodResizePending" => c.status == "True",
+        "PodResizeInProgress" => c.status == "True" && c.reason == "Error",
+        _ => false,
+    };
+    facts.conditions.iter().find(is_trouble)
 }
 
 fn situation_of(container: &Container) -> (u8, String, bool, u32) {
@@ -320,7 +333,10 @@ fn is_well(facts: &PodFacts) -> bool {
     }
     let never_restarted = facts.containers.iter().all(|c| c.restart_count == 0);
     match facts.phase {
-        Phase::Running => facts.is_ready() && never_restarted && facts.containers.iter().all(runs_well),
+        Phase::Running => {
+            let runs_well = facts.containers.iter().all(runs_well);
+            facts.is_ready() && never_restarted && runs_well && resize_trouble(facts).is_none()
+        }
         // A probe that killed it would show in an Event only.
         Phase::Succeeded => {
             let probed = |c: &Container| c.probe(ProbeKind::Liveness).or(c.probe(ProbeKind::Startup)).is_some();

@@ -1,6 +1,6 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
-mod command;
+pub(super) mod command;
 pub(super) mod doubt;
 pub(super) mod end;
 mod exit;
@@ -14,7 +14,7 @@ mod tests;
 
 use self::end::{settled_crash, who};
 pub(super) use self::exit::{ended, ended_with, log_remedy};
-use crate::api::{Confidence, ContainerType, Remedy, Severity};
+use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
 };
@@ -298,7 +298,7 @@ fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     }
     // The main process did its work all the same.
     if run.exit_code == 0 && case.pod.phase == Phase::Succeeded {
-        finding = finding.severity(Severity::Info).quiet();
+        finding = finding.noted();
     }
     end::judged(case, finding)
 }
@@ -656,12 +656,15 @@ fn app_error(case: &Case<'_>, container: &Container) -> Verdict {
 
 /// An end by the process's own code. Init containers and pods that are not restarted have their own rules.
 fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -> Verdict {
-    if container.kind == ContainerType::Init || case.pod.has_failed() {
+    if container.kind == ContainerType::Init || end::has_ended_its_pod(case, container) {
         return Verdict::No;
     }
     match settled_crash(case, container) {
         Ok(Some(run)) if is_mine(run.exit_code) && !is_lost(run) => {
-            let finding = Finding::of_container(container, ended(case, container, run));
+            let never = container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Never;
+            let stays_ended = never && !container.has_restart_rules && matches!(container.state, State::Terminated(_));
+            let tail = if stays_ended { "; it is not started again, and the others run on" } else { "" };
+            let finding = Finding::of_container(container, format!("{}{tail}", ended(case, container, run)));
             end::judged(
                 case,
                 end_evidence(container, run, finding).with_all(last_words::line_evidence(case, container, run)),

@@ -14,8 +14,9 @@ use crate::api::{Confidence, ContainerType};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Specificity, Verdict, evidence, text};
 use crate::facts::{Container, VolumeSource};
 
-/// A pull error counts once it lasts this long or fails again, since the next try often succeeds.
-const SECOND_TRY: i64 = 15;
+/// A pull error counts once it fails again, since the next try often succeeds; or once it lasts this long, as the Event of
+/// the second try (10 to 20 s after the first) may be lost. Until then it is only noted.
+const SECOND_TRY: i64 = 30;
 
 /// The waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -36,10 +37,12 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     signature::ask_containers(case, |container| {
         let seen = see(case, container)?;
         let (index, row) = signature::first(rows::ROWS, case, &seen)?;
-        Some(match has_failed_twice(case, container, &seen, row.patience) {
-            Ok(()) => (index, Verdict::Yes(Box::new(finding(case, container, &seen, row)))),
-            Err(at) => (index, Verdict::NotBefore(at)),
-        })
+        let finding = finding(case, container, &seen, row);
+        let finding = match has_failed_twice(case, container, &seen, row.patience) {
+            Ok(()) => finding,
+            Err(at) => finding.noted().until(at),
+        };
+        Some((index, Verdict::Yes(Box::new(finding))))
     })
 }
 

@@ -1,11 +1,15 @@
 //! The pod's own course: init containers, ends of the pod as a whole, creation and deletion that take too long.
 
 mod admission;
+mod disrupted;
 mod evicted;
+mod resize;
 mod sidecar;
 mod terminating;
+mod waits;
 
 use self::admission::{by_reason, rejected, rejected_as};
+use super::crash::command;
 use super::crash::end::{self, judged};
 use super::crash::{blamed, end_evidence, ended, ended_with, last_words, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
@@ -13,7 +17,7 @@ use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
     text,
 };
-use crate::facts::{Container, Phase, State, after, seconds_between};
+use crate::facts::{Container, EventFacts, Phase, State, Volume, VolumeSource, after, seconds_between};
 
 /// A rule of this family about the pod as a whole.
 const fn rule(
@@ -168,7 +172,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "NodeShutdown",
-        |case| rejected(case, "NodeShutdown"),
+        |case| replaced_or(case, rejected(case, "NodeShutdown")),
         "The node was shutting down when the pod arrived.",
         "Nothing to mend: its controller places it elsewhere. Delete what is left of it.",
     ),
@@ -209,12 +213,18 @@ pub(super) const RULES: &[Rule] = &[
             source: "kubernetes pkg/kubelet/active_deadline.go",
         },
     ),
+    disrupted::BY_SCHEDULER,
+    disrupted::BY_TAINT,
+    disrupted::BY_DEVICE_TAINT,
+    disrupted::BY_API,
+    disrupted::BY_GARBAGE_COLLECTOR,
     terminating::NODE_UNREACHABLE,
     terminating::FINALIZER,
     terminating::KILL_FAILING,
     evicted::EVICTED,
     admission::UMBRELLA,
     sidecar::BLOCKS_JOB,
+    sidecar::NOT_STARTED,
     Rule {
         cause: "InitContainerFailed",
         category: Category::Lifecycle,
@@ -278,6 +288,9 @@ pub(super) const RULES: &[Rule] = &[
             source: "kubernetes pkg/kubelet/status/generate.go GeneratePodReadyCondition",
         },
     },
+    resize::INFEASIBLE,
+    resize::ERROR,
+    resize::DEFERRED,
     Rule {
         cause: "ContainerCreatingTooLong",
         category: Category::Lifecycle,
@@ -342,7 +355,17 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
 /// `Shutdown` in Kubernetes 1.20 and 1.21, `Terminated` since.
 fn node_shut_down(case: &Case<'_>) -> Verdict {
     let reason = if case.pod.reason == "Shutdown" { "Shutdown" } else { "Terminated" };
-    pod_ended(case, reason, "was ended because its node was shutting down")
+    replaced_or(case, pod_ended(case, reason, "was ended because its node was shutting down"))
+}
+
+/// What comes of a node's planned end, once its controller has had the time for a new pod.
+fn replaced_or(case: &Case<'_>, verdict: Verdict) -> Verdict {
+    let ended = end::disruption(case).or(case.pod.condition("Ready")).and_then(|condition| condition.last_transition);
+    let since = ended.or(case.pod.start_time).or(case.pod.created);
+    match (verdict, disrupted::is_not_replaced(case, since)) {
+        (Verdict::Yes(_), Err(not_yet)) => not_yet,
+        (verdict, _) => verdict,
+    }
 }
 
 fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
@@ -354,15 +377,7 @@ fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
         remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
     }
-    let text = if pod.owner.is_some() {
-        "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
-    } else {
-        "A bare pod is not made again: delete it and apply it anew."
-    };
-    remedies.push(remedy::command(
-        remedy::mitigate(text),
-        format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name),
-    ));
+    remedies.push(disrupted::left_over(case));
     remedies
 }
 
@@ -432,8 +447,12 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let since = started_at.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let waits = match waits::waits_for(container) {
+        Some(what) => format!("its command waits for {what}"),
+        None => "it most likely waits for something".to_owned(),
+    };
     let summary = format!(
-        "init container {} ({}) has been running{since}, so {} cannot start; it most likely waits for something",
+        "init container {} ({}) has been running{since}, so {} cannot start; {waits}",
         container.name,
         place(case, container),
         waiting_apps(case)
@@ -445,23 +464,34 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
             started_at.map_or_else(|| "unknown".to_owned(), |at| at.to_string()),
             started_at,
         ))
+        .with_all(
+            command::shown(container).map(|line| evidence::field(format!("{}.command", container.spec_path()), line)),
+        )
         .with_all(case.pod.condition("Initialized").map(evidence::condition));
     Verdict::Yes(Box::new(finding))
 }
 
 fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    vec![
-        log_remedy(case, container),
-        remedy::fix(
-            "See that what it waits for exists and answers (Service, DNS name, database), and give it a time limit.",
+    let asks = waits::waits_for(container);
+    let what = asks.as_ref().map_or("what it waits for", |asks| asks.what.as_str());
+    let see = remedy::fix(format!(
+        "See that {what} exists and answers (Service with ready endpoints, DNS name, database), and give the wait a time limit."
+    ));
+    let service = asks.as_ref().and_then(|asks| asks.service(&case.pod.key.namespace));
+    let see = match service {
+        Some((namespace, name)) => remedy::command(
+            see,
+            format!("kubectl -n {namespace} get endpointslices -l kubernetes.io/service-name={name}"),
         ),
-    ]
+        None => see,
+    };
+    vec![log_remedy(case, container), see]
 }
 
 fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     let pod = case.pod;
-    if !case.pod.has_failed() || !pod.reason.is_empty() || container.kind != ContainerType::App {
+    if !end::has_ended_its_pod(case, container) || !pod.reason.is_empty() || container.kind != ContainerType::App {
         return Verdict::No;
     }
     let run = match end::settled_crash(case, container) {
@@ -536,9 +566,10 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
             {
                 waiting = waiting.or(Some(container));
             }
-            // An init container that is done, or a container that is already there.
+            // An init container that is done, or a container that is already there; a sidecar is only once it has started.
             State::Terminated(run) if run.exit_code == 0 => {}
-            State::Running { .. } if container.kind != ContainerType::Init => {}
+            State::Running { .. } if container.kind == ContainerType::App => {}
+            State::Running { .. } if container.kind == ContainerType::Sidecar && container.started == Some(true) => {}
             // It is at work, or has trouble of its own, and the others wait for it.
             _ => return Verdict::No,
         }
@@ -554,6 +585,8 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
     let summary = if pulling {
         format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
+    } else if let Some(hooked) = hooked(case) {
+        format!("{} has been waiting{long} on {node}: {}", hooked.name, about_hook(case, hooked))
     } else if container.reported {
         format!("{} has been waiting to be created on {node}{long}, and nothing says why", container.name)
     } else {
@@ -572,10 +605,49 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     Verdict::Yes(Box::new(finding))
 }
 
+/// The first app container whose postStart hook seems to hold up the pod.
+fn hooked<'a>(case: &Case<'a>) -> Option<&'a Container> {
+    case.pod.of_type(ContainerType::App).find(|container| is_held_by_hook(case, container))
+}
+
+/// Whether a container that waits has a postStart hook that does not end: the kubelet starts nothing else, and does not
+/// even say that this one runs, before the hook has ended. It waits as silently for a volume, before it starts anything.
+fn is_held_by_hook(case: &Case<'_>, container: &Container) -> bool {
+    let waits_with_hook = container.reported && container.has_post_start && container.waiting().is_some();
+    waits_with_hook && (started(case, container).is_some() || case.pod.volumes.iter().all(|v| claim(v).is_none()))
+}
+
+/// The Normal Event that a container was started comes before its hook. Only dumps hold it.
+fn started<'a>(case: &Case<'a>, container: &Container) -> Option<&'a EventFacts> {
+    case.container_events(container, "Started").next_back()
+}
+
+fn about_hook(case: &Case<'_>, container: &Container) -> &'static str {
+    match started(case, container) {
+        Some(_) => "it was started, but its postStart hook has not ended",
+        None => "nothing says why; most likely its postStart hook does not end",
+    }
+}
+
 fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
     let node = pod.node_name.as_deref().unwrap_or("its node");
-    vec![
+    let hook = hooked(case).map(|container| {
+        remedy::fix(format!(
+            "Look at the postStart hook of {}: what it waits for, and whether it has a time limit of its own.",
+            container.name
+        ))
+    });
+    let claims: Vec<&str> = pod.volumes.iter().filter_map(claim).collect();
+    let mounts = (!claims.is_empty()).then(|| {
+        remedy::command(
+            remedy::fix(
+                "See that the claims it mounts are bound: a volume that is attached or mounted is waited for silently.",
+            ),
+            format!("kubectl -n {} get pvc {}", pod.key.namespace, claims.join(" ")),
+        )
+    });
+    let events = [
         remedy::command(
             remedy::fix("Look at its Events for a volume or an image that is still waited for."),
             format!("kubectl -n {} describe pod {}", pod.key.namespace, pod.key.name),
@@ -583,5 +655,13 @@ fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         remedy::fix(format!(
             "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
         )),
-    ]
+    ];
+    hook.into_iter().chain(mounts).chain(events).collect()
+}
+
+fn claim(volume: &Volume) -> Option<&str> {
+    match &volume.source {
+        VolumeSource::Claim { name, .. } => Some(name),
+        _ => None,
+    }
 }

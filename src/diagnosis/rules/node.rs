@@ -2,8 +2,8 @@
 
 use crate::api::Remedy;
 use crate::diagnosis::node::{
-    self, NETWORK_NOT_READY, NEVER_UPDATED, NOT_READY, NodeIncident, PLEG_UNHEALTHY, RUNTIME_DOWN, RUNTIME_NOT_READY,
-    SHUTTING_DOWN, STATUS_UNKNOWN,
+    self, Judged, NETWORK_NOT_READY, NEVER_UPDATED, NOT_READY, NodeIncident, PLEG_UNHEALTHY, RUNTIME_DOWN,
+    RUNTIME_NOT_READY, SHUTTING_DOWN, STATUS_UNKNOWN,
 };
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{
@@ -147,18 +147,30 @@ fn missing_node_remedies(case: &Case<'_>) -> Vec<Remedy> {
     )]
 }
 
-/// The incident that keeps this pod from being well now. A flapping node that is Ready at the moment does not.
-fn suffered(case: &Case<'_>) -> Option<NodeIncident> {
+/// The judgement on the node of a pod that may suffer from it.
+fn judged(case: &Case<'_>) -> Option<Judged> {
     let pod = case.pod;
     if pod.is_over() || pod.deletion.is_some() || pod.node_name.is_none() {
         return None;
     }
     let node = case.node.filter(|n| !n.facts.is_ready())?;
-    node::judge(node, case.thresholds, case.now).incident.filter(|incident| !incident.ready_now)
+    Some(node::judge(node, case.thresholds, case.now))
+}
+
+/// The incident that keeps this pod from being well now. A flapping node that is Ready at the moment does not.
+fn suffered(case: &Case<'_>) -> Option<NodeIncident> {
+    judged(case)?.incident.filter(|incident| !incident.ready_now)
 }
 
 fn suffers(case: &Case<'_>, cause: &str) -> Verdict {
-    suffered(case).filter(|incident| incident.cause == cause).map(|incident| of_incident(case, incident)).into()
+    match judged(case) {
+        // It has just joined, or is on its way out as planned.
+        Some(Judged { incident: None, wake: Some(at) }) => Verdict::NotBefore(at),
+        Some(Judged { incident: Some(incident), .. }) if !incident.ready_now && incident.cause == cause => {
+            Verdict::Yes(Box::new(of_incident(case, incident)))
+        }
+        _ => Verdict::No,
+    }
 }
 
 fn of_incident(case: &Case<'_>, incident: NodeIncident) -> Finding {
@@ -179,13 +191,6 @@ fn not_ready(case: &Case<'_>) -> Verdict {
     }
     let pod = case.pod;
     let Some(name) = pod.node_name.as_ref().filter(|_| case.node.is_none()) else { return Verdict::No };
-    if let Some(gone) =
-        pod.condition("DisruptionTarget").filter(|c| c.status == "True" && c.reason == "DeletionByPodGC")
-    {
-        let finding =
-            Finding::of_pod(format!("its node {name} no longer exists")).quiet().with(evidence::condition(gone));
-        return Verdict::Yes(Box::new(finding));
-    }
     if pod.is_over() || pod.deletion.is_some() || pod.is_ready() {
         return Verdict::No;
     }
@@ -227,17 +232,7 @@ fn remedies(case: &Case<'_>) -> Vec<Remedy> {
     if let Some(incident) = suffered(case) {
         return incident.remedies;
     }
-    let pod = case.pod;
-    if pod.is_over() {
-        let delete = format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name);
-        return vec![remedy::command(
-            remedy::mitigate(
-                "Nothing runs any more: it is only a record. A controller makes a new pod; a bare one must be applied anew.",
-            ),
-            delete,
-        )];
-    }
-    let name = pod.node_name.as_deref().unwrap_or_default();
+    let name = case.pod.node_name.as_deref().unwrap_or_default();
     vec![remedy::command(remedy::fix("See the node's conditions and Events."), format!("kubectl describe node {name}"))]
 }
 

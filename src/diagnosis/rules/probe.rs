@@ -443,6 +443,18 @@ fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: Pr
     (ran > 2 * patience).then_some(ran)
 }
 
+/// For a server that answers, and says that it is not well.
+fn not_well(who: &str, kind: ProbeKind, status: u16) -> Remedy {
+    let advice = match kind {
+        ProbeKind::Readiness => "what it depends on may be down.",
+        ProbeKind::Liveness | ProbeKind::Startup => "a liveness path should not depend on other services.",
+    };
+    remedy::fix(format!(
+        "{who} answers its {} probe with status {status}: it says itself that it is not well. Read its log; {advice}",
+        kind.lower()
+    ))
+}
+
 /// What the probe's own words ask for.
 fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard: Option<&Trouble>) -> Vec<Remedy> {
     let Some(probe) = container.probe(kind) else { return Vec::new() };
@@ -516,10 +528,7 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
         Some(Trouble::Status(status @ (401 | 403))) => vec![remedy::fix(format!(
             "{who} asks the probe for credentials (status {status}). Let the path be read without them, or probe another."
         ))],
-        Some(Trouble::Status(status)) => vec![remedy::fix(format!(
-            "{who} answers its {name} probe with status {status}: it says itself that it is not well. Read its log; a \
-             liveness path should not depend on other services."
-        ))],
+        Some(Trouble::Status(status)) => vec![not_well(who, kind, *status)],
         Some(Trouble::Tls { server_speaks_tls }) => {
             let (speaks, scheme) = if *server_speaks_tls { ("HTTPS", "HTTPS") } else { ("plain HTTP", "HTTP") };
             vec![patched(

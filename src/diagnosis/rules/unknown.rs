@@ -32,7 +32,7 @@ pub(super) const RULES: &[Rule] = &[Rule {
 }];
 
 /// Reasons of a waiting container that are the normal course of things.
-const BENIGN: [&str; 3] = ["", "ContainerCreating", "PodInitializing"];
+const BENIGN: [&str; 4] = ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"];
 
 fn check(case: &Case<'_>) -> Verdict {
     let pod = case.pod;

@@ -126,7 +126,7 @@ pub(super) fn advice(container: &Container) -> Option<String> {
 }
 
 /// Command and arguments as one line.
-pub(super) fn shown(container: &Container) -> Option<String> {
+pub(in crate::diagnosis::rules) fn shown(container: &Container) -> Option<String> {
     let words: Vec<&str> = container.command.iter().chain(&container.args).map(String::as_str).collect();
     (!words.is_empty()).then(|| text::line(&words.join(" "), 200))
 }

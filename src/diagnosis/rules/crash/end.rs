@@ -26,7 +26,7 @@ pub(in crate::diagnosis::rules) fn counted<'c>(case: &Case<'_>, container: &'c C
         }
         State::Waiting { reason, .. } => match reason.as_str() {
             "CrashLoopBackOff" => container.last.as_ref(),
-            "" | "ContainerCreating" | "PodInitializing" => {
+            "" | "ContainerCreating" | "PodInitializing" | "RestartingAllContainers" => {
                 container.last.as_ref().filter(|end| end.finished_at.is_some_and(|at| case.age(at) <= patience))
             }
             // Whatever it waits for now is the trouble, not how an earlier run ended.
@@ -69,6 +69,14 @@ pub(in crate::diagnosis::rules) fn settled_crash<'c>(
         case.events_settled().map_err(Verdict::NotBefore)?;
     }
     Ok(Some(end))
+}
+
+/// Whether the pod has failed because this container is not started again. Where it would have been, it was its deletion that
+/// ended the pod.
+pub(in crate::diagnosis::rules) fn has_ended_its_pod(case: &Case<'_>, container: &Container) -> bool {
+    let pod = case.pod;
+    let is_restarted = container.effective_restart_policy(pod.restart_policy) != RestartPolicy::Never;
+    pod.has_failed() && !(pod.deletion.is_some() && is_restarted)
 }
 
 pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";

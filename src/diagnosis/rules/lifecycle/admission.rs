@@ -72,7 +72,8 @@ pub(super) fn node_pressure(case: &Case<'_>) -> Verdict {
 
 fn any(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let is_rejected = pod.phase == Phase::Failed && !pod.reason.is_empty() && pod.message.starts_with(PREFIX);
+    let is_other = !matches!(pod.reason.as_str(), "" | "NodeShutdown");
+    let is_rejected = pod.phase == Phase::Failed && is_other && pod.message.starts_with(PREFIX);
     if is_rejected { tell(case) } else { Verdict::No }
 }
 
@@ -83,32 +84,35 @@ fn tell(case: &Case<'_>) -> Verdict {
     let message = pod.message.strip_prefix(PREFIX).or(pod.message.strip_prefix("Pod The ").map(|_| &pod.message[4..]));
     let message = message.unwrap_or(&pod.message).trim();
     let node = pod.node_name.as_deref().unwrap_or("its node");
-    let what = if message.is_empty() { pod.reason.clone() } else { shorter(&pod.reason, message) };
+    let what = match message {
+        "" => pod.reason.clone(),
+        _ => shortage(message).unwrap_or_else(|| message.to_owned()),
+    };
     let finding = super::pod_end_evidence(case, Finding::of_pod(format!("{node} refused the pod: {what}")))
         .with_all(case.events.iter().rev().find(|e| *e.reason == *pod.reason).map(evidence::event));
     super::judged(case, finding)
 }
 
-/// `Node didn't have enough resource: cpu, requested: 4000, used: 100, capacity: 2000` in the units that people use.
-fn shorter(reason: &str, message: &str) -> String {
-    let numbers: Vec<i64> = message
-        .split(", ")
-        .filter_map(|part| part.rsplit_once(": ").and_then(|(_, n)| n.trim_end_matches('.').parse().ok()))
-        .collect();
-    let (Some(what), [requested, used, capacity]) = (reason.strip_prefix("OutOf"), numbers.as_slice()) else {
-        return message.to_owned();
-    };
+/// `Node didn't have enough resource: cpu, requested: 4000, used: 100, capacity: 2000` in the units that people use, and
+/// the same without `used` of what is more than the whole node.
+pub(super) fn shortage(message: &str) -> Option<String> {
+    let rest = message.split_once("Node didn't have enough ")?.1;
+    let mut parts = rest.split(", ").filter_map(|part| part.rsplit_once(": "));
+    let (_, what) = parts.next()?;
+    let amounts: Vec<i64> = parts.filter_map(|(_, n)| n.trim_end_matches('.').parse().ok()).collect();
     let show = |amount: i64| match what {
         "cpu" => crate::facts::format_cpu(amount),
         "memory" | "ephemeral-storage" => crate::facts::format_bytes(amount),
         _ => amount.to_string(),
     };
-    format!(
-        "not enough {what}: it asks for {}, and {} of {} is free there",
-        show(*requested),
-        show(capacity.saturating_sub(*used)),
-        show(*capacity)
-    )
+    let (requested, room) = match *amounts.as_slice() {
+        [requested, used, capacity] => {
+            (requested, format!("{} of {} is free there", show(capacity.saturating_sub(used)), show(capacity)))
+        }
+        [requested, capacity] => (requested, format!("the whole node has {}", show(capacity))),
+        _ => return None,
+    };
+    Some(format!("not enough {what}: it asks for {}, and {room}", show(requested)))
 }
 
 fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {

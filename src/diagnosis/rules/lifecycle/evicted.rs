@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-use super::super::crash::end;
 use super::rule;
 use crate::api::Remedy;
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, target, text};
@@ -102,8 +101,8 @@ pub(super) const EVICTED: Rule = rule(
     |case| evicted(case, Kind::Other),
     pressure_remedies,
     Explain {
-        meaning: "The pod was evicted: by the kubelet for a reason that is none of the known kinds, or by a drain, a taint or a \
-                  preemption that left it as Failed.",
+        meaning: "The pod was evicted: by the kubelet for a reason that is none of the known kinds, or from outside by a \
+                  disruption that is none of them.",
         told_apart: "The pod's reason is Evicted, or its condition DisruptionTarget is True. Where the message names a limit or a resource, the cause is one of the \
                      Evicted... kinds.",
         action: "Read the pod's message and the node's conditions.",
@@ -121,10 +120,11 @@ static QUOTED: LazyLock<Option<Regex>> =
 fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
     let pod = case.pod;
     if wanted == Kind::Other
-        && pod.phase == Phase::Failed
-        && pod.reason.is_empty()
-        && let Some(by) = end::disruption(case)
+        && let Some(by) = super::disrupted::was_disrupted(case)
     {
+        if let Err(not_yet) = super::disrupted::is_not_replaced(case, by.last_transition) {
+            return not_yet;
+        }
         let why = if by.message.is_empty() { &by.reason } else { &by.message };
         let finding = Finding::of_pod(format!("was ended from outside, not by a fault of its own: {why}"));
         return super::judged(case, finding.with(evidence::condition(by)));

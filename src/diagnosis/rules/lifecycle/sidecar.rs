@@ -1,6 +1,6 @@
-//! Jobs whose work is done and whose pods go on.
+//! Sidecars: those that outlive the work of their Job, and those that do not get started.
 
-use super::blamed;
+use super::{about_hook, blamed, is_held_by_hook, place, started, waiting_apps};
 use crate::api::{Confidence, ContainerType, Remedy, Severity};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
@@ -50,6 +50,73 @@ pub(super) const BLOCKS_JOB: Rule = Rule {
         source: "kubernetes pkg/kubelet/kubelet_pods.go getPhase; Job KEP-753 (sidecar containers)",
     },
 };
+
+pub(super) const NOT_STARTED: Rule = Rule {
+    cause: "SidecarNotStarted",
+    category: Category::Lifecycle,
+    recovery: Recovery::NeverStarted,
+    specificity: Specificity::Umbrella,
+    scope: Scope::Container(not_started),
+    remedies: not_started_remedies,
+    explain: Explain {
+        meaning: "A sidecar (an init container with restartPolicy Always) does not get started, because its postStart hook does \
+                  not end; the containers after it wait.",
+        told_apart: "It waits with PodInitializing, has a postStart hook, and all before it are done. While its startup probe has \
+                     tries left a sidecar is only slow; where the probe ends it, or cannot be run, it is StartupProbeFailed; \
+                     where it ends by itself, that end is the cause.",
+        action: "Look at what the hook waits for, and give it a time limit of its own.",
+        source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer",
+    },
+};
+
+fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
+    let pod = case.pod;
+    if container.kind != ContainerType::Sidecar || pod.phase != Phase::Pending || pod.deletion.is_some() {
+        return Verdict::No;
+    }
+    let initializes = container.waiting().is_some_and(|(reason, _)| reason == "PodInitializing");
+    let before = || pod.containers.iter().take_while(|c| c.name != container.name);
+    if !initializes || !is_held_by_hook(case, container) || !before().all(is_behind_it) {
+        return Verdict::No;
+    }
+    let since = before().filter_map(|c| c.last_end()?.finished_at).max().or(pod.start_time);
+    let due = after(case.held_since(since), case.thresholds.creating);
+    if case.now < due {
+        return Verdict::NotBefore(due);
+    }
+    let long = since.map_or_else(String::new, |at| format!(" after {}", text::duration(case.age(at))));
+    let summary = format!(
+        "sidecar {} ({}) has not come up{long}: {}, so {} cannot start",
+        container.name,
+        place(case, container),
+        about_hook(case, container),
+        waiting_apps(case)
+    );
+    let finding = Finding::of_container(container, summary)
+        .confidence(Confidence::Likely)
+        .with(evidence::field(format!("{}.started", container.status_path()), "false"))
+        .with(evidence::field(format!("{}.lifecycle.postStart", container.spec_path()), "is set"))
+        .with_all(started(case, container).map(evidence::event))
+        .with_all(pod.condition("Initialized").map(evidence::condition));
+    Verdict::Yes(Box::new(finding))
+}
+
+/// An init container that is done, or a sidecar that has started: what comes after it is free to start.
+fn is_behind_it(container: &Container) -> bool {
+    match container.kind {
+        ContainerType::Sidecar => container.started == Some(true),
+        _ => matches!(&container.state, State::Terminated(end) if end.exit_code == 0),
+    }
+}
+
+fn not_started_remedies(_: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let name = finding.container.as_deref().unwrap_or("the sidecar");
+    // No log: the kubelet gives none of a container of which it says that it waits.
+    vec![remedy::fix(format!(
+        "Look at what the postStart hook of {name} waits for, and give it a time limit: the kubelet starts nothing after \
+         {name} before the hook has succeeded."
+    ))]
+}
 
 fn check(case: &Case<'_>) -> Verdict {
     let pod = case.pod;

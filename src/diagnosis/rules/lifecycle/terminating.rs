@@ -1,9 +1,9 @@
 //! Pods that should be gone and are not.
 
-use super::rule;
+use super::{end, is_held_by_hook, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, text};
-use crate::facts::{Phase, State, after};
+use crate::facts::{Container, Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
 const OVERDUE: i64 = 120;
@@ -46,7 +46,8 @@ pub(super) const KILL_FAILING: Rule = rule(
         meaning: "The pod is past its grace period on a ready node, but the kubelet does not get its containers or volumes \
                   cleared away.",
         told_apart: "Its node is Ready and no finalizer alone holds it. FailedKillPod or ExceededGracePeriod Events tell more; \
-                     without them a volume that cannot be unmounted is the usual reason.",
+                     without them a volume that cannot be unmounted, or a postStart hook that does not end, is the usual \
+                     reason.",
         action: "Look at the runtime and at hanging mounts (NFS) on the node; restart the runtime if it hangs.",
         source: "kubernetes pkg/kubelet/kubelet.go SyncTerminatingPod; pkg/kubelet/pod_workers.go",
     },
@@ -103,7 +104,16 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         Stuck::Kill => {
             let words = ["FailedKillPod", "ExceededGracePeriod", "FailedPreStopHook"];
             let said = case.events.iter().rev().find(|e| words.contains(&&*e.reason));
-            let why = said.map_or_else(String::new, |e| format!(": {}", text::line(&e.message, 100)));
+            let why = match (said, held_by_hook(case)) {
+                (Some(event), _) => format!(": {}", text::line(&event.message, 100)),
+                (None, Some(held)) => {
+                    format!(
+                        ": most likely the postStart hook of {} does not end, and it waits for that first",
+                        held.name
+                    )
+                }
+                (None, None) => String::new(),
+            };
             let mut finding =
                 Finding::of_pod(format!("should have been gone {late} ago, but {node} does not finish its end{why}"))
                     .with_all(said.map(evidence::event));
@@ -114,8 +124,15 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
             finding
         }
     };
-    let finding = finding.with(evidence::field("metadata.deletionTimestamp", deletion.to_string()));
+    let finding = finding
+        .with(evidence::field("metadata.deletionTimestamp", deletion.to_string()))
+        .with_all(end::disruption(case).map(evidence::condition));
     Verdict::Yes(Box::new(finding))
+}
+
+/// The container whose postStart hook holds up the kubelet, which then does not get to stop the pod either.
+fn held_by_hook<'a>(case: &Case<'a>) -> Option<&'a Container> {
+    case.pod.containers.iter().find(|c| c.kind != ContainerType::Ephemeral && is_held_by_hook(case, c))
 }
 
 fn force_delete(case: &Case<'_>, text: &str) -> Remedy {
@@ -141,11 +158,20 @@ fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     remedies
 }
 
+/// Who removes a finalizer; of Kubernetes' own it is known.
+fn owner_of(finalizer: &str) -> String {
+    match finalizer {
+        "batch.kubernetes.io/job-tracking" => "the Job controller (kube-controller-manager)".to_owned(),
+        "foregroundDeletion" | "orphan" => "the garbage collector (kube-controller-manager)".to_owned(),
+        other => format!("the controller of {other}"),
+    }
+}
+
 fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::fix(format!(
-            "Find the controller of {}: it must finish and remove the finalizer.",
-            case.pod.finalizers.join(", ")
+            "Find {}: it must finish and remove the finalizer.",
+            case.pod.finalizers.iter().map(|name| owner_of(name)).collect::<Vec<_>>().join(", ")
         )),
         remedy::command(
             remedy::mitigate("Only if that work is done or not wanted: remove the finalizers by hand."),
@@ -158,9 +184,19 @@ fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 }
 
 fn kill_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let node = case.pod.node_name.as_deref().unwrap_or("its node");
-    vec![
+    let (key, node) = (&case.pod.key, case.pod.node_name.as_deref().unwrap_or("its node"));
+    let hook = held_by_hook(case).map(|held| {
+        remedy::command(
+            remedy::fix(format!(
+                "See which process is the postStart hook of {0}, and end it with kill in {0}.",
+                held.name
+            )),
+            format!("kubectl -n {} exec {} -c {} -- ps", key.namespace, key.name, held.name),
+        )
+    });
+    let others = [
         remedy::fix(format!("On {node}: look for a hanging mount or runtime, and restart the runtime if it hangs.")),
         force_delete(case, "To go on without waiting, delete the record with force; its processes may still run."),
-    ]
+    ];
+    hook.into_iter().chain(others).collect()
 }
