@@ -356,3 +356,10 @@ lastTimestamp: "2026-11-21T09:00:45Z"
     assert!(!found(&pod("HTTP probe failed with statuscode: 404", 2)), "within its threshold");
     assert!(!found(&pod("dial tcp 10.0.0.1:80: connect: connection refused", 5)), "it may be starting");
 }
+
+#[test]
+fn what_is_only_noted_is_no_failure_to_a_script() {
+    let code = |case: &str| shindan(&["diagnose", "-f", case, "--exit-code"], "").status.code();
+    assert_eq!(code("tests/causes/ResizeDeferred/node-is-taken.yaml"), Some(0));
+    assert_eq!(code("tests/causes/OOMKilled/limit.yaml"), Some(2));
+}

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::input::Input;
 use super::{Ending, Streams, offline, print};
-use crate::api::{GROUP, PodDiagnosisSpec, PodDiagnosisStatus, VERSION};
+use crate::api::{GROUP, PodDiagnosisSpec, PodDiagnosisStatus, Severity, VERSION};
 use crate::config::ThresholdArgs;
 use crate::facts::Timestamp;
 use crate::plan::ObjectWrite;
@@ -116,7 +116,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     } else if args.output == Form::Table && std::io::stdout().is_terminal() {
         writeln!(streams.err, "\n-o wide adds a summary of each, -o yaml the evidence and what to do.")?;
     }
-    Ok(match (is_partly, args.exit_code && !found.is_empty()) {
+    // What is only noted is no failure.
+    let fail = found.iter().any(|write| write.status.severity != Severity::Info);
+    Ok(match (is_partly, args.exit_code && fail) {
         (true, _) => Ending::Partly,
         (false, true) => Ending::PodsFail,
         (false, false) => Ending::Good,

@@ -6,7 +6,7 @@
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
 use crate::api::{PodDiagnosisStatus, Severity};
-use crate::diagnosis::{Case, Category, Diagnosis, Rule, Specificity, node, rules, top_workload};
+use crate::diagnosis::{Case, Category, Diagnosis, Recovery, Rule, Specificity, node, rules, top_workload};
 use crate::facts::{Timestamp, after};
 
 /// How long the first impact may wait for all that was asked for, in seconds, so that it is written once.
@@ -118,6 +118,14 @@ fn has_incident(case: &Case<'_>) -> bool {
     case.node.is_some_and(|state| node::judge(state, case.thresholds, case.now).incident.is_some())
 }
 
+/// Whether the latched cause kept the container from running, and it has run since: what ails it now is another matter.
+fn is_overcome(record: &Record, old: &Rule, diagnosis: &Diagnosis) -> bool {
+    let concerns_it =
+        record.status.container.is_none() || record.status.container.as_deref() == diagnosis.container.as_deref();
+    let has_run = diagnosis.container.is_some() && matches!(diagnosis.category, Category::Crash | Category::Probe);
+    old.recovery == Recovery::NeverStarted && concerns_it && has_run
+}
+
 /// Whether another cause than the latched one takes over.
 fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     // What was only noted gives way to any alarm, and takes over from none.
@@ -132,14 +140,17 @@ fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     if vagueness(new) < vagueness(old) {
         return true;
     }
-    if record.told.contains(&cause_and_container(diagnosis)) {
-        return false;
-    }
     // The old cause still holds beside the new one: it was there first.
     let still_holds = diagnosis
         .other_findings
         .iter()
         .any(|o| o.cause == record.status.cause && o.container == record.status.container);
+    if !still_holds && old.is_some_and(|old| is_overcome(record, old, diagnosis)) {
+        return true;
+    }
+    if record.told.contains(&cause_and_container(diagnosis)) {
+        return false;
+    }
     // Unless it is surer: a kill looks like nobody's until its Event comes.
     let is_surer = diagnosis.confidence < record.status.confidence;
     let is_as_sure = diagnosis.confidence == record.status.confidence;

@@ -365,3 +365,24 @@ fn events_of_pods_that_nobody_ever_saw_are_few_and_forgotten() {
     assert_ne!(operator.status("s0").cause, "LivenessProbeFailed", "too long ago, there were too many since");
     assert_eq!(operator.status("s1499").cause, "LivenessProbeFailed");
 }
+
+/// Once the ConfigMap is there the program runs, and crashes: the vaguer cause is the true one now.
+#[test]
+fn what_kept_a_container_from_running_is_forgotten_once_it_runs_and_crashes() {
+    let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"app\" not found'}}";
+    let mut operator = Operator::idle();
+    operator.pod(&pod("a", "u1", false, waiting));
+    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
+    operator.advance(60);
+    operator.pod(&pod("a", "u1", false, &crashed(1, 3, "Error")));
+    operator.advance(10);
+    assert_eq!(operator.status("a").cause, "AppError");
+    assert_eq!(operator.told(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
+    // And back again, and forth: true, and no news.
+    operator.pod(&pod("a", "u1", false, waiting));
+    operator.advance(60);
+    operator.pod(&pod("a", "u1", false, &crashed(1, 3, "Error")));
+    operator.advance(10);
+    assert_eq!(operator.status("a").cause, "AppError");
+    assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+}
