@@ -19,8 +19,7 @@ pub fn restarts(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
     let blamed = culprit.and_then(|name| case.pod.container(name));
     let count = blamed.map_or_else(|| pod_count(case), |c| c.restart_count);
     let waiting = blamed.or_else(|| case.pod.containers.iter().find(|c| back_off(c).is_some()));
-    let back_off =
-        waiting.and_then(|c| Some((c, back_off(c).or_else(|| back_off::worked_out(case, c, &runs(case, c)))?)));
+    let back_off = waiting.and_then(|c| Some((c, present_back_off(case, c)?)));
     let unseen = case.ledger.unseen.iter().filter(|(name, _)| blamed.is_none_or(|c| c.name == **name));
     let unseen = unseen.fold(0, |all: u32, (_, runs)| all.saturating_add(*runs));
     let next_restart_time = back_off.as_ref().and_then(|(c, b)| Some(after(c.last_end()?.finished_at?, b.seconds)));
@@ -191,17 +190,22 @@ fn ends(causes: &[Option<&str>]) -> Option<String> {
 }
 
 /// The tail of a summary: `; 7 restarts, back-off 5m`. Empty for a first run.
-pub fn tail(container: &Container) -> String {
+pub fn tail(case: &Case<'_>, container: &Container) -> String {
     let count = match container.restart_count {
         0 => String::new(),
         1 => "; 1 restart".to_owned(),
         n => format!("; {n} restarts"),
     };
-    match back_off(container) {
+    match present_back_off(case, container) {
         Some(b) if count.is_empty() => format!("; back-off {}", short(&b.text)),
         Some(b) => format!("{count}, back-off {}", short(&b.text)),
         None => count,
     }
+}
+
+/// The back-off of a container that waits for its next start, as the kubelet says it, or as it is worked out.
+fn present_back_off(case: &Case<'_>, container: &Container) -> Option<Backoff> {
+    back_off(container).or_else(|| back_off::worked_out(case, container, &runs(case, container)))
 }
 
 /// The kubelet's present back-off of a container, from `back-off 2m40s restarting failed container=...`.

@@ -261,7 +261,7 @@ fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     }
     let who = who(container);
     let when = exit::when(case, container);
-    let tail = restarts::tail(container);
+    let tail = restarts::tail(case, container);
     let is_child = run.exit_code != 137;
     let victim = if is_child { format!("a process in {who} was") } else { format!("{who} is") };
     let summary = match container.limits.memory {
@@ -355,8 +355,12 @@ fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
     let name = who(container);
     let when = exit::when(case, container);
     let line = last_words::quoted(case, container, run, 80);
-    let summary =
-        format!("{name} crashes with {} ({}){when}{line}{}", signal.name, signal.meaning, restarts::tail(container));
+    let summary = format!(
+        "{name} crashes with {} ({}){when}{line}{}",
+        signal.name,
+        signal.meaning,
+        restarts::tail(case, container)
+    );
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
     end::judged(case, finding)
 }
@@ -409,7 +413,7 @@ fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdic
     };
     let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
     let on = arch.map_or_else(String::new, |arch| format!(" (node: {arch})"));
-    let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(container));
+    let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(case, container));
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(last_words::source(container, said, in_log))
         .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
@@ -521,7 +525,7 @@ fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: bool) -> Ve
     }
     let name = who(container);
     let when = exit::when(case, container);
-    let tail = restarts::tail(container);
+    let tail = restarts::tail(case, container);
     let limit = container.limits.memory.map(format_bytes);
     let summary = match limit.filter(|_| suspect) {
         Some(limit) => format!(
@@ -588,7 +592,7 @@ fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
         "{} ends on SIGTERM (143){}, sent by neither a probe nor a deletion{}",
         who(container),
         exit::when(case, container),
-        restarts::tail(container)
+        restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("event/Killing", "none is known for this run"))
@@ -617,7 +621,7 @@ fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         "{} ends with 0 (Completed){}, but restartPolicy Always starts it again{why}{}",
         who(container),
         exit::when(case, container),
-        restarts::tail(container)
+        restarts::tail(case, container)
     );
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("spec.restartPolicy", "Always"));

@@ -344,7 +344,7 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
     let restarted = pod.containers.iter().filter(|c| c.restart_count > 0).max_by_key(|c| c.restart_count);
     let loops = match restarted {
         Some(c) if reason == "DeadlineExceeded" => {
-            format!("; {}{}", c.name, restarts::tail(c).replacen("; ", " had ", 1))
+            format!("; {}{}", c.name, restarts::tail(case, c).replacen("; ", " had ", 1))
         }
         _ => String::new(),
     };
@@ -417,7 +417,7 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
         ended_with(run),
         when.map_or_else(String::new, |words| format!(" {words}")),
         if case.pod.is_over() { "never started" } else { "cannot start" },
-        restarts::tail(container)
+        restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with_all(last_words::line_evidence(case, container, run))

@@ -159,7 +159,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
     let who = end::who(container);
     let what = describe(container, probe, heard.as_ref());
     let when = rhythm(case, container, killed).map_or_else(String::new, |words| format!(" {words}"));
-    let tail = restarts::tail(container);
+    let tail = restarts::tail(case, container);
     let as_success = killed.run.is_some_and(|run| run.exit_code == 0)
         && (case.pod.phase == Phase::Succeeded || matches!(container.state, State::Terminated(_)))
         && container.effective_restart_policy(case.pod.restart_policy) != crate::facts::RestartPolicy::Always;

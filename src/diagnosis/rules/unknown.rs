@@ -77,7 +77,7 @@ fn unscheduled(message: &str) -> String {
 fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
     match &container.state {
         State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last.is_none() => {
-            Some(format!("ends again and again, and how is not recorded{}", restarts::tail(container)))
+            Some(format!("ends again and again, and how is not recorded{}", restarts::tail(case, container)))
         }
         State::Terminated(_) => {
             let end = crash(case, container).filter(|end| !matches!(end.exit_code, 143))?;

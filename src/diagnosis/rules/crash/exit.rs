@@ -112,7 +112,7 @@ pub(in crate::diagnosis::rules) fn ended(case: &Case<'_>, container: &Container,
         ended_with(run),
         when(case, container),
         last_words::quoted(case, container, run, 80),
-        restarts::tail(container)
+        restarts::tail(case, container)
     )
 }
 

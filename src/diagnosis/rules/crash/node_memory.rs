@@ -92,7 +92,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
         None => "it has no limit of its own".to_owned(),
     };
     let killed = if run.reason == end::OOM_KILLED { "is killed for memory" } else { "gets SIGKILL (137)" };
-    let summary = format!("{who} {killed}{when}{because} {shown}; {own}{}", restarts::tail(container));
+    let summary = format!("{who} {killed}{when}{because} {shown}; {own}{}", restarts::tail(case, container));
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary).confidence(confidence))
         .with(match shortage {
             Shortage::SystemOom(oom) => {

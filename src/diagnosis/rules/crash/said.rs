@@ -68,5 +68,5 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> St
     fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
     fill("{variable}", &|| words::variable(said).map_or_else(|| "that it needs".to_owned(), str::to_owned));
     out.push_str(&exit::when(case, container));
-    format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(container))
+    format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(case, container))
 }

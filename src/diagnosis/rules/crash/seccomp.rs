@@ -35,7 +35,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
         who(container),
         exit::when(case, container),
         last_words::quoted(case, container, run, 80),
-        restarts::tail(container)
+        restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
     end::judged(case, finding.with_all(last_words::line_evidence(case, container, run)))
