@@ -13,6 +13,7 @@ mod slow;
 mod tests;
 
 use self::end::{settled_crash, who};
+use self::exit::go_back;
 pub(super) use self::exit::{ended, ended_with, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
@@ -370,13 +371,7 @@ fn native_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let signal = container.last_end().and_then(Terminated::ending_signal).and_then(exit::native_signal);
     let mut remedies = vec![log_remedy(case, container)];
     remedies.extend(signal.map(|s| remedy::fix(s.advice)));
-    let target = target::of(case);
-    if let Some(undo) = target.undo_command() {
-        remedies.push(remedy::command(
-            remedy::mitigate("If it began with a new version, go back to the one before."),
-            undo,
-        ));
-    }
+    remedies.extend(go_back(case));
     remedies
 }
 
@@ -692,12 +687,7 @@ fn app_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             "It ends at once: check its arguments, environment and config files, and that what it needs can be reached.",
         ));
     }
-    if let Some(undo) = target::of(case).undo_command() {
-        remedies.push(remedy::command(
-            remedy::mitigate("If it began with a new version, go back to the one before."),
-            undo,
-        ));
-    }
+    remedies.extend(go_back(case));
     remedies
 }
 

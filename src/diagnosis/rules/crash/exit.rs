@@ -132,3 +132,9 @@ pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Conta
         ),
     )
 }
+
+/// For a failure that a rollout may have brought.
+pub(super) fn go_back(case: &Case<'_>) -> Option<Remedy> {
+    let undo = target::of(case).undo_command()?;
+    Some(remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo))
+}
