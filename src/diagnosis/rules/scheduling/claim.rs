@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 use super::explain::alike;
-use super::{due, error_due, names, not_scheduled, silent, waits, words};
+use super::silence::silent;
+use super::summary::names;
+use super::{due, error_due, not_scheduled, waits, words};
 use crate::api::{Evidence, Remedy};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word};
