@@ -18,7 +18,7 @@ use self::analysis::Analysis;
 use self::words::Kind;
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
-use crate::facts::{Condition, Timestamp, after};
+use crate::facts::{Condition, Phase, Timestamp, after};
 
 pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
 pub(super) use self::rows::RULES;
@@ -33,6 +33,12 @@ fn waits(case: &Case<'_>) -> bool {
         && !pod.is_over()
         && pod.deletion.is_none()
         && pod.scheduling_gates.is_empty()
+}
+
+/// Whether nobody has said a word of the pod.
+fn silent(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty()
 }
 
 fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<Cow<'a, Condition>> {

@@ -1,7 +1,7 @@
 //! Ends by the kernel's hand, for memory at the container's own limit or without one.
 
 use super::end::{self, who};
-use super::exit::{self, log_remedy};
+use super::exit::{self, log_remedy, memory_limit};
 use super::{blamed, end_evidence, node_memory};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts, target};
@@ -56,13 +56,6 @@ pub(super) fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
         finding = finding.noted();
     }
     end::judged(case, finding)
-}
-
-pub(super) fn memory_limit(container: &Container) -> crate::api::Evidence {
-    evidence::field(
-        format!("{}.resources.limits.memory", container.spec_path()),
-        container.limits.memory.map_or_else(|| "none".to_owned(), format_bytes),
-    )
 }
 
 pub(super) fn oom_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

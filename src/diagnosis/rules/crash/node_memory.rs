@@ -1,6 +1,6 @@
 //! Kills because the whole node ran out of memory: the container is a victim, not the one that took too much.
 
-use super::memory::memory_limit;
+use super::exit::memory_limit;
 use super::{blamed, end, end_evidence, exit, log_remedy, who};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{

@@ -1,9 +1,8 @@
 //! Ends by a signal: of the process itself, or from a hand that nobody names.
 
 use super::end::{self, settled_crash, who};
-use super::exit::{self, go_back, log_remedy};
-use super::memory::memory_limit;
-use super::{blamed, doubt, end_evidence, last_words, node_memory, seccomp};
+use super::exit::{self, go_back, log_remedy, memory_limit};
+use super::{blamed, doubt, end_evidence, last_words, node_memory};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::{Container, State, Terminated, format_bytes};
@@ -15,7 +14,7 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let Some(signal) = run.ending_signal().and_then(exit::native_signal) else { return Verdict::No };
-    if seccomp::is_to_blame(run) {
+    if end::is_seccomps(run) {
         return Verdict::No;
     }
     let name = who(container);

@@ -1,19 +1,13 @@
 //! Pods of which no scheduler says a word.
 
 use super::words::Kind;
-use super::{claim, verdict, waits};
+use super::{claim, silent, verdict, waits};
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
-use crate::facts::{Phase, Timestamp, after};
+use crate::facts::{Timestamp, after};
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
 const SILENCE: i64 = 60;
-
-/// Whether nobody has said a word of the pod.
-pub(super) fn silent(case: &Case<'_>) -> bool {
-    let pod = case.pod;
-    pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty()
-}
 
 /// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
 fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {

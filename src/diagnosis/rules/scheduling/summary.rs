@@ -3,7 +3,7 @@
 use super::analysis::Analysis;
 use super::claim;
 use super::explain::{NodeView, Resource, View, is_state_taint};
-use super::words::{self, Kind, Reason};
+use super::words::{self, Kind, Reason, names};
 use crate::diagnosis::Case;
 use crate::diagnosis::rules::signature;
 use crate::facts::PodTerm;
@@ -149,17 +149,6 @@ fn cordoned_names(view: &View<'_>) -> String {
         return names(closed().filter(|n| n.obstacles() == 1).map(NodeView::name));
     }
     String::new()
-}
-
-/// At most two names, and how many more.
-pub(super) fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
-    let all: Vec<_> = all.collect();
-    match all.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [one, two] => format!("{one} and {two}"),
-        [one, two, rest @ ..] => format!("{one}, {two} and {} more", rest.len()),
-    }
 }
 
 /// `pods with app=web on the same node`, where there is one such term.
