@@ -15,7 +15,7 @@ use self::words::{Kind, Reason};
 use crate::api::{Confidence, Evidence};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
-use crate::facts::{Condition, Phase, PodTerm, Timestamp, VolumeSource, after};
+use crate::facts::{Condition, Phase, PodFacts, PodTerm, Timestamp, VolumeSource, after};
 
 pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
 pub(super) use self::rows::RULES;
@@ -37,7 +37,7 @@ struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     fn new(case: &Case<'a>, condition: &'a Condition) -> Option<Self> {
-        let reasons = words::reasons(&condition.message);
+        let reasons = reasons(case.pod, &condition.message);
         let mut kinds: Vec<Kind> = reasons.iter().filter_map(|r| r.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -64,10 +64,32 @@ impl<'a> Analysis<'a> {
             (Some(1), Some(1)) => "the only node".to_owned(),
             (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
             (Some(n), Some(total)) => format!("{n} of {total} nodes"),
+            (Some(1), None) => "1 node".to_owned(),
             (Some(n), None) => format!("{n} nodes"),
             (None, _) => "the nodes".to_owned(),
         }
     }
+}
+
+/// What the scheduler says against the nodes. Where it does not tell affinity from anti-affinity, the pod does: it has the
+/// one or the other, or another pod's keeps it away.
+fn reasons<'m>(pod: &PodFacts, message: &'m str) -> Vec<Reason<'m>> {
+    let mut found = words::reasons(message);
+    let is_told =
+        |r: &Reason<'_>| matches!(r.kind, Some(Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity));
+    if let Some(at) = found.iter().position(|r| words::is_some_affinity(r.text)) {
+        if found.iter().any(is_told) {
+            // Told in general, and then again in particular.
+            found.remove(at);
+        } else if let Some(reason) = found.get_mut(at) {
+            reason.kind = Some(match (pod.pod_affinity.is_empty(), pod.pod_anti_affinity.is_empty()) {
+                (true, false) => Kind::PodAntiAffinity,
+                (true, true) => Kind::ExistingAntiAffinity,
+                (false, _) => Kind::PodAffinity,
+            });
+        }
+    }
+    found
 }
 
 /// The cause by the scheduler's counts alone: nodes that are not meant for the pod (by its selector, or the control
@@ -110,7 +132,7 @@ fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<Cow<'a, Condition>
 /// What the scheduler says in its Event, where the pod's condition is not (yet) there: the same words.
 fn told_by_event(case: &Case<'_>) -> Option<Condition> {
     let event = case.events_with("FailedScheduling").next_back()?;
-    let is_known = words::reasons(&event.message).iter().any(|r| r.kind.is_some());
+    let is_known = reasons(case.pod, &event.message).iter().any(|r| r.kind.is_some());
     is_known.then(|| Condition {
         kind: "PodScheduled".to_owned(),
         status: "False".to_owned(),
@@ -161,7 +183,7 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
     let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none()) else {
         return Verdict::No;
     };
-    if words::reasons(&condition.message).iter().all(|r| r.kind != Some(kind)) {
+    if reasons(case.pod, &condition.message).iter().all(|r| r.kind != Some(kind)) {
         return Verdict::No;
     }
     let due = due(case, &condition);
@@ -484,14 +506,16 @@ fn node_by_name<'v>(view: &'v View<'_>) -> Option<&'v str> {
 fn taint_summary(analysis: &Analysis<'_>) -> String {
     let nodes = analysis.how_many();
     let Some(view) = &analysis.view else {
-        let named =
-            analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
+        let taints = || analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
+        let named = taints().find_map(|r| Some((r.text, words::taint_key(r.text)?)));
         return match named {
-            Some(key) if is_state_taint(key) => {
+            Some((said, key)) if is_state_taint(key) => {
                 let has = if nodes.starts_with("1 ") || analysis.total == Some(1) { "is" } else { "are" };
-                format!("{nodes} {has} {} (taint {key}), and no other takes it", state_in_words(key))
+                // Old schedulers looked at the nodes' conditions instead.
+                let taint = if said.contains(key) { format!(" (taint {key})") } else { String::new() };
+                format!("{nodes} {has} {}{taint}, and no other takes it", state_in_words(key))
             }
-            Some(key) => format!("does not tolerate the taint {key} of {nodes}"),
+            Some((_, key)) => format!("does not tolerate the taint {key} of {nodes}"),
             None => format!("does not tolerate the taints of {nodes}"),
         };
     };
