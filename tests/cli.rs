@@ -320,6 +320,8 @@ status:
     assert!(!found(&pod(1, "2026-11-21T08:59:50Z"), &[]), "once");
     assert!(!found(&pod(3, "2026-11-21T08:10:00Z"), &[]), "now and then");
     assert!(found(&pod(3, "2026-11-21T08:59:50Z"), &[]), "a loop");
+    let long_ready = pod(3, "2026-11-21T08:59:50Z").replace("09:00:05", "09:00:35");
+    assert!(!found(&long_ready, &[]), "a loop that has ended: this run has long outlived the one before");
     assert!(found(&pod(1, "2026-11-21T08:59:50Z"), &["--at", "2026-11-21T09:02:00Z"]), "two minutes ago");
 }
 

@@ -40,7 +40,10 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
 }
 
 fn judge(case: &Case<'_>, event: &EventFacts) -> Option<(usize, Verdict)> {
-    let seen = Seen::in_event(event);
+    let mut seen = Seen::in_event(event);
+    if is_of_sandbox(event) {
+        seen.reason = "FailedCreatePodSandBox";
+    }
     let (index, row) = signature::first(rows::ROWS, case, &seen)?;
     // Repeats prove nothing of a node that is still joining.
     let times = if row.patience > SECOND_TRY { 1 } else { event.count };
@@ -71,9 +74,17 @@ pub(super) fn failure<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
     is_being_set_up(case).then_some(newest)
 }
 
+/// Before Kubernetes 1.8 a sandbox that failed had no Event of its own.
+fn is_of_sandbox(event: &EventFacts) -> bool {
+    &*event.reason == "FailedSync"
+        && ["with CreatePodSandboxError", "with SetupNetworkError"].iter().any(|error| event.message.contains(error))
+}
+
 /// A sync that failed lately, for a pod that is not well; it concerns pods that run as well.
 fn failed_sync<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
-    let recent = |e: &&EventFacts| e.last.is_none_or(|at| case.age(at) < 900);
+    // Before Kubernetes 1.10 the kubelet added one to whatever went wrong, a crash or a pull too.
+    let alone = |e: &&EventFacts| !e.message.starts_with("Error syncing pod") || is_being_set_up(case);
+    let recent = |e: &&EventFacts| alone(e) && e.last.is_none_or(|at| case.age(at) < 900);
     let event = case.events_with("FailedSync").rev().find(recent)?;
     (!case.pod.is_over() && !case.pod.is_ready()).then_some(event)
 }

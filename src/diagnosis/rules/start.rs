@@ -15,6 +15,8 @@ use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Scope, V
 use crate::facts::{Container, EnvRef, EventFacts, RefKind, State, format_bytes};
 
 const CONFIG: &[&str] = &["CreateContainerConfigError"];
+/// Kubelets of old read ConfigMaps and Secrets only when they ran the container.
+const ENV: &[&str] = &["CreateContainerConfigError", "RunContainerError"];
 const CREATE: &[&str] = &["CreateContainerError"];
 /// Reasons under which a runtime's words may stand.
 const RUNTIME: &[&str] = &["CreateContainerError", "RunContainerError", "StartError", "ContainerCannotRun"];
@@ -109,8 +111,17 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
 const HOOK_EVENTS_APART: i64 = 900;
 
 /// Reason and message of a wait after a failed start, and where the message stands. Old kubelets wrote both into
-/// the reason.
+/// the reason, and still older ones the error alone, with the step that failed for a message.
 fn start_error<'a>(reason: &'a str, message: &'a str) -> Option<(&'a str, &'a str, &'static str)> {
+    let step = match message {
+        "Generate Container Config Failed" => Some("CreateContainerConfigError"),
+        "Create Container Failed" => Some("CreateContainerError"),
+        "Start Container Failed" => Some("RunContainerError"),
+        _ => None,
+    };
+    if let Some(step) = step.filter(|_| reason.contains(' ')) {
+        return Some((step, reason, "state.waiting.reason"));
+    }
     let (known, rest) = reason.split_once(": ").unwrap_or((reason, ""));
     let told = if message.is_empty() && !rest.is_empty() {
         (known, rest, "state.waiting.reason")
@@ -227,7 +238,8 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
 
 /// The object that the kubelet did not find.
 fn object(text: &str) -> Option<&str> {
-    signature::quoted_after(text, "configmap ").or_else(|| signature::quoted_after(text, "secret ")).or_else(|| {
+    let named = ["configmap ", "secret ", "configmaps ", "secrets "];
+    named.iter().find_map(|mark| signature::quoted_after(text, mark)).or_else(|| {
         let rest = text.split_once(" in ConfigMap ").or_else(|| text.split_once(" in Secret "))?.1;
         rest.split_whitespace().next()?.rsplit('/').next()
     })
@@ -283,7 +295,9 @@ fn working_dir<'t>(container: &'t Container, text: &'t str) -> Option<&'t str> {
 }
 
 fn mount_target(text: &str) -> Option<&str> {
-    signature::quoted_after(text, "to rootfs at ").or_else(|| signature::between(text, "` to `", "`"))
+    // runc before 1.0 names the rootfs too: `mounting "A" to rootfs "B" at "C"`.
+    let of_old = || signature::quoted_after(text.split_once("to rootfs ")?.1, " at ");
+    signature::quoted_after(text, "to rootfs at ").or_else(|| signature::between(text, "` to `", "`")).or_else(of_old)
 }
 
 /// What a hook's failure comes down to: how it ended, and what it printed.

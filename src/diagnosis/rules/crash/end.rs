@@ -48,12 +48,21 @@ pub(in crate::diagnosis::rules) fn crash<'c>(case: &Case<'_>, container: &'c Con
     (failed && !is_past(case, container, end) && kill(case, container, end).is_none()).then_some(end)
 }
 
+/// For how many seconds a run must go on, beyond twice the time of the run before, to be another kind of run.
+const OUTLIVED: i64 = 5;
+
 /// Whether a snapshot shows a container that is well again after one bad end: how long ago that was it cannot say, since
-/// nothing in it may be newer than the start that followed. A loop, or memory that ran out, is another matter.
+/// nothing in it may be newer than the start that followed. A loop, or memory that ran out, is another matter; but a loop
+/// ends with a run that is ready and has long outlived the one before.
 fn is_past(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
     let is_well = container.is_running() && container.ready && case.pod.is_ready();
     let resets = case.thresholds.recovered_restarting;
-    let is_loop = container.restart_count > 1 && end.ran_for().is_none_or(|ran| ran < resets);
+    let runs = match container.state {
+        State::Running { started_at } => started_at.map_or(0, |at| case.age(at)),
+        State::Waiting { .. } | State::Terminated(_) => 0,
+    };
+    let is_alike = |ran: i64| ran < resets && runs <= 2 * ran + OUTLIVED;
+    let is_loop = container.restart_count > 1 && end.ran_for().is_none_or(is_alike);
     !case.thresholds.patient && is_well && !is_loop && end.reason != OOM_KILLED
 }
 

@@ -17,7 +17,9 @@ pub(super) fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verd
         container.effective_restart_policy(case.pod.restart_policy) != RestartPolicy::Never && !case.pod.is_over();
     if restarted {
         let due = after(case.held_since(run.finished_at), case.thresholds.creating);
-        if case.now < due {
+        // In a snapshot nobody will see whether it comes back, and the kubelet puts off only what has ended before.
+        let is_put_off = container.waiting().is_some_and(|(reason, _)| reason == "CrashLoopBackOff");
+        if case.now < due && (case.thresholds.patient || !is_put_off) {
             return Verdict::NotBefore(due);
         }
     }

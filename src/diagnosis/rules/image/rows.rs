@@ -208,6 +208,9 @@ pub(super) const ROWS: &[Row] = &[
             &["no image found in manifest list for architecture"],
             &["no image found in image index for architecture"],
             &["does not match the specified platform"],
+            // Windows, of a version or of Linux.
+            &["-based image is incompatible with a "],
+            &["image operating system ", "cannot be used on this platform"],
         ],
         says: "image {image} has no variant for the platform of node {node}{arch}",
         remedies: remedies::arch,
@@ -418,6 +421,9 @@ const REPO_OR_ACCESS: Words = &[
     // Harbor.
     &["unknown: repository ", " not found"],
     &["unknown: project ", " not found"],
+    // GitLab and GitHub.
+    &["denied: access forbidden"],
+    &["denied: denied"],
 ];
 
 /// What goes with the words of [`REPO_OR_ACCESS`] and says more: the credentials are to blame, not the name.

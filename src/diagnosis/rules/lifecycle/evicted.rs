@@ -31,7 +31,7 @@ fn kind(message: &str) -> Kind {
         Kind::PodEphemeralLimit
     } else if says("exceeded its local ephemeral storage limit") {
         Kind::ContainerEphemeralLimit
-    } else if says("the node was low on resource") {
+    } else if says("the node was low on resource") || says("the node was low on compute resources") {
         Kind::NodePressure
     } else if says("the node had condition") {
         Kind::Admission
@@ -111,7 +111,11 @@ pub(super) const EVICTED: Rule = rule(
 );
 
 static CONTAINER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"Container (\S+) (?:was using (\S+), request is ([^,\s]+)|exceeded)").ok());
+    // The second wording is that of Kubernetes before 1.25, the third began with a small letter before 1.15.
+    LazyLock::new(|| {
+        let used = r"was using (\S+), (?:request is|which exceeds its request of) ([^,\s]+?)(?:,|\.?\s|\.?$)";
+        Regex::new(&format!(r"[Cc]ontainer (\S+) (?:{used}|exceeded its local)")).ok()
+    });
 static RESOURCE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)low on resource: \[?([a-z0-9./-]*[a-z0-9])").ok());
 static QUOTED: LazyLock<Option<Regex>> =

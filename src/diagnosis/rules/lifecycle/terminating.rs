@@ -83,27 +83,28 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         return Verdict::No;
     }
     // In a snapshot nothing may be newer than the deletion, and a node that is down, or the kubelet's own word, tells that the
-    // pod is not just on its way.
+    // pod is not just on its way. And where its node had been silent for minutes, that was the reason to delete it.
     let is_held = what == Stuck::Node || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
     let due = if !case.thresholds.patient && is_held { deletion } else { after(deletion, OVERDUE) };
-    if case.now < due {
+    if case.now < due && pod.reason != "NodeLost" {
         return Verdict::NotBefore(due);
     }
-    let late = text::duration(case.age(deletion));
+    let late = match case.age(deletion) {
+        late if late > 0 => format!("should have been gone {} ago", text::duration(late)),
+        _ => "is to go".to_owned(),
+    };
     let node = pod.node_name.as_deref().unwrap_or("no node");
     let finding = match wanted {
         Stuck::Finalizer => {
             let names = pod.finalizers.join(", ");
-            Finding::of_pod(format!("should have been gone {late} ago, but finalizer {names} still holds it"))
+            Finding::of_pod(format!("{late}, but finalizer {names} still holds it"))
                 .with(evidence::field("metadata.finalizers", names))
         }
-        Stuck::Node if node_gone => {
-            Finding::of_pod(format!("should have been gone {late} ago, but its node {node} no longer exists"))
-                .with(evidence::field("spec.nodeName", node))
-        }
+        Stuck::Node if node_gone => Finding::of_pod(format!("{late}, but its node {node} no longer exists"))
+            .with(evidence::field("spec.nodeName", node)),
         Stuck::Node => {
             let ready = case.node.and_then(|n| n.facts.condition("Ready"));
-            Finding::of_pod(format!("should have been gone {late} ago, but its node {node} does not answer"))
+            Finding::of_pod(format!("{late}, but its node {node} does not answer"))
                 .with_all(ready.map(|c| evidence::node_condition(node, c)))
                 .with_all((pod.reason == "NodeLost").then(|| evidence::field("status.reason", &pod.reason)))
         }
@@ -120,9 +121,8 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
                 }
                 (None, None) => String::new(),
             };
-            let mut finding =
-                Finding::of_pod(format!("should have been gone {late} ago, but {node} does not finish its end{why}"))
-                    .with_all(said.map(evidence::event));
+            let mut finding = Finding::of_pod(format!("{late}, but {node} does not finish its end{why}"))
+                .with_all(said.map(evidence::event));
             if said.is_none() {
                 finding =
                     finding.confidence(if node_ready.is_some() { Confidence::Likely } else { Confidence::Possible });

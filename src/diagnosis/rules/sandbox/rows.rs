@@ -73,6 +73,7 @@ pub(super) const ROWS: &[Row] = &[
             &["cni plugin not initialized"],
             &["cni config not initialized"],
             &["cni config uninitialized"],
+            &["cni config unintialized"],
             &["no cni configuration file"],
         ],
         patience: NODE_JOINS,

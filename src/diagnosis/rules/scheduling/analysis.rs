@@ -3,7 +3,7 @@
 use super::explain::{View, is_control_plane_taint};
 use super::words::{self, Kind, Reason};
 use crate::diagnosis::{Case, text};
-use crate::facts::Condition;
+use crate::facts::{Condition, PodFacts};
 
 /// What the scheduler said, and what of it is the cause.
 pub(super) struct Analysis<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Analysis<'a> {
 
 impl<'a> Analysis<'a> {
     pub(super) fn new(case: &Case<'a>, condition: &'a Condition) -> Option<Self> {
-        let reasons = words::reasons(&condition.message);
+        let reasons = reasons(case.pod, &condition.message);
         let mut kinds: Vec<Kind> = reasons.iter().filter_map(|r| r.kind).collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -44,10 +44,32 @@ impl<'a> Analysis<'a> {
             (Some(1), Some(1)) => "the only node".to_owned(),
             (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
             (Some(n), Some(total)) => format!("{n} of {total} nodes"),
+            (Some(1), None) => "1 node".to_owned(),
             (Some(n), None) => format!("{n} nodes"),
             (None, _) => "the nodes".to_owned(),
         }
     }
+}
+
+/// What the scheduler says against the nodes. Where it does not tell affinity from anti-affinity, the pod does: it has the
+/// one or the other, or another pod's keeps it away.
+pub(super) fn reasons<'m>(pod: &PodFacts, message: &'m str) -> Vec<Reason<'m>> {
+    let mut found = words::reasons(message);
+    let is_told =
+        |r: &Reason<'_>| matches!(r.kind, Some(Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity));
+    if let Some(at) = found.iter().position(|r| words::is_some_affinity(r.text)) {
+        if found.iter().any(is_told) {
+            // Told in general, and then again in particular.
+            found.remove(at);
+        } else if let Some(reason) = found.get_mut(at) {
+            reason.kind = Some(match (pod.pod_affinity.is_empty(), pod.pod_anti_affinity.is_empty()) {
+                (true, false) => Kind::PodAntiAffinity,
+                (true, true) => Kind::ExistingAntiAffinity,
+                (false, _) => Kind::PodAffinity,
+            });
+        }
+    }
+    found
 }
 
 /// The cause by the scheduler's counts alone: nodes that are not meant for the pod (by its selector, or the control

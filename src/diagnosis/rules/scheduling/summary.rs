@@ -253,14 +253,16 @@ fn node_by_name<'v>(view: &'v View<'_>) -> Option<&'v str> {
 fn taint_summary(analysis: &Analysis<'_>) -> String {
     let nodes = analysis.how_many();
     let Some(view) = &analysis.view else {
-        let named =
-            analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint)).find_map(|r| words::taint_key(r.text));
+        let taints = || analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
+        let named = taints().find_map(|r| Some((r.text, words::taint_key(r.text)?)));
         return match named {
-            Some(key) if is_state_taint(key) => {
+            Some((said, key)) if is_state_taint(key) => {
                 let has = if nodes.starts_with("1 ") || analysis.total == Some(1) { "is" } else { "are" };
-                format!("{nodes} {has} {} (taint {key}), and no other takes it", state_in_words(key))
+                // Old schedulers looked at the nodes' conditions instead.
+                let taint = if said.contains(key) { format!(" (taint {key})") } else { String::new() };
+                format!("{nodes} {has} {}{taint}, and no other takes it", state_in_words(key))
             }
-            Some(key) => format!("does not tolerate the taint {key} of {nodes}"),
+            Some((_, key)) => format!("does not tolerate the taint {key} of {nodes}"),
             None => format!("does not tolerate the taints of {nodes}"),
         };
     };

@@ -3,6 +3,9 @@
 //! `FitError.Error` (kubernetes pkg/scheduler/framework/types.go) prints `0/N nodes are available: `, then either one
 //! message of a plugin that gave up before it looked at nodes, or `k reason, k reason`, sorted; then what it thinks of
 //! preemption, which says nothing about the pod and is cut off before anything is counted.
+//!
+//! Before Kubernetes 1.8 it listed the names of its predicates, each with a count (`MatchNodeSelector (2)`), and before 1.6
+//! one line a node.
 
 /// Why a node does not take a pod. In the order in which a tie is decided: what a person can change about the pod
 /// first, what somebody meant (a cordon, a taint, a selector) last.
@@ -120,6 +123,9 @@ pub(super) struct Reason<'a> {
 
 /// Takes a message apart.
 pub(super) fn reasons(message: &str) -> Vec<Reason<'_>> {
+    if let Some(found) = predicates(message).or_else(|| node_by_node(message)) {
+        return found;
+    }
     let mut found: Vec<Reason<'_>> = Vec::new();
     let mut start = 0;
     let body = body(message);
@@ -137,9 +143,45 @@ pub(super) fn reasons(message: &str) -> Vec<Reason<'_>> {
     found
 }
 
+/// `No nodes are available that match all of the predicates: Insufficient cpu (3), MatchNodeSelector (2).`
+fn predicates(message: &str) -> Option<Vec<Reason<'_>>> {
+    const BEFORE: [&str; 3] = [
+        "that match all of the predicates: ",
+        "that match all of the following predicates:: ",
+        "fit failure summary on nodes : ",
+    ];
+    let list = BEFORE.iter().find_map(|mark| Some(message.split_once(mark)?.1))?;
+    let one = |part| {
+        let (text, count) = str::rsplit_once(part, " (").unwrap_or((part, ""));
+        Reason { kind: kind(text), nodes: count.parse().ok(), text }
+    };
+    Some(list.trim().trim_end_matches(['.', ')']).split("), ").map(one).collect())
+}
+
+/// `fit failure on node (n1): Node didn't have enough resource: CPU, requested: 1000, used: 420, capacity: 1000`, line by
+/// line.
+fn node_by_node(message: &str) -> Option<Vec<Reason<'_>>> {
+    let mut found: Vec<Reason<'_>> = Vec::new();
+    for line in message.lines() {
+        let Some((_, text)) = line.split_once("fit failure on node (").and_then(|(_, rest)| rest.split_once("): "))
+        else {
+            continue;
+        };
+        let kind = kind(text.trim());
+        match found.iter_mut().find(|r| r.kind == kind) {
+            Some(same) => same.nodes = same.nodes.map(|n| n.saturating_add(1)),
+            None => found.push(Reason { kind, nodes: Some(1), text: text.trim() }),
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
 /// What stands between `nodes are available: ` and the words about preemption.
 fn body(message: &str) -> &str {
-    let message = message.trim();
+    let message = message.trim().trim_start_matches('[');
+    // Kubernetes 1.8 wraps what a predicate could not even look at.
+    let message = message.strip_prefix("SchedulerPredicates failed due to ").unwrap_or(message);
+    let message = message.split_once(", which is unexpected").map_or(message, |(words, _)| words);
     let rest = message.split_once("nodes are available: ").map_or(message, |(_, rest)| rest);
     let mut end = rest.len();
     for marker in ["preemption:", "no new claims to deallocate", ". "] {
@@ -169,18 +211,27 @@ fn reason(text: &str) -> Reason<'_> {
 fn kind(text: &str) -> Option<Kind> {
     if let Some(resource) = text.strip_prefix("Insufficient ") {
         return Some(match resource {
-            "cpu" => Kind::Cpu,
-            "memory" => Kind::Memory,
+            "cpu" | "CPU" => Kind::Cpu,
+            "memory" | "Memory" => Kind::Memory,
             "ephemeral-storage" => Kind::EphemeralStorage,
             "pods" => Kind::Pods,
             _ => Kind::Extended,
         });
     }
+    if let Some((_, kind)) = PREDICATES.iter().find(|(name, _)| *name == text) {
+        return Some(*kind);
+    }
+    if says_state(text).is_some() {
+        return Some(Kind::Taint);
+    }
+    if is_some_affinity(text) {
+        return None;
+    }
     if text.starts_with("persistentvolumeclaim ") && text.ends_with(" not found") {
         return Some(Kind::PvcNotFound);
     }
     // Part of a reason, and what it means; older wordings follow the present ones.
-    const WORDS: [(&str, Kind); 40] = [
+    const WORDS: [(&str, Kind); 46] = [
         ("Too many pods", Kind::Pods),
         ("untolerated taint", Kind::Taint),
         ("that the pod didn't tolerate", Kind::Taint),
@@ -189,6 +240,7 @@ fn kind(text: &str) -> Option<Kind> {
         ("didn't match Pod's node affinity", Kind::Selector),
         ("didn't match scheduler-enforced node affinity", Kind::Selector),
         ("didn't match the requested node name", Kind::NodeName),
+        ("didn't match the requested hostname", Kind::NodeName),
         ("pod affinity terms conflict", Kind::Selector),
         // Several plugins narrowed the nodes down, each to others; one alone is the node affinity.
         ("simultaneously", Kind::Disjoint),
@@ -201,6 +253,8 @@ fn kind(text: &str) -> Option<Kind> {
         ("didn't match pod affinity rules", Kind::PodAffinity),
         ("topology spread constraints", Kind::TopologySpread),
         ("unbound immediate PersistentVolumeClaims", Kind::PvcUnbound),
+        ("has unbound PersistentVolumeClaims", Kind::PvcUnbound),
+        ("PersistentVolumeClaim is not bound", Kind::PvcUnbound),
         ("didn't match PersistentVolume's node affinity", Kind::PvAffinity),
         ("had volume node affinity conflict", Kind::PvAffinity),
         ("no available volume zone", Kind::VolumeZone),
@@ -222,12 +276,53 @@ fn kind(text: &str) -> Option<Kind> {
         ("waiting for minCount", Kind::Gang),
         ("no nodes available to schedule pods", Kind::NoNodes),
         ("cannot use node: had unschedulable", Kind::Cordoned),
+        ("enough resource: CPU,", Kind::Cpu),
+        ("enough resource: Memory,", Kind::Memory),
+        ("enough resource: PodCount,", Kind::Pods),
     ];
     WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
 }
 
-/// The key of the taint that a message of Kubernetes 1.34 or older names: `{dedicated: gpu}`.
+/// The scheduler's predicates before Kubernetes 1.8.
+const PREDICATES: [(&str, Kind); 12] = [
+    ("MatchNodeSelector", Kind::Selector),
+    ("HostName", Kind::NodeName),
+    ("PodFitsHostPorts", Kind::HostPort),
+    ("PodToleratesNodeTaints", Kind::Taint),
+    ("NodeUnschedulable", Kind::Cordoned),
+    ("NoVolumeZoneConflict", Kind::VolumeZone),
+    ("NoVolumeNodeConflict", Kind::PvAffinity),
+    ("VolumeNodeAffinityConflict", Kind::PvAffinity),
+    ("VolumeBindingNoMatch", Kind::NoMatchingPv),
+    ("MaxVolumeCount", Kind::VolumeCount),
+    ("NoDiskConflict", Kind::DiskConflict),
+    ("CheckNodeLabelPresence", Kind::Selector),
+];
+
+/// Before nodes were tainted for their conditions the scheduler read these itself. The taint of today for each.
+fn says_state(text: &str) -> Option<&'static str> {
+    const STATES: [(&str, &str, &str); 7] = [
+        ("NodeNotReady", "were not ready", "node.kubernetes.io/not-ready"),
+        ("NodeUnknownCondition", "had unknown conditions", "node.kubernetes.io/unreachable"),
+        ("NodeOutOfDisk", "were out of disk space", "node.kubernetes.io/disk-pressure"),
+        ("NodeUnderDiskPressure", "had disk pressure", "node.kubernetes.io/disk-pressure"),
+        ("NodeUnderMemoryPressure", "had memory pressure", "node.kubernetes.io/memory-pressure"),
+        ("NodeUnderPIDPressure", "had pid pressure", "node.kubernetes.io/pid-pressure"),
+        ("NodeNetworkUnavailable", "had unavailable network", "node.kubernetes.io/network-unavailable"),
+    ];
+    STATES.iter().find(|(name, words, _)| text == *name || text.contains(words)).map(|(_, _, key)| *key)
+}
+
+/// Words about the affinity or the anti-affinity of pods, which do not tell which of them it is.
+pub(super) fn is_some_affinity(text: &str) -> bool {
+    text == "MatchInterPodAffinity" || text.contains("didn't match pod affinity/anti-affinity")
+}
+
+/// The key of the taint that a message of Kubernetes 1.34 or older names (`{dedicated: gpu}`), or means.
 pub(super) fn taint_key(text: &str) -> Option<&str> {
+    if let Some(key) = says_state(text) {
+        return Some(key);
+    }
     let inside = text.split_once('{')?.1.split_once('}')?.0;
     Some(inside.split_once(':').map_or(inside, |(key, _)| key).trim())
 }
@@ -284,6 +379,23 @@ mod tests {
         assert_eq!(kinds(message), [(Some(Kind::PvcNotFound), None)]);
         assert_eq!(quoted(reasons(message)[0].text), Some("data"));
         assert_eq!(kinds("no nodes available to schedule pods"), [(Some(Kind::NoNodes), None)]);
+    }
+
+    #[test]
+    fn the_predicates_of_old_schedulers_are_counted_behind_their_names() {
+        let summary = "Insufficient cpu (3), MatchNodeSelector (2), PodToleratesNodeTaints (1)";
+        let expected = [(Some(Kind::Cpu), Some(3)), (Some(Kind::Selector), Some(2)), (Some(Kind::Taint), Some(1))];
+        for message in [
+            format!("No nodes are available that match all of the predicates: {summary}."),
+            format!("No nodes are available that match all of the following predicates:: {summary}."),
+            format!("pod (web) failed to fit in any node\nfit failure summary on nodes : {summary}"),
+        ] {
+            assert_eq!(kinds(&message), expected, "{message}");
+        }
+        let message = "pod (web) failed to fit in any node\nfit failure on node (n1): Node didn't have enough resource: \
+                       CPU, requested: 1000, used: 420, capacity: 1000\nfit failure on node (n2): Node didn't have \
+                       enough resource: CPU, requested: 1000, used: 990, capacity: 1000\n";
+        assert_eq!(kinds(message), [(Some(Kind::Cpu), Some(2))]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the kubelet and the runtimes say of a container that cannot be started, and by which words each cause is known.
 
-use super::{CONFIG, CREATE, RUNTIME, remedies};
+use super::{CONFIG, CREATE, ENV, RUNTIME, remedies};
 use crate::diagnosis::rules::signature::{self, ROW, Row, Seen};
 use crate::diagnosis::{Case, Explain, Specificity};
 use crate::facts::Container;
@@ -8,7 +8,7 @@ use crate::facts::Container;
 pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "ConfigMapNotFound",
-        reasons: CONFIG,
+        reasons: ENV,
         words: &[&["configmap \"", "\" not found"], &["configmaps \"", "\" not found"]],
         says: "ConfigMap {object} does not exist in namespace {namespace}; {container} takes {use} from it",
         remedies: remedies::create_config_map,
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "SecretNotFound",
-        reasons: CONFIG,
+        reasons: ENV,
         words: &[&["secret \"", "\" not found"], &["secrets \"", "\" not found"]],
         says: "Secret {object} does not exist in namespace {namespace}; {container} takes {use} from it",
         remedies: remedies::create_secret,
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "ConfigMapKeyMissing",
-        reasons: CONFIG,
+        reasons: ENV,
         words: &[&["couldn't find key ", " in configmap "]],
         says: "ConfigMap {object} has no key {key}; {container} takes {use} from it",
         remedies: remedies::add_key,
@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "SecretKeyMissing",
-        reasons: CONFIG,
+        reasons: ENV,
         words: &[&["couldn't find key ", " in secret "]],
         says: "Secret {object} has no key {key}; {container} takes {use} from it",
         remedies: remedies::add_key,
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: CONFIG,
         words: &[
             &["container has runasnonroot and image"],
-            &["container's runasuser breaks non-root policy"],
+            &["container's runasuser", "breaks non-root policy"],
             &["cannot verify user is non-root"],
         ],
         says: "{container} must not run as root (runAsNonRoot), but {why}",
@@ -134,6 +134,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[
             &["failed to reserve container name"],
             &["name ", " is reserved for "],
+            &["error reserving ctr name"],
             &["is already in use by container"],
         ],
         patience: 30,
@@ -245,6 +246,8 @@ pub(super) const ROWS: &[Row] = &[
             &["failed to fulfil mount request"],
             &["crun: mount `"],
             &["creating mount destination"],
+            // runc before 1.0.
+            &["rootfs_linux.go", " mounting "],
         ],
         says: "{container}: the mount at {mount} fails: {short}",
         remedies: remedies::mount,
@@ -485,18 +488,25 @@ fn is_made_on_the_way(seen: &Seen<'_>) -> Option<bool> {
     Some(rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether runc or crun tells of the program; what tells it on may have put the quotes in quotes.
+fn is_of_executable(seen: &Seen<'_>) -> bool {
+    ["exec: \"", "exec: \\", "open executable"].iter().any(|words| seen.has(words))
+}
+
 fn is_permission_denied(_: &Case<'_>, seen: &Seen<'_>) -> bool {
-    let exec = seen.has("exec: \"") || seen.has("exec: \\\"") || seen.has("open executable");
+    let exec = is_of_executable(seen);
     exec && (seen.has("permission denied") || seen.has("is a directory"))
         || seen.has("it is not executable")
         || is_bare_docker(seen, 126)
 }
 
 fn is_not_found(_: &Case<'_>, seen: &Seen<'_>) -> bool {
-    let exec = seen.has("exec: \"") || seen.has("exec: \\\"") || seen.has("open executable");
+    let exec = is_of_executable(seen);
     exec && seen.has("no such file or directory")
         || seen.has("executable file not found")
         || seen.has("executable file `") && seen.has("not found")
+        // Windows.
+        || seen.has("createprocess") && seen.has("cannot find the file specified")
         || is_bare_docker(seen, 127)
 }
 
