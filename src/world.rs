@@ -426,7 +426,9 @@ impl World {
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
             // The failure of another pod makes this one no failure again.
             self.decide_object(&key, now)
-        } else if let Some(until) = awaited.filter(|_| self.answers_come && !is_active) {
+        } else if let Some(until) = awaited.filter(|_| self.answers_come) {
+            // Also where it is known to fail: after a restart, or when its situation changes, what was learnt would be
+            // forgotten for something poorer.
             Plan { intent: None, wake: Some(until) }
         } else {
             let told_lately = match &outcome.health {

@@ -325,7 +325,7 @@ status:
     assert!(found(&pod(1, "2026-11-21T08:59:50Z"), &["--at", "2026-11-21T09:02:00Z"]), "two minutes ago");
 }
 
-/// A probe that asks for what is not there has not to be watched for five minutes.
+/// A probe that is wrong in itself has not to be watched for five minutes.
 #[test]
 fn a_readiness_probe_that_can_never_pass_fails_in_a_snapshot() {
     let pod = |said: &str, count: u32| {
@@ -354,8 +354,10 @@ lastTimestamp: "2026-11-21T09:00:45Z"
         let run = shindan(&["diagnose", "-f", "-"], input);
         String::from_utf8_lossy(&run.stdout).contains("ReadinessProbeFailed")
     };
-    assert!(found(&pod("HTTP probe failed with statuscode: 404", 5)));
-    assert!(!found(&pod("HTTP probe failed with statuscode: 404", 2)), "within its threshold");
+    let wrong_scheme = "Get https://10.0.0.1:80/ready: http: server gave HTTP response to HTTPS client";
+    assert!(found(&pod(wrong_scheme, 5)));
+    assert!(!found(&pod(wrong_scheme, 2)), "within its threshold");
+    assert!(!found(&pod("HTTP probe failed with statuscode: 404", 5)), "it may be starting");
     assert!(!found(&pod("dial tcp 10.0.0.1:80: connect: connection refused", 5)), "it may be starting");
 }
 

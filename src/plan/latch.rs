@@ -122,7 +122,8 @@ fn has_incident(case: &Case<'_>) -> bool {
 fn is_overcome(record: &Record, old: &Rule, diagnosis: &Diagnosis) -> bool {
     let concerns_it =
         record.status.container.is_none() || record.status.container.as_deref() == diagnosis.container.as_deref();
-    let has_run = diagnosis.container.is_some() && matches!(diagnosis.category, Category::Crash | Category::Probe);
+    let has_run = diagnosis.container.is_some()
+        && matches!(diagnosis.category, Category::Crash | Category::Probe | Category::Lifecycle);
     old.recovery == Recovery::NeverStarted && concerns_it && has_run
 }
 

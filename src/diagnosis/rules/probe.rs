@@ -539,6 +539,29 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
         Some(Trouble::GrpcUnimplemented) => vec![remedy::fix(format!(
             "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe."
         ))],
+        Some(Trouble::GrpcNoAnswer) => vec![remedy::fix(format!(
+            "Nothing speaks gRPC where the {name} probe asks ({place}): let {who} serve gRPC there, point the probe at the port \
+             that does, or use an httpGet or tcpSocket probe."
+        ))],
+        Some(Trouble::NoSuchPort(wanted)) => {
+            let declared = container.ports.iter().find(|port| !port.name.is_empty());
+            let handler = match &probe.handler {
+                ProbeHandler::Tcp { .. } => "tcpSocket",
+                _ => "httpGet",
+            };
+            vec![match declared {
+                Some(port) => patched(
+                    format!(
+                        "{who} declares port {} ({}), and none named {wanted}: let the {name} probe use that.",
+                        port.name, port.number
+                    ),
+                    format!("  {handler}:\n    port: {}\n", port.name),
+                ),
+                None => remedy::fix(format!(
+                    "Give a port of {who} the name {wanted}, or let the {name} probe use a number."
+                )),
+            }]
+        }
         Some(Trouble::GrpcNotServing(_)) => {
             vec![remedy::fix(format!("{who} reports itself as not serving over gRPC health. Read its log for why."))]
         }
@@ -610,14 +633,14 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     Verdict::Yes(Box::new(finding))
 }
 
-/// Whether a probe has failed so often that its pod is not just starting: beyond its threshold with an answer that waiting
-/// does not mend, or many times for a minute.
+/// Whether a probe has failed so often that its pod is not just starting: beyond its threshold though no answer of the program
+/// could mend it, or many times for two minutes.
 fn lasts(probe: &Probe, event: &EventFacts, heard: &Trouble) -> bool {
     const OFTEN: u32 = 10;
-    const LONG: i64 = 60;
+    const LONG: i64 = 120;
     let threshold = u32::try_from(probe.failure_threshold).unwrap_or(u32::MAX);
     let span = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
-    (heard.outlasts_patience() && event.count > threshold) || (event.count >= OFTEN && span >= LONG)
+    (heard.is_about_the_probe() && event.count > threshold) || (event.count >= OFTEN && span >= LONG)
 }
 
 fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -11,7 +11,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 28] = [
+const SIGNS: [&str; 35] = [
     "error",
     "fatal",
     "panic",
@@ -40,10 +40,17 @@ const SIGNS: [&str; 28] = [
     "required",
     "timed out",
     "bad address",
+    "can't reach",
+    "not defined",
+    "unknown ",
+    "unrecognized",
+    "invalid",
+    "illegal",
+    "forbidden",
 ];
 
 /// Beginnings of lines that hold such a word and tell nothing: frames of a stack, and what wraps another's failure.
-const NOISE: [&str; 16] = [
+const NOISE: [&str; 17] = [
     "at ",
     "from ",
     "goroutine ",
@@ -60,6 +67,7 @@ const NOISE: [&str; 16] = [
     "errno: ",
     "note: run with",
     "exit status ",
+    "(background on this error at",
 ];
 
 /// The line of an ended run that tells most.
@@ -75,6 +83,18 @@ pub(in crate::diagnosis::rules) struct Line {
 pub(in crate::diagnosis::rules) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
     let told = |words: &str, in_log| decisive(words).map(|text| Line { text, in_log });
     told(&run.message, false).or_else(|| told(case.surroundings.logs.get(&container.name)?, true))
+}
+
+/// The lines that speak of an error, from the last up.
+pub(super) fn telling<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    run: &'a Terminated,
+) -> impl Iterator<Item = Line> + use<'a> {
+    let mut lines: Vec<_> = all(case, container, run).collect();
+    lines.drain(..lines.len().saturating_sub(LINES));
+    let told = lines.into_iter().rev().filter(|(line, _)| is_telling(line));
+    told.map(|(line, in_log)| Line { text: line.to_owned(), in_log })
 }
 
 /// All lines that are known, in their order.
@@ -135,15 +155,18 @@ pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Op
 fn decisive(words: &str) -> Option<String> {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    let telling = lines.iter().rposition(|line| {
-        let lower = line.to_ascii_lowercase();
-        !NOISE.iter().any(|noise| lower.starts_with(noise)) && SIGNS.iter().any(|sign| lower.contains(sign))
-    });
-    let at = telling.or_else(|| lines.len().checked_sub(1))?;
+    let at = lines.iter().rposition(|line| is_telling(line)).or_else(|| lines.len().checked_sub(1))?;
     let line = lines.get(at)?;
-    // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line.
-    let rest = lines.get(at + 1).filter(|_| line.ends_with(':')).map_or_else(String::new, |next| format!(" {next}"));
+    // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line, and libpq names the server there.
+    let goes_on = |next: &&&str| line.ends_with(':') || next.starts_with("Is the server running on host ");
+    let rest = lines.get(at + 1).filter(goes_on).map_or_else(String::new, |next| format!(" {next}"));
     Some(plain(line).unwrap_or_else(|| format!("{line}{rest}")))
+}
+
+/// Whether a line speaks of an error, and not just of where it was met.
+fn is_telling(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    !NOISE.iter().any(|noise| lower.starts_with(noise)) && SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
 /// Message and error of a line that a program wrote as JSON.

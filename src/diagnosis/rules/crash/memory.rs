@@ -62,7 +62,7 @@ pub(super) fn oom_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let target = target::of(case);
     let mut remedies = Vec::new();
-    let short_runs = container.last_end().and_then(Terminated::ran_for).is_some_and(|ran| ran < 120);
+    let short_runs = container.last_end().and_then(Terminated::ran_for).is_some_and(|ran| ran < 30);
     match container.limits.memory {
         Some(limit) => {
             let raised = format_bytes(limit.saturating_mul(2));

@@ -21,12 +21,36 @@ pub(in crate::diagnosis::rules) const FAMILY: Family = Family::Table { rules: &R
 /// Exit code 134: the process aborted itself, which is how some runtimes end when memory is gone or a check fails.
 const ABORTED: i32 = 134;
 
+/// Exit code 127: a shell did not find a command, or the dynamic linker a library.
+const NOT_FOUND: i32 = 127;
+
+/// The line that decides. Where the last that speaks of an error tells only that a connection was refused (the innermost
+/// cause of a stack), the nearest line above it that says by whom.
+pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<last_words::Line> {
+    let last = last_words::line(case, container, run)?;
+    if !words::is_unnamed_refusal(&last.text) {
+        return Some(last);
+    }
+    let names = |line: &last_words::Line| words::is_refusal(&line.text) && words::endpoint(&line.text).is_some();
+    last_words::telling(case, container, run).find(names).or(Some(last))
+}
+
+/// The variable that the line names, or one beside it.
+pub(super) fn variable(case: &Case<'_>, container: &Container, run: &Terminated, said: &str) -> Option<String> {
+    let elsewhere = || last_words::all(case, container, run).find_map(|(line, _)| words::variable(line));
+    words::variable(said).or_else(elsewhere).map(str::to_owned)
+}
+
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     signature::ask_containers(case, |container| {
         let run = end::crash(case, container).filter(|run| ended_by_itself(run))?;
-        let line = last_words::line(case, container, run)?;
+        let line = line(case, container, run)?;
         let seen = Seen {
-            reason: if run.exit_code == ABORTED { "Aborted" } else { "Ended" },
+            reason: match run.exit_code {
+                ABORTED => "Aborted",
+                NOT_FOUND => "NotFound",
+                _ => "Ended",
+            },
             text: &line.text,
             lower: OnceCell::new(),
             event: None,
@@ -38,19 +62,21 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         if let Err(not_yet) = settled_crash(case, container) {
             return Some((place, not_yet));
         }
-        let finding = Finding::of_container(container, say(case, container, &seen, row)).confidence(Confidence::Likely);
+        let finding =
+            Finding::of_container(container, say(case, container, run, &seen, row)).confidence(Confidence::Likely);
         let finding = end_evidence(container, run, finding).with(line.evidence(container));
         Some((place, end::judged(case, finding)))
     })
 }
 
-/// An end by the program's own code. A shell's 126 and 127 have causes of their own, and a signal needs no words.
+/// An end by the program's own code. A shell's 126 has a cause of its own (127 as well, but it may be the linker's), and a
+/// signal needs no words.
 fn ended_by_itself(run: &Terminated) -> bool {
     let own_code = run.exit_code == ABORTED || run.ending_signal().is_none();
-    own_code && !matches!(run.exit_code, 0 | 126 | 127) && run.reason != end::OOM_KILLED && !super::is_lost(run)
+    own_code && !matches!(run.exit_code, 0 | 126) && run.reason != end::OOM_KILLED && !super::is_lost(run)
 }
 
-fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> String {
+fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>, row: &Row) -> String {
     let said = seen.text;
     let mut out = row.says.to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
@@ -66,7 +92,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> St
     });
     fill("{endpoint}", &|| words::endpoint(said).unwrap_or_default());
     fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
-    fill("{variable}", &|| words::variable(said).map_or_else(|| "that it needs".to_owned(), str::to_owned));
+    fill("{variable}", &|| variable(case, container, run, said).unwrap_or_else(|| "that it needs".to_owned()));
     out.push_str(&exit::when(case, container));
     format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(case, container))
 }

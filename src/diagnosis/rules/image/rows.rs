@@ -95,6 +95,8 @@ pub(super) const ROWS: &[Row] = &[
         cause: "PullQPSExceeded",
         words: &[&["pull qps exceeded"]],
         patience: 60,
+        // No registry was asked: what is known of the image stands.
+        specificity: Specificity::Umbrella,
         says: "image {image} waits: the kubelet on {node} limits how many pulls it starts a second",
         remedies: remedies::wait,
         explain: Explain {

@@ -115,17 +115,55 @@ pub(super) fn shortage(message: &str) -> Option<String> {
     Some(format!("not enough {what}: it asks for {}, and {room}", show(requested)))
 }
 
+/// What would otherwise be refused again.
+fn what_to_change(case: &Case<'_>) -> Option<String> {
+    let (target, node) = (target::of(case).display(), case.pod.node_name.as_deref().unwrap_or("the node"));
+    Some(match case.pod.reason.as_str() {
+        "SysctlForbidden" => format!(
+            "Remove the sysctl from securityContext.sysctls in {target}, or let the kubelet of {node} allow it \
+             (allowedUnsafeSysctls)."
+        ),
+        "AppArmor" => format!(
+            "Load the profile on {node}, and have AppArmor enabled there; or set another appArmorProfile in {target}."
+        ),
+        "NodeAffinity" | "MatchNodeSelector" => {
+            format!(
+                "Give {node} the labels that {target} asks for, or let the scheduler choose the node (no spec.nodeName)."
+            )
+        }
+        "TaintToleration" => {
+            format!(
+                "Let {target} tolerate the taints of {node}, or let the scheduler choose the node (no spec.nodeName)."
+            )
+        }
+        "NodePorts" => {
+            format!("Another pod on {node} has its host port: choose another in {target}, or do without hostPort.")
+        }
+        "UnexpectedAdmissionError" => {
+            format!("See that the device plugin on {node} runs and that its devices are well and free.")
+        }
+        "TopologyAffinityError" | "SMTAlignmentError" => format!(
+            "Ask in {target} for CPUs and devices that one NUMA node (whole cores) of {node} has, or relax its kubelet's policy."
+        ),
+        "PodOSNotSupported" | "PodOSSelectorNodeLabelDoesNotMatch" => {
+            format!("Let {target} select nodes of its own system: nodeSelector kubernetes.io/os as in spec.os.name.")
+        }
+        _ => return None,
+    })
+}
+
 fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
     let delete = format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name);
-    let mut remedies = vec![if pod.owner.is_some() {
+    let mut remedies: Vec<_> = what_to_change(case).map(remedy::fix).into_iter().collect();
+    remedies.push(if pod.owner.is_some() {
         remedy::command(
             remedy::mitigate("Its controller makes a new pod; this one is only a record and can be deleted."),
             delete,
         )
     } else {
         remedy::command(remedy::fix("A refused pod is never tried again: delete it and apply it anew."), delete)
-    }];
+    });
     let own_node = pod.node_selector.contains_key("kubernetes.io/hostname");
     if pod.reason.starts_with("OutOf") {
         let target = target::of(case);

@@ -81,7 +81,7 @@ pub(super) const BY_API: Rule = super::rule(
 
 pub(super) const BY_GARBAGE_COLLECTOR: Rule = super::rule(
     "PodGcOrphan",
-    Specificity::Specific,
+    Specificity::Umbrella,
     |case| disrupted(case, "DeletionByPodGC", "was ended because its node no longer exists"),
     |case, _| vec![left_over(case)],
     Explain {
@@ -92,11 +92,18 @@ pub(super) const BY_GARBAGE_COLLECTOR: Rule = super::rule(
     },
 );
 
-/// Whether the pod was ended from outside, and nobody deletes what is left of it: on its way out it is where it should be.
+/// Whether the pod was ended from outside, and nobody deletes what is left of it: on its way out it is where it should be,
+/// unless nothing will take its place.
 pub(super) fn was_disrupted<'a>(case: &Case<'a>) -> Option<&'a crate::facts::Condition> {
     let pod = case.pod;
     let is_left = pod.phase == Phase::Failed && pod.reason.is_empty() && pod.deletion.is_none();
-    end::disruption(case).filter(|_| is_left)
+    end::disruption(case).filter(|by| is_left || is_lost_for_good(case, by))
+}
+
+/// A bare pod that others pushed out is not made again: there is no later moment to tell of it. (Who evicts one means it.)
+fn is_lost_for_good(case: &Case<'_>, by: &crate::facts::Condition) -> bool {
+    const PUSHED_OUT: [&str; 2] = ["PreemptionByScheduler", "DeletionByTaintManager"];
+    case.pod.owner.is_none() && case.pod.deletion.is_some() && PUSHED_OUT.contains(&by.reason.as_str())
 }
 
 fn disrupted(case: &Case<'_>, reason: &str, words: &str) -> Verdict {

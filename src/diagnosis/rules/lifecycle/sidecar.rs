@@ -186,7 +186,9 @@ fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     out.push(remedy::fix(format!("Or let the main container tell {name} to stop when it ends.")));
     let kill = "sh -c 'kill 1'";
     out.push(remedy::command(
-        remedy::mitigate(format!("End {name} now: the work is done, and the pod completes if it ends with 0.")),
+        remedy::mitigate(format!(
+            "End {name} now, if it heeds SIGTERM: the work is done, and the pod completes if it ends with 0."
+        )),
         format!("kubectl -n {} exec {} -c {name} -- {kill}", pod.key.namespace, pod.key.name),
     ));
     out

@@ -17,6 +17,10 @@ pub(super) enum Trouble {
     },
     GrpcUnimplemented,
     GrpcNotServing(String),
+    /// Nobody speaks gRPC there: nothing listens, or another protocol. The kubelet cannot tell.
+    GrpcNoAnswer,
+    /// The port is named, and no port of the container has that name.
+    NoSuchPort(String),
     /// The probe could not even be run; with the runtime's words.
     CannotRun(String),
     /// Anything else, in the probe's own words.
@@ -28,11 +32,22 @@ impl Trouble {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
+    /// Whether the probe itself is wrong, whatever the program does.
+    pub(super) const fn is_about_the_probe(&self) -> bool {
+        matches!(self, Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_))
+    }
+
     /// Whether the answer would be the same however long the probe waited.
     pub(super) const fn outlasts_patience(&self) -> bool {
         match self {
-            Self::Status(401 | 403 | 404) | Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) => true,
-            Self::Refused | Self::Timeout | Self::Status(_) | Self::GrpcNotServing(_) | Self::Other(_) => false,
+            Self::Status(401 | 403 | 404) => true,
+            Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_) => true,
+            Self::Refused
+            | Self::Timeout
+            | Self::Status(_)
+            | Self::GrpcNotServing(_)
+            | Self::GrpcNoAnswer
+            | Self::Other(_) => false,
         }
     }
 }
@@ -47,6 +62,8 @@ impl fmt::Display for Trouble {
             Self::Tls { server_speaks_tls: false } => f.write_str("the server speaks HTTP, the probe HTTPS"),
             Self::GrpcUnimplemented => f.write_str("no gRPC health service"),
             Self::GrpcNotServing(state) => write!(f, "gRPC health says {state}"),
+            Self::GrpcNoAnswer => f.write_str("no gRPC server answers"),
+            Self::NoSuchPort(name) => write!(f, "the container declares no port named {name}"),
             Self::CannotRun(words) => write!(f, "it cannot be run: {words}"),
             Self::Other(words) => f.write_str(words),
         }
@@ -64,6 +81,9 @@ pub(super) fn trouble(message: &str) -> Trouble {
     }
     if text::has(words, &[" probe errored"]) {
         let words = words.split_once(" state: ").map_or(words, |(_, words)| words);
+        if let Some(name) = after(words, "couldn't find port: ") {
+            return Trouble::NoSuchPort(text::line(name, 40));
+        }
         return Trouble::CannotRun(signature::innermost(words, 80));
     }
     if text::has(words, &["connection refused"]) {
@@ -85,6 +105,9 @@ pub(super) fn trouble(message: &str) -> Trouble {
     }
     if let Some(state) = after(words, "service unhealthy (responded with ") {
         return Trouble::GrpcNotServing(state.trim_matches(['"', ')', ' ']).to_owned());
+    }
+    if text::has(words, &["failed to connect service "]) {
+        return Trouble::GrpcNoAnswer;
     }
     let slow = ["deadline exceeded", "i/o timeout", "timed out after", "client.timeout", "timeout: "];
     if slow.iter().any(|sign| text::has(words, &[sign])) {

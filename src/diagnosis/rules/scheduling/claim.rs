@@ -337,7 +337,10 @@ impl Told<'_> {
 
     fn class_missing(&self, case: &Case<'_>, missing: &str) -> Vec<Remedy> {
         let create = remedy::command(
-            remedy::fix(format!("Create a StorageClass named {missing}; the claim then gets its volume by itself.")),
+            remedy::fix(format!(
+                "Create a StorageClass named {missing} (its provisioner then makes the volume), or, where volumes are made by \
+                 hand, a PersistentVolume of that class with the size and access mode of the claim: none that is there fits."
+            )),
             SEE_CLASSES,
         );
         let other = self.meant(missing).or_else(|| self.best_class()).map(|new| self.replaced(case, new));

@@ -13,12 +13,17 @@ macro_rules! reason {
             cause: Kind::$kind.cause(),
             category: Category::Scheduling,
             recovery: Recovery::NeverStarted,
-            specificity: Specificity::Specific,
+            specificity: specificity(Kind::$kind),
             scope: Scope::Pod(|case| verdict(case, Kind::$kind)),
             remedies: |case, _| remedies::of(case, Kind::$kind),
             explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
         }
     };
+}
+
+/// What the claim tells of itself stays where it cannot be read for a moment.
+const fn specificity(kind: Kind) -> Specificity {
+    if matches!(kind, Kind::PvcUnbound) { Specificity::Umbrella } else { Specificity::Specific }
 }
 
 /// A rule for what the claim tells and the scheduler does not.

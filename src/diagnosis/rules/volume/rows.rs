@@ -202,7 +202,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "NfsHelperMissing",
-        words: &[&["need a /sbin/mount."]],
+        words: &[&["need a /sbin/mount."], &["unknown filesystem type 'nfs"], &["unknown filesystem type 'cifs"]],
         says: "node {node} lacks the mount helper that volume {volume} needs ({helper})",
         remedies: remedies::helper,
         explain: Explain {

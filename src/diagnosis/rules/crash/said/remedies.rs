@@ -2,14 +2,14 @@
 
 use super::words;
 use crate::api::Remedy;
-use crate::diagnosis::rules::crash::{blamed, go_back, last_words, log_remedy};
+use crate::diagnosis::rules::crash::{blamed, go_back, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
 use crate::facts::{Container, format_bytes};
 
 /// The container that is blamed, and the line that it wrote.
 fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
     let container = blamed(case, finding)?;
-    let line = last_words::line(case, container, container.last_end()?)?;
+    let line = super::line(case, container, container.last_end()?)?;
     Some((container, line.text))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn variable(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
-    let name = words::variable(&said);
+    let name = container.last_end().and_then(|run| super::variable(case, container, run, &said));
     let mut out = Vec::new();
     match name {
         Some(name) => {

@@ -6,6 +6,8 @@ use crate::diagnosis::rules::signature::{ROW, Row};
 
 /// Ends by a code of the program's own, and not by SIGABRT.
 const ENDED: &[&str] = &["Ended"];
+/// The same, or by the dynamic linker's.
+const ENDED_OR_NOT_FOUND: &[&str] = &["Ended", "NotFound"];
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -62,6 +64,7 @@ pub(super) const ROWS: &[Row] = &[
             &["system.outofmemoryexception"],
             &["allowed memory size of ", " exhausted"],
             &["nomemoryerror"],
+            &["memoryerror"],
         ],
         says: "{container} ran out of memory by its own account; it ends",
         remedies: remedies::heap,
@@ -76,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "ModuleMissing",
-        reasons: ENDED,
+        reasons: ENDED_OR_NOT_FOUND,
         words: &[
             &["no module named"],
             &["cannot find module"],
@@ -87,6 +90,8 @@ pub(super) const ROWS: &[Row] = &[
             &["unable to access jarfile"],
             &["cannot load such file"],
             &["error while loading shared libraries"],
+            &["version `glibc_", "not found"],
+            &["error loading shared library"],
             &["can't locate ", " in @inc"],
         ],
         says: "{container} misses a part of its own program; it ends",
@@ -118,6 +123,7 @@ pub(super) const ROWS: &[Row] = &[
             &["host not found in upstream"],
             &["unknownhostexception"],
             &["can't connect to mysql server"],
+            &["can't reach database server"],
             &["bad address '"],
             &["no route to host"],
             &["connection timed out"],
@@ -149,6 +155,7 @@ pub(super) const ROWS: &[Row] = &[
             &["is missing", "env"],
             &["is required", "env"],
             &["missing required", "env"],
+            &["required key ", " missing value"],
             &["unbound variable"],
             &["password is not specified"],
             &["password option is not specified"],

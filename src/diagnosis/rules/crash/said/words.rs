@@ -19,7 +19,10 @@ static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)",
         // libpq
         r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>\d+)"#,
+        r#"running on host "(?<host>[^"]+)""#,
         r#"translate host name "(?<host>[^"]+)""#,
+        // Prisma
+        r"server at `(?<host>[^`:]+)(?::(?<port>\d+))?`",
         // MySQL
         r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'",
         // nginx, HAProxy
@@ -50,6 +53,29 @@ pub(super) fn endpoint(line: &str) -> Option<String> {
     let found = ENDPOINTS.iter().find_map(|pattern| pattern.captures(line))?;
     let host = found.name("host")?.as_str().trim_end_matches('.');
     Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
+}
+
+/// Words of a connection that did not come about.
+const REFUSALS: [&str; 9] = [
+    "connection refused",
+    "refused",
+    "econnrefused",
+    "connectexception",
+    "timed out",
+    "unreachable",
+    "could not translate host",
+    "unknownhost",
+    "can't reach",
+];
+
+pub(super) fn is_refusal(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    REFUSALS.iter().any(|words| lower.contains(words))
+}
+
+/// Whether the line tells of a refusal and not by whom.
+pub(super) fn is_unnamed_refusal(line: &str) -> bool {
+    is_refusal(line) && endpoint(line).is_none()
 }
 
 /// The host of an [`endpoint`].
