@@ -23,6 +23,7 @@ use crate::facts::{
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Plan, Policy, Record};
 
+pub use events::KEPT as EVENTS_KEPT;
 pub use records::{Caps, Stored};
 
 /// One thing that the cluster told us. `cluster::watch` and `cluster::lookup` make them; nothing else changes the world.

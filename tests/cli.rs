@@ -365,3 +365,9 @@ fn what_is_only_noted_is_no_failure_to_a_script() {
     assert_eq!(code("tests/causes/ResizeDeferred/node-is-taken.yaml"), Some(0));
     assert_eq!(code("tests/causes/OOMKilled/limit.yaml"), Some(2));
 }
+
+#[test]
+fn a_time_at_which_the_events_of_a_dump_are_forgotten_is_said_to_be_one() {
+    let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
+}

@@ -11,8 +11,9 @@ use super::input::Input;
 use super::{Ending, Streams, offline, print};
 use crate::api::{GROUP, PodDiagnosisSpec, PodDiagnosisStatus, Severity, VERSION};
 use crate::config::ThresholdArgs;
-use crate::facts::Timestamp;
+use crate::facts::{Timestamp, seconds_between};
 use crate::plan::ObjectWrite;
+use crate::world::EVENTS_KEPT;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -75,6 +76,15 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         writeln!(
             streams.err,
             "warning: --at {at} is before the newest time in the input, {newest}: what happened in between is judged as well"
+        )?;
+    }
+    if let (Some(at), Some(newest)) = (args.at, input.dump.newest)
+        && seconds_between(newest, at) > EVENTS_KEPT
+    {
+        writeln!(
+            streams.err,
+            "warning: --at {at} is more than an hour after the newest time in the input, {newest}: its Events count no more, as in \
+             a cluster"
         )?;
     }
     let is_partly = !input.problems.is_empty();

@@ -13,7 +13,7 @@ use kube::client::Body;
 use kube::core::{Request, Status};
 use serde::de::DeserializeOwned;
 
-use super::client::NoAnswer;
+use super::header_timeout::NoAnswer;
 use crate::diagnosis::text;
 
 /// The most characters of a server's message that we repeat.

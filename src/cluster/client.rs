@@ -13,10 +13,8 @@ use kube::Client;
 use kube::client::ClientBuilder;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
-mod header_timeout;
-
 use super::call::{self, Failure};
-pub use header_timeout::{HeaderTimeout, HeaderTimeoutLayer, NoAnswer};
+use super::header_timeout::HeaderTimeoutLayer;
 
 /// How long a LIST or the start of a watch may stay without an answer.
 const LIST_ANSWER: Duration = Duration::from_secs(30);

@@ -36,6 +36,7 @@ pub fn of(case: &Case<'_>) -> Target {
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
             holder: if pod.mirror { Holder::Manifest } else { Holder::Pod },
+            is_first: false,
         };
     };
     let holder = match &*top.kind {
@@ -44,7 +45,9 @@ pub fn of(case: &Case<'_>) -> Target {
         "CronJob" => Holder::CronJob,
         _ => Holder::Template,
     };
-    Target { kind: top.kind, name: top.name, namespace: top.namespace, holder }
+    let sets = case.surroundings.known_workload().map(|known| known.replica_sets.as_slice()).unwrap_or_default();
+    let is_first = sets.iter().map(|set| set.revision).max() == Some(1);
+    Target { kind: top.kind, name: top.name, namespace: top.namespace, holder, is_first }
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.
@@ -72,6 +75,8 @@ pub struct Target {
     pub name: Arc<str>,
     pub namespace: Arc<str>,
     holder: Holder,
+    /// Its template is the first that it ever had.
+    is_first: bool,
 }
 
 impl Target {
@@ -102,17 +107,19 @@ impl Target {
             .then(|| format!("{} set image {} {}={image}", self.command_prefix(), self.argument(), container.name))
     }
 
-    /// `kubectl rollout undo`, where the kind keeps revisions.
+    /// `kubectl rollout undo`, where the kind keeps revisions and there is one to go back to.
     pub fn undo_command(&self) -> Option<String> {
-        matches!(&*self.kind, "Deployment" | "StatefulSet" | "DaemonSet")
-            .then(|| self.is_patchable())
-            .filter(|yes| *yes)
-            .map(|_| format!("{} rollout undo {}", self.command_prefix(), self.argument()))
+        self.rollout("undo").filter(|_| !self.is_first)
     }
 
     /// `kubectl rollout restart`, which makes new pods from the same template.
     pub fn restart_command(&self) -> Option<String> {
-        self.undo_command().map(|undo| undo.replacen("rollout undo", "rollout restart", 1))
+        self.rollout("restart")
+    }
+
+    fn rollout(&self, verb: &str) -> Option<String> {
+        let rolls = matches!(&*self.kind, "Deployment" | "StatefulSet" | "DaemonSet") && self.is_patchable();
+        rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
     }
 
     /// The command that applies a patch, ready to be pasted: the patch stands in it as one line of JSON.

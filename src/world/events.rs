@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use crate::facts::{EventFacts, Timestamp, seconds_between};
 
-/// Kept for each pod, and for how long in seconds.
+/// Kept for each pod.
 const MOST: usize = 6;
-const KEPT: i64 = 3600;
+/// For how long an Event is remembered, in seconds.
+pub const KEPT: i64 = 3600;
 /// The most bytes of a message.
 const MESSAGE_MAX: usize = 512;
 /// Pods that are not known (yet) whose Events are kept, once all pods have been listed.

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::ClientBuilder;
 use serde_json::{Value, json};
-use shindan::cluster::client::HeaderTimeoutLayer;
+use shindan::cluster::header_timeout::HeaderTimeoutLayer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Call {

@@ -57,6 +57,36 @@ fn a_missing_config_map_is_made() {
     });
 }
 
+/// The reason is in the claim's Events only; a volume of that class, made by hand, ends it.
+#[test]
+fn a_claim_of_a_class_that_does_not_exist_gets_its_volume() {
+    const VOLUME: &str = "e2e-claim";
+    together(async {
+        let space = Space::new("claim").await;
+        kubectl(&["delete", "persistentvolume", VOLUME, "--ignore-not-found"]);
+        space.apply(
+            "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {storageClassName: e2e-fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}}",
+        );
+        let volumes = "image: '127.0.0.1:5000/busybox:1.36', volumeMounts: [{name: data, mountPath: /data}]";
+        let pod = bare_pod("app", volumes);
+        let claim = "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], containers:";
+        space.apply(&pod.replace("containers:", claim));
+        fails(&space, "app", "PvcProvisioningFailed").await;
+        let found = space.diagnosis("app").await.unwrap();
+        assert!(
+            status(&found).summary.contains("asks for StorageClass e2e-fast, which does not exist"),
+            "{}",
+            story(&found)
+        );
+        space.apply(&format!(
+            "{{apiVersion: v1, kind: PersistentVolume, metadata: {{name: {VOLUME}}}, spec: {{storageClassName: e2e-fast, accessModes: [ReadWriteOnce], capacity: {{storage: 1Mi}}, hostPath: {{path: /tmp/{VOLUME}, type: DirectoryOrCreate}}}}}}"
+        ));
+        recovers(&space, "app", "PvcProvisioningFailed").await;
+        space.kubectl(&["delete", "pod", "app", "--wait=false"]);
+        kubectl(&["delete", "persistentvolume", VOLUME, "--wait=false"]);
+    });
+}
+
 #[test]
 fn a_missing_secret_is_made() {
     together(async {

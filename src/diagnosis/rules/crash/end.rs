@@ -90,9 +90,14 @@ pub(in crate::diagnosis::rules) fn has_ended_its_pod(case: &Case<'_>, container:
 
 pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";
 
+/// Whether the runtime puts the end of a run down to seccomp.
+pub(super) fn is_seccomps(run: &Terminated) -> bool {
+    run.reason.eq_ignore_ascii_case("seccomp killed")
+}
+
 /// Whether the runtime itself tells what ended the run, so that no Event is needed to explain it.
 fn says_why(end: &Terminated) -> bool {
-    end.reason == OOM_KILLED || super::seccomp::is_to_blame(end)
+    end.reason == OOM_KILLED || is_seccomps(end)
 }
 
 /// Who ended the pod from outside, by its own condition: the API's eviction, a taint, preemption, garbage collection.

@@ -2,9 +2,9 @@
 
 use super::end::who;
 use super::last_words;
-use crate::api::Remedy;
-use crate::diagnosis::{Case, remedy, restarts, target};
-use crate::facts::{Container, Terminated};
+use crate::api::{Evidence, Remedy};
+use crate::diagnosis::{Case, evidence, remedy, restarts, target};
+use crate::facts::{Container, Terminated, format_bytes};
 
 /// A signal that a process brings upon itself.
 #[derive(Debug, Clone, Copy)]
@@ -130,5 +130,19 @@ pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Conta
             case.pod.key.name,
             container.name
         ),
+    )
+}
+
+/// For a failure that a rollout may have brought.
+pub(super) fn go_back(case: &Case<'_>) -> Option<Remedy> {
+    let undo = target::of(case).undo_command()?;
+    Some(remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo))
+}
+
+/// What the container may use, as evidence.
+pub(super) fn memory_limit(container: &Container) -> Evidence {
+    evidence::field(
+        format!("{}.resources.limits.memory", container.spec_path()),
+        container.limits.memory.map_or_else(|| "none".to_owned(), format_bytes),
     )
 }

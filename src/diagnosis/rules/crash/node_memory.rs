@@ -1,6 +1,7 @@
 //! Kills because the whole node ran out of memory: the container is a victim, not the one that took too much.
 
-use super::{blamed, end, end_evidence, exit, log_remedy, memory_limit, who};
+use super::exit::memory_limit;
+use super::{blamed, end, end_evidence, exit, log_remedy, who};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts,

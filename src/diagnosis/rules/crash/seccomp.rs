@@ -5,7 +5,7 @@ use crate::api::Remedy;
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, remedy, restarts, target,
 };
-use crate::facts::{Container, Terminated};
+use crate::facts::Container;
 
 pub(super) const RULE: Rule = Rule {
     cause: "SeccompKilled",
@@ -23,13 +23,8 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether the runtime puts the end of a run down to seccomp.
-pub(super) fn is_to_blame(run: &Terminated) -> bool {
-    run.reason.eq_ignore_ascii_case("seccomp killed")
-}
-
 fn check(case: &Case<'_>, container: &Container) -> Verdict {
-    let Some(run) = end::crash(case, container).filter(|run| is_to_blame(run)) else { return Verdict::No };
+    let Some(run) = end::crash(case, container).filter(|run| end::is_seccomps(run)) else { return Verdict::No };
     let summary = format!(
         "{} is killed for a system call that its seccomp profile forbids{}{}{}",
         who(container),

@@ -3,7 +3,7 @@
 use super::{end, is_held_by_hook, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, text};
-use crate::facts::{Container, Phase, State, after};
+use crate::facts::{Container, EventFacts, Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
 const OVERDUE: i64 = 120;
@@ -60,14 +60,12 @@ enum Stuck {
     Kill,
 }
 
+/// Reasons of Events that tell that the kubelet cannot end a pod.
+const UNKILLED: [&str; 2] = ["FailedKillPod", "ExceededGracePeriod"];
+
 fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
     let pod = case.pod;
     let Some(deletion) = pod.deletion else { return Verdict::No };
-    let due = after(deletion, OVERDUE);
-    // That its node had been silent for minutes was the reason to delete it.
-    if case.now < due && pod.reason != "NodeLost" {
-        return Verdict::NotBefore(due);
-    }
     let mut reported = pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral && c.reported);
     let all_ended = reported.all(|c| matches!(c.state, State::Terminated(_)));
     let node_ready = case.node.map(|node| node.facts.is_ready());
@@ -84,8 +82,16 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
     if what != wanted {
         return Verdict::No;
     }
+    // In a snapshot nothing may be newer than the deletion, and a node that is down, or the kubelet's own word, tells that the
+    // pod is not just on its way.
+    let is_held = what == Stuck::Node || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
+    let due = if !case.thresholds.patient && is_held { deletion } else { after(deletion, OVERDUE) };
+    // That its node had been silent for minutes was the reason to delete it.
+    if case.now < due && pod.reason != "NodeLost" {
+        return Verdict::NotBefore(due);
+    }
     let late = match case.age(deletion) {
-        late if late > 0 => format!("should have been gone {} ago", text::duration(late)),
+        late if late >= 0 => format!("should have been gone {} ago", text::duration(late)),
         _ => "is to go".to_owned(),
     };
     let node = pod.node_name.as_deref().unwrap_or("no node");
@@ -104,8 +110,8 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
                 .with_all((pod.reason == "NodeLost").then(|| evidence::field("status.reason", &pod.reason)))
         }
         Stuck::Kill => {
-            let words = ["FailedKillPod", "ExceededGracePeriod", "FailedPreStopHook"];
-            let said = case.events.iter().rev().find(|e| words.contains(&&*e.reason));
+            let told = |e: &&EventFacts| UNKILLED.contains(&&*e.reason) || &*e.reason == "FailedPreStopHook";
+            let said = case.events.iter().rev().find(told);
             let why = match (said, held_by_hook(case)) {
                 (Some(event), _) => format!(": {}", text::line(&event.message, 100)),
                 (None, Some(held)) => {

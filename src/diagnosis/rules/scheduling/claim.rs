@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use super::explain::alike;
-use super::{due, error_due, names, not_scheduled, silent, waits, words};
+use super::words::{self, names};
+use super::{due, error_due, not_scheduled, silent, waits};
 use crate::api::{Evidence, Remedy};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word};

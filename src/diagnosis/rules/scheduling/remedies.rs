@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::analysis::Analysis;
 use super::explain::{NodeView, Resource, Shortfall, View, is_control_plane_taint, is_state_taint, lowered};
+use super::not_scheduled;
+use super::summary::{claims, host_ports};
 use super::words::Kind;
-use super::{Analysis, claims, host_ports, not_scheduled};
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, remedy};

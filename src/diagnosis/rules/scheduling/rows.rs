@@ -1,8 +1,9 @@
 //! The causes of the family: one for each reason of the scheduler, and those for when it gives none.
 
 use super::claim::{self, Trouble};
+use super::silence::{dra_claim, no_scheduler};
 use super::words::Kind;
-use super::{dra_claim, no_scheduler, preemption, remedies, scheduler_error, verdict};
+use super::{preemption, remedies, scheduler_error, verdict};
 use crate::diagnosis::{Case, Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 
 /// A rule for one reason of the scheduler.

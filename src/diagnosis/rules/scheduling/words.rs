@@ -332,6 +332,17 @@ pub(super) fn quoted(text: &str) -> Option<&str> {
     Some(text.split_once('"')?.1.split_once('"')?.0)
 }
 
+/// At most two names, and how many more.
+pub(super) fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
+    let all: Vec<_> = all.collect();
+    match all.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one} and {two}"),
+        [one, two, rest @ ..] => format!("{one}, {two} and {} more", rest.len()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

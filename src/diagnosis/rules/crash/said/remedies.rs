@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::api::Remedy;
-use crate::diagnosis::rules::crash::{blamed, last_words, log_remedy};
+use crate::diagnosis::rules::crash::{blamed, go_back, last_words, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
 use crate::facts::{Container, format_bytes};
 
@@ -117,9 +117,7 @@ pub(super) fn module(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         )),
         log_remedy(case, container),
     ];
-    out.extend(target::of(case).undo_command().map(|undo| {
-        remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo)
-    }));
+    out.extend(go_back(case));
     out
 }
 
@@ -187,8 +185,6 @@ pub(super) fn panic(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             "The stack in the log names the line of code: it is a bug, or a missing check of its configuration.",
         ),
     ];
-    out.extend(target::of(case).undo_command().map(|undo| {
-        remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo)
-    }));
+    out.extend(go_back(case));
     out
 }

@@ -1,0 +1,47 @@
+//! Ends that would be a success, where the container should have gone on.
+
+use super::end::{self, settled_crash, who};
+use super::exit::{self, log_remedy};
+use super::{blamed, command, end_evidence};
+use crate::api::Remedy;
+use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
+use crate::facts::Container;
+
+pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
+    let run = match settled_crash(case, container) {
+        Ok(Some(run)) if run.exit_code == 0 && run.reason != end::OOM_KILLED => run,
+        Ok(_) => return Verdict::No,
+        Err(not_yet) => return not_yet,
+    };
+    let why = command::why_it_ended(container).map_or_else(String::new, |why| format!(": {why}"));
+    let summary = format!(
+        "{} ends with 0 (Completed){}, but restartPolicy Always starts it again{why}{}",
+        who(container),
+        exit::when(case, container),
+        restarts::tail(case, container)
+    );
+    let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
+        .with(evidence::field("spec.restartPolicy", "Always"));
+    if let Some(shown) = command::shown(container) {
+        finding = finding.with(evidence::field(format!("{}.command", container.spec_path()), shown));
+    }
+    Verdict::Yes(Box::new(finding))
+}
+
+pub(super) fn completed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    let mut remedies = Vec::new();
+    if let Some(advice) = command::advice(container) {
+        remedies.push(remedy::fix(advice));
+    }
+    remedies.push(remedy::fix(format!(
+        "Run the server in {} in the foreground, as the container's main process: not in the background (`&`), not as a daemon, \
+         last in its script and started with `exec`.",
+        container.name
+    )));
+    remedies.push(remedy::fix(
+        "If it is a task that should end, make it a Job (or a CronJob): they take exit code 0 for success.",
+    ));
+    remedies.push(log_remedy(case, container));
+    remedies
+}

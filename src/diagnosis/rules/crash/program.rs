@@ -1,0 +1,66 @@
+//! Programs that the kernel refuses to execute once their container is there.
+
+use super::end::{self, who};
+use super::{blamed, end_evidence, last_words};
+use crate::api::Remedy;
+use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
+use crate::facts::Container;
+
+/// A program that the kernel refused to execute once the container was there: its only words are `exec /X: ...`.
+pub(super) fn not_executed(case: &Case<'_>, container: &Container, refusal: &str) -> Verdict {
+    let Some(run) = end::crash(case, container).filter(|run| matches!(run.exit_code, 1 | 255)) else {
+        return Verdict::No;
+    };
+    let mut lines = last_words::all(case, container, run);
+    let Some((said, in_log)) = lines.find(|(line, _)| is_refusal(line, refusal)) else {
+        return Verdict::No;
+    };
+    let own_program = container.command.first().map_or("its program", String::as_str);
+    let program =
+        said.strip_prefix("exec ").and_then(|rest| rest.rsplit_once(": ")).map_or(own_program, |(path, _)| path);
+    let what = if refusal.starts_with("exec") {
+        "is not built for this machine, or is a script without #! line"
+    } else {
+        "is there, but its interpreter or loader is not"
+    };
+    let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
+    let on = arch.map_or_else(String::new, |arch| format!(" (node: {arch})"));
+    let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(case, container));
+    let finding = end_evidence(container, run, Finding::of_container(container, summary))
+        .with(last_words::source(container, said, in_log))
+        .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
+    end::judged(case, finding)
+}
+
+/// Whether a line is runc's own word that the program could not be executed: `exec /X: exec format error`, and before
+/// runc 1.1 `standard_init_linux.go:228: exec user process caused: exec format error`, with or without quotes.
+pub(super) fn is_refusal(line: &str, refusal: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let Some(cause) = lower.trim_end_matches('"').strip_suffix(refusal) else { return false };
+    let cause = cause.trim_end_matches('"').trim_end();
+    (lower.starts_with("exec ") && cause.ends_with(':'))
+        || (lower.starts_with("standard_init_linux.go:")
+            && cause.trim_end_matches(':').ends_with("exec user process caused"))
+}
+
+pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
+    let arch = arch.map_or("the node's architecture", String::as_str);
+    vec![
+        remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
+        remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),
+    ]
+}
+
+pub(super) fn interpreter_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some(container) = blamed(case, finding) else { return Vec::new() };
+    vec![
+        remedy::fix(format!(
+            "Check the first line of the script in {}: the interpreter must be in the image, and the line must not end with a \
+             carriage return.",
+            container.name
+        )),
+        remedy::fix("For a binary, build it for the image's libc (static, or musl for Alpine)."),
+    ]
+}

@@ -1,0 +1,118 @@
+//! What the scheduler said, and which of its reasons is the cause.
+
+use super::explain::{View, is_control_plane_taint};
+use super::words::{self, Kind, Reason};
+use crate::diagnosis::{Case, text};
+use crate::facts::{Condition, PodFacts};
+
+/// What the scheduler said, and what of it is the cause.
+pub(super) struct Analysis<'a> {
+    pub(super) reasons: Vec<Reason<'a>>,
+    pub(super) total: Option<u32>,
+    pub(super) kind: Kind,
+    /// Whether nothing speaks for another reason.
+    pub(super) certain: bool,
+    pub(super) view: Option<View<'a>>,
+}
+
+impl<'a> Analysis<'a> {
+    pub(super) fn new(case: &Case<'a>, condition: &'a Condition) -> Option<Self> {
+        let reasons = reasons(case.pod, &condition.message);
+        let mut kinds: Vec<Kind> = reasons.iter().filter_map(|r| r.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let view = View::new(case.pod, case.nodes);
+        let (kind, certain) = match kinds.as_slice() {
+            [] => return None,
+            [only] => (*only, reasons.iter().all(|r| r.kind.is_some())),
+            several => view
+                .as_ref()
+                .and_then(|view| view.choose(several))
+                .or_else(|| by_words(&reasons).map(|kind| (kind, false)))?,
+        };
+        Some(Self { reasons, total: words::total(&condition.message), kind, certain, view })
+    }
+
+    /// The number of nodes that the scheduler turned away for `kind`.
+    pub(super) fn said(&self, kind: Kind) -> Option<u32> {
+        self.reasons.iter().filter(|r| r.kind == Some(kind)).filter_map(|r| r.nodes).reduce(u32::saturating_add)
+    }
+
+    /// `2 of 3 nodes`, `the only node`, `each of 3 nodes`, from the scheduler's count.
+    pub(super) fn how_many(&self) -> String {
+        match (self.said(self.kind), self.total) {
+            (Some(1), Some(1)) => "the only node".to_owned(),
+            (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
+            (Some(n), Some(total)) => format!("{n} of {total} nodes"),
+            (Some(1), None) => "1 node".to_owned(),
+            (Some(n), None) => format!("{n} nodes"),
+            (None, _) => "the nodes".to_owned(),
+        }
+    }
+}
+
+/// What the scheduler says against the nodes. Where it does not tell affinity from anti-affinity, the pod does: it has the
+/// one or the other, or another pod's keeps it away.
+pub(super) fn reasons<'m>(pod: &PodFacts, message: &'m str) -> Vec<Reason<'m>> {
+    let mut found = words::reasons(message);
+    let is_told =
+        |r: &Reason<'_>| matches!(r.kind, Some(Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity));
+    if let Some(at) = found.iter().position(|r| words::is_some_affinity(r.text)) {
+        if found.iter().any(is_told) {
+            // Told in general, and then again in particular.
+            found.remove(at);
+        } else if let Some(reason) = found.get_mut(at) {
+            reason.kind = Some(match (pod.pod_affinity.is_empty(), pod.pod_anti_affinity.is_empty()) {
+                (true, false) => Kind::PodAntiAffinity,
+                (true, true) => Kind::ExistingAntiAffinity,
+                (false, _) => Kind::PodAffinity,
+            });
+        }
+    }
+    found
+}
+
+/// The cause by the scheduler's counts alone: nodes that are not meant for the pod (by its selector, or the control
+/// plane's) do not count where others fail for something else.
+fn by_words(reasons: &[Reason<'_>]) -> Option<Kind> {
+    let known = || reasons.iter().filter_map(|r| r.kind.map(|kind| (kind, r)));
+    let not_meant = |kind: Kind, r: &Reason<'_>| {
+        kind == Kind::Selector || kind == Kind::Taint && words::taint_key(r.text).is_some_and(is_control_plane_taint)
+    };
+    let most = |left: Vec<(Kind, u32)>| left.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+    let meant = known().filter(|(kind, r)| !not_meant(*kind, r)).map(|(kind, r)| (kind, r.nodes.unwrap_or(0)));
+    most(meant.collect())
+        .or_else(|| most(known().map(|(kind, r)| (kind, r.nodes.unwrap_or(0))).collect()))
+        .map(|(kind, _)| kind)
+}
+
+impl Analysis<'_> {
+    /// The scheduler's own words for the reason.
+    pub(super) fn words(&self) -> String {
+        let reason = self.reasons.iter().find(|r| r.kind == Some(self.kind));
+        reason.map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 110))
+    }
+
+    /// The scheduler's configuration asks for certain nodes, not the pod.
+    pub(super) fn is_enforced(&self) -> bool {
+        self.words().contains("scheduler-enforced")
+    }
+
+    /// Whether nodes lack the topologyKey of a spread constraint.
+    pub(super) fn lacks_spread_label(&self) -> bool {
+        self.reasons.iter().any(|r| r.kind == Some(Kind::TopologySpread) && r.text.contains("missing required label"))
+    }
+
+    /// The claim that the scheduler names.
+    pub(super) fn claim(&self) -> Option<&str> {
+        self.reasons.iter().find(|r| r.kind == Some(self.kind)).and_then(|r| words::quoted(r.text))
+    }
+}
+
+impl Analysis<'_> {
+    /// The extended resource that the scheduler names.
+    pub(super) fn extended(&self) -> Option<&str> {
+        let named = |r: &Reason<'_>| r.kind == Some(Kind::Extended);
+        self.reasons.iter().find(|r| named(r)).and_then(|r| r.text.strip_prefix("Insufficient "))
+    }
+}

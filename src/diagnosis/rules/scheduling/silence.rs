@@ -1,0 +1,72 @@
+//! Pods of which no scheduler says a word.
+
+use super::words::Kind;
+use super::{claim, silent, verdict, waits};
+use crate::api::Confidence;
+use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
+use crate::facts::{Timestamp, after};
+
+/// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
+const SILENCE: i64 = 60;
+
+/// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
+fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
+    let pod = case.pod;
+    // A scheduler that has chosen a node (and waits for a volume there) says no more than its name.
+    if !waits(case) || !silent(case) || pod.nominated_node.is_some() {
+        return None;
+    }
+    // Before Kubernetes 1.35 it does not even say that.
+    let volume = if pod.claims().next().is_some() { case.thresholds.creating } else { 0 };
+    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable).max(volume));
+    if case.now < due {
+        return Some(Err(due));
+    }
+    Some(case.events_settled().map(|()| text::duration(pod.created.map_or(SILENCE, |at| case.age(at)))))
+}
+
+/// The scheduler does not even try a pod whose claim is missing, and says nothing of it.
+pub(super) fn dra_claim(case: &Case<'_>) -> Verdict {
+    let said = verdict(case, Kind::DraClaim);
+    let claims = &case.pod.resource_claims;
+    if said != Verdict::No || claims.is_empty() {
+        return said;
+    }
+    match silence(case) {
+        None => Verdict::No,
+        Some(Err(later)) => Verdict::NotBefore(later),
+        Some(Ok(waited)) => {
+            let names = claims.join(", ");
+            let finding = Finding::of_pod(format!(
+                "the scheduler has not tried it in {waited}: its ResourceClaim ({names}) most likely does not exist yet"
+            ))
+            .confidence(Confidence::Likely)
+            .with(evidence::field("spec.resourceClaims", names))
+            .with(evidence::field("status.conditions", "(none: the scheduler has not tried the pod)"));
+            Verdict::Yes(Box::new(finding))
+        }
+    }
+}
+
+pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
+    let pod = case.pod;
+    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
+        None => return Verdict::No,
+        Some(Err(later)) => return Verdict::NotBefore(later),
+        Some(Ok(waited)) => waited,
+    };
+    let name = &pod.scheduler_name;
+    let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
+        (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
+    } else {
+        (
+            format!("no scheduler named {name} has looked at it in {waited}: none of that name seems to run"),
+            Confidence::Likely,
+        )
+    };
+    let finding = Finding::of_pod(summary)
+        .confidence(confidence)
+        .with(evidence::field("spec.schedulerName", name))
+        .with(evidence::field("status.conditions", "(none: no scheduler has written PodScheduled)"));
+    Verdict::Yes(Box::new(finding))
+}
