@@ -91,7 +91,7 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let late = match case.age(deletion) {
-        late if late >= 0 => format!("should have been gone {} ago", text::duration(late)),
+        late if late > 0 => format!("should have been gone {} ago", text::duration(late)),
         _ => "is to go".to_owned(),
     };
     let node = pod.node_name.as_deref().unwrap_or("no node");
