@@ -55,7 +55,7 @@ fn not_scheduled<'a>(case: &Case<'a>, reason: &str) -> Option<Cow<'a, Condition>
 /// What the scheduler says in its Event, where the pod's condition is not (yet) there: the same words.
 fn told_by_event(case: &Case<'_>) -> Option<Condition> {
     let event = case.events_with("FailedScheduling").next_back()?;
-    let is_known = reasons(case.pod, &event.message).iter().any(|r| r.kind.is_some());
+    let is_known = analysis::reasons(case.pod, &event.message).iter().any(|r| r.kind.is_some());
     is_known.then(|| Condition {
         kind: "PodScheduled".to_owned(),
         status: "False".to_owned(),
@@ -106,7 +106,7 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
     let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none()) else {
         return Verdict::No;
     };
-    if reasons(case.pod, &condition.message).iter().all(|r| r.kind != Some(kind)) {
+    if analysis::reasons(case.pod, &condition.message).iter().all(|r| r.kind != Some(kind)) {
         return Verdict::No;
     }
     let due = due(case, &condition);

@@ -83,10 +83,9 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         return Verdict::No;
     }
     // In a snapshot nothing may be newer than the deletion, and a node that is down, or the kubelet's own word, tells that the
-    // pod is not just on its way.
+    // pod is not just on its way. And where its node had been silent for minutes, that was the reason to delete it.
     let is_held = what == Stuck::Node || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
     let due = if !case.thresholds.patient && is_held { deletion } else { after(deletion, OVERDUE) };
-    // That its node had been silent for minutes was the reason to delete it.
     if case.now < due && pod.reason != "NodeLost" {
         return Verdict::NotBefore(due);
     }
