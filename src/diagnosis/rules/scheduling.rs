@@ -14,7 +14,7 @@ mod words;
 
 use std::borrow::Cow;
 
-use self::analysis::{Analysis, reasons};
+use self::analysis::Analysis;
 use self::words::Kind;
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
