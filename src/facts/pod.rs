@@ -184,6 +184,8 @@ pub struct Container {
     pub working_dir: Option<String>,
     pub ports: Vec<Port>,
     pub requests: Resources,
+    /// CPU and memory that the kubelet has given it, where a resize is not done (yet) and they are not what it asks for.
+    pub allocated: Option<Box<Resources>>,
     pub limits: Resources,
     pub env_refs: Vec<EnvRef>,
     pub run_as_user: Option<i64>,

@@ -50,19 +50,33 @@ impl Resources {
 }
 
 impl PodFacts {
+    /// What the scheduler counts for a container: while it is resized the larger of what it asks for and what it has, and
+    /// what it has where the resize is refused for good.
+    fn counted(&self, container: &Container) -> Resources {
+        let Some(allocated) = &container.allocated else { return container.requests.clone() };
+        let mut counted = container.requests.clone();
+        if self.condition("PodResizePending").is_some_and(|c| c.reason == "Infeasible") {
+            counted.cpu = allocated.cpu.or(counted.cpu);
+            counted.memory = allocated.memory.or(counted.memory);
+        } else {
+            counted.raise_to(allocated);
+        }
+        counted
+    }
+
     /// What the scheduler reserves for this pod: the sum of its app containers and sidecars, or the most that any init
     /// container needs beside the sidecars started before it, whichever is larger, plus the overhead; and one pod slot.
     /// (`PodRequests` in k8s.io/component-helpers/resource.)
     pub fn effective_requests(&self) -> Resources {
         let of = |kind| self.containers.iter().filter(move |c: &&Container| c.kind == kind);
         let mut total = Resources::default();
-        of(ContainerType::App).for_each(|c| total.add(&c.requests));
+        of(ContainerType::App).for_each(|c| total.add(&self.counted(c)));
         let mut sidecars = Resources::default();
         let mut init_peak = Resources::default();
         for c in &self.containers {
             match c.kind {
                 ContainerType::Sidecar => {
-                    sidecars.add(&c.requests);
+                    sidecars.add(&self.counted(c));
                     init_peak.raise_to(&sidecars);
                 }
                 ContainerType::Init => {

@@ -116,3 +116,24 @@ fn a_node_that_is_being_cleared_gets_its_time_from_the_moment_it_is_chosen() {
     operator.advance(20);
     assert_eq!(operator.told(), ["Diagnosed PreemptionPending"]);
 }
+
+/// After a restart the claims are not known at once, and the scheduler's word is poorer than what was written.
+#[test]
+fn what_a_claim_told_is_not_forgotten_over_a_restart() {
+    let mut operator = Operator::idle();
+    operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+    operator.pod(&waiting());
+    operator.advance(70);
+    for refused in [false, true] {
+        operator = operator.restarted(30);
+        if refused {
+            operator.refused.insert(want());
+        } else {
+            operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+        }
+        operator.list(&[], &[waiting()]);
+        operator.advance(400);
+        assert_eq!(operator.status("db").cause, "PvcNoClassNoPv", "refused: {refused}");
+        assert_eq!(operator.told(), ["Diagnosed PvcNoClassNoPv"], "refused: {refused}");
+    }
+}

@@ -6,8 +6,8 @@ use shindan::world::Change;
 use shindan::facts::{Looked, PodFacts, RestartPolicy, Want};
 
 use super::operator::{
-    Operator, WELL, at, crashed, deployment, dump, end_pod, event, evicted, killing, node, oom, oom_of, pod, pod_of,
-    running_again, well,
+    Operator, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, killing, node, oom, oom_of, pod,
+    pod_of, running_again, well,
 };
 
 #[test]
@@ -385,4 +385,38 @@ fn what_kept_a_container_from_running_is_forgotten_once_it_runs_and_crashes() {
     operator.advance(10);
     assert_eq!(operator.status("a").cause, "AppError");
     assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+}
+
+/// The same where it runs only once: it failed, and no longer for want of a ConfigMap.
+#[test]
+fn what_kept_a_pod_from_running_is_forgotten_once_it_has_run_and_failed_for_good() {
+    let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"app\" not found'}}";
+    let mut operator = Operator::idle();
+    let mut once = pod("a", "u1", false, waiting);
+    once.restart_policy = RestartPolicy::Never;
+    operator.pod(&once);
+    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
+    let mut failed = pod("a", "u1", false, &ended(1, 8, "Error"));
+    failed.restart_policy = RestartPolicy::Never;
+    failed.phase = shindan::facts::Phase::Failed;
+    operator.pod(&failed);
+    operator.advance(20);
+    assert_eq!(operator.status("a").cause, "PodFailedNoRestart");
+}
+
+/// The kubelet's own throttle asked no registry: what the registry said stands.
+#[test]
+fn a_pull_that_the_kubelet_puts_off_changes_nothing_that_is_known() {
+    let waits = |message: &str| {
+        format!("ready: false, restartCount: 0, state: {{waiting: {{reason: ErrImagePull, message: '{message}'}}}}")
+    };
+    let mut operator = Operator::idle();
+    operator.pod(&pod("a", "u1", false, &waits("manifest unknown: manifest unknown")));
+    operator.advance(60);
+    assert_eq!(operator.status("a").cause, "ImageTagNotFound");
+    let told = operator.told().len();
+    operator.pod(&pod("a", "u1", false, &waits("pull QPS exceeded")));
+    operator.advance(300);
+    assert_eq!(operator.status("a").cause, "ImageTagNotFound");
+    assert_eq!(operator.told().len(), told);
 }

@@ -348,6 +348,8 @@ struct ContainerStatus {
     ready: Flag,
     started: Flag,
     restart_count: Int,
+    allocated_resources: Amounts,
+    resources: Obj<Demands>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -576,6 +578,10 @@ fn container(
     let lifecycle = spec.lifecycle.or_default();
     let reported = status.is_some();
     let status = status.unwrap_or_default();
+    let (allocated, actual) = (status.allocated_resources.0, status.resources.or_default().requests.0);
+    let (cpu, memory) = (allocated.cpu.or(actual.cpu), allocated.memory.or(actual.memory));
+    let is_other = |has: Option<i64>, wants: Option<i64>| has.is_some() && has != wants;
+    let is_resized = is_other(cpu, requests.cpu) || is_other(memory, requests.memory);
     facts::Container {
         name: strings.intern(&spec.name),
         kind,
@@ -585,6 +591,7 @@ fn container(
         args: spec.args.0,
         working_dir: spec.working_dir.non_empty(),
         ports: spec.ports.into_iter().map(port).collect(),
+        allocated: is_resized.then(|| Box::new(Resources { cpu, memory, ..Resources::default() })),
         requests,
         limits,
         env_refs: env_refs(spec.env, spec.env_from),
@@ -744,6 +751,25 @@ mod tests {
                 assert_eq!(&*pod.key.name, "p");
             }
         }
+    }
+
+    #[test]
+    fn a_pod_that_is_resized_counts_as_the_scheduler_counts_it() {
+        let counted = |wanted: &str, condition: &str| {
+            let pod = facts_of(&format!(
+                r#"{{"spec": {{"containers": [{{"name": "a", "resources": {{"requests": {{"cpu": "{wanted}", "ephemeral-storage": "1Gi"}}}}}}]}},
+                    "status": {{"conditions": [{condition}], "containerStatuses": [{{"name": "a", "allocatedResources": {{"cpu": "100m"}},
+                      "resources": {{"requests": {{"cpu": "70m"}}}}}}]}}}}"#
+            ));
+            let requests = pod.effective_requests();
+            assert_eq!(requests.ephemeral_storage, Some(1 << 30), "what cannot be resized");
+            requests.cpu
+        };
+        assert_eq!(counted("100m", ""), Some(100));
+        assert_eq!(counted("500m", ""), Some(500), "it grows");
+        assert_eq!(counted("50m", ""), Some(100), "it shrinks, and has not yet");
+        let refused = r#"{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}"#;
+        assert_eq!(counted("50", refused), Some(100), "it will never grow to that");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::api::Remedy;
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
 };
-use crate::facts::Phase;
+use crate::facts::{Container, Phase, PodFacts};
 
 const SOURCE: &str = "kubernetes pkg/kubelet/kubelet.go rejectPod; pkg/kubelet/lifecycle/predicate.go";
 const TOLD_APART: &str = "The pod is Failed with this reason and a message that begins with `Pod was rejected:`, and no container \
@@ -45,10 +45,17 @@ pub(super) fn rejected(case: &Case<'_>, reason: &str) -> Verdict {
 
 /// The same check under several names: those of today's plugin and of the predicate of old.
 pub(super) fn rejected_as(case: &Case<'_>, reasons: &[&str]) -> Verdict {
-    if case.pod.phase != Phase::Failed || !reasons.contains(&case.pod.reason.as_str()) {
+    let pod = case.pod;
+    if !(pod.phase == Phase::Failed || is_blocked(pod)) || !reasons.contains(&pod.reason.as_str()) {
         return Verdict::No;
     }
     tell(case)
+}
+
+/// Before Kubernetes 1.25 the kubelet left a pod Pending that it could not run for what its node lacks (AppArmor).
+fn is_blocked(pod: &PodFacts) -> bool {
+    let is_blocked = |c: &Container| c.waiting().is_some_and(|(reason, _)| reason == "Blocked");
+    pod.phase == Phase::Pending && pod.containers.iter().any(is_blocked)
 }
 
 /// `OutOf` of anything but the four amounts that every node has: a device or another extended resource.
@@ -73,8 +80,8 @@ pub(super) fn node_pressure(case: &Case<'_>) -> Verdict {
 fn any(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     let is_other = !matches!(pod.reason.as_str(), "" | "NodeShutdown");
-    let is_rejected = pod.phase == Phase::Failed && is_other && pod.message.starts_with(PREFIX);
-    if is_rejected { tell(case) } else { Verdict::No }
+    let is_rejected = pod.phase == Phase::Failed && pod.message.starts_with(PREFIX) || is_blocked(pod);
+    if is_other && is_rejected { tell(case) } else { Verdict::No }
 }
 
 const PREFIX: &str = "Pod was rejected: ";
@@ -118,7 +125,7 @@ pub(super) fn shortage(message: &str) -> Option<String> {
 /// What would otherwise be refused again.
 fn what_to_change(case: &Case<'_>) -> Option<String> {
     let (target, node) = (target::of(case).display(), case.pod.node_name.as_deref().unwrap_or("the node"));
-    Some(match case.pod.reason.as_str() {
+    Some(match if is_blocked(case.pod) { "AppArmor" } else { case.pod.reason.as_str() } {
         "SysctlForbidden" => format!(
             "Remove the sysctl from securityContext.sysctls in {target}, or let the kubelet of {node} allow it \
              (allowedUnsafeSysctls)."
