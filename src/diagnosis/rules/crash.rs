@@ -24,7 +24,7 @@ pub(super) use self::exit::{ended, ended_with, log_remedy};
 use self::lost::is_lost;
 pub(super) use self::rows::RULES;
 use crate::api::{ContainerType, Remedy};
-use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy};
+use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, text};
 use crate::facts::{Container, RestartPolicy, State, Terminated};
 
 fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
@@ -43,10 +43,17 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
 
 fn script_remedies(case: &Case<'_>, finding: &Finding, check: &str) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    vec![
-        log_remedy(case, container),
-        remedy::fix(format!("Check that what {}'s script calls {check}.", container.name)),
-    ]
+    let line = container.last_end().and_then(|run| last_words::line(case, container, run));
+    let is_library = line.is_some_and(|line| text::has(&line.text, &["shared librar"]));
+    let fix = if is_library {
+        format!(
+            "Install the library that {}'s program was built with in the image, or build on the image that it runs in.",
+            container.name
+        )
+    } else {
+        format!("Check that what {}'s script calls {check}.", container.name)
+    };
+    vec![remedy::fix(fix), log_remedy(case, container)]
 }
 
 fn exit_255(case: &Case<'_>, container: &Container) -> Verdict {

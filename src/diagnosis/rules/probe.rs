@@ -443,6 +443,28 @@ fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: Pr
     (ran > 2 * patience).then_some(ran)
 }
 
+fn grpc_remedy(trouble: &Trouble, who: &str, name: &str, place: &str) -> Remedy {
+    remedy::fix(match trouble {
+        Trouble::GrpcUnimplemented => {
+            format!(
+                "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe."
+            )
+        }
+        Trouble::GrpcNoAnswer => format!(
+            "Nothing speaks gRPC where the {name} probe asks ({place}): let {who} serve gRPC there, point the probe at the port \
+             that does, or use an httpGet or tcpSocket probe."
+        ),
+        _ => format!("{who} reports itself as not serving over gRPC health. Read its log for why."),
+    })
+}
+
+/// A port that the container does declare by a name, and the lines of a probe that uses it.
+fn named_port(container: &Container, handler: &ProbeHandler) -> Option<(String, String)> {
+    let port = container.ports.iter().find(|port| !port.name.is_empty())?;
+    let field = if matches!(handler, ProbeHandler::Tcp { .. }) { "tcpSocket" } else { "httpGet" };
+    Some((format!("{} ({})", port.name, port.number), format!("  {field}:\n    port: {}\n", port.name)))
+}
+
 /// For a server that answers, and says that it is not well.
 fn not_well(who: &str, kind: ProbeKind, status: u16) -> Remedy {
     let advice = match kind {
@@ -536,34 +558,17 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
                 format!("  httpGet:\n    scheme: {scheme}\n"),
             )]
         }
-        Some(Trouble::GrpcUnimplemented) => vec![remedy::fix(format!(
-            "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe."
-        ))],
-        Some(Trouble::GrpcNoAnswer) => vec![remedy::fix(format!(
-            "Nothing speaks gRPC where the {name} probe asks ({place}): let {who} serve gRPC there, point the probe at the port \
-             that does, or use an httpGet or tcpSocket probe."
-        ))],
-        Some(Trouble::NoSuchPort(wanted)) => {
-            let declared = container.ports.iter().find(|port| !port.name.is_empty());
-            let handler = match &probe.handler {
-                ProbeHandler::Tcp { .. } => "tcpSocket",
-                _ => "httpGet",
-            };
-            vec![match declared {
-                Some(port) => patched(
-                    format!(
-                        "{who} declares port {} ({}), and none named {wanted}: let the {name} probe use that.",
-                        port.name, port.number
-                    ),
-                    format!("  {handler}:\n    port: {}\n", port.name),
-                ),
-                None => remedy::fix(format!(
-                    "Give a port of {who} the name {wanted}, or let the {name} probe use a number."
-                )),
-            }]
-        }
-        Some(Trouble::GrpcNotServing(_)) => {
-            vec![remedy::fix(format!("{who} reports itself as not serving over gRPC health. Read its log for why."))]
+        Some(Trouble::NoSuchPort(wanted)) => vec![match named_port(container, &probe.handler) {
+            Some((declared, fields)) => patched(
+                format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
+                fields,
+            ),
+            None => {
+                remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number."))
+            }
+        }],
+        Some(trouble @ (Trouble::GrpcUnimplemented | Trouble::GrpcNoAnswer | Trouble::GrpcNotServing(_))) => {
+            vec![grpc_remedy(trouble, who, name, &place)]
         }
         Some(Trouble::Other(_)) | None => match &probe.handler {
             ProbeHandler::Exec { .. } => vec![remedy::fix(format!(

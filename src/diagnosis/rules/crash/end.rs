@@ -55,7 +55,9 @@ const OUTLIVED: i64 = 5;
 /// nothing in it may be newer than the start that followed. A loop, or memory that ran out, is another matter; but a loop
 /// ends with a run that is ready and has long outlived the one before.
 fn is_past(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
-    let is_well = container.is_running() && container.ready && case.pod.is_ready();
+    // An init container is never ready: that it runs again is all that can be said of it.
+    let is_init = container.kind == ContainerType::Init;
+    let is_well = container.is_running() && (is_init || (container.ready && case.pod.is_ready()));
     let resets = case.thresholds.recovered_restarting;
     let runs = match container.state {
         State::Running { started_at } => started_at.map_or(0, |at| case.age(at)),

@@ -21,9 +21,6 @@ pub(in crate::diagnosis::rules) const FAMILY: Family = Family::Table { rules: &R
 /// Exit code 134: the process aborted itself, which is how some runtimes end when memory is gone or a check fails.
 const ABORTED: i32 = 134;
 
-/// Exit code 127: a shell did not find a command, or the dynamic linker a library.
-const NOT_FOUND: i32 = 127;
-
 /// The line that decides. Where the last that speaks of an error tells only that a connection was refused (the innermost
 /// cause of a stack), the nearest line above it that says by whom.
 pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<last_words::Line> {
@@ -46,11 +43,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         let run = end::crash(case, container).filter(|run| ended_by_itself(run))?;
         let line = line(case, container, run)?;
         let seen = Seen {
-            reason: match run.exit_code {
-                ABORTED => "Aborted",
-                NOT_FOUND => "NotFound",
-                _ => "Ended",
-            },
+            reason: if run.exit_code == ABORTED { "Aborted" } else { "Ended" },
             text: &line.text,
             lower: OnceCell::new(),
             event: None,
@@ -69,11 +62,11 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     })
 }
 
-/// An end by the program's own code. A shell's 126 has a cause of its own (127 as well, but it may be the linker's), and a
-/// signal needs no words.
+/// An end by the program's own code. 126 and 127 (a shell's, or the dynamic linker's) have causes of their own, and a signal
+/// needs no words.
 fn ended_by_itself(run: &Terminated) -> bool {
     let own_code = run.exit_code == ABORTED || run.ending_signal().is_none();
-    own_code && !matches!(run.exit_code, 0 | 126) && run.reason != end::OOM_KILLED && !super::is_lost(run)
+    own_code && !matches!(run.exit_code, 0 | 126 | 127) && run.reason != end::OOM_KILLED && !super::is_lost(run)
 }
 
 fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>, row: &Row) -> String {

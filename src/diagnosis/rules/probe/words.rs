@@ -40,8 +40,11 @@ impl Trouble {
     /// Whether the answer would be the same however long the probe waited.
     pub(super) const fn outlasts_patience(&self) -> bool {
         match self {
-            Self::Status(401 | 403 | 404) => true,
-            Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_) => true,
+            Self::Status(401 | 403 | 404)
+            | Self::Tls { .. }
+            | Self::GrpcUnimplemented
+            | Self::CannotRun(_)
+            | Self::NoSuchPort(_) => true,
             Self::Refused
             | Self::Timeout
             | Self::Status(_)

@@ -6,8 +6,6 @@ use crate::diagnosis::rules::signature::{ROW, Row};
 
 /// Ends by a code of the program's own, and not by SIGABRT.
 const ENDED: &[&str] = &["Ended"];
-/// The same, or by the dynamic linker's.
-const ENDED_OR_NOT_FOUND: &[&str] = &["Ended", "NotFound"];
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -79,7 +77,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "ModuleMissing",
-        reasons: ENDED_OR_NOT_FOUND,
+        reasons: ENDED,
         words: &[
             &["no module named"],
             &["cannot find module"],
@@ -89,7 +87,6 @@ pub(super) const ROWS: &[Row] = &[
             &["could not find or load main class"],
             &["unable to access jarfile"],
             &["cannot load such file"],
-            &["error while loading shared libraries"],
             &["version `glibc_", "not found"],
             &["error loading shared library"],
             &["can't locate ", " in @inc"],
@@ -98,8 +95,8 @@ pub(super) const ROWS: &[Row] = &[
         remedies: remedies::module,
         explain: Explain {
             meaning: "A module, package, class or library that the program loads is not in the image, or not where it looks for it.",
-            told_apart: "Its last line names what could not be found (Python, Node, Java, Ruby, Perl, the dynamic linker). A command that a \
-                         shell does not find is ExitCommandNotFound.",
+            told_apart: "Its last line names what could not be found (Python, Node, Java, Ruby, Perl, libc). A command that a \
+                         shell, or a library that the dynamic linker does not find, is ExitCommandNotFound.",
             action: "Install it in the image; see that no volume hides it, and that the working directory is right.",
             source: "the program's last words (termination message, or its log)",
         },
