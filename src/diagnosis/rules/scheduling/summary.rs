@@ -6,7 +6,7 @@ use super::explain::{NodeView, Resource, View, is_state_taint};
 use super::words::{self, Kind, Reason, names};
 use crate::diagnosis::Case;
 use crate::diagnosis::rules::signature;
-use crate::facts::PodTerm;
+use crate::facts::{PodFacts, PodTerm};
 
 pub(super) fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
     let nodes = analysis.how_many();
@@ -16,7 +16,9 @@ pub(super) fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             view.and_then(|view| shortage(view, kind)).unwrap_or_else(|| shortage_in_words(case, analysis))
         }
         Kind::Taint => taint_summary(analysis),
-        Kind::Cordoned => match view.map(cordoned_names).filter(|names| !names.is_empty()) {
+        // The scheduler looks no further at a closed node: what else is in the way there is known of amounts, labels and taints.
+        Kind::Cordoned => match view.filter(|_| !hangs_on_other_pods(case.pod)).map(cordoned_names) {
+            Some(names) if names.is_empty() => format!("closed for new pods (cordoned): {nodes}"),
             Some(names) => format!("{names} could take it, but {} closed for new pods (cordoned)", is_are(&names)),
             None => format!("closed for new pods (cordoned): {nodes}"),
         },
@@ -140,6 +142,13 @@ fn of_total(analysis: &Analysis<'_>) -> String {
 
 fn is_are(names: &str) -> &'static str {
     if names.contains(" and ") { "are" } else { "is" }
+}
+
+/// Whether a node may refuse the pod for what else runs there or is mounted: host ports, affinity, spread, claims.
+fn hangs_on_other_pods(pod: &PodFacts) -> bool {
+    let host_port = pod.containers.iter().any(|c| c.ports.iter().any(|port| port.host_port.is_some()));
+    let near_others = !pod.pod_affinity.is_empty() || !pod.pod_anti_affinity.is_empty() || !pod.spread_over.is_empty();
+    host_port || near_others || pod.claims().next().is_some()
 }
 
 /// Those that are cordoned and otherwise suitable.
