@@ -46,6 +46,12 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
+/// A line of a log with the time that was written before it, where there is one.
+pub fn timed_line(line: &str) -> (Option<Timestamp>, &str) {
+    let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+    first.parse().map_or((None, line), |time| (Some(time), rest))
+}
+
 /// Seconds from `earlier` to `later`, never negative: the clocks of nodes and API servers differ.
 pub fn seconds_between(earlier: Timestamp, later: Timestamp) -> i64 {
     (later.as_second() - earlier.as_second()).max(0)

@@ -402,8 +402,7 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
         let (fresh_from, first_seen) = (self.fresh_from(pod), pod.observed.first);
-        let since = pod.observed.situation_since;
-        let surroundings = self.lookups.around(&pod.facts, fresh_from, since, self.workloads.siblings(&pod.facts, now));
+        let surroundings = self.surroundings(pod, now);
         let mut outcome = diagnose(&self.case_with(pod, &surroundings, now));
         outcome.wants.retain(|want| self.reads_logs || !matches!(want, Want::Log(_)));
         if let Health::Failing(diagnosis) = &outcome.health {
@@ -519,13 +518,13 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings = self.lookups.around(
-            &pod.facts,
-            self.fresh_from(pod),
-            pod.observed.situation_since,
-            self.workloads.siblings(&pod.facts, now),
-        );
+        let surroundings = self.surroundings(pod, now);
         Some(look(&self.case_with(pod, &surroundings, now)))
+    }
+
+    fn surroundings(&self, pod: &pods::Full, now: Timestamp) -> Surroundings {
+        let siblings = self.workloads.siblings(&pod.facts, now);
+        self.lookups.around(&pod.facts, self.fresh_from(pod), pod.observed.situation_since, siblings)
     }
 
     fn case_with<'a>(&'a self, pod: &'a pods::Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {

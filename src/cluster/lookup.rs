@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
 use crate::diagnosis::text;
-use crate::facts::{ClaimsFacts, LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey};
+use crate::facts::{ClaimsFacts, LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -235,9 +235,9 @@ impl Lookup {
 /// A line without the time before it, unless it was written after the run had ended: while we asked, the next run may have
 /// begun. (The end is in whole seconds, and the last word is stamped when the runtime reads it.)
 fn until(line: &str, ended: Option<Timestamp>) -> Option<&str> {
-    let (time, words) = line.split_once(' ').unwrap_or((line, ""));
-    let Ok(written) = time.parse::<Timestamp>() else { return Some(line) };
-    ended.is_none_or(|ended| written.as_second() <= ended.as_second() + 1).then_some(words)
+    let (written, words) = timed_line(line);
+    let is_later = written.zip(ended).is_some_and(|(written, ended)| written.as_second() > ended.as_second() + 1);
+    (!is_later).then_some(words)
 }
 
 /// A Deployment with the selector by which it owns; where that cannot be read, all of its namespace are listed, and

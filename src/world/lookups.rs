@@ -134,7 +134,10 @@ impl Lookups {
     ) -> Surroundings {
         let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
-        let logs = pod.containers.iter().filter_map(|c| Some((c.name.clone(), self.log(LogKey::of(pod, c)?)?)));
+        let logs = pod.containers.iter().filter_map(|c| {
+            let log = self.log(LogKey::of(pod, c)?)?;
+            Some((c.name.clone(), log))
+        });
         Surroundings {
             siblings,
             workload: top.and_then(|top| self.workload(top)),

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use regex_lite::Regex;
 
 use crate::diagnosis::text;
-use crate::facts::{Container, ObjectKey, PodFacts, State};
+use crate::facts::{Container, ObjectKey, PodFacts, State, timed_line};
 
 /// What containers wrote, by container.
 #[derive(Debug, Default)]
@@ -27,10 +27,6 @@ static SECTION: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^==== (START|END) logs for container (\S+) of pod ([^/\s]+)/(\S+) ====$").ok());
 /// `kubectl logs --prefix`.
 static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\[pod/([^/\s]+)/([^\]\s]+)\] ?(.*)$").ok());
-/// The time (and in the node's own files the stream) before each line.
-static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2}) (?:std(?:out|err) [FP] )?").ok()
-});
 
 impl Logs {
     /// Takes in one file. `false`: it is of no container of these pods, as far as can be told. One that was named by itself
@@ -163,9 +159,13 @@ fn fit(path: &str, container: &Container) -> u8 {
     }
 }
 
+/// A line without its time, and without the stream that a node's own files name after it.
 fn without_time(line: &str) -> &str {
-    let time = TIME.as_ref().and_then(|time| time.find(line));
-    time.and_then(|found| line.get(found.end()..)).unwrap_or(line)
+    const STREAMS: [&str; 4] = ["stdout F ", "stdout P ", "stderr F ", "stderr P "];
+    match timed_line(line) {
+        (Some(_), rest) => STREAMS.iter().find_map(|stream| rest.strip_prefix(stream)).unwrap_or(rest),
+        (None, line) => line,
+    }
 }
 
 #[cfg(test)]
