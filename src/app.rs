@@ -73,7 +73,7 @@ impl Cluster for Live {
 
 /// Runs the operator until SIGTERM or SIGINT.
 pub async fn run(settings: Settings) -> Result<(), AppError> {
-    let metrics = Metrics::new(rules::all().map(|rule| rule.cause));
+    let metrics = Metrics::new(rules::known().map(|known| known.cause));
     let health = Health::default();
     let stop = stop_signal();
     let clients = client::connect(&settings.target).await?;

@@ -9,6 +9,7 @@ pub mod node;
 mod outcome;
 mod pod_status;
 pub mod restarts;
+mod roots;
 mod rule;
 pub mod rules;
 pub mod target;
@@ -24,8 +25,11 @@ pub use finding::{Finding, evidence, remedy};
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
-pub use rule::{Category, Explain, Family, Recovery, Rule, Scope, Specificity, Verdict};
-pub use workload::{immediate as immediate_workload, top as top_workload};
+pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
+pub use workload::{
+    FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,
+    judge as judge_workload, top as top_workload,
+};
 
 use crate::api::{ContainerType, OtherFinding};
 use crate::facts::{Container, Timestamp, after};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use shindan::api::DiagnosisKind;
 use shindan::cluster::access::{ACCESS, PREVIOUS_LOGS};
 
 fn root() -> PathBuf {
@@ -62,14 +63,17 @@ fn the_definition_is_the_generated_one() {
             _ => {}
         }
     }
-    let mut generated = serde_json::to_value(shindan::api::crd()).unwrap();
-    let mut kept = find(&installed(), "CustomResourceDefinition", "poddiagnoses.shindan.dev").clone();
-    whole(&mut generated);
-    whole(&mut kept);
-    assert!(
-        kept == generated,
-        "the definition differs: UPDATE=1 cargo test --test docs, then render deploy/install.yaml again"
-    );
+    for kind in DiagnosisKind::ALL {
+        let mut generated = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        let name = format!("{}.shindan.dev", kind.plural());
+        let mut kept = find(&installed(), "CustomResourceDefinition", &name).clone();
+        whole(&mut generated);
+        whole(&mut kept);
+        assert!(
+            kept == generated,
+            "the definition of {name} differs: UPDATE=1 cargo test --test docs, then render deploy/install.yaml again"
+        );
+    }
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shindan::api::DiagnosisKind;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -39,8 +41,11 @@ fn the_list_of_causes_is_up_to_date() {
 }
 
 #[test]
-fn the_definition_of_the_resource_is_up_to_date() {
-    holds("crds/poddiagnoses.shindan.dev.yaml", &shindan(&["crd"]));
+fn the_definitions_of_the_resources_are_up_to_date() {
+    let printed = shindan(&["crd"]);
+    for (kind, definition) in DiagnosisKind::ALL.iter().zip(printed.split_inclusive("---\n")) {
+        holds(&format!("crds/{}.shindan.dev.yaml", kind.plural()), definition.trim_end_matches("---\n"));
+    }
 }
 
 /// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
@@ -58,12 +63,14 @@ fn undescribed(path: &str, schema: &serde_json::Value, found: &mut Vec<String>) 
 
 #[test]
 fn kubectl_explain_has_a_word_for_each_field() {
-    let definition: serde_json::Value = serde_saphyr::from_str(&shindan(&["crd"])).unwrap();
     let mut found = Vec::new();
-    for version in definition["spec"]["versions"].as_array().unwrap() {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        assert!(schema["properties"]["status"]["properties"]["cause"].is_object(), "{schema}");
-        undescribed("", schema, &mut found);
+    for kind in DiagnosisKind::ALL {
+        let definition = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        for version in definition["spec"]["versions"].as_array().unwrap() {
+            let schema = &version["schema"]["openAPIV3Schema"];
+            assert!(schema["properties"]["status"]["properties"]["cause"].is_object(), "{schema}");
+            undescribed(kind.as_str(), schema, &mut found);
+        }
     }
     assert_eq!(found, [""; 0], "fields without a description");
 }

@@ -3,22 +3,15 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{CustomResource, CustomResourceExt};
+use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Confidence, ContainerType, DiagnosisState, RemedyKind, Severity, Weight};
-
-/// The labels that `kubectl get -l` and alerts select by.
-pub mod labels {
-    pub const CAUSE: &str = "shindan.dev/cause";
-    pub const CATEGORY: &str = "shindan.dev/category";
-    pub const STATE: &str = "shindan.dev/state";
-    pub const SEVERITY: &str = "shindan.dev/severity";
-    pub const WORKLOAD_KIND: &str = "shindan.dev/workload-kind";
-    pub const WORKLOAD_NAME: &str = "shindan.dev/workload-name";
-}
+use super::parts::{is_zero, labels_of};
+use super::{
+    Confidence, ContainerType, DiagnosisState, Evidence, HealthyCondition, OtherFinding, Remedy, Root, ServiceImpact,
+    Severity, WorkloadRef,
+};
 
 /// What the diagnosis is about.
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -61,24 +54,6 @@ pub struct PodDiagnosisSpec {
     pub workload: Option<WorkloadRef>,
 }
 
-/// A controller by reference.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkloadRef {
-    /// `apps/v1`, say.
-    #[serde(default)]
-    pub api_version: String,
-    /// `Deployment`, say.
-    #[serde(default)]
-    pub kind: String,
-    /// In the namespace of the pod.
-    #[serde(default)]
-    pub name: String,
-    /// `Deployment/web`, as the column shows it.
-    #[serde(default)]
-    pub display: String,
-}
-
 /// The diagnosis itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -116,6 +91,9 @@ pub struct PodDiagnosisStatus {
     /// Everything else that is wrong, and what is only a consequence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_findings: Vec<OtherFinding>,
+    /// What the cause lies in, where that is outside the pod and others may suffer from it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<Root>,
     /// How often and in which rhythm containers ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts: Option<Restarts>,
@@ -146,60 +124,6 @@ pub struct PodDiagnosisStatus {
     /// `Healthy`, in the standard form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<HealthyCondition>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
-/// One thing to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Remedy {
-    /// `Mitigate` or `Fix`.
-    pub kind: RemedyKind,
-    /// What to do, in words.
-    #[serde(default)]
-    pub text: String,
-    /// A command to type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// A patch for `kubectl patch`, as YAML; never applied by the operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub patch: Option<String>,
-}
-
-/// One reason to believe the diagnosis, or to doubt it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Evidence {
-    /// A field path, `event/<reason>`, or a Node condition.
-    #[serde(default)]
-    pub source: String,
-    /// What was read there: the value of the field, the message of the Event.
-    #[serde(default)]
-    pub value: String,
-    /// When it was so: of an Event, a run's end, or a condition's last change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub time: Option<Timestamp>,
-    /// `Supports` or `Contradicts`.
-    pub weight: Weight,
-}
-
-/// Something else that is wrong in the pod.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OtherFinding {
-    /// A cause as `status.cause` names them.
-    #[serde(default)]
-    pub cause: String,
-    /// The container that it concerns, where it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
-    /// One line about it.
-    #[serde(default)]
-    pub summary: String,
 }
 
 /// Restarts of the containers of the pod.
@@ -280,18 +204,6 @@ pub struct Impact {
     pub workload: Option<WorkloadImpact>,
 }
 
-/// A Service that selects the pod.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ServiceImpact {
-    /// In the namespace of the pod.
-    #[serde(default)]
-    pub name: String,
-    /// Endpoints of the Service that are ready, of all pods.
-    #[serde(default)]
-    pub ready_endpoints: u32,
-}
-
 /// The pods of the workload.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -313,76 +225,9 @@ pub struct WorkloadImpact {
     pub rollout_stuck: bool,
 }
 
-/// A condition in the standard form, with times in our own type.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HealthyCondition {
-    /// `Healthy`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// `True`, `False` or `Unknown`.
-    pub status: String,
-    /// The cause while it fails; how it ended afterwards.
-    pub reason: String,
-    /// One line for people.
-    #[serde(default)]
-    pub message: String,
-    /// When `status` changed last.
-    pub last_transition_time: Timestamp,
-}
-
 impl PodDiagnosis {
     /// The labels that follow from spec and status.
     pub fn labels_of(spec: &PodDiagnosisSpec, status: &PodDiagnosisStatus) -> BTreeMap<String, String> {
-        let mut out = BTreeMap::new();
-        let mut put = |key: &str, value: &str| out.insert(key.to_owned(), label_value(value));
-        put(labels::CAUSE, &status.cause);
-        put(labels::CATEGORY, &status.category);
-        put(labels::STATE, status.state.as_str());
-        put(labels::SEVERITY, status.severity.as_str());
-        if let Some(workload) = &spec.workload {
-            put(labels::WORKLOAD_KIND, &workload.kind);
-            put(labels::WORKLOAD_NAME, &workload.name);
-        }
-        out
+        labels_of(&status.cause, &status.category, status.state, status.severity, spec.workload.as_ref())
     }
-}
-
-/// A valid label value: over 63 characters it is cut and ends in a hash, so that two long names stay two.
-fn label_value(text: &str) -> String {
-    const MOST: usize = 63;
-    if text.len() <= MOST {
-        return text.to_owned();
-    }
-    let hash = short_hash(text);
-    let keep = text.char_indices().map(|(i, _)| i).take_while(|i| *i <= MOST - 1 - hash.len()).last().unwrap_or(0);
-    format!("{}-{hash}", text[..keep].trim_end_matches(['-', '.', '_']))
-}
-
-/// Ten hexadecimal digits of a stable hash (not of Rust's default one, which may change between versions).
-pub(crate) fn short_hash(text: &str) -> String {
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(text.as_bytes());
-    let first = digest.iter().take(5).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
-    format!("{first:010x}")
-}
-
-/// The CRD as it is installed.
-///
-/// Without a status subresource: one apply writes spec and status at once, so that an object is never seen half-written.
-/// `spec` and `status` are atomic and keep unknown fields, so that this CRD never rejects a newer operator's write.
-pub fn crd() -> CustomResourceDefinition {
-    let mut crd = PodDiagnosis::crd();
-    for version in &mut crd.spec.versions {
-        version.subresources = None;
-        let schema = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut());
-        let Some(properties) = schema.and_then(|s| s.properties.as_mut()) else { continue };
-        for part in ["spec", "status"] {
-            if let Some(part) = properties.get_mut(part) {
-                part.x_kubernetes_map_type = Some("atomic".to_owned());
-                part.x_kubernetes_preserve_unknown_fields = Some(true);
-            }
-        }
-    }
-    crd
 }

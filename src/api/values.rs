@@ -87,3 +87,34 @@ words! {
     /// What a piece of evidence does for the cause that was named.
     Weight { Supports, Contradicts }
 }
+
+/// What a diagnosis is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DiagnosisKind {
+    Node,
+    Workload,
+    Pod,
+}
+
+impl DiagnosisKind {
+    /// The widest first, as they are printed.
+    pub const ALL: [Self; 3] = [Self::Node, Self::Workload, Self::Pod];
+
+    /// The kind of its objects.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Node => "NodeDiagnosis",
+            Self::Workload => "WorkloadDiagnosis",
+            Self::Pod => "PodDiagnosis",
+        }
+    }
+
+    /// As URLs have it.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Node => "nodediagnoses",
+            Self::Workload => "workloaddiagnoses",
+            Self::Pod => "poddiagnoses",
+        }
+    }
+}

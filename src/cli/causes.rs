@@ -6,8 +6,8 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::{Ending, print};
-use crate::diagnosis::rules::all;
-use crate::diagnosis::{Category, Rule};
+use crate::diagnosis::rules::known;
+use crate::diagnosis::{Category, Known};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -34,8 +34,8 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
 }
 
 /// The rules by family, in the order of the families and, within one, of the table.
-fn families() -> impl Iterator<Item = (Category, Vec<&'static Rule>)> {
-    Category::ALL.into_iter().map(|family| (family, all().filter(|rule| rule.category == family).collect()))
+fn families() -> impl Iterator<Item = (Category, Vec<Known>)> {
+    Category::ALL.into_iter().map(|family| (family, known().filter(|rule| rule.category == family).collect()))
 }
 
 fn table(out: &mut dyn Write) -> std::io::Result<()> {

@@ -1,13 +1,19 @@
-//! `shindan crd`: the definition as it is installed.
+//! `shindan crd`: the definitions as they are installed.
 
 use std::io::Write;
 
 use anyhow::Context;
 
 use super::Ending;
+use crate::api::{DiagnosisKind, crd};
 
 pub(super) fn run(out: &mut dyn Write) -> anyhow::Result<Ending> {
-    let text = serde_saphyr::to_string(&crate::api::crd()).context("the definition cannot be written as YAML")?;
-    out.write_all(text.as_bytes())?;
+    for (place, kind) in DiagnosisKind::ALL.into_iter().enumerate() {
+        if place > 0 {
+            writeln!(out, "---")?;
+        }
+        let text = serde_saphyr::to_string(&crd(kind)).context("the definition cannot be written as YAML")?;
+        out.write_all(text.as_bytes())?;
+    }
     Ok(Ending::Good)
 }

@@ -7,6 +7,9 @@ use super::{Thresholds, evidence, remedy, text};
 use crate::api::{Evidence, Remedy};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between};
 
+/// Causes that no pod has, only its node.
+pub(super) const KNOWN: &[super::Known] = &[];
+
 /// A node that has just joined starts its network and its runtime first; that is no incident for this long.
 const JOINING: i64 = 300;
 

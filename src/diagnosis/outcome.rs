@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, impact, target, text};
-use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Severity};
+use super::{Case, Category, Finding, Recovery, Rule, impact, roots, target, text};
+use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Root, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
 /// The answer for one pod at one moment.
@@ -37,6 +37,8 @@ pub struct Diagnosis {
     pub remedies: Vec<Remedy>,
     pub evidence: Vec<Evidence>,
     pub other_findings: Vec<OtherFinding>,
+    /// What the cause lies in, outside the pod.
+    pub root: Option<Root>,
     pub impact: Impact,
     /// The top controller.
     pub workload: Option<WorkloadKey>,
@@ -77,6 +79,7 @@ pub(super) fn report(
     }
     let impact = impact::of(case, finding.container.as_deref());
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    let root = roots::of(case, rule.cause, &finding);
     let mut evidence = finding.evidence;
     evidence.truncate(MOST_EVIDENCE);
     Diagnosis {
@@ -91,6 +94,7 @@ pub(super) fn report(
         remedies,
         evidence,
         other_findings,
+        root,
         impact,
         workload: super::workload::top(case.pod, case.surroundings.known_job()),
         quiet: finding.quiet,

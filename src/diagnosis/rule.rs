@@ -125,6 +125,15 @@ pub enum Specificity {
     LastResort,
 }
 
+/// A cause as people read of it, whatever it is a cause of: a pod's rules have one each, and what only a node or a workload
+/// has stands in their own tables.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    pub cause: &'static str,
+    pub category: Category,
+    pub explain: Explain,
+}
+
 /// What `shindan explain` and docs/causes.md say.
 #[derive(Debug, Clone, Copy)]
 pub struct Explain {

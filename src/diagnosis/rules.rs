@@ -15,7 +15,8 @@ mod unknown;
 mod volume;
 
 pub(super) use self::crash::last_words::wanted as log_wanted;
-use super::rule::{Family, Rule};
+use super::rule::{Family, Known, Rule};
+use super::{node as nodes, workload as workloads};
 
 pub(super) use scheduling::claims_wanted;
 
@@ -38,6 +39,13 @@ pub(super) const FAMILIES: [Family; 12] = [
 /// Every rule, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     FAMILIES.iter().flat_map(Family::rules)
+}
+
+/// Every cause once: those of pods, then those that only nodes or workloads have.
+pub fn known() -> impl Iterator<Item = Known> {
+    let of_pods = all().map(|rule| Known { cause: rule.cause, category: rule.category, explain: rule.explain });
+    let above = nodes::KNOWN.iter().chain(workloads::KNOWN).copied();
+    of_pods.chain(above)
 }
 
 /// The rule of a cause.

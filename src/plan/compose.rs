@@ -172,6 +172,7 @@ fn status_of(case: &Case<'_>, diagnosis: &Diagnosis, severity: Severity) -> PodD
         remedies: diagnosis.remedies.clone(),
         evidence: diagnosis.evidence.clone(),
         other_findings: diagnosis.other_findings.clone(),
+        root: diagnosis.root.clone(),
         restarts: Some(restarts(case, diagnosis.container.as_deref()).unwrap_or_default()),
         impact: Some(diagnosis.impact.clone()),
         first_seen: None,
@@ -336,6 +337,7 @@ mod tests {
                 })
                 .collect(),
             other_findings: Vec::new(),
+            root: None,
             restarts: Some(Restarts { count: 9, history: (0..history).map(run).collect(), ..Restarts::default() }),
             impact: None,
             first_seen: None,

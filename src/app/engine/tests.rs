@@ -109,7 +109,7 @@ impl Running {
     fn with(fake: Fake) -> Self {
         let fake = Arc::new(fake);
         let (sender, receiver) = mpsc::channel(64);
-        let metrics = Metrics::new(rules::all().map(|rule| rule.cause));
+        let metrics = Metrics::new(rules::known().map(|known| known.cause));
         let world = World::new(Thresholds::default(), Policy::default(), Caps::default());
         let started = Instant::now();
         let cluster = FakeCluster { fake: fake.clone(), started };

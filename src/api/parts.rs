@@ -1,0 +1,248 @@
+//! What the diagnoses of all three kinds have in common.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Confidence, DiagnosisState, RemedyKind, Severity, Weight};
+
+/// The labels that `kubectl get -l` and alerts select by.
+pub mod labels {
+    pub const CAUSE: &str = "shindan.dev/cause";
+    pub const CATEGORY: &str = "shindan.dev/category";
+    pub const STATE: &str = "shindan.dev/state";
+    pub const SEVERITY: &str = "shindan.dev/severity";
+    pub const WORKLOAD_KIND: &str = "shindan.dev/workload-kind";
+    pub const WORKLOAD_NAME: &str = "shindan.dev/workload-name";
+}
+
+/// A controller by reference.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkloadRef {
+    /// `apps/v1`, say.
+    #[serde(default)]
+    pub api_version: String,
+    /// `Deployment`, say.
+    #[serde(default)]
+    pub kind: String,
+    /// In the namespace of the pod.
+    #[serde(default)]
+    pub name: String,
+    /// `Deployment/web`, as the column shows it.
+    #[serde(default)]
+    pub display: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+pub(super) fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Remedy {
+    /// `Mitigate` or `Fix`.
+    pub kind: RemedyKind,
+    /// What to do, in words.
+    #[serde(default)]
+    pub text: String,
+    /// A command to type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// A patch for `kubectl patch`, as YAML; never applied by the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+}
+
+/// One reason to believe the diagnosis, or to doubt it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// A field path, `event/<reason>`, or a Node condition.
+    #[serde(default)]
+    pub source: String,
+    /// What was read there: the value of the field, the message of the Event.
+    #[serde(default)]
+    pub value: String,
+    /// When it was so: of an Event, a run's end, or a condition's last change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Timestamp>,
+    /// `Supports` or `Contradicts`.
+    pub weight: Weight,
+}
+
+/// Something else that is wrong in the pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OtherFinding {
+    /// A cause as `status.cause` names them.
+    #[serde(default)]
+    pub cause: String,
+    /// The container that it concerns, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// One line about it.
+    #[serde(default)]
+    pub summary: String,
+}
+
+/// A Service that selects the pods.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceImpact {
+    /// In the namespace of the pod.
+    #[serde(default)]
+    pub name: String,
+    /// Endpoints of the Service that are ready, of all pods.
+    #[serde(default)]
+    pub ready_endpoints: u32,
+}
+
+/// A condition in the standard form, with times in our own type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HealthyCondition {
+    /// `Healthy`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// The cause while it fails; how it ended afterwards.
+    pub reason: String,
+    /// One line for people.
+    #[serde(default)]
+    pub message: String,
+    /// When `status` changed last.
+    pub last_transition_time: Timestamp,
+}
+
+/// A valid label value: over 63 characters it is cut and ends in a hash, so that two long names stay two.
+pub(super) fn label_value(text: &str) -> String {
+    const MOST: usize = 63;
+    if text.len() <= MOST {
+        return text.to_owned();
+    }
+    let hash = short_hash(text);
+    let keep = text.char_indices().map(|(i, _)| i).take_while(|i| *i <= MOST - 1 - hash.len()).last().unwrap_or(0);
+    format!("{}-{hash}", text[..keep].trim_end_matches(['-', '.', '_']))
+}
+
+/// Ten hexadecimal digits of a stable hash (not of Rust's default one, which may change between versions).
+pub(crate) fn short_hash(text: &str) -> String {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(text.as_bytes());
+    let first = digest.iter().take(5).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    format!("{first:010x}")
+}
+
+/// The labels that each diagnosis has.
+pub(super) fn labels_of(
+    cause: &str,
+    category: &str,
+    state: DiagnosisState,
+    severity: Severity,
+    workload: Option<&WorkloadRef>,
+) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    let mut put = |key: &str, value: &str| out.insert(key.to_owned(), label_value(value));
+    put(labels::CAUSE, cause);
+    put(labels::CATEGORY, category);
+    put(labels::STATE, state.as_str());
+    put(labels::SEVERITY, severity.as_str());
+    if let Some(workload) = workload {
+        put(labels::WORKLOAD_KIND, &workload.kind);
+        put(labels::WORKLOAD_NAME, &workload.name);
+    }
+    out
+}
+
+/// What the diagnosis of a node or of a workload says first, in the fields of a `PodDiagnosis`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Head {
+    /// `Active`, `Recovered` or `Gone`.
+    pub state: DiagnosisState,
+    /// The root cause, never a mere state. See docs/causes.md.
+    #[serde(default)]
+    pub cause: String,
+    /// The family of the cause: stable for alerts.
+    #[serde(default)]
+    pub category: String,
+    /// `Critical`, `Warning` or `Info`.
+    pub severity: Severity,
+    /// `Certain`, `Likely` or `Possible`.
+    pub confidence: Confidence,
+    /// One line that an on-call engineer can act on; 200 characters at most.
+    #[serde(default)]
+    pub summary: String,
+    /// What to do, most likely first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Remedy>,
+    /// How we know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// When the failure was first seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_seen: Option<Timestamp>,
+    /// When state, cause or severity last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_transition: Option<Timestamp>,
+    /// Counts the transitions; names the Event of each.
+    #[serde(default)]
+    pub transition: u32,
+    /// Whether the Event of this transition is to be posted by whoever reads this (cleared by the next write).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub event_owed: bool,
+    /// Whether a Warning Event told of this failure; its end is then told as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub announced: bool,
+    /// How many entries were cut to keep the object small.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub truncated: u32,
+    /// `Healthy`, and `Ready` and `Stalled` as kstatus reads them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<HealthyCondition>,
+}
+
+/// What many failures have in common, outside all of them: a registry, a ConfigMap, a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Root {
+    /// `Node`, `Registry`, `Image`, `ConfigMap`, `Secret`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`,
+    /// `ResourceQuota`, `NodeLabel`, ...
+    #[serde(default)]
+    pub kind: String,
+    /// Its name; in the namespace of the pod, if its kind has one.
+    #[serde(default)]
+    pub name: String,
+}
+
+impl std::fmt::Display for Root {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind, self.name)
+    }
+}
+
+/// A definition as it is installed.
+///
+/// Without a status subresource: one apply writes spec and status at once, so that an object is never seen half-written.
+/// `spec` and `status` are atomic and keep unknown fields, so that this CRD never rejects a newer operator's write.
+pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    for version in &mut crd.spec.versions {
+        version.subresources = None;
+        let schema = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut());
+        let Some(properties) = schema.and_then(|s| s.properties.as_mut()) else { continue };
+        for part in ["spec", "status"] {
+            if let Some(part) = properties.get_mut(part) {
+                part.x_kubernetes_map_type = Some("atomic".to_owned());
+                part.x_kubernetes_preserve_unknown_fields = Some(true);
+            }
+        }
+    }
+    crd
+}

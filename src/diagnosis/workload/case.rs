@@ -1,0 +1,80 @@
+//! What the judgement on a workload may look at, gathered at one moment, and what comes of it.
+
+use std::sync::Arc;
+
+use crate::api::{
+    CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
+};
+use crate::diagnosis::{Category, Thresholds};
+use crate::facts::{EventFacts, ServiceFacts, Timestamp, Want, WorkloadFacts};
+
+/// One workload and what is known around it, at `now`.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadCase<'a> {
+    pub workload: &'a WorkloadFacts,
+    /// Its pods that have an Active diagnosis, by name.
+    pub failing: &'a [FailingPod],
+    /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
+    /// itself, where it makes its pods).
+    pub ready: &'a [(Arc<str>, u32)],
+    /// Events that are not Normal, about it or about a Job or `ReplicaSet` of its own, oldest first.
+    pub events: &'a [EventFacts],
+    /// Services that select its pods. `None`: not looked up.
+    pub services: Option<&'a [ServiceFacts]>,
+    pub thresholds: &'a Thresholds,
+    /// Since when the workload has been in its present state (conditions, generation), as we saw it; at our start, as the
+    /// object says.
+    pub since: Timestamp,
+    pub now: Timestamp,
+}
+
+/// A pod with an Active diagnosis, as much of it as its workload's tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailingPod {
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    /// The `ReplicaSet` that made it, or the hash of its revision.
+    pub template: Option<Arc<str>>,
+    pub node: Option<Arc<str>>,
+    pub cause: String,
+    pub category: Category,
+    pub container: Option<String>,
+    pub container_type: Option<ContainerType>,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    pub summary: String,
+    pub remedies: Vec<Remedy>,
+    pub root: Option<Root>,
+    pub since: Option<Timestamp>,
+}
+
+/// The judgement on a workload, and when to ask again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct WorkloadJudged {
+    pub failure: Option<Box<WorkloadFailure>>,
+    pub wake: Option<Timestamp>,
+    pub wants: Vec<Want>,
+}
+
+/// What is wrong with a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadFailure {
+    /// The pods' cause where they have one, else one of [`super::KNOWN`].
+    pub cause: String,
+    pub category: Category,
+    pub problem: &'static str,
+    pub severity: Severity,
+    pub confidence: Confidence,
+    pub container: Option<String>,
+    /// Without the workload's name; cleaned and cut when it is told.
+    pub summary: String,
+    pub remedies: Vec<Remedy>,
+    pub evidence: Vec<Evidence>,
+    pub pods: PodCounts,
+    pub causes: Vec<CauseCount>,
+    pub serving: Option<Serving>,
+    pub template_changes: Vec<TemplateChange>,
+    pub root: Option<Root>,
+    /// No Warning Event is owed for it.
+    pub quiet: bool,
+}

@@ -1,0 +1,128 @@
+//! Which workload a pod belongs to, and where its Job stands.
+
+use std::sync::Arc;
+
+use crate::diagnosis::Case;
+use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
+
+const ROLLOUT: &str = "argoproj.io/v1alpha1";
+
+/// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
+pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
+    let owner = pod.owner.as_ref().filter(|owner| !pod.mirror && &*owner.kind != "Node")?;
+    Some(WorkloadKey {
+        api_version: owner.api_version.clone(),
+        kind: owner.kind.clone(),
+        namespace: pod.key.namespace.clone(),
+        name: owner.name.clone(),
+    })
+}
+
+/// The controller that a person knows by name. A Deployment's name is its ReplicaSet's less the `pod-template-hash`, so
+/// nothing needs to be read for it; a CronJob is known once the pod's Job has been looked up.
+pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
+    let own = immediate(pod)?;
+    if &*own.kind == "ReplicaSet" {
+        let above = |label| {
+            let hash: &String = pod.labels.get(label)?;
+            own.name.strip_suffix(hash.as_str())?.strip_suffix('-').map(Arc::<str>::from)
+        };
+        if let Some(name) = above("pod-template-hash") {
+            return Some(WorkloadKey { kind: "Deployment".into(), name, ..own });
+        }
+        // Argo Rollouts keeps ReplicaSets of its own, and undoes what somebody else changes of them.
+        if let Some(name) = above("rollouts-pod-template-hash") {
+            return Some(WorkloadKey { api_version: ROLLOUT.into(), kind: "Rollout".into(), name, ..own });
+        }
+    }
+    if let Some(owner) = job.and_then(|j| j.owner.as_ref()).filter(|_| &*own.kind == "Job") {
+        return Some(WorkloadKey {
+            api_version: owner.api_version.clone(),
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+            ..own
+        });
+    }
+    Some(own)
+}
+
+/// Where the Job of a pod stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::diagnosis) enum JobState {
+    /// The pod is of no Job.
+    None,
+    Complete,
+    /// The Job will try again.
+    Retries,
+    /// It has failed for good.
+    Failed,
+    /// It was not looked up.
+    Unknown,
+}
+
+pub(in crate::diagnosis) fn job_state(case: &Case<'_>) -> JobState {
+    if !case.pod.is_of_job() {
+        return JobState::None;
+    }
+    let around = case.surroundings;
+    let found = around.known_job().or_else(|| around.known_workload().filter(|top| &*top.key.kind == "Job"));
+    match found.map(|job| (job, state_of(job))) {
+        Some((job, JobState::Retries)) if has_no_retry_left(case, job) => JobState::Failed,
+        Some((_, state)) => state,
+        None => JobState::Unknown,
+    }
+}
+
+/// Under OnFailure a Job's tries are restarts, and at the last one it deletes the pod: whatever is to be said of it is to be
+/// said before (kubernetes pkg/controller/job pastBackoffLimitOnFailure).
+fn has_no_retry_left(case: &Case<'_>, job: &WorkloadFacts) -> bool {
+    let pod = case.pod;
+    let restarts = pod.containers.iter().fold(0_u32, |all, c| all.saturating_add(c.restart_count));
+    pod.restart_policy == RestartPolicy::OnFailure && i64::from(restarts) >= job.backoff_limit.unwrap_or(6).max(1)
+}
+
+fn state_of(job: &WorkloadFacts) -> JobState {
+    let has = |kinds: [&str; 2]| kinds.into_iter().any(|kind| job.condition_is_true(kind));
+    if job.is_complete() {
+        JobState::Complete
+    } else if has(["Failed", "FailureTarget"]) || job.failed > job.backoff_limit.unwrap_or(6) {
+        JobState::Failed
+    } else {
+        JobState::Retries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::target;
+    use crate::diagnosis::testing::Scenario;
+
+    /// The pod's top controller as it is displayed, and the patch that sets a field of its template.
+    fn controller(owner: &str, labels: &str) -> (Option<String>, Option<String>) {
+        let scenario = Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: p, namespace: n, labels: {{{labels}}}, ownerReferences: [{{{owner}, uid: u, controller: true}}]}}\nspec: {{containers: [{{name: c}}]}}\nstatus: {{phase: Pending}}\n"
+        ));
+        let patch = target::of(&scenario.case()).pod_spec_patch("priority: 1\n");
+        (top(&scenario.pods[0], None).map(|key| key.to_string()), patch)
+    }
+
+    #[test]
+    fn only_templates_of_kubernetes_own_kinds_are_patched() {
+        let of_rollout =
+            controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "rollouts-pod-template-hash: 7d9");
+        assert_eq!(of_rollout, (Some("Rollout/web".to_owned()), None));
+        for (api, kind) in [
+            ("apps.kruise.io/v1alpha1", "CloneSet"),
+            ("apps.kruise.io/v1beta1", "StatefulSet"),
+            ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+            ("v1", "Pod"),
+        ] {
+            let found = controller(&format!("apiVersion: {api}, kind: {kind}, name: x"), "");
+            assert_eq!(found, (Some(format!("{kind}/x")), None), "{api}");
+        }
+        assert_eq!(controller("apiVersion: v1, kind: Node, name: n1", ""), (None, None));
+        let (own, patch) = controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "pod-template-hash: 7d9");
+        assert_eq!((own.as_deref(), patch.is_some()), (Some("Deployment/web"), true));
+    }
+}
