@@ -15,10 +15,10 @@ use crate::cluster::lookup::{Lookup, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::{client, restore, watch as watches};
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{Looked, ObjectKey, Want};
+use crate::facts::{Looked, Want};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
-use crate::plan::{Intent, Policy};
+use crate::plan::{DiagnosisKey, Intent, Policy};
 use crate::world::{Caps, Source, World};
 
 /// Changes that may wait for the engine: a page of a list, a few megabytes at most.
@@ -62,7 +62,7 @@ impl Cluster for Live {
         self.publisher.publish(intent).await
     }
 
-    async fn current(&self, key: &ObjectKey) -> Result<Option<Current>, PublishError> {
+    async fn current(&self, key: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
         self.publisher.current(key).await
     }
 
@@ -96,11 +96,8 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
         () = stopped(stop.clone()) => return Ok(()),
     };
     tracing::info!(objects = restored.objects.len(), unreadable = restored.unreadable.len(), "took up our own objects");
-    let touched = world.restore(restored.objects);
-    match restore::own_node_events(&clients.watch).await {
-        Ok(events) => world.restore_node_events(&events),
-        Err(error) => tracing::warn!(%error, "an Event on a Node may be repeated"),
-    }
+    let mut touched = world.restore(restored.objects);
+    touched.extend(world.restore_outer(restored.outers));
 
     let (sender, changes) = mpsc::channel(CHANGES);
     let scope = watches::Scope { namespaces: settings.namespaces.clone() };

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::facts::{ObjectKey, Timestamp, after};
+use crate::facts::{ObjectKey, Timestamp, WorkloadKey, after};
 
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +16,7 @@ pub enum Subject {
     /// An object of ours whose pod is gone, or that is to be removed or repaired.
     Object(ObjectKey),
     Node(Arc<str>),
+    Workload(WorkloadKey),
 }
 
 /// Lanes in the order in which they are served.

@@ -4,17 +4,18 @@
 //! [`ended`] say what follows from what is known now: nothing, mostly.
 
 mod compose;
+mod conditions;
 mod intent;
 mod latch;
-mod node;
+pub mod outer;
 mod record;
 mod recovery;
 
-pub use intent::{Action, Announcement, Intent, ObjectWrite, Reference};
-pub use node::{node_incident, node_recovered};
+pub use intent::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
+pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};
 
-use crate::api::{DiagnosisState, PodDiagnosisStatus};
+use crate::api::DiagnosisState;
 use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
 use crate::facts::{Timestamp, after};
 use compose::Transition;
@@ -47,6 +48,9 @@ impl Default for Policy {
         }
     }
 }
+
+/// An Event that is owed for longer than so many seconds would only confuse.
+const WORTH_TELLING: i64 = 600;
 
 /// What is to be done for one subject, and when to look again.
 #[derive(Debug, Default)]
@@ -133,14 +137,14 @@ pub fn ended(record: &Record, policy: &Policy, now: Timestamp) -> Plan {
 
 /// Plans for a diagnosis that a cap evicts.
 pub fn removed(record: &Record) -> Plan {
-    let intent = Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
+    let key = DiagnosisKey::of_pod(record.key.clone());
+    let intent = Intent::Delete { key, resource_version: record.resource_version.clone() };
     Plan { intent: Some(intent), wake: None }
 }
 
 /// The Event that a record still owes after a restart of the operator or a change of the leader, unless that was so long
 /// ago that it would only confuse.
 pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
-    const WORTH_TELLING: i64 = 600;
     let age = crate::facts::seconds_between(record.status.last_transition?, now);
     (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
 }
@@ -182,6 +186,6 @@ fn with_wake(plan: Plan, at: Timestamp) -> Plan {
 }
 
 /// How large a status is as it travels.
-fn size_of(status: &PodDiagnosisStatus) -> usize {
+fn size_of(status: &impl serde::Serialize) -> usize {
     serde_json::to_vec(status).map_or(0, |bytes| bytes.len())
 }

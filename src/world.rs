@@ -4,10 +4,13 @@
 //! name is a new pod. A pod that is ready and never restarted keeps a few words only; the watch event that makes it
 //! unwell brings the rest.
 
+mod about_nodes;
+mod custody;
 mod events;
 mod ledger;
 mod lookups;
 mod nodes;
+mod outers;
 mod pods;
 mod records;
 mod workloads;
@@ -16,12 +19,14 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::api::DiagnosisKind;
 use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
 };
 use crate::outbox::{Lane, Subject};
-use crate::plan::{self, Plan, Policy, Record};
+use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy, Record};
+use outers::Outers;
 
 pub use events::KEPT as EVENTS_KEPT;
 pub use records::{Caps, Stored};
@@ -41,10 +46,10 @@ pub enum Change {
     Event(Box<EventFacts>),
     /// One of our own objects as the API server has it now (from the metadata-only watch).
     Object {
-        key: ObjectKey,
+        key: DiagnosisKey,
         resource_version: String,
     },
-    ObjectDeleted(ObjectKey),
+    ObjectDeleted(DiagnosisKey),
     /// The answer to a diagnosis' question.
     Looked {
         want: Want,
@@ -58,19 +63,26 @@ pub enum Source {
     Pods,
     Nodes,
     Events,
-    /// Our own PodDiagnosis objects.
-    Objects,
+    /// Our own objects.
+    Objects(DiagnosisKind),
 }
 
 impl Source {
-    pub const ALL: [Self; 4] = [Self::Pods, Self::Nodes, Self::Events, Self::Objects];
+    pub const ALL: [Self; 6] = [
+        Self::Pods,
+        Self::Nodes,
+        Self::Events,
+        Self::Objects(DiagnosisKind::Pod),
+        Self::Objects(DiagnosisKind::Node),
+        Self::Objects(DiagnosisKind::Workload),
+    ];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pods => "pods",
             Self::Nodes => "nodes",
             Self::Events => "events",
-            Self::Objects => "poddiagnoses",
+            Self::Objects(kind) => kind.plural(),
         }
     }
 }
@@ -102,6 +114,8 @@ pub struct World {
     lookups: lookups::Lookups,
     workloads: workloads::Workloads,
     records: records::Records,
+    node_objects: Outers,
+    workload_objects: Outers,
     thresholds: Thresholds,
     policy: Policy,
     listed: HashMap<Source, bool>,
@@ -128,6 +142,8 @@ impl World {
             lookups: lookups::Lookups::default(),
             workloads: workloads::Workloads::default(),
             records: records::Records::new(caps),
+            node_objects: Outers::default(),
+            workload_objects: Outers::default(),
             thresholds,
             policy,
             listed: HashMap::new(),
@@ -161,9 +177,28 @@ impl World {
         keys.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
     }
 
-    /// Events on Nodes that an earlier run posted, so that none is posted twice.
-    pub fn restore_node_events(&mut self, events: &[EventFacts]) {
-        self.nodes.restore(events);
+    /// The same for the diagnoses of nodes and workloads.
+    pub fn restore_outer(&mut self, records: Vec<OuterRecord>) -> Touched {
+        let mut touched = Vec::new();
+        for record in records {
+            touched.push((outers::subject_of(&record.object, &record.key), Lane::Resync));
+            if let Outer::Node(spec, status) = &record.object {
+                self.nodes.restore(&spec.node_name, about_nodes::history_of(status));
+            }
+            if let Some(outers) = self.outers(record.key.kind) {
+                outers.restore(record);
+            }
+        }
+        touched
+    }
+
+    /// The diagnoses of nodes or of workloads; `None` for those of pods, which live otherwise.
+    fn outers(&mut self, kind: DiagnosisKind) -> Option<&mut Outers> {
+        match kind {
+            DiagnosisKind::Node => Some(&mut self.node_objects),
+            DiagnosisKind::Workload => Some(&mut self.workload_objects),
+            DiagnosisKind::Pod => None,
+        }
     }
 
     /// Takes in what the cluster said, and tells whom it concerns.
@@ -173,7 +208,10 @@ impl World {
                 match source {
                     Source::Pods => self.pods.begin_list(),
                     Source::Nodes => self.nodes.begin_list(),
-                    Source::Objects => self.records.begin_list(),
+                    Source::Objects(kind) => match self.outers(kind) {
+                        Some(outers) => outers.begin_list(),
+                        None => self.records.begin_list(),
+                    },
                     Source::Events => {}
                 }
                 Vec::new()
@@ -184,8 +222,14 @@ impl World {
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),
             Change::Event(event) => self.event(*event, now),
-            Change::Object { key, resource_version } => self.records.seen(&key, &resource_version),
-            Change::ObjectDeleted(key) => self.records.deleted(&key),
+            Change::Object { key, resource_version } => match self.outers(key.kind) {
+                Some(outers) => outers.seen(&key, &resource_version),
+                None => self.records.seen(&key.object, &resource_version),
+            },
+            Change::ObjectDeleted(key) => match self.outers(key.kind) {
+                Some(outers) => outers.deleted(&key),
+                None => self.records.deleted(&key.object),
+            },
             Change::Looked { looked: Looked::Pods(pods), .. } => {
                 // What was deleted since is not to come back, and what the watch told in full is newer than this.
                 let known = pods.into_iter().filter(|pod| self.pods.is_slim(&pod.uid)).collect::<Vec<_>>();
@@ -218,7 +262,16 @@ impl World {
                 let missing = self.nodes.end_list();
                 missing.iter().flat_map(|name| self.node_deleted(name)).collect()
             }
-            Source::Objects => self.records.end_list(),
+            Source::Objects(kind) => {
+                let mut touched = match self.outers(kind) {
+                    Some(outers) => outers.end_list(),
+                    None => self.records.end_list(),
+                };
+                if first && kind == DiagnosisKind::Node {
+                    touched.extend(self.nodes.all().keys().map(|name| (Subject::Node(name.clone()), Lane::Resync)));
+                }
+                touched
+            }
             Source::Events => {
                 self.events.forget_old(now);
                 Vec::new()
@@ -298,7 +351,8 @@ impl World {
     fn node_deleted(&mut self, name: &Arc<str>) -> Touched {
         self.nodes.remove(name);
         let stranded = self.pods.on_node(name).map(|uid| (Subject::Pod(uid), Lane::Change));
-        stranded.chain(self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync))).collect()
+        let itself = std::iter::once((Subject::Node(name.clone()), Lane::Change));
+        itself.chain(stranded).chain(self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync))).collect()
     }
 
     fn event(&mut self, event: EventFacts, now: Timestamp) -> Touched {
@@ -332,7 +386,7 @@ impl World {
         let key = match subject {
             Subject::Pod(uid) => self.pods.full(uid).map(|pod| pod.facts.key.clone()),
             Subject::Object(key) => Some(key.clone()),
-            Subject::Node(_) => None,
+            Subject::Node(_) | Subject::Workload(_) => None,
         };
         // A pod and its object are two subjects of one object: they take turns.
         if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
@@ -344,37 +398,28 @@ impl World {
         let mut decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) if self.went_with_its_pod(key) => {
-                self.removed(key);
+                self.removed(&DiagnosisKey::of_pod(key.clone()));
                 Decision::default()
             }
             Subject::Object(key) => self.decide_object(key, now).into(),
             Subject::Node(name) => self.decide_node(name, now),
+            Subject::Workload(_) => Decision::default(),
         };
         (decision.plan, decision.touched) = self.records.within_caps(decision.plan);
         match &decision.plan.intent {
-            Some(plan::Intent::Apply(write)) => self.records.begin_write(&write.key, now),
-            Some(plan::Intent::Delete { key, .. }) => self.records.begin_write(key, now),
-            Some(plan::Intent::Announce(_)) | None => {}
+            Some(Intent::Apply(write)) => self.records.begin_write(&write.key, now),
+            Some(Intent::ApplyOuter(write)) => self.begin_write(&write.key, now),
+            Some(Intent::Delete { key, .. }) => self.begin_write(key, now),
+            Some(Intent::Announce(_)) | None => {}
         }
         decision
     }
 
-    fn decide_node(&mut self, name: &Arc<str>, now: Timestamp) -> Decision {
-        let mut plan = self.nodes.decide(name, &self.thresholds, now);
-        let mut wants = Vec::new();
-        // A node that is not ready explains its pods, and no watch event may ever come of them: those of which only a few
-        // words were kept are read once.
-        let want = Want::PodsOn(name.clone());
-        let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
-        if is_down && self.pods.any_slim_on(name) {
-            match self.lookups.next(&want, now, now) {
-                lookups::Next::Now => wants.push(want),
-                lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
-            }
-        } else {
-            self.lookups.withdraw(&want);
+    fn begin_write(&mut self, key: &DiagnosisKey, now: Timestamp) {
+        match self.outers(key.kind) {
+            Some(outers) => outers.begin_write(key, now),
+            None => self.records.begin_write(&key.object, now),
         }
-        Decision { plan, wants, touched: Vec::new() }
     }
 
     fn closed_until(&mut self, namespace: &str, now: Timestamp) -> Option<Timestamp> {
@@ -387,14 +432,17 @@ impl World {
     }
 
     /// A write that was decided on did not succeed.
-    pub fn not_written(&mut self, key: &ObjectKey) -> Touched {
-        self.records.written(key, None)
+    pub fn not_written(&mut self, key: &DiagnosisKey) -> Touched {
+        match self.outers(key.kind) {
+            Some(outers) => outers.not_written(key),
+            None => self.records.written(&key.object, None),
+        }
     }
 
     /// A write was refused because its namespace is going: our object goes with it, and no other is written there.
-    pub fn namespace_gone(&mut self, key: &ObjectKey, now: Timestamp) {
+    pub fn namespace_gone(&mut self, key: &DiagnosisKey, now: Timestamp) {
         self.closed.retain(|_, since| now < after(*since, CLOSED_FOR));
-        self.closed.insert(key.namespace.clone(), now);
+        self.closed.insert(key.object.namespace.clone(), now);
         self.removed(key);
     }
 
@@ -496,7 +544,7 @@ impl World {
         let Some(record) = self.records.get(key) else { return Plan::default() };
         // First what an earlier run left to be told; then what has become of it since.
         if let Some(owed) = plan::owed(record, now) {
-            return Plan { intent: Some(plan::Intent::Announce(Box::new(owed))), wake: Some(now) };
+            return Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) };
         }
         match record.status.state {
             crate::api::DiagnosisState::Active if self.is_orphan(record) => plan::gone(record, now),
@@ -563,17 +611,36 @@ impl World {
         touched
     }
 
+    /// The write of a node's or a workload's diagnosis was acknowledged.
+    pub fn outer_acknowledged(
+        &mut self,
+        write: &OuterWrite,
+        uid: String,
+        resource_version: String,
+        now: Timestamp,
+    ) -> Touched {
+        let outers = self.outers(write.key.kind);
+        outers.map(|outers| outers.acknowledged(write, uid, resource_version, now)).unwrap_or_default()
+    }
+
     /// An object is removed.
-    pub fn removed(&mut self, key: &ObjectKey) {
-        self.records.written(key, None);
-        if let Some(record) = self.records.remove(key) {
+    pub fn removed(&mut self, key: &DiagnosisKey) {
+        if let Some(outers) = self.outers(key.kind) {
+            outers.remove(key);
+            return;
+        }
+        self.records.written(&key.object, None);
+        if let Some(record) = self.records.remove(&key.object) {
             self.workloads.unset_failing(&record);
         }
     }
 
     /// The Event that a diagnosis owed for this transition is there.
-    pub fn announced(&mut self, key: &ObjectKey, transition: u32) {
-        self.records.announced(key, transition);
+    pub fn announced(&mut self, key: &DiagnosisKey, transition: u32) {
+        match self.outers(key.kind) {
+            Some(outers) => outers.announced(key, transition),
+            None => self.records.announced(&key.object, transition),
+        }
     }
 
     /// This Event, which an object owed, is there.
@@ -584,22 +651,45 @@ impl World {
         }
     }
 
+    /// The Event that a node's or a workload's diagnosis owed is there.
+    pub fn outer_owed_is_there(&mut self, key: &DiagnosisKey) {
+        if let Some(outers) = self.outers(key.kind)
+            && let Some(transition) = outers.get(key).map(|record| record.object.head().transition)
+        {
+            outers.announced(key, transition);
+        }
+    }
+
     /// The Event of a failure that got no object is there.
     pub fn announced_without_object(&mut self, pod_uid: &str) {
         self.records.told_unrecorded(pod_uid);
     }
 
-    /// An Event on a Node was acknowledged.
-    pub fn node_told(&mut self, name: &Arc<str>) {
-        self.nodes.told(name);
-    }
-
     /// The API server refused a write because the object is not the one we know: this is the one that it has.
-    pub fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) -> Touched {
+    pub fn conflicted(&mut self, key: &DiagnosisKey, current: Option<(String, String)>) -> Touched {
+        if let Some(outers) = self.outers(key.kind) {
+            outers.conflicted(key, current);
+            return Vec::new();
+        }
+        let key = &key.object;
         self.records.conflicted(key, current);
         // Where the pod itself was the subject, nobody would look at its object any more.
         let orphan = self.records.get(key).filter(|record| self.is_orphan(record));
         orphan.map(|_| (Subject::Object(key.clone()), Lane::Change)).into_iter().collect()
+    }
+
+    /// The diagnosis of a node or of a workload, as last acknowledged.
+    pub fn outer_record(&self, key: &DiagnosisKey) -> Option<&OuterRecord> {
+        match key.kind {
+            DiagnosisKind::Node => self.node_objects.get(key),
+            DiagnosisKind::Workload => self.workload_objects.get(key),
+            DiagnosisKind::Pod => None,
+        }
+    }
+
+    /// All diagnoses of nodes and workloads, as last acknowledged.
+    pub fn outer_records(&self) -> impl Iterator<Item = &OuterRecord> {
+        self.node_objects.all().chain(self.workload_objects.all())
     }
 
     pub fn record(&self, key: &ObjectKey) -> Option<&Record> {

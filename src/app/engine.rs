@@ -8,19 +8,19 @@ use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::api::DiagnosisState;
+use crate::api::{DiagnosisKind, DiagnosisState};
 use crate::cluster::lookup::LookupError;
 use crate::cluster::publish::{Current, PublishError, Published};
 use crate::facts::{Looked, ObjectKey, Timestamp, Want};
 use crate::metrics::{ActiveKey, Metrics};
 use crate::outbox::{Lane, Outbox, Subject};
-use crate::plan::{Announcement, Intent, ObjectWrite};
+use crate::plan::{Announcement, DiagnosisKey, Intent, ObjectWrite, OuterWrite};
 use crate::world::{Change, Source, Touched, World};
 
 /// What the engine asks of the cluster.
 pub trait Cluster: Clone + Send + Sync + 'static {
     fn publish(&self, intent: &Intent) -> impl Future<Output = Result<Published, PublishError>> + Send;
-    fn current(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
+    fn current(&self, key: &DiagnosisKey) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
     fn look(&self, want: &Want) -> impl Future<Output = Result<Looked, LookupError>> + Send;
 }
 
@@ -72,7 +72,7 @@ type Clock = Box<dyn Fn() -> Timestamp + Send>;
 /// What a task that runs beside the engine is for.
 #[derive(Debug)]
 enum Purpose {
-    Write { subject: Subject, key: ObjectKey },
+    Write { subject: Subject, key: Option<DiagnosisKey> },
     Reread { subject: Subject },
     Look { want: Want },
     Tell,
@@ -81,9 +81,9 @@ enum Purpose {
 /// The end of something that ran beside the engine.
 enum Done {
     Wrote { subject: Subject, intent: Box<Intent>, result: Result<Published, PublishError> },
-    Reread { subject: Subject, key: ObjectKey, result: Result<Option<Current>, PublishError> },
+    Reread { subject: Subject, key: DiagnosisKey, result: Result<Option<Current>, PublishError> },
     Looked { want: Want, result: Result<Looked, LookupError> },
-    Told { key: ObjectKey, transition: u32, lost: bool },
+    Told { key: DiagnosisKey, transition: u32, lost: bool },
 }
 
 impl<C> std::fmt::Debug for Engine<C> {
@@ -180,7 +180,7 @@ impl<C: Cluster> Engine<C> {
     /// Nothing is written before everything is known that a diagnosis may hang on.
     fn may_write(&self) -> bool {
         let events = self.world.is_listed(Source::Events) || self.started.elapsed() >= self.pace.wait_for_events;
-        [Source::Objects, Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s)) && events
+        [Source::Objects(DiagnosisKind::Pod), Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s)) && events
     }
 
     fn start_writes(&mut self) {
@@ -222,7 +222,7 @@ impl<C: Cluster> Engine<C> {
         };
         let cluster = self.cluster.clone();
         self.writing += 1;
-        let purpose = Purpose::Write { subject: subject.clone(), key: key_of(&intent).clone() };
+        let purpose = Purpose::Write { subject: subject.clone(), key: object_of(&intent) };
         self.spawn(purpose, async move {
             let result = cluster.publish(&intent).await;
             Done::Wrote { subject, intent: Box::new(intent), result }
@@ -247,8 +247,7 @@ impl<C: Cluster> Engine<C> {
         match purpose {
             Purpose::Write { subject, key } => {
                 self.writing -= 1;
-                let touched = self.world.not_written(&key);
-                self.enqueue(touched);
+                self.not_written(key.as_ref());
                 self.outbox.retry(&subject, now, None);
             }
             Purpose::Reread { subject } => self.outbox.retry(&subject, now, None),
@@ -303,19 +302,59 @@ impl<C: Cluster> Engine<C> {
                 let owed = write.announcement.take();
                 self.log(&write);
                 let now = self.now();
-                let touched = self.world.acknowledged(&write, published.uid, published.resource_version, now);
+                let key = DiagnosisKey::of_pod(write.key.clone());
+                let touched =
+                    self.world.acknowledged(&write, published.uid.clone(), published.resource_version.clone(), now);
                 self.enqueue(touched);
-                match owed {
-                    Some(announcement) if !published.announced => {
-                        self.announce_later(write.key, write.status.transition, announcement);
-                    }
-                    _ => self.world.announced(&write.key, write.status.transition),
-                }
+                self.announced_with(&published, key, write.status.transition, owed);
+            }
+            Intent::ApplyOuter(mut write) => {
+                let owed = write.announcement.take();
+                self.log_outer(&write);
+                let now = self.now();
+                let (key, transition) = (write.key.clone(), write.object.head().transition);
+                let touched = self.world.outer_acknowledged(
+                    &write,
+                    published.uid.clone(),
+                    published.resource_version.clone(),
+                    now,
+                );
+                self.enqueue(touched);
+                self.announced_with(&published, key, transition, owed);
             }
             Intent::Delete { key, .. } => self.world.removed(&key),
             Intent::Announce(announcement) => self.told(subject, &announcement.key),
         }
         self.outbox.done(subject);
+    }
+
+    /// The Event of a write is there, or is still to be posted.
+    fn announced_with(
+        &mut self,
+        published: &Published,
+        key: DiagnosisKey,
+        transition: u32,
+        owed: Option<Announcement>,
+    ) {
+        match owed {
+            Some(announcement) if !published.announced => self.announce_later(key, transition, announcement),
+            _ => self.world.announced(&key, transition),
+        }
+    }
+
+    fn log_outer(&self, write: &OuterWrite) {
+        let head = write.object.head();
+        let before = self.world.outer_record(&write.key).map(|record| record.object.head().transition);
+        if before != Some(head.transition) {
+            tracing::info!(
+                object = %write.key,
+                state = head.state.as_str(),
+                cause = head.cause,
+                severity = head.severity.as_str(),
+                summary = head.summary,
+                "the diagnosis changes"
+            );
+        }
     }
 
     /// A line for each transition, for those who read the operator's log.
@@ -339,14 +378,15 @@ impl<C: Cluster> Engine<C> {
     /// An Event without a write is there, or will never be.
     fn told(&mut self, subject: &Subject, event: &ObjectKey) {
         match subject {
-            Subject::Node(name) => self.world.node_told(name),
+            Subject::Node(name) => self.world.outer_owed_is_there(&DiagnosisKey::of_node(name)),
+            Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
             Subject::Object(key) => self.world.owed_is_there(key, event),
             Subject::Pod(uid) => self.world.announced_without_object(uid),
         }
     }
 
     /// Posts an Event that its write could not: three times, then it is counted as lost.
-    fn announce_later(&mut self, key: ObjectKey, transition: u32, announcement: Announcement) {
+    fn announce_later(&mut self, key: DiagnosisKey, transition: u32, announcement: Announcement) {
         const PAUSES: [u64; 3] = [2, 10, 60];
         let cluster = self.cluster.clone();
         self.spawn(Purpose::Tell, async move {
@@ -363,13 +403,17 @@ impl<C: Cluster> Engine<C> {
         });
     }
 
-    fn refused(&mut self, subject: &Subject, intent: &Intent, error: PublishError) {
-        let key = key_of(intent).clone();
-        let now = self.now();
-        let touched = self.world.not_written(&key);
+    fn not_written(&mut self, key: Option<&DiagnosisKey>) {
+        let touched = key.map(|key| self.world.not_written(key)).unwrap_or_default();
         self.enqueue(touched);
-        match error {
-            PublishError::Conflict => {
+    }
+
+    fn refused(&mut self, subject: &Subject, intent: &Intent, error: PublishError) {
+        let now = self.now();
+        let object = object_of(intent);
+        self.not_written(object.as_ref());
+        match (error, object) {
+            (PublishError::Conflict, Some(key)) => {
                 let cluster = self.cluster.clone();
                 let subject = subject.clone();
                 self.spawn(Purpose::Reread { subject: subject.clone() }, async move {
@@ -377,27 +421,27 @@ impl<C: Cluster> Engine<C> {
                     Done::Reread { subject, key, result }
                 });
             }
-            PublishError::NamespaceGone => {
+            (PublishError::NamespaceGone, Some(key)) => {
                 // Its pods and our objects go with it.
                 self.world.namespace_gone(&key, now);
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }
-            PublishError::TooManyRequests { retry_after } => {
+            (PublishError::TooManyRequests { retry_after }, _) => {
                 let seconds = retry_after.map(|d| i64::try_from(d.as_secs()).unwrap_or(i64::MAX));
                 self.outbox.retry(subject, now, seconds);
             }
-            error if !error.is_retryable() => {
-                tracing::error!(object = %key, %error, "the API server refuses this write for good");
-                if matches!(intent, Intent::Announce(_)) {
+            (error, _) if !error.is_retryable() => {
+                tracing::error!(?subject, %error, "the API server refuses this write for good");
+                if let Intent::Announce(announcement) = intent {
                     self.metrics.lost_events(1);
-                    self.told(subject, &key);
+                    self.told(subject, &announcement.key);
                 }
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }
-            error => {
-                tracing::warn!(object = %key, %error, "could not write; trying again");
+            (error, _) => {
+                tracing::warn!(?subject, %error, "could not write; trying again");
                 self.outbox.retry(subject, now, None);
             }
         }
@@ -458,12 +502,13 @@ fn precise_clock() -> Timestamp {
     Timestamp::now()
 }
 
-/// The object (or the Event) that an intent is about.
-fn key_of(intent: &Intent) -> &ObjectKey {
+/// The object that an intent writes.
+fn object_of(intent: &Intent) -> Option<DiagnosisKey> {
     match intent {
-        Intent::Apply(write) => &write.key,
-        Intent::Delete { key, .. } => key,
-        Intent::Announce(announcement) => &announcement.key,
+        Intent::Apply(write) => Some(DiagnosisKey::of_pod(write.key.clone())),
+        Intent::ApplyOuter(write) => Some(write.key.clone()),
+        Intent::Delete { key, .. } => Some(key.clone()),
+        Intent::Announce(_) => None,
     }
 }
 

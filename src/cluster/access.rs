@@ -19,6 +19,10 @@ const fn access(
 }
 
 const WATCH: &[&str] = &["list", "watch"];
+/// Watched, and read once more with what surrounds them where they fail.
+const WORKLOADS: &[&str] = &["get", "list", "watch"];
+/// A server-side apply of an object that does not exist is judged as a create.
+const OWN: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
 /// Everything, cluster-wide. No Secret and no ConfigMap is ever read.
 pub const ACCESS: &[Access] = &[
@@ -30,19 +34,20 @@ pub const ACCESS: &[Access] = &[
     access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
     access("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
     access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
-    access("apps", "deployments", &["get"], "the workload of a failing pod"),
-    access("apps", "statefulsets", &["get"], "the workload of a failing pod"),
-    access("apps", "daemonsets", &["get"], "the workload of a failing pod"),
+    access("apps", "deployments", WORKLOADS, "what fails as a whole"),
+    access("apps", "statefulsets", WORKLOADS, "what fails as a whole"),
+    access("apps", "daemonsets", WORKLOADS, "what fails as a whole"),
     access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: is its rollout stuck"),
-    access("batch", "jobs", &["get"], "the workload of a failing pod: has the Job retries left"),
-    access("batch", "cronjobs", &["get"], "the workload of a failing pod: did a later run succeed"),
+    access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
+    access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
     access(
         "shindan.dev",
         "poddiagnoses",
-        // A server-side apply of an object that does not exist is judged as a create.
-        &["get", "list", "watch", "create", "patch", "delete"],
+        OWN,
         "our own answer; get rereads a version after a conflict",
     ),
+    access("shindan.dev", "nodediagnoses", OWN, "our own answer about nodes"),
+    access("shindan.dev", "workloaddiagnoses", OWN, "our own answer about workloads"),
     access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
 ];
 

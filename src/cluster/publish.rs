@@ -1,5 +1,6 @@
 //! The only writer: one server-side apply a diagnosis, and the Event that it owes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, Resource};
@@ -15,10 +16,9 @@ pub use error::PublishError;
 
 use super::FIELD_MANAGER;
 use super::call::{self, Failure};
-use crate::api::{PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::facts::ObjectKey;
+use crate::api::{API_VERSION, DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::metrics::Metrics;
-use crate::plan::{Announcement, Intent, ObjectWrite};
+use crate::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterWrite};
 
 /// How long one request may take, its answer read.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -59,12 +59,20 @@ pub struct Current {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Applied<'a> {
+struct Applied<'a, Spec, Status> {
     api_version: &'static str,
     kind: &'static str,
     metadata: ObjectMeta,
-    spec: &'a PodDiagnosisSpec,
-    status: &'a PodDiagnosisStatus,
+    spec: &'a Spec,
+    status: &'a Status,
+}
+
+/// What an object is known by.
+struct Identity<'a> {
+    key: &'a DiagnosisKey,
+    labels: BTreeMap<String, String>,
+    /// The version that is replaced.
+    resource_version: Option<&'a String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -98,7 +106,13 @@ impl Publisher {
     /// An Event that cannot be posted does not fail the write that owes it; it is told in [`Published::announced`].
     pub async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
         match intent {
-            Intent::Apply(write) => self.apply(write).await,
+            Intent::Apply(write) => {
+                let key = DiagnosisKey::of_pod(write.key.clone());
+                let resource_version = write.resource_version.as_ref();
+                let identity = Identity { key: &key, labels: write.labels.clone(), resource_version };
+                self.apply(identity, &write.spec, &write.status, write.announcement.as_ref()).await
+            }
+            Intent::ApplyOuter(write) => self.apply_outer(write).await,
             Intent::Delete { key, resource_version } => self.delete(key, resource_version.clone()).await,
             Intent::Announce(announcement) => {
                 self.announce(announcement).await?;
@@ -108,8 +122,8 @@ impl Publisher {
     }
 
     /// Uid and version of an object, to go on after a conflict. `None`: it does not exist.
-    pub async fn current(&self, key: &ObjectKey) -> Result<Option<Current>, PublishError> {
-        let request = objects(key).get_metadata(&key.name, &GetParams::default());
+    pub async fn current(&self, key: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
+        let request = objects(key).get_metadata(&key.object.name, &GetParams::default());
         match self.send::<Reply>("get", request).await {
             Ok(reply) => {
                 Ok(Some(Current { uid: reply.metadata.uid, resource_version: reply.metadata.resource_version }))
@@ -119,23 +133,39 @@ impl Publisher {
         }
     }
 
-    async fn apply(&self, write: &ObjectWrite) -> Result<Published, PublishError> {
-        let ObjectWrite { key, labels, spec, status, resource_version, announcement } = write;
+    async fn apply_outer(&self, write: &OuterWrite) -> Result<Published, PublishError> {
+        let OuterWrite { key, object, resource_version, announcement } = write;
+        let identity = Identity { key, labels: object.labels(), resource_version: resource_version.as_ref() };
+        match object {
+            Outer::Node(spec, status) => self.apply(identity, spec, status, announcement.as_ref()).await,
+            Outer::Workload(spec, status) => self.apply(identity, spec, status, announcement.as_ref()).await,
+        }
+    }
+
+    async fn apply(
+        &self,
+        identity: Identity<'_>,
+        spec: &impl Serialize,
+        status: &impl Serialize,
+        announcement: Option<&Announcement>,
+    ) -> Result<Published, PublishError> {
+        let Identity { key, labels, resource_version } = identity;
+        let namespace = Some(key.object.namespace.to_string()).filter(|namespace| !namespace.is_empty());
         let object = Applied {
-            api_version: "shindan.dev/v1alpha1",
-            kind: "PodDiagnosis",
+            api_version: API_VERSION,
+            kind: key.kind.as_str(),
             metadata: ObjectMeta {
-                name: Some(key.name.to_string()),
-                namespace: Some(key.namespace.to_string()),
-                labels: Some(labels.clone()),
-                resource_version: resource_version.clone(),
+                name: Some(key.object.name.to_string()),
+                namespace,
+                labels: Some(labels),
+                resource_version: resource_version.cloned(),
                 ..ObjectMeta::default()
             },
             spec,
             status,
         };
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        let request = objects(key).patch_metadata(&key.name, &params, &Patch::Apply(&object));
+        let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Apply(&object));
         let reply: Reply = self.send("apply", request).await?;
         let ReplyMeta { uid, resource_version } = reply.metadata;
         let announced = match announcement {
@@ -181,9 +211,9 @@ impl Publisher {
         }
     }
 
-    async fn delete(&self, key: &ObjectKey, resource_version: String) -> Result<Published, PublishError> {
+    async fn delete(&self, key: &DiagnosisKey, resource_version: String) -> Result<Published, PublishError> {
         let version = Preconditions { resource_version: Some(resource_version), uid: None };
-        let request = objects(key).delete(&key.name, &DeleteParams::background().preconditions(version));
+        let request = objects(key).delete(&key.object.name, &DeleteParams::background().preconditions(version));
         match self.send::<serde::de::IgnoredAny>("delete", request).await {
             Ok(_) => {}
             Err(failure) if failure.is_not_found() => {}
@@ -212,8 +242,13 @@ impl Publisher {
     }
 }
 
-fn objects(key: &ObjectKey) -> Request {
-    Request::new(PodDiagnosis::url_path(&(), Some(&key.namespace)))
+fn objects(key: &DiagnosisKey) -> Request {
+    let namespace = Some(&*key.object.namespace).filter(|namespace| !namespace.is_empty());
+    Request::new(match key.kind {
+        DiagnosisKind::Pod => PodDiagnosis::url_path(&(), namespace),
+        DiagnosisKind::Node => NodeDiagnosis::url_path(&(), None),
+        DiagnosisKind::Workload => WorkloadDiagnosis::url_path(&(), namespace),
+    })
 }
 
 /// Whether the refusal is about the namespace and not about the object.

@@ -1,4 +1,4 @@
-//! What we wrote before: our objects, and our Events on Nodes, read once at the start.
+//! What we wrote before: our objects, read once at the start.
 //!
 //! So a restart neither repeats an Event nor loses the history of restarts.
 
@@ -8,15 +8,19 @@ use kube::Client;
 use kube::api::{ListParams, Resource};
 use kube::core::ObjectMeta;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 mod lenient;
 
-use super::wire::{self, Interner};
-use super::{Failure, PAGE, REPORTER, call};
-use crate::api::PodDiagnosis;
-use crate::facts::{EventFacts, ObjectKey};
+use super::{Failure, call};
+use crate::api::{
+    DiagnosisKind, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, PodDiagnosis, PodDiagnosisSpec,
+    PodDiagnosisStatus, WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
+};
+use crate::facts::{ObjectKey, Timestamp};
 use crate::http::Health;
+use crate::plan::{DiagnosisKey, Outer, OuterRecord};
 use crate::world::Stored;
 
 /// Objects of one page: ours are up to 8 KiB each.
@@ -39,17 +43,19 @@ pub struct Unreadable {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restored {
     pub objects: Vec<Stored>,
+    /// Of nodes and workloads.
+    pub outers: Vec<OuterRecord>,
     pub unreadable: Vec<Unreadable>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error(
-        "the API server does not know PodDiagnosis objects; install the CRD: \
+        "the API server does not know all of our kinds of objects; install the CRDs: \
          `shindan crd | kubectl apply --server-side -f -`"
     )]
     NotInstalled,
-    #[error("cannot read our {what}: {failure}")]
+    #[error("cannot read our {what} objects: {failure}")]
     Failed { what: &'static str, failure: Failure },
 }
 
@@ -63,27 +69,35 @@ impl RestoreError {
     }
 }
 
-/// Reads all our objects; of the given namespaces only, where there are any.
+/// Reads all our objects; of the given namespaces only, where there are any. Those of nodes have none.
 pub async fn objects(client: &Client, namespaces: &[String]) -> Result<Restored, RestoreError> {
     let mut restored = Restored::default();
     for namespace in scopes(namespaces) {
-        let path = PodDiagnosis::url_path(&(), namespace);
-        let params = ListParams::default().limit(OBJECTS_PAGE);
-        let found = call::list::<Found>(client, &path, params, LIMIT).await.map_err(|failure| {
-            if failure.is_not_found() {
-                RestoreError::NotInstalled
-            } else {
-                RestoreError::Failed { what: "PodDiagnosis objects", failure }
-            }
-        })?;
-        for object in found {
-            match object {
-                Found::Stored(stored) => restored.objects.push(*stored),
-                Found::Unreadable(unreadable) => restored.unreadable.push(unreadable),
-            }
+        take::<PodDiagnosis>(client, namespace, &mut restored).await?;
+        take::<WorkloadDiagnosis>(client, namespace, &mut restored).await?;
+    }
+    take::<NodeDiagnosis>(client, None, &mut restored).await?;
+    Ok(restored)
+}
+
+/// Reads all objects of one kind.
+async fn take<K: Kept>(client: &Client, namespace: Option<&str>, into: &mut Restored) -> Result<(), RestoreError> {
+    let path = K::url_path(&(), namespace);
+    let params = ListParams::default().limit(OBJECTS_PAGE);
+    let found = call::list::<Found<K>>(client, &path, params, LIMIT).await.map_err(|failure| {
+        if failure.is_not_found() {
+            RestoreError::NotInstalled
+        } else {
+            RestoreError::Failed { what: K::KIND.as_str(), failure }
+        }
+    })?;
+    for object in found {
+        match object {
+            Found::Stored(stored) => K::keep(*stored, into),
+            Found::Unreadable(unreadable) => into.unreadable.push(unreadable),
         }
     }
-    Ok(restored)
+    Ok(())
 }
 
 /// [`objects`], tried until it succeeds; `health` says meanwhile why it does not.
@@ -111,17 +125,6 @@ pub async fn objects_when_ready(client: &Client, namespaces: &[String], health: 
     }
 }
 
-/// The Events that we posted about Nodes. They are in the namespace `default`, as a Node has none.
-pub async fn own_node_events(client: &Client) -> Result<Vec<EventFacts>, RestoreError> {
-    let selector = format!("involvedObject.kind=Node,reportingComponent={REPORTER}");
-    let params = ListParams::default().limit(PAGE).fields(&selector);
-    let path = wire::Event::url_path(&(), Some("default"));
-    let events = call::list::<wire::Event>(client, &path, params, LIMIT).await;
-    let events = events.map_err(|failure| RestoreError::Failed { what: "Events on Nodes", failure })?;
-    let mut strings = Interner::default();
-    Ok(events.into_iter().map(|event| event.into_facts(&mut strings)).collect())
-}
-
 fn scopes(namespaces: &[String]) -> Vec<Option<&str>> {
     if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|n| Some(n.as_str())).collect() }
 }
@@ -132,13 +135,75 @@ struct Identity {
     metadata: ObjectMeta,
 }
 
+/// A kind of ours: what is kept of it.
+trait Kept: Resource<DynamicType = ()> + 'static {
+    const KIND: DiagnosisKind;
+    type Spec: DeserializeOwned + Default;
+    type Status: DeserializeOwned;
+
+    fn keep(read: Read<Self>, into: &mut Restored);
+}
+
+/// One of our objects.
+struct Read<K: Kept + ?Sized> {
+    key: ObjectKey,
+    uid: String,
+    resource_version: String,
+    spec: K::Spec,
+    status: K::Status,
+}
+
+impl<K: Kept> Read<K> {
+    fn into_outer(self, outer: impl FnOnce(K::Spec, K::Status) -> Outer) -> OuterRecord {
+        let object = outer(self.spec, self.status);
+        OuterRecord {
+            key: DiagnosisKey { kind: K::KIND, object: self.key },
+            uid: self.uid,
+            resource_version: self.resource_version,
+            written_at: object.head().last_transition.unwrap_or(Timestamp::UNIX_EPOCH),
+            object,
+        }
+    }
+}
+
+impl Kept for PodDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Pod;
+    type Spec = PodDiagnosisSpec;
+    type Status = PodDiagnosisStatus;
+
+    fn keep(read: Read<Self>, into: &mut Restored) {
+        let Read { key, uid, resource_version, spec, status } = read;
+        into.objects.push(Stored { key, uid, resource_version, spec, status });
+    }
+}
+
+impl Kept for NodeDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Node;
+    type Spec = NodeDiagnosisSpec;
+    type Status = NodeDiagnosisStatus;
+
+    fn keep(read: Read<Self>, into: &mut Restored) {
+        into.outers.push(read.into_outer(Outer::Node));
+    }
+}
+
+impl Kept for WorkloadDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Workload;
+    type Spec = WorkloadDiagnosisSpec;
+    type Status = WorkloadDiagnosisStatus;
+
+    fn keep(read: Read<Self>, into: &mut Restored) {
+        into.outers.push(read.into_outer(Outer::Workload));
+    }
+}
+
 /// An object of a page, understood as it is read, so that no page is held as a tree.
-enum Found {
-    Stored(Box<Stored>),
+enum Found<K: Kept> {
+    Stored(Box<Read<K>>),
     Unreadable(Unreadable),
 }
 
-impl<'de> Deserialize<'de> for Found {
+impl<'de, K: Kept> Deserialize<'de> for Found<K> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let mut object = Value::deserialize(d)?;
         let mut part = |name| object.get_mut(name).map(Value::take).unwrap_or_default();
@@ -148,13 +213,14 @@ impl<'de> Deserialize<'de> for Found {
         let resource_version = metadata.resource_version.unwrap_or_default();
         let Some(status) = lenient::status(status) else {
             tracing::warn!(
+                kind = K::KIND.as_str(),
                 object = %key,
-                "a PodDiagnosis without a state that this version knows is left as it is: it is replaced if its pod fails \
-                 again; delete it if no newer version of the operator is to read it"
+                "a diagnosis without a state that this version knows is left as it is: it is replaced if what it is about \
+                 fails again; delete it if no newer version of the operator is to read it"
             );
             return Ok(Self::Unreadable(Unreadable { key, resource_version }));
         };
-        Ok(Self::Stored(Box::new(Stored {
+        Ok(Self::Stored(Box::new(Read {
             key,
             uid: metadata.uid.unwrap_or_default(),
             resource_version,

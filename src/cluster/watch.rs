@@ -17,10 +17,11 @@ mod trouble;
 
 use super::REPORTER;
 use super::wire::{Event, Node, Pod};
+use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::http::Health;
 use crate::metrics::Metrics;
 use crate::world::{Change, Source};
-use kinds::{Own, Watched, part};
+use kinds::{Diagnosed, Own, Watched};
 use listing::{Gate, Listing};
 use task::{Settings, Strategies, Task};
 
@@ -65,7 +66,11 @@ pub fn spawn(
         tasks: JoinSet::new(),
     };
     // Our own objects and the nodes first: they are few, and diagnoses need them.
-    starter.everywhere::<Own>("objects", None, OBJECT_SECONDS, &starter.gate(Source::Objects, 1));
+    starter.own::<PodDiagnosis>("poddiagnoses");
+    starter.own::<WorkloadDiagnosis>("workloaddiagnoses");
+    let of_nodes = Source::Objects(DiagnosisKind::Node);
+    let own = Api::<Own<NodeDiagnosis>>::all(starter.observed(of_nodes, "nodediagnoses"));
+    starter.start(own, "nodediagnoses", None, OBJECT_SECONDS, Listing::Alone);
     let nodes = Api::<Node>::all(starter.observed(Source::Nodes, "nodes"));
     starter.start(nodes, "nodes", None, OBJECT_SECONDS, Listing::Alone);
     starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
@@ -96,6 +101,15 @@ impl Starter<'_> {
         Arc::new(Gate::new(source, selectors * self.scope.namespaces.len().max(1)))
     }
 
+    /// The versions of our own objects.
+    fn own<K>(&mut self, name: &'static str)
+    where
+        K: Diagnosed + Resource<Scope = NamespaceResourceScope>,
+    {
+        let gate = self.gate(Source::Objects(K::KIND), 1);
+        self.everywhere::<Own<K>>(name, None, OBJECT_SECONDS, &gate);
+    }
+
     fn everywhere<K>(&mut self, name: &'static str, fields: Option<&str>, seconds: u32, gate: &Arc<Gate>)
     where
         K: Watched + Resource<Scope = NamespaceResourceScope>,
@@ -120,7 +134,7 @@ impl Starter<'_> {
         seconds: u32,
         listing: Listing,
     ) {
-        self.health.missing(part(K::SOURCE), "not listed yet");
+        self.health.missing(K::SOURCE.as_str(), "not listed yet");
         let settings = Settings { name, fields: fields.map(str::to_owned), seconds };
         let task = Task {
             api,

@@ -3,12 +3,21 @@
 //! A node that goes in and out of Ready is one incident until it has been stable for a while, and its cause is the most
 //! telling thing that the kubelet said meanwhile: `Kubelet stopped posting node status.` says only that nobody answers.
 
-use super::{Thresholds, evidence, remedy, text};
+mod complaints;
+mod conditions;
+mod judgement;
+
+use super::{Known, Thresholds, evidence, remedy, text};
 use crate::api::{Evidence, Remedy};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between};
 
+pub use complaints::is_complaint;
+pub use judgement::{Judgement, NodeFinding, judgement};
+
 /// Causes that no pod has, only its node.
-pub(super) const KNOWN: &[super::Known] = &[];
+pub(super) fn known() -> impl Iterator<Item = Known> {
+    conditions::known_causes().chain(complaints::known_causes())
+}
 
 /// A node that has just joined starts its network and its runtime first; that is no incident for this long.
 const JOINING: i64 = 300;
@@ -52,13 +61,6 @@ pub struct Flapping {
     pub transitions: usize,
     /// Seconds from the first of them to the last.
     pub window: i64,
-}
-
-impl NodeIncident {
-    /// The same for as long as the incident lasts, and another for the next.
-    pub fn identity(&self, node: &NodeState) -> String {
-        format!("{}/{}", node.facts.uid, self.since.as_second())
-    }
 }
 
 /// The judgement on a node, and when to ask again.

@@ -44,8 +44,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 /// Every cause once: those of pods, then those that only nodes or workloads have.
 pub fn known() -> impl Iterator<Item = Known> {
     let of_pods = all().map(|rule| Known { cause: rule.cause, category: rule.category, explain: rule.explain });
-    let above = nodes::KNOWN.iter().chain(workloads::KNOWN).copied();
-    of_pods.chain(above)
+    of_pods.chain(nodes::known()).chain(workloads::KNOWN.iter().copied())
 }
 
 /// The rule of a cause.

@@ -77,6 +77,8 @@ pub struct NodeState {
     pub not_ready_events: u32,
     /// When the node ran out of memory as a whole, oldest first: its newest `SystemOOM` Events.
     pub system_ooms: Vec<SystemOom>,
+    /// What Events tell of it beside its conditions: the newest of each reason that a judgement reads.
+    pub complaints: Vec<NodeComplaint>,
 }
 
 impl NodeState {
@@ -88,6 +90,7 @@ impl NodeState {
             last_kubelet_complaint: None,
             not_ready_events: 0,
             system_ooms: Vec::new(),
+            complaints: Vec::new(),
         }
     }
 
@@ -105,6 +108,15 @@ pub struct SystemOom {
     pub at: Timestamp,
     /// It names the victim's process: `System OOM encountered, victim process: java, pid: 4711`.
     pub message: Arc<str>,
+}
+
+/// A Warning Event about a Node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeComplaint {
+    pub reason: Arc<str>,
+    pub message: Arc<str>,
+    pub count: u32,
+    pub last: Timestamp,
 }
 
 /// A change of a Node's Ready condition.

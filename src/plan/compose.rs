@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Action, Announcement, ObjectWrite, Record, Reference, size_of};
+use super::{Action, Announcement, ObjectWrite, Record, Reference, conditions, size_of};
 use crate::api::{
-    API_VERSION, DiagnosisState, HealthyCondition, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
+    API_VERSION, DiagnosisKind, DiagnosisState, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Remedy,
     Severity, WorkloadRef, short_hash,
 };
 use crate::diagnosis::{Case, Diagnosis, pod_status, restarts, text};
@@ -219,8 +219,9 @@ fn finish(
         // The Event of the last transition may still be on its way.
         None => status.event_owed = last.is_some_and(|r| r.status.event_owed),
     }
-    let previous = last.and_then(|r| r.status.conditions.first());
-    status.conditions = vec![healthy(&status, previous, now)];
+    let previous = last.map(|r| r.status.conditions.as_slice()).unwrap_or_default();
+    let words = conditions::Told { state: status.state, cause: &status.cause, summary: &status.summary, gone: "PodDeleted" };
+    status.conditions = conditions::of(words, previous, now);
     shrink(&mut status);
     let announcement = told
         .filter(|(transition, _)| transition.announce)
@@ -232,22 +233,6 @@ fn finish(
         spec,
         status,
         announcement,
-    }
-}
-
-fn healthy(status: &PodDiagnosisStatus, previous: Option<&HealthyCondition>, now: Timestamp) -> HealthyCondition {
-    let (word, reason) = match status.state {
-        DiagnosisState::Active => ("False", status.cause.as_str()),
-        DiagnosisState::Recovered => ("True", "Recovered"),
-        DiagnosisState::Gone => ("Unknown", "PodDeleted"),
-    };
-    let since = previous.filter(|c| c.status == word).map_or(now, |c| c.last_transition_time);
-    HealthyCondition {
-        kind: "Healthy".to_owned(),
-        status: word.to_owned(),
-        reason: reason.to_owned(),
-        message: status.summary.clone(),
-        last_transition_time: since,
     }
 }
 
@@ -275,31 +260,55 @@ fn announcement(
     action: Action,
     time: Timestamp,
 ) -> Announcement {
-    const POD_NAME_KEPT: usize = 200;
-    let pod: String = key.name.chars().take(POD_NAME_KEPT).collect();
     let hash = short_hash(&format!("{}/{}/{}", spec.pod_uid, status.transition, time.as_second()));
     let recovered = action == Action::Recovered;
-    let mut note = if recovered {
-        format!("Well again after {}: {}", status.cause, status.summary)
-    } else {
-        status.summary.clone()
-    };
-    if let Some(remedy) = status.remedies.first().filter(|_| !recovered) {
+    Announcement {
+        key: event_name(&key.namespace, &key.name, &hash),
+        regarding: Reference {
+            api_version: "v1".into(),
+            kind: "Pod".into(),
+            key: key.clone(),
+            uid: Some(spec.pod_uid.clone()),
+        },
+        related: Some(Reference {
+            api_version: API_VERSION.into(),
+            kind: DiagnosisKind::Pod.as_str().into(),
+            key: key.clone(),
+            uid: None,
+        }),
+        warning: !recovered,
+        reason: if recovered { "Recovered".to_owned() } else { status.cause.clone() },
+        action,
+        note: note(&status.cause, &status.summary, &status.remedies, action),
+        time,
+    }
+}
+
+/// What an Event says: the summary, then the first remedy.
+pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
+    let recovered = action == Action::Recovered;
+    let mut note = if recovered { format!("Well again after {cause}: {summary}") } else { summary.to_owned() };
+    if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);
         if let Some(command) = &remedy.command {
             let _ = write!(note, " ({command})");
         }
     }
-    Announcement {
-        key: ObjectKey::new(key.namespace.clone(), format!("{}.{hash}", pod.trim_end_matches(['.', '-']))),
-        regarding: Reference { api_version: "v1", kind: "Pod", key: key.clone(), uid: Some(spec.pod_uid.clone()) },
-        related: Some(Reference { api_version: API_VERSION, kind: "PodDiagnosis", key: key.clone(), uid: None }),
-        warning: !recovered,
-        reason: if recovered { "Recovered".to_owned() } else { status.cause.clone() },
-        action,
-        note: text::cut_bytes(&note, NOTE_MAX),
-        time,
-    }
+    text::cut_bytes(&note, NOTE_MAX)
+}
+
+/// A note that says as well how many Events of pods it stands for.
+pub(super) fn with_folded(note: &str, folded: u32) -> String {
+    let events = if folded == 1 { "Event of a pod is" } else { "Events of pods are" };
+    let tail = format!(". {folded} further {events} folded into this one");
+    format!("{}{tail}", text::cut_bytes(note, NOTE_MAX - tail.len()))
+}
+
+/// The name of an Event: what it is about, cut, and a hash.
+pub(super) fn event_name(namespace: &str, about: &str, hash: &str) -> ObjectKey {
+    const NAME_KEPT: usize = 200;
+    let about: String = about.chars().take(NAME_KEPT).collect();
+    ObjectKey::new(namespace, format!("{}.{hash}", about.trim_end_matches(['.', '-'])))
 }
 
 #[cfg(test)]
@@ -307,7 +316,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::api::{Confidence, Evidence, Remedy, RemedyKind, Restarts, Run, Weight};
+    use crate::api::{Confidence, Evidence, RemedyKind, Restarts, Run, Weight};
     use crate::facts::after;
 
     fn status(history: usize, patch: usize, evidence: usize) -> PodDiagnosisStatus {

@@ -1,19 +1,55 @@
 //! What is to be written, as data: `cluster::publish` does it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::api::{PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::facts::{ObjectKey, Timestamp};
+use super::OuterWrite;
+use crate::api::{DiagnosisKind, PodDiagnosisSpec, PodDiagnosisStatus, WorkloadDiagnosis};
+use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
 
 /// What `cluster::publish` is asked to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Intent {
     /// One server-side apply, and then the Event that it owes.
     Apply(Box<ObjectWrite>),
+    /// The same for a node or a workload.
+    ApplyOuter(Box<OuterWrite>),
     /// Remove an object that is kept no longer.
-    Delete { key: ObjectKey, resource_version: String },
-    /// An Event without a write: owed by an earlier one, or about a Node.
+    Delete { key: DiagnosisKey, resource_version: String },
+    /// An Event without a write, owed by an earlier one.
     Announce(Box<Announcement>),
+}
+
+/// An object of ours: kinds may share a namespace and a name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DiagnosisKey {
+    pub kind: DiagnosisKind,
+    /// Without a namespace for a node.
+    pub object: ObjectKey,
+}
+
+impl DiagnosisKey {
+    pub fn of_pod(object: ObjectKey) -> Self {
+        Self { kind: DiagnosisKind::Pod, object }
+    }
+
+    pub fn of_node(name: &str) -> Self {
+        Self { kind: DiagnosisKind::Node, object: ObjectKey::new("", name) }
+    }
+
+    pub fn of_workload(key: &WorkloadKey) -> Self {
+        let name = WorkloadDiagnosis::name_of(&key.kind, &key.name);
+        Self { kind: DiagnosisKind::Workload, object: ObjectKey::new(key.namespace.clone(), name) }
+    }
+}
+
+impl std::fmt::Display for DiagnosisKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            DiagnosisKind::Node => write!(f, "{} {}", self.kind.as_str(), self.object.name),
+            kind => write!(f, "{} {}", kind.as_str(), self.object),
+        }
+    }
 }
 
 /// A PodDiagnosis to be applied whole.
@@ -36,7 +72,7 @@ pub struct Announcement {
     /// The namespace and name of the Event itself.
     pub key: ObjectKey,
     pub regarding: Reference,
-    /// The PodDiagnosis.
+    /// The diagnosis.
     pub related: Option<Reference>,
     pub warning: bool,
     /// The cause, or `Recovered`.
@@ -50,10 +86,17 @@ pub struct Announcement {
 /// An object by reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    pub api_version: &'static str,
-    pub kind: &'static str,
+    pub api_version: Cow<'static, str>,
+    pub kind: Cow<'static, str>,
     pub key: ObjectKey,
     pub uid: Option<String>,
+}
+
+impl Reference {
+    /// Where Events about it live: for what has no namespace in `default`, where `kubectl describe node` finds them.
+    pub fn namespace(&self) -> &str {
+        if self.key.namespace.is_empty() { "default" } else { &self.key.namespace }
+    }
 }
 
 /// What happened to a diagnosis.

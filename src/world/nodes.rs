@@ -6,15 +6,16 @@ use std::sync::Arc;
 use super::pods::{Moved, Place};
 use crate::diagnosis::{Thresholds, node, text};
 use crate::facts::{
-    EventFacts, NodeFacts, NodeState, ReadyTransition, Resources, SystemOom, Timestamp, after, seconds_between,
+    EventFacts, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Resources, SystemOom, Timestamp, seconds_between,
 };
-use crate::plan::{self, Plan};
 
 /// Transitions kept a node.
 const HISTORY: usize = 16;
 /// `SystemOOM` Events kept a node, and the most bytes of what each says.
 const SYSTEM_OOMS: usize = 8;
 const SYSTEM_OOM_MAX: usize = 128;
+/// The most bytes of what the kubelet complains of.
+const COMPLAINT_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
@@ -22,34 +23,12 @@ pub(super) struct Nodes {
     /// Requests of pods whose node is not known (yet): counted when it comes.
     orphaned: HashMap<Arc<str>, Resources>,
     unlisted: Option<HashSet<Arc<str>>>,
-    /// The incident that was told of each node.
-    told: HashMap<Arc<str>, Told>,
+    /// What our own object remembers of a node that was not listed yet.
+    inherited: HashMap<Arc<str>, Vec<ReadyTransition>>,
     /// `NodeNotReady` Events of each node: how many, and when the last one was.
     not_ready: HashMap<Arc<str>, (u32, Option<Timestamp>)>,
     /// `SystemOOM` Events of nodes that are not known yet.
     early_ooms: HashMap<Arc<str>, Vec<SystemOom>>,
-}
-
-/// An incident of which an Event told, or is about to.
-#[derive(Debug, Clone)]
-struct Told {
-    identity: String,
-    cause: String,
-    stage: Stage,
-}
-
-/// How far an incident has been told.
-#[derive(Debug, Clone)]
-enum Stage {
-    /// The Event is not acknowledged yet.
-    Beginning,
-    /// Users know of it.
-    Begun,
-    /// An earlier run of the operator told of it. Whether the node has been restless since is not known, so a flapping
-    /// node has to be stable as long as any.
-    Inherited { flapping: bool },
-    /// It is over; the Event that says so is not acknowledged yet.
-    Ending(Box<plan::Announcement>),
 }
 
 /// What a new version of a Node changes for its pods, and for those that wait for a place.
@@ -69,6 +48,7 @@ impl Nodes {
             let mut fresh = NodeState::new(facts);
             fresh.requested = self.orphaned.remove(&name).unwrap_or_default();
             fresh.system_ooms = self.early_ooms.remove(&name).unwrap_or_default();
+            fresh.ready_history = self.inherited.remove(&name).unwrap_or_default();
             remember(&mut fresh, now);
             self.by_name.insert(name, fresh);
             return Effect { readiness_changed: true, offer_changed: true };
@@ -92,7 +72,6 @@ impl Nodes {
         {
             self.orphaned.insert(name.clone(), gone.requested);
         }
-        self.told.remove(name);
         self.not_ready.remove(name);
         self.early_ooms.remove(name);
     }
@@ -104,6 +83,7 @@ impl Nodes {
     pub(super) fn end_list(&mut self) -> Vec<Arc<str>> {
         // What was told of nodes that are not there is of no use.
         self.early_ooms.clear();
+        self.inherited.clear();
         self.unlisted.take().into_iter().flatten().collect()
     }
 
@@ -149,6 +129,7 @@ impl Nodes {
         match &*event.reason {
             "NodeNotReady" => self.was_not_ready(event),
             "SystemOOM" => return self.ran_out_of_memory(event),
+            reason if node::is_complaint(reason) => self.complained(event),
             _ => {}
         }
         false
@@ -179,6 +160,22 @@ impl Nodes {
         *last = event.last.max(*last);
     }
 
+    /// What the kubelet says of its node beside its conditions: the newest of each reason.
+    fn complained(&mut self, event: &EventFacts) {
+        let (Some(last), Some(node)) = (event.last.or(event.first), self.by_name.get_mut(&event.regarding.name)) else {
+            return;
+        };
+        let reason = event.reason.clone();
+        let known = node.complaints.iter().position(|c| c.reason == reason).map(|at| node.complaints.remove(at));
+        let before = known.filter(|known| known.last > last);
+        node.complaints.push(before.unwrap_or_else(|| NodeComplaint {
+            reason,
+            message: text::cut_bytes(&event.message, COMPLAINT_MAX).into(),
+            count: event.count.max(1),
+            last,
+        }));
+    }
+
     fn count_not_ready(&mut self, name: &str, now: Timestamp) {
         const WINDOW: i64 = 3600;
         let is_old = |last: Option<Timestamp>| last.is_some_and(|last| seconds_between(last, now) > WINDOW);
@@ -191,91 +188,16 @@ impl Nodes {
         }
     }
 
-    /// What to tell of a node: one Event when an incident begins, one when it is over.
-    pub(super) fn decide(&mut self, name: &Arc<str>, thresholds: &Thresholds, now: Timestamp) -> Plan {
+    /// What is wrong with a node now, if anything.
+    pub(super) fn judged(&mut self, name: &str, thresholds: &Thresholds, now: Timestamp) -> Option<node::Judgement> {
         self.count_not_ready(name, now);
-        let Some(state) = self.by_name.get(name) else { return Plan::default() };
-        let judged = node::judge(state, thresholds, now);
-        let mut wake = judged.wake;
-        let told = self.told.get(name).cloned();
-        let announcement = match (judged.incident, told) {
-            // One after the other: what ended is told before what begins.
-            (incident, Some(Told { stage: Stage::Ending(end), .. })) => {
-                wake = incident.map(|_| now).or(wake);
-                Some(*end)
-            }
-            (Some(incident), None) => {
-                // An incident that was over, and turns out to be the beginning of a flapping one, began with it.
-                let kind = if incident.flapping.is_some() { "/flapping" } else { "" };
-                let identity = format!("{}{kind}", incident.identity(state));
-                let told = Told { identity, cause: incident.cause.to_owned(), stage: Stage::Beginning };
-                let out = plan::node_incident(&state.facts, &incident, &told.identity, now);
-                self.told.insert(name.clone(), told);
-                Some(out)
-            }
-            (Some(incident), Some(Told { identity, stage: Stage::Beginning, .. })) => {
-                Some(plan::node_incident(&state.facts, &incident, &identity, now))
-            }
-            // Over before anybody was told.
-            (None, Some(Told { stage: Stage::Beginning, .. })) => {
-                self.told.remove(name);
-                None
-            }
-            (None, Some(told)) if state.facts.is_ready() => {
-                let stable = match told.stage {
-                    Stage::Inherited { flapping: true } => stable_at(state, thresholds).filter(|at| now < *at),
-                    _ => None,
-                };
-                if stable.is_some() {
-                    wake = wake.into_iter().chain(stable).min();
-                    None
-                } else {
-                    let out = plan::node_recovered(&state.facts, &told.cause, &told.identity, now);
-                    let stage = Stage::Ending(Box::new(out.clone()));
-                    self.told.insert(name.clone(), Told { stage, ..told });
-                    Some(out)
-                }
-            }
-            _ => None,
-        };
-        Plan { intent: announcement.map(|a| plan::Intent::Announce(Box::new(a))), wake }
+        Some(node::judgement(self.by_name.get(name)?, thresholds, now))
     }
 
-    /// The Event of a node was acknowledged.
-    pub(super) fn told(&mut self, name: &Arc<str>) {
-        match self.told.get_mut(name).map(|told| (matches!(told.stage, Stage::Ending(_)), told)) {
-            Some((true, _)) => {
-                self.told.remove(name);
-            }
-            Some((false, told)) if matches!(told.stage, Stage::Beginning) => told.stage = Stage::Begun,
-            _ => {}
-        }
+    /// Takes back what an earlier run of the operator remembered of a node, before it is listed.
+    pub(super) fn restore(&mut self, name: &str, history: Vec<ReadyTransition>) {
+        self.inherited.insert(name.into(), history);
     }
-
-    /// The newest Event of ours on each Node says whether an incident was told and not yet ended.
-    pub(super) fn restore(&mut self, events: &[EventFacts]) {
-        let mut newest: HashMap<&Arc<str>, &EventFacts> = HashMap::new();
-        for event in events.iter().filter(|e| &*e.regarding.kind == "Node") {
-            let slot = newest.entry(&event.regarding.name).or_insert(event);
-            if event.last > slot.last {
-                *slot = event;
-            }
-        }
-        for (name, event) in newest.into_iter().filter(|(_, e)| e.warning) {
-            let told = Told {
-                identity: format!("restored/{}", event.last.map_or(0, crate::facts::Timestamp::as_second)),
-                cause: event.reason.to_string(),
-                stage: Stage::Inherited { flapping: event.message.contains(" is flapping ") },
-            };
-            self.told.insert(name.clone(), told);
-        }
-    }
-}
-
-/// When a node that is Ready will have been so for long enough.
-fn stable_at(state: &NodeState, thresholds: &Thresholds) -> Option<Timestamp> {
-    let since = state.facts.condition("Ready")?.last_transition?;
-    Some(after(since, thresholds.flapping_stable))
 }
 
 /// Whether a pod is among those that were summed up.

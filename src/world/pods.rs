@@ -205,6 +205,10 @@ impl Pods {
         self.by_node.get(name).into_iter().flatten().cloned()
     }
 
+    pub(super) fn places_on(&self, name: &str) -> impl Iterator<Item = &Place> {
+        self.by_node.get(name).into_iter().flatten().filter_map(|uid| self.by_uid.get(uid)).map(Pod::place)
+    }
+
     pub(super) fn any_slim_on(&self, name: &str) -> bool {
         let is_slim = |uid: &Arc<str>| matches!(self.by_uid.get(uid), Some(Pod::Slim(place)) if !place.over);
         self.by_node.get(name).into_iter().flatten().any(is_slim)

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Touched;
+use super::custody::{Custody, Repair};
 use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::{Category, Diagnosis, Ledger, PastRun, rules};
-use crate::facts::{ObjectKey, PodFacts, Timestamp, after, seconds_between};
+use crate::facts::{ObjectKey, PodFacts, Timestamp, seconds_between};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record, Shown};
 
@@ -34,25 +35,16 @@ pub struct Stored {
     pub status: PodDiagnosisStatus,
 }
 
-/// Two writers that disagree meet at most once in so many seconds.
-const LONGEST_REPAIR_PAUSE: i64 = 300;
-
 #[derive(Debug)]
 pub(super) struct Records {
     caps: Caps,
     by_key: HashMap<ObjectKey, Record>,
     by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
-    /// Somebody else changed or deleted these: the version that is there now.
-    foreign: HashMap<ObjectKey, Option<String>>,
-    /// A write is under way: what the watch shows meanwhile may be that very write.
-    writing: HashSet<ObjectKey>,
-    /// How often an object was put back, and when last: two writers that disagree are not to fight at full speed.
-    repairs: HashMap<ObjectKey, (u32, Timestamp)>,
+    custody: Custody<ObjectKey>,
     /// Evicted by a cap.
     doomed: HashSet<ObjectKey>,
     /// Those that an end under way will stand for, once it is acknowledged.
     inherited: HashMap<ObjectKey, Vec<ObjectKey>>,
-    unlisted: Option<HashSet<ObjectKey>>,
     /// Failures without an object: the pod's UID, the cause, and whether its Event is there.
     unrecorded: HashMap<Arc<str>, (String, bool)>,
 }
@@ -63,12 +55,9 @@ impl Records {
             caps,
             by_key: HashMap::new(),
             by_namespace: HashMap::new(),
-            foreign: HashMap::new(),
-            repairs: HashMap::new(),
-            writing: HashSet::new(),
+            custody: Custody::default(),
             doomed: HashSet::new(),
             inherited: HashMap::new(),
-            unlisted: None,
             unrecorded: HashMap::new(),
         }
     }
@@ -205,7 +194,7 @@ impl Records {
         let there = self.by_namespace.get(namespace).map_or(0, HashSet::len);
         // Doomed ones are as good as gone, and those whose first write is under way are as good as there.
         let going = self.doomed.iter().filter(|key| key.namespace == *namespace).count();
-        let coming = self.writing.iter().filter(|k| k.namespace == *namespace && !self.by_key.contains_key(k)).count();
+        let coming = self.custody.writing().filter(|k| k.namespace == *namespace && !self.by_key.contains_key(k)).count();
         if there + coming - going.min(there) < self.caps.per_namespace {
             self.unrecorded.remove(write.spec.pod_uid.as_str());
             return (plan, Vec::new());
@@ -285,39 +274,20 @@ impl Records {
     }
 
     pub(super) fn is_writing(&self, key: &ObjectKey) -> bool {
-        self.writing.contains(key)
+        self.custody.is_writing(key)
     }
 
     pub(super) fn begin_write(&mut self, key: &ObjectKey, now: Timestamp) {
-        self.writing.insert(key.clone());
-        if self.foreign.contains_key(key) {
-            let (times, _) = self.repairs_lately(key, now);
-            self.repairs.insert(key.clone(), (times + 1, now));
-        }
+        self.custody.begin_write(key, now);
     }
 
-    /// How often an object was put back of late, and when last.
-    fn repairs_lately(&self, key: &ObjectKey, now: Timestamp) -> (u32, Timestamp) {
-        const FORGIVEN_AFTER: i64 = 900;
-        let known = self.repairs.get(key).copied();
-        known.filter(|(_, last)| seconds_between(*last, now) <= FORGIVEN_AFTER).unwrap_or((0, now))
-    }
-
-    /// A write has ended: with this version, or without success. What the watch showed meanwhile is somebody else's only
-    /// if it is newer still.
+    /// A write has ended: with this version, or without success.
     pub(super) fn written(&mut self, key: &ObjectKey, version: Option<&str>) -> Touched {
-        self.writing.remove(key);
         if version.is_none() {
             self.inherited.remove(key);
         }
-        let ours = |seen: &Option<String>| match (seen, version) {
-            (Some(seen), Some(version)) => !is_newer(seen, version),
-            (None, Some(_)) | (_, None) => false,
-        };
-        if self.foreign.get(key).is_some_and(ours) {
-            self.foreign.remove(key);
-        }
-        if self.foreign.contains_key(key) { vec![(Subject::Object(key.clone()), Lane::Resync)] } else { Vec::new() }
+        let again = self.custody.written(key, version);
+        look_again(key, again)
     }
 
     /// Where there would be too many ended ones of the same failure, this one stands for the oldest.
@@ -355,22 +325,16 @@ impl Records {
         if self.doomed.contains(key) && record.status.state != DiagnosisState::Active {
             return Some(plan::removed(record));
         }
-        let version = self.foreign.get(key)?;
-        // At once the first time, then after 2 s, doubling.
-        let due = match self.repairs_lately(key, now) {
-            (0, _) => now,
-            (times, last) => after(last, (1_i64 << times.min(9)).min(LONGEST_REPAIR_PAUSE)),
-        };
-        if now < due {
-            return Some(Plan { intent: None, wake: Some(due) });
+        match self.custody.repair(key, now) {
+            Repair::None => None,
+            Repair::NotBefore(due) => Some(Plan { intent: None, wake: Some(due) }),
+            Repair::Now(version) => Some(Plan { intent: Some(plan::repaired(record, version)), wake: None }),
         }
-        Some(Plan { intent: Some(plan::repaired(record, version.clone())), wake: None })
     }
 
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Record> {
         self.doomed.remove(key);
-        self.foreign.remove(key);
-        self.repairs.remove(key);
+        self.custody.forget(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
             keys.remove(key);
             if keys.is_empty() {
@@ -382,53 +346,40 @@ impl Records {
 
     /// The watch shows an object. A version that is not ours is somebody else's edit.
     pub(super) fn seen(&mut self, key: &ObjectKey, resource_version: &str) -> Touched {
-        if let Some(unlisted) = &mut self.unlisted {
-            unlisted.remove(key);
-        }
-        let Some(record) = self.by_key.get(key) else { return Vec::new() };
-        if !is_newer(resource_version, &record.resource_version) {
-            return Vec::new();
-        }
-        self.foreign.insert(key.clone(), Some(resource_version.to_owned()));
-        self.foreign_now(key)
+        let ours = self.by_key.get(key).map(|record| record.resource_version.as_str());
+        let look = self.custody.seen(key, ours, resource_version);
+        look_again(key, look)
     }
 
     pub(super) fn deleted(&mut self, key: &ObjectKey) -> Touched {
-        if !self.by_key.contains_key(key) {
-            return Vec::new();
-        }
-        if self.by_key.get(key).is_some_and(|r| r.status.state != DiagnosisState::Active) {
+        let Some(record) = self.by_key.get(key) else { return Vec::new() };
+        if record.status.state != DiagnosisState::Active {
             // An ended one that a person cleaned up stays away.
             self.remove(key);
             return Vec::new();
         }
-        self.is_missing(key);
-        self.foreign_now(key)
+        let look = self.is_missing(key);
+        look_again(key, look)
     }
 
     /// It is not there: the next write makes it anew.
-    fn is_missing(&mut self, key: &ObjectKey) {
-        if let Some(record) = self.by_key.get_mut(key) {
-            record.resource_version.clear();
-            self.foreign.insert(key.clone(), None);
-        }
-    }
-
-    fn foreign_now(&self, key: &ObjectKey) -> Touched {
-        if self.is_writing(key) { Vec::new() } else { vec![(Subject::Object(key.clone()), Lane::Resync)] }
+    fn is_missing(&mut self, key: &ObjectKey) -> bool {
+        let Some(record) = self.by_key.get_mut(key) else { return false };
+        record.resource_version.clear();
+        self.custody.missing(key)
     }
 
     /// Whether somebody else deleted the object, and it was not put back yet.
     pub(super) fn is_deleted(&self, key: &ObjectKey) -> bool {
-        self.foreign.get(key).is_some_and(Option::is_none)
+        self.custody.is_deleted(key)
     }
 
     pub(super) fn begin_list(&mut self) {
-        self.unlisted = Some(self.by_key.keys().cloned().collect());
+        self.custody.begin_list(self.by_key.keys());
     }
 
     pub(super) fn end_list(&mut self) -> Touched {
-        let missing: Vec<ObjectKey> = self.unlisted.take().into_iter().flatten().collect();
+        let missing = self.custody.end_list();
         missing.iter().flat_map(|key| self.deleted(key)).collect()
     }
 
@@ -444,9 +395,7 @@ impl Records {
         let Some(record) = self.by_key.get_mut(key) else { return };
         match current {
             Some((uid, resource_version)) => {
-                if let Some(foreign) = self.foreign.get_mut(key) {
-                    *foreign = Some(resource_version.clone());
-                }
+                self.custody.reread(key, &resource_version);
                 record.uid = uid;
                 record.resource_version = resource_version;
             }
@@ -454,9 +403,15 @@ impl Records {
             None if record.status.state != DiagnosisState::Active => {
                 self.remove(key);
             }
-            None => self.is_missing(key),
+            None => {
+                self.is_missing(key);
+            }
         }
     }
+}
+
+fn look_again(key: &ObjectKey, look: bool) -> Touched {
+    if look { vec![(Subject::Object(key.clone()), Lane::Resync)] } else { Vec::new() }
 }
 
 /// Whether an Event proved what a run was put down to, as far as the object tells. Only a probe's kill is inherited by
@@ -465,13 +420,4 @@ fn is_proven(record: &Record, run: &crate::api::Run) -> bool {
     let Some(cause) = run.cause.as_deref() else { return false };
     let was_sure = record.status.cause != cause || record.status.confidence == Confidence::Certain;
     was_sure && rules::find(cause).is_some_and(|rule| rule.category == Category::Probe)
-}
-
-/// Whether a watch shows a later version than ours. Resource versions of one resource may be compared as numbers
-/// (Kubernetes 1.35 says so, and it has always been true); one that is no number counts as foreign if it differs.
-fn is_newer(theirs: &str, ours: &str) -> bool {
-    match (theirs.parse::<u64>(), ours.parse::<u64>()) {
-        (Ok(theirs), Ok(ours)) => theirs > ours,
-        _ => theirs != ours,
-    }
 }

@@ -80,6 +80,11 @@ impl Workloads {
         }
     }
 
+    /// How many pods each workload has that are not over.
+    pub(super) fn totals(&self) -> impl Iterator<Item = (&Arc<WorkloadKey>, u32)> {
+        self.counts.iter().map(|(key, counts)| (key, counts.total))
+    }
+
     /// A pod of this workload was thrown out just now.
     pub(super) fn thrown_out(&mut self, workload: WorkloadKey, now: Timestamp) {
         if self.swept.is_none_or(|at| seconds_between(at, now) >= SWEEP) {

@@ -13,12 +13,10 @@ use crate::plan::{Announcement, Reference};
 const WORD_MAX: usize = 128;
 /// Bytes of `note`.
 const NOTE_MAX: usize = 1024;
-/// Where the API wants Events about objects without a namespace.
-const CLUSTER_EVENTS: &str = "default";
 
 pub(super) fn event(announcement: &Announcement, instance: &str) -> Event {
     let regarding = &announcement.regarding;
-    let namespace = if regarding.key.namespace.is_empty() { CLUSTER_EVENTS } else { &regarding.key.namespace };
+    let namespace = regarding.namespace();
     Event {
         metadata: ObjectMeta {
             name: Some(announcement.key.name.to_string()),
@@ -48,8 +46,8 @@ fn reference(reference: &Reference) -> ObjectReference {
     // The kubelet writes a node's name as its UID; `kubectl describe node` looks for the name and for the UID.
     let node_uid = || (reference.kind == "Node").then(|| reference.key.name.to_string());
     ObjectReference {
-        api_version: some(reference.api_version),
-        kind: some(reference.kind),
+        api_version: some(&reference.api_version),
+        kind: some(&reference.kind),
         namespace: some(&reference.key.namespace),
         name: some(&reference.key.name),
         uid: reference.uid.clone().or_else(node_uid),

@@ -6,17 +6,15 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::api::{PodDiagnosisSpec, PodDiagnosisStatus};
-
 /// How deep into an object fields are tried one by one.
 const DEPTH: usize = 4;
 
-pub(super) fn spec(value: Value) -> PodDiagnosisSpec {
+pub(super) fn spec<T: DeserializeOwned + Default>(value: Value) -> T {
     read(value, Map::new()).unwrap_or_default()
 }
 
 /// `None` without a state that this version knows: everything else has a sensible default, but not that.
-pub(super) fn status(value: Value) -> Option<PodDiagnosisStatus> {
+pub(super) fn status<T: DeserializeOwned>(value: Value) -> Option<T> {
     let state = value.get("state")?.clone();
     let defaults = json!({ "state": state, "severity": "Warning", "confidence": "Possible" });
     let Value::Object(defaults) = defaults else { return None };

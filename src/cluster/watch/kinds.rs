@@ -7,13 +7,14 @@ use kube::api::PartialObjectMeta;
 use kube::core::ObjectMeta;
 use serde::de::DeserializeOwned;
 
-use crate::api::PodDiagnosis;
+use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::cluster::wire::{Event, Interner, Node, Pod};
 use crate::facts::ObjectKey;
+use crate::plan::DiagnosisKey;
 use crate::world::{Change, Source};
 
 /// Our own objects: what they hold is known, only their version is watched.
-pub(super) type Own = PartialObjectMeta<PodDiagnosis>;
+pub(super) type Own<K> = PartialObjectMeta<K>;
 
 pub(super) trait Watched:
     Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
@@ -84,16 +85,33 @@ impl Watched for Event {
     }
 }
 
-impl Watched for Own {
-    const SOURCE: Source = Source::Objects;
+/// A kind of our own.
+pub(super) trait Diagnosed: Resource<DynamicType = ()> + Clone + Debug + Send + 'static {
+    const KIND: DiagnosisKind;
+}
+
+impl Diagnosed for PodDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Pod;
+}
+
+impl Diagnosed for NodeDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Node;
+}
+
+impl Diagnosed for WorkloadDiagnosis {
+    const KIND: DiagnosisKind = DiagnosisKind::Workload;
+}
+
+impl<K: Diagnosed> Watched for Own<K> {
+    const SOURCE: Source = Source::Objects(K::KIND);
 
     fn applied(self, strings: &mut Interner) -> Change {
         let resource_version = self.metadata.resource_version.clone().unwrap_or_default();
-        Change::Object { key: key(&self.metadata, strings), resource_version }
+        Change::Object { key: key(K::KIND, &self.metadata, strings), resource_version }
     }
 
     fn deleted(self, strings: &mut Interner) -> Option<Change> {
-        Some(Change::ObjectDeleted(key(&self.metadata, strings)))
+        Some(Change::ObjectDeleted(key(K::KIND, &self.metadata, strings)))
     }
 
     fn stub(metadata: ObjectMeta) -> Self {
@@ -101,19 +119,10 @@ impl Watched for Own {
     }
 }
 
-fn key(meta: &ObjectMeta, strings: &mut Interner) -> ObjectKey {
-    ObjectKey {
+fn key(kind: DiagnosisKind, meta: &ObjectMeta, strings: &mut Interner) -> DiagnosisKey {
+    let object = ObjectKey {
         namespace: strings.intern(meta.namespace.as_deref().unwrap_or_default()),
         name: meta.name.as_deref().unwrap_or_default().into(),
-    }
-}
-
-/// The name of a source in `Health` and in logs.
-pub(super) const fn part(source: Source) -> &'static str {
-    match source {
-        Source::Pods => "pods",
-        Source::Nodes => "nodes",
-        Source::Events => "events",
-        Source::Objects => "poddiagnoses",
-    }
+    };
+    DiagnosisKey { kind, object }
 }

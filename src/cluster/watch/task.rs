@@ -12,7 +12,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Config, watcher};
 use tokio::sync::mpsc;
 
-use super::kinds::{Watched, part};
+use super::kinds::Watched;
 use super::listing::{Listing, Lists};
 use super::trouble::{Trouble, refuses_streaming};
 use crate::cluster::PAGE;
@@ -195,7 +195,7 @@ impl<K: Watched> Task<K> {
         }
         self.watch.listed();
         if done.complete {
-            self.health.ready(part(K::SOURCE));
+            self.health.ready(K::SOURCE.as_str());
             self.send(Change::ListDone(K::SOURCE)).await?;
         }
         ControlFlow::Continue(())
@@ -221,7 +221,7 @@ impl<K: Watched> Task<K> {
             tracing::warn!(watch = self.settings.name, kind = trouble.category, "{}; trying again", trouble.message);
         }
         if !progress.lists.listed_once() {
-            self.health.missing(part(K::SOURCE), trouble.message.clone());
+            self.health.missing(K::SOURCE.as_str(), trouble.message.clone());
         }
         progress.in_trouble = true;
     }

@@ -1,0 +1,374 @@
+//! The life of a diagnosis of what pods live in: a node, or a workload.
+//!
+//! It is simpler than a pod's. What fails is judged anew each time, and whoever judges says by itself when it is over
+//! (a flapping node is not, though it is Ready); here it is only told, once a transition.
+
+use std::collections::BTreeMap;
+
+use super::{Action, Announcement, DiagnosisKey, Intent, Plan, Policy, Reference, compose, conditions};
+use crate::api::{
+    API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus,
+    WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, short_hash,
+};
+use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
+
+/// The most bytes of an object without its metadata.
+const CONTENT_MAX: usize = 7 * 1024;
+
+/// The diagnosis of a node or of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outer {
+    Node(NodeDiagnosisSpec, NodeDiagnosisStatus),
+    Workload(WorkloadDiagnosisSpec, WorkloadDiagnosisStatus),
+}
+
+/// One to be applied whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterWrite {
+    pub key: DiagnosisKey,
+    pub object: Outer,
+    /// The version that this replaces. `None`: it does not exist yet.
+    pub resource_version: Option<String>,
+    /// Posted after the write is acknowledged.
+    pub announcement: Option<Announcement>,
+}
+
+/// What the cluster holds of one, as last acknowledged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterRecord {
+    pub key: DiagnosisKey,
+    pub uid: String,
+    pub resource_version: String,
+    pub object: Outer,
+    /// When it was last written by us; after a restart, when it last changed.
+    pub written_at: Timestamp,
+}
+
+/// What is wrong now, and how it is to be told.
+#[derive(Debug)]
+pub struct Failing {
+    /// Its head's book-keeping (state, transition, times, conditions) is filled in here.
+    pub object: Outer,
+    /// No Warning Event is owed.
+    pub quiet: bool,
+    /// The same failure within so many seconds of its end is not announced again.
+    pub same_failure_quiet: i64,
+}
+
+impl Outer {
+    pub fn head(&self) -> &Head {
+        match self {
+            Self::Node(_, status) => &status.head,
+            Self::Workload(_, status) => &status.head,
+        }
+    }
+
+    fn head_mut(&mut self) -> &mut Head {
+        match self {
+            Self::Node(_, status) => &mut status.head,
+            Self::Workload(_, status) => &mut status.head,
+        }
+    }
+
+    pub fn kind(&self) -> DiagnosisKind {
+        match self {
+            Self::Node(..) => DiagnosisKind::Node,
+            Self::Workload(..) => DiagnosisKind::Workload,
+        }
+    }
+
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Node(_, status) => NodeDiagnosis::labels_of(status),
+            Self::Workload(spec, status) => WorkloadDiagnosis::labels_of(spec, status),
+        }
+    }
+
+    /// The UID of what it is about.
+    pub fn subject_uid(&self) -> &str {
+        match self {
+            Self::Node(spec, _) => &spec.node_uid,
+            Self::Workload(spec, _) => &spec.workload_uid,
+        }
+    }
+
+    /// The Event of this transition is there.
+    pub fn announced(&mut self, transition: u32) {
+        let head = self.head_mut();
+        if head.transition == transition {
+            head.event_owed = false;
+        }
+    }
+
+    /// The node or the workload, for an Event about it.
+    fn regarding(&self, key: &DiagnosisKey) -> Reference {
+        let uid = Some(self.subject_uid().to_owned()).filter(|uid| !uid.is_empty());
+        match self {
+            Self::Node(spec, _) => Reference {
+                api_version: "v1".into(),
+                kind: "Node".into(),
+                key: ObjectKey::new("", spec.node_name.as_str()),
+                uid,
+            },
+            Self::Workload(spec, _) => Reference {
+                api_version: spec.workload.api_version.clone().into(),
+                kind: spec.workload.kind.clone().into(),
+                key: ObjectKey::new(key.object.namespace.clone(), spec.workload.name.as_str()),
+                uid,
+            },
+        }
+    }
+
+    /// Whether it says the same as another but for what changes all the time: words, moments and how many suffer.
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.gist() == other.gist()
+    }
+
+    fn gist(&self) -> Self {
+        let mut gist = self.clone();
+        let head = gist.head_mut();
+        head.summary.clear();
+        head.remedies.clear();
+        head.conditions.clear();
+        for evidence in &mut head.evidence {
+            evidence.value.clear();
+            evidence.time = None;
+        }
+        match &mut gist {
+            Self::Node(_, status) => {
+                status.last_words = None;
+                status.pods = 0;
+                status.affected.clear();
+                status.affected_beside = 0;
+                status.other_findings.iter_mut().for_each(|other| other.summary.clear());
+                status.ready_history.iter_mut().for_each(|change| change.message.clear());
+            }
+            Self::Workload(_, status) => {
+                status.folded_events = 0;
+                status.root = status.root.take().map(|reach| crate::api::RootReach { root: reach.root, ..Default::default() });
+                if let Some(serving) = &mut status.serving {
+                    serving.services.iter_mut().for_each(|service| service.ready_endpoints = 0);
+                }
+                for template in &mut status.templates {
+                    (template.restarts, template.last_failure) = (0, None);
+                }
+            }
+        }
+        gist
+    }
+
+    /// Cuts what is longest until it fits, and says how much was cut.
+    fn shrink(&mut self) {
+        while self.size() > CONTENT_MAX {
+            let cut = match self {
+                Self::Node(_, status) => {
+                    if status.ready_history.len() > 4 {
+                        Some(status.ready_history.remove(0)).is_some()
+                    } else {
+                        status.affected_beside += u32::from(!status.affected.is_empty());
+                        status.affected.pop().is_some()
+                    }
+                }
+                Self::Workload(_, status) => {
+                    status.template_changes.pop().is_some()
+                        || (status.templates.len() > 1 && Some(status.templates.remove(0)).is_some())
+                }
+            };
+            let head = self.head_mut();
+            let patch = head.remedies.iter_mut().rev().find(|remedy| !cut && remedy.patch.is_some());
+            if let Some(remedy) = patch {
+                remedy.patch = None;
+            } else if !cut && head.evidence.pop().is_none() && head.remedies.pop().is_none() {
+                return;
+            }
+            head.truncated += 1;
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Node(_, status) => super::size_of(status),
+            Self::Workload(_, status) => super::size_of(status),
+        }
+    }
+}
+
+impl OuterRecord {
+    fn is_active(&self) -> bool {
+        self.object.head().state == DiagnosisState::Active
+    }
+}
+
+/// Plans for what fails now.
+pub fn failing(
+    key: &DiagnosisKey,
+    last: Option<&OuterRecord>,
+    failing: Failing,
+    policy: &Policy,
+    now: Timestamp,
+) -> Plan {
+    let Failing { mut object, quiet, same_failure_quiet } = failing;
+    let active = last.filter(|record| record.is_active() && record.object.subject_uid() == object.subject_uid());
+    let Some(record) = active else {
+        let before = last.map(|record| record.object.head());
+        let ended = before.filter(|head| head.state != DiagnosisState::Active && head.announced);
+        let told_lately = ended.is_some_and(|head| {
+            let lately = head.last_transition.is_some_and(|at| seconds_between(at, now) < same_failure_quiet);
+            lately && head.cause == object.head().cause && head.severity <= object.head().severity
+        });
+        let head = object.head_mut();
+        head.transition = before.map_or(0, |head| head.transition);
+        head.first_seen = head.first_seen.map_or(now, |at| at.min(now)).into();
+        return transition(key, last, object, DiagnosisState::Active, !quiet && !told_lately, now);
+    };
+    let before = record.object.head();
+    let head = object.head_mut();
+    // The worst that it was, until it is over.
+    let is_worse = head.severity < before.severity;
+    head.severity = head.severity.min(before.severity);
+    head.first_seen = before.first_seen;
+    head.transition = before.transition;
+    head.announced = before.announced;
+    head.last_transition = before.last_transition;
+    if head.cause != before.cause || is_worse {
+        return transition(key, last, object, DiagnosisState::Active, !quiet, now);
+    }
+    head.state = DiagnosisState::Active;
+    head.event_owed = before.event_owed;
+    let pause = if object.says_the_same(&record.object) { policy.impact_interval } else { policy.minor_interval };
+    let object = finished(object, Some(record), now);
+    if object == record.object {
+        return Plan::default();
+    }
+    let due = after(record.written_at, pause);
+    if now < due { Plan::wake(due) } else { write(key, last, object, None) }
+}
+
+/// Plans for what does not fail, or not any more.
+pub fn well(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+    match last {
+        Some(record) if record.is_active() => {
+            let announce = record.object.head().announced;
+            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, announce, now)
+        }
+        last => ended(last, policy, now),
+    }
+}
+
+/// Plans for what is not there any more: it ends without an Event.
+pub fn gone(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+    match last {
+        Some(record) if record.is_active() => {
+            transition(&record.key, last, record.object.clone(), DiagnosisState::Gone, false, now)
+        }
+        last => ended(last, policy, now),
+    }
+}
+
+fn ended(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+    let Some(record) = last else { return Plan::default() };
+    let due = after(record.object.head().last_transition.unwrap_or(record.written_at), policy.retention);
+    if now < due {
+        return Plan::wake(due);
+    }
+    let intent = Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
+    Plan { intent: Some(intent), wake: None }
+}
+
+/// The Event that a record still owes after a restart, unless that was so long ago that it would only confuse.
+pub fn owed(record: &OuterRecord, now: Timestamp) -> Option<Announcement> {
+    let head = record.object.head();
+    let age = seconds_between(head.last_transition?, now);
+    (head.event_owed && age < super::WORTH_TELLING).then(|| announcement(&record.key, &record.object, action(head)))
+}
+
+/// A write that puts an object back as it was last acknowledged.
+pub fn repaired(record: &OuterRecord, resource_version: Option<String>) -> Intent {
+    Intent::ApplyOuter(Box::new(OuterWrite {
+        key: record.key.clone(),
+        object: record.object.clone(),
+        resource_version,
+        announcement: None,
+    }))
+}
+
+fn action(head: &Head) -> Action {
+    match (head.state, head.transition) {
+        (DiagnosisState::Recovered, _) => Action::Recovered,
+        (_, 1) => Action::Diagnosed,
+        _ => Action::Changed,
+    }
+}
+
+fn transition(
+    key: &DiagnosisKey,
+    last: Option<&OuterRecord>,
+    mut object: Outer,
+    state: DiagnosisState,
+    announce: bool,
+    now: Timestamp,
+) -> Plan {
+    let head = object.head_mut();
+    head.state = state;
+    head.transition += 1;
+    head.last_transition = Some(now);
+    head.event_owed = announce;
+    head.announced |= announce;
+    let object = finished(object, last, now);
+    let begins = last.is_none_or(|record| !record.is_active());
+    let action = match state {
+        DiagnosisState::Recovered => Action::Recovered,
+        _ if begins => Action::Diagnosed,
+        _ => Action::Changed,
+    };
+    let told = announce.then(|| announcement(key, &object, action));
+    write(key, last, object, told)
+}
+
+/// Conditions and size: what every write has in common.
+fn finished(mut object: Outer, last: Option<&OuterRecord>, now: Timestamp) -> Outer {
+    let gone = match object {
+        Outer::Node(..) => "NodeDeleted",
+        Outer::Workload(..) => "WorkloadDeleted",
+    };
+    let previous = last.map(|record| record.object.head().conditions.clone()).unwrap_or_default();
+    let head = object.head_mut();
+    let told = conditions::Told { state: head.state, cause: &head.cause, summary: &head.summary, gone };
+    head.conditions = conditions::of(told, &previous, now);
+    object.shrink();
+    object
+}
+
+fn write(key: &DiagnosisKey, last: Option<&OuterRecord>, object: Outer, announcement: Option<Announcement>) -> Plan {
+    let resource_version = last.map(|r| r.resource_version.clone()).filter(|version| !version.is_empty());
+    let write = OuterWrite { key: key.clone(), object, resource_version, announcement };
+    Plan { intent: Some(Intent::ApplyOuter(Box::new(write))), wake: None }
+}
+
+fn announcement(key: &DiagnosisKey, object: &Outer, action: Action) -> Announcement {
+    let head = object.head();
+    let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
+    let regarding = object.regarding(key);
+    let identity = format!("{}/{}/{}", object.subject_uid(), head.transition, time.as_second());
+    let mut note = compose::note(&head.cause, &head.summary, &head.remedies, action);
+    if let Outer::Workload(_, status) = object
+        && status.folded_events > 0
+    {
+        note = compose::with_folded(&note, status.folded_events);
+    }
+    Announcement {
+        key: compose::event_name(regarding.namespace(), &regarding.key.name, &short_hash(&identity)),
+        regarding,
+        related: Some(Reference {
+            api_version: API_VERSION.into(),
+            kind: object.kind().as_str().into(),
+            key: key.object.clone(),
+            uid: None,
+        }),
+        warning: action != Action::Recovered,
+        reason: if action == Action::Recovered { "Recovered".to_owned() } else { head.cause.clone() },
+        action,
+        note,
+        time,
+    }
+}
