@@ -9,6 +9,7 @@ mod pod;
 mod quantity;
 mod resources;
 mod surroundings;
+mod workload;
 
 use std::sync::Arc;
 
@@ -23,8 +24,12 @@ pub use pod::{
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use surroundings::{
-    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ReplicaSetFacts, ServiceFacts, Siblings,
-    Surroundings, Want, WorkloadFacts, WorkloadKey,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ServiceFacts, Siblings, Surroundings,
+    Want,
+};
+pub use workload::{
+    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
+    TemplateFacts, WorkloadFacts, WorkloadKey,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

@@ -189,14 +189,8 @@ fn jobs_told_by_pods(pods: &[PodFacts]) -> Vec<WorkloadFacts> {
     let done = last.into_iter().filter(|(_, pod)| pod.phase == Phase::Succeeded);
     done.map(|(key, pod)| WorkloadFacts {
         key,
-        owner: None,
         desired: 1,
-        ready: 0,
-        updated: 0,
-        backoff_limit: None,
-        failed: 0,
         succeeded: 1,
-        suspended: false,
         conditions: vec![Condition {
             kind: "Complete".to_owned(),
             status: "True".to_owned(),
@@ -204,9 +198,7 @@ fn jobs_told_by_pods(pods: &[PodFacts]) -> Vec<WorkloadFacts> {
             message: format!("pod {} has succeeded", pod.key.name),
             last_transition: None,
         }],
-        progress_deadline: None,
-        replica_sets: Vec::new(),
-        last_successful: None,
+        ..WorkloadFacts::default()
     })
     .collect()
 }

@@ -8,34 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Condition, Container, EventFacts, ObjectKey, Owner, PodFacts, State, Timestamp};
-
-/// Kind, namespace and name of a workload that can be read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WorkloadKey {
-    pub api_version: Arc<str>,
-    pub kind: Arc<str>,
-    pub namespace: Arc<str>,
-    pub name: Arc<str>,
-}
-
-impl WorkloadKey {
-    /// Whether it is one of Kubernetes' own kinds; a foreign controller is named and never read.
-    pub fn is_known(&self) -> bool {
-        matches!(
-            (&*self.api_version, &*self.kind),
-            ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
-                | ("batch/v1", "Job" | "CronJob")
-                | ("v1", "ReplicationController")
-        )
-    }
-}
-
-impl std::fmt::Display for WorkloadKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.kind, self.name)
-    }
-}
+use super::{Container, EventFacts, ObjectKey, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// A fact that a diagnosis lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,51 +95,6 @@ pub enum Looked {
     /// The last lines of a run, masked; empty where nothing is kept of it.
     Log(Arc<str>),
     Claims(ClaimsFacts),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct WorkloadFacts {
-    pub key: WorkloadKey,
-    pub owner: Option<Owner>,
-    /// `spec.replicas`, a DaemonSet's `desiredNumberScheduled`, a Job's `completions`.
-    pub desired: i64,
-    pub ready: i64,
-    /// Pods of the newest template, where the workload counts them.
-    pub updated: i64,
-    /// A Job's `spec.backoffLimit` and `status.failed`.
-    pub backoff_limit: Option<i64>,
-    pub failed: i64,
-    pub succeeded: i64,
-    pub suspended: bool,
-    pub conditions: Vec<Condition>,
-    /// Seconds of `progressDeadlineSeconds`, where it has one.
-    pub progress_deadline: Option<i64>,
-    /// A Deployment's own, with pods asked for or the newest revision.
-    pub replica_sets: Vec<ReplicaSetFacts>,
-    /// For a CronJob, when a later run succeeded (`status.lastSuccessfulTime`).
-    pub last_successful: Option<super::Timestamp>,
-}
-
-impl WorkloadFacts {
-    pub fn condition_is_true(&self, kind: &str) -> bool {
-        self.conditions.iter().any(|c| c.kind == kind && c.status == "True")
-    }
-
-    /// A Job that has succeeded, or is about to be marked so.
-    pub fn is_complete(&self) -> bool {
-        self.condition_is_true("Complete") || self.condition_is_true("SuccessCriteriaMet")
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplicaSetFacts {
-    pub name: Arc<str>,
-    pub uid: Arc<str>,
-    /// `deployment.kubernetes.io/revision`.
-    pub revision: i64,
-    pub desired: i64,
-    pub ready: i64,
-    pub images: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

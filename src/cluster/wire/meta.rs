@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference,
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
-use super::lenient::{Dict, Flag, List, Name, Obj, Text, Texts, Time};
+use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use crate::facts::{Condition, ObjectKey, Owner, Timestamp};
 
 /// Marks a pod that the kubelet made from a file.
@@ -28,6 +28,7 @@ struct Meta {
     uid: Text,
     resource_version: Text,
     creation_timestamp: Time,
+    generation: Int,
     deletion_timestamp: Time,
     labels: Dict,
     annotations: Kept,
@@ -123,6 +124,7 @@ pub(super) fn slim<'de, D: Deserializer<'de>>(d: D) -> Result<ObjectMeta, D::Err
         uid: meta.uid.non_empty(),
         resource_version: meta.resource_version.non_empty(),
         creation_timestamp: meta.creation_timestamp.real().map(MetaTime),
+        generation: meta.generation.0,
         deletion_timestamp: meta.deletion_timestamp.real().map(MetaTime),
         labels: Some(meta.labels.0).filter(|m| !m.is_empty()),
         annotations: Some(meta.annotations.0).filter(|m| !m.is_empty()),

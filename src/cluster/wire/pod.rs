@@ -1,5 +1,7 @@
 //! A Pod as it is sent.
 
+mod template;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use super::meta::{self, WireCondition};
 use super::probe::Probe;
 use crate::api::ContainerType;
 use crate::facts;
+pub(super) use template::Template;
+
 use crate::facts::{
     EnvRef, Expression, Operator, Phase, PodFacts, PodTerm, RefKind, Resources, RestartPolicy, SelectorTerm,
     Terminated, VolumeSource, parse_bytes,

@@ -6,53 +6,102 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Flag, Int, List, Obj, Text, Time};
+use super::lenient::{Count, Dict, Flag, Int, List, Obj, Text, Time};
 use super::meta::{self, WireCondition};
-use crate::facts::{ReplicaSetFacts, WorkloadFacts, WorkloadKey};
+use super::pod::Template;
+use crate::facts::{
+    CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts, WorkloadFacts, WorkloadKey,
+};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Spec {
     replicas: Int,
+    paused: Flag,
+    progress_deadline_seconds: Int,
+    selector: Obj<Selector>,
+    template: Obj<Template>,
+    // StatefulSets and DaemonSets
+    pod_management_policy: Text,
+    update_strategy: Obj<UpdateStrategy>,
+    ordinals: Obj<Ordinals>,
+    // Jobs
     completions: Int,
     parallelism: Int,
     backoff_limit: Int,
+    active_deadline_seconds: Int,
     suspend: Flag,
-    progress_deadline_seconds: Int,
-    template: Obj<Template>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Template {
-    spec: Obj<TemplateSpec>,
+    // CronJobs
+    schedule: Text,
+    time_zone: Text,
+    concurrency_policy: Text,
+    starting_deadline_seconds: Int,
+    job_template: Obj<JobTemplate>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct TemplateSpec {
-    containers: List<Image>,
+struct Selector {
+    match_labels: Dict,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct UpdateStrategy {
+    r#type: Text,
+    rolling_update: Obj<RollingUpdate>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct RollingUpdate {
+    partition: Int,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Ordinals {
+    start: Int,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Image {
-    image: Text,
+struct JobTemplate {
+    spec: Obj<JobSpec>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct JobSpec {
+    template: Obj<Template>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Status {
+    observed_generation: Int,
+    conditions: List<WireCondition>,
+    replicas: Int,
     ready_replicas: Int,
     updated_replicas: Int,
+    unavailable_replicas: Int,
+    current_revision: Text,
+    update_revision: Text,
+    // DaemonSets
     number_ready: Int,
+    number_unavailable: Int,
+    number_misscheduled: Int,
+    current_number_scheduled: Int,
     desired_number_scheduled: Int,
     updated_number_scheduled: Int,
+    // Jobs and CronJobs
+    active: Count,
     ready: Int,
     failed: Int,
     succeeded: Int,
+    start_time: Time,
+    last_schedule_time: Time,
     last_successful_time: Time,
-    conditions: List<WireCondition>,
 }
 
 /// Any of Kubernetes' own controllers.
@@ -81,7 +130,7 @@ macro_rules! workloads {
             const KIND: &'static str = stringify!($name);
 
             fn into_facts(self, strings: &mut Interner) -> WorkloadFacts {
-                facts(Self::API_VERSION, Self::KIND, &self.metadata, &self.spec.or_default(), self.status.or_default(), strings)
+                facts(Self::API_VERSION, Self::KIND, &self.metadata, self.spec.or_default(), self.status.or_default(), strings)
             }
         }
     )*};
@@ -101,18 +150,26 @@ fn facts(
     api_version: &str,
     kind: &str,
     metadata: &ObjectMeta,
-    spec: &Spec,
+    spec: Spec,
     status: Status,
     strings: &mut Interner,
 ) -> WorkloadFacts {
     let key = meta::key(metadata, strings);
-    let (desired, ready, updated) = match kind {
-        "DaemonSet" => {
-            (status.desired_number_scheduled.or(0), status.number_ready.or(0), status.updated_number_scheduled.or(0))
-        }
-        "Job" => (spec.completions.or(spec.parallelism.or(1)), status.ready.or(0), 0),
-        "CronJob" => (0, 0, 0),
-        _ => (spec.replicas.or(1), status.ready_replicas.or(0), status.updated_replicas.or(0)),
+    let (desired, current, ready, updated) = match kind {
+        "DaemonSet" => (
+            status.desired_number_scheduled.or(0),
+            status.current_number_scheduled.or(0),
+            status.number_ready.or(0),
+            status.updated_number_scheduled.or(0),
+        ),
+        "Job" => (spec.completions.or(spec.parallelism.or(1)), status.active.0, status.ready.or(0), 0),
+        "CronJob" => (0, status.active.0, 0, 0),
+        _ => (spec.replicas.or(1), status.replicas.or(0), status.ready_replicas.or(0), status.updated_replicas.or(0)),
+    };
+    let own = own_facts(kind, &spec, &status);
+    let template = match spec.job_template.0 {
+        Some(jobs) => jobs.spec.or_default().template,
+        None => spec.template,
     };
     WorkloadFacts {
         key: WorkloadKey {
@@ -121,9 +178,17 @@ fn facts(
             namespace: key.namespace,
             name: key.name,
         },
+        uid: meta::uid(metadata),
+        created: meta::created(metadata),
+        deleting: metadata.deletion_timestamp.is_some(),
         owner: meta::controller(metadata, strings),
+        generation: metadata.generation.unwrap_or(0),
+        observed_generation: status.observed_generation.0,
+        paused: spec.paused.is_true(),
         desired,
+        current,
         ready,
+        unavailable: status.unavailable_replicas.or(status.number_unavailable.or(0)),
         updated,
         backoff_limit: (kind == "Job").then(|| spec.backoff_limit.or(6)),
         failed: status.failed.or(0),
@@ -131,8 +196,42 @@ fn facts(
         suspended: spec.suspend.is_true(),
         conditions: status.conditions.into_iter().map(Into::into).collect(),
         progress_deadline: (kind == "Deployment").then(|| spec.progress_deadline_seconds.or(600)),
+        selector: spec.selector.or_default().match_labels.0,
+        template: template.or_default().into_facts(strings),
+        own,
         replica_sets: Vec::new(),
         last_successful: status.last_successful_time.real(),
+    }
+}
+
+fn own_facts(kind: &str, spec: &Spec, status: &Status) -> OwnFacts {
+    let strategy = spec.update_strategy.0.as_ref();
+    let on_delete = strategy.is_some_and(|s| &*s.r#type == "OnDelete");
+    match kind {
+        "StatefulSet" => OwnFacts::StatefulSet(StatefulSetFacts {
+            ordered: &*spec.pod_management_policy != "Parallel",
+            on_delete,
+            partition: strategy.and_then(|s| s.rolling_update.0).map_or(0, |rolling| rolling.partition.or(0)),
+            first_ordinal: spec.ordinals.0.map_or(0, |ordinals| ordinals.start.or(0)),
+            current_revision: status.current_revision.0.clone(),
+            update_revision: status.update_revision.0.clone(),
+        }),
+        "DaemonSet" => {
+            OwnFacts::DaemonSet(DaemonSetFacts { on_delete, misscheduled: status.number_misscheduled.or(0) })
+        }
+        "Job" => OwnFacts::Job(JobFacts {
+            parallelism: spec.parallelism.or(1),
+            active_deadline: spec.active_deadline_seconds.0,
+            started: status.start_time.real(),
+        }),
+        "CronJob" => OwnFacts::CronJob(Box::new(CronJobFacts {
+            schedule: spec.schedule.0.clone(),
+            time_zone: spec.time_zone.clone().non_empty(),
+            concurrency: spec.concurrency_policy.clone().non_empty().unwrap_or_else(|| "Allow".to_owned()),
+            starting_deadline: spec.starting_deadline_seconds.0,
+            last_schedule: status.last_schedule_time.real(),
+        })),
+        _ => OwnFacts::None,
     }
 }
 
@@ -152,14 +251,15 @@ impl ReplicaSet {
             name: Arc::from(self.metadata.name.as_deref().unwrap_or_default()),
             uid: meta::uid(&self.metadata),
             revision: revision.and_then(|r| r.parse().ok()).unwrap_or(0),
+            created: meta::created(&self.metadata),
             desired: spec.replicas.or(1),
             ready: status.ready_replicas.or(0),
-            images: spec.template.or_default().spec.or_default().containers.into_iter().map(|c| c.image.0).collect(),
+            template: spec.template.or_default().into_facts(&mut Interner::default()),
         }
     }
 }
 
-/// A Deployment's own among `sets`: those with pods asked for, and the newest.
+/// A Deployment's own among `sets`: those with pods asked for, and the two newest, one of which it can go back to.
 pub fn own_replica_sets<'a>(
     deployment: &WorkloadFacts,
     sets: impl IntoIterator<Item = &'a ReplicaSet>,
@@ -167,8 +267,11 @@ pub fn own_replica_sets<'a>(
     let mut own: Vec<_> =
         sets.into_iter().filter(|set| set.is_of(deployment)).map(ReplicaSet::replica_set_facts).collect();
     own.sort_by(|a, b| b.revision.cmp(&a.revision).then_with(|| a.name.cmp(&b.name)));
-    let mut first = true;
-    own.retain(|set| std::mem::take(&mut first) || set.desired > 0);
+    let mut place = 0;
+    own.retain(|set| {
+        place += 1;
+        place <= 2 || set.desired > 0
+    });
     own
 }
 
@@ -195,8 +298,34 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_keeps_its_live_and_its_newest_replica_sets() {
-        let sets: Vec<ReplicaSet> = [("old", 1, 0), ("live", 2, 3), ("new", 3, 0)]
+    fn a_template_is_read_by_its_names() {
+        let cron: CronJob = serde_json::from_str(
+            r#"{"metadata": {"name": "c", "generation": 3}, "status": {"active": [{"name": "c-1"}, {"name": "c-2"}]},
+                "spec": {"schedule": "@daily", "jobTemplate": {"spec": {"template": {"metadata": {"labels": {"app": "c"}}, "spec": {
+                "volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "in-volume"}}]}}],
+                "initContainers": [{"name": "i", "image": "init"}],
+                "containers": [{"name": "c", "image": "app:1",
+                    "env": [{"name": "PASSWORD", "value": "hunter2"}, {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "in-env", "key": "k"}}}],
+                    "readinessProbe": {"httpGet": {"path": "/ok", "port": "web"}, "periodSeconds": 5},
+                    "resources": {"limits": {"memory": "1024Mi", "cpu": "0.5"}}}]}}}}}}"#,
+        )
+        .unwrap();
+        let cron = cron.into_facts(&mut Interner::default());
+        assert_eq!((cron.current, cron.generation), (2, 3));
+        let template = cron.template.unwrap();
+        assert!(!format!("{template:?}").contains("hunter2"));
+        assert_eq!(template.labels.get("app").unwrap(), "c");
+        assert!(template.secrets.contains("in-volume") && template.config_maps.contains("in-env"));
+        let [init, app] = template.containers.as_slice() else { panic!("{template:?}") };
+        assert!(init.init && !app.init);
+        assert_eq!(app.env.iter().collect::<Vec<_>>(), ["PASSWORD", "X"]);
+        assert_eq!(app.readiness.as_deref(), Some("http :web/ok, delay 0 s, timeout 1 s, period 5 s, 3 failures"));
+        assert_eq!(app.limits, "cpu 500m, memory 1Gi");
+    }
+
+    #[test]
+    fn a_deployment_keeps_its_live_and_its_two_newest_replica_sets() {
+        let sets: Vec<ReplicaSet> = [("old", 1, 0), ("live", 2, 3), ("bad", 3, 0), ("new", 4, 0)]
             .iter()
             .map(|(name, revision, replicas)| {
                 serde_json::from_str(&format!(
@@ -209,6 +338,6 @@ mod tests {
             .collect();
         let web: Deployment = serde_json::from_str(r#"{"metadata": {"name": "web"}}"#).unwrap();
         let own = own_replica_sets(&web.into_facts(&mut Interner::default()), &sets);
-        assert_eq!(own.iter().map(|s| &*s.name).collect::<Vec<_>>(), ["new", "live"]);
+        assert_eq!(own.iter().map(|s| &*s.name).collect::<Vec<_>>(), ["new", "bad", "live"]);
     }
 }

@@ -17,6 +17,8 @@ pub struct WorkloadCase<'a> {
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],
+    /// Of a `CronJob`: its Jobs that are not settled.
+    pub jobs: &'a [WorkloadFacts],
     /// Events that are not Normal, about it or about a Job or `ReplicaSet` of its own, oldest first.
     pub events: &'a [EventFacts],
     /// Services that select its pods. `None`: not looked up.

@@ -1,0 +1,284 @@
+//! Controllers of pods: what they ask for, what they say of themselves, and the template of their pods.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{Condition, Owner, Timestamp};
+
+/// Kind, namespace and name of a workload that can be read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct WorkloadKey {
+    pub api_version: Arc<str>,
+    pub kind: Arc<str>,
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+impl WorkloadKey {
+    /// Whether it is one of Kubernetes' own kinds; a foreign controller is named and never read.
+    pub fn is_known(&self) -> bool {
+        matches!(
+            (&*self.api_version, &*self.kind),
+            ("apps/v1", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
+                | ("batch/v1", "Job" | "CronJob")
+                | ("v1", "ReplicationController")
+        )
+    }
+}
+
+impl std::fmt::Display for WorkloadKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+/// A workload, whatever its kind. What a kind does not have is zero, empty or `None`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct WorkloadFacts {
+    pub key: WorkloadKey,
+    pub uid: Arc<str>,
+    pub created: Option<Timestamp>,
+    /// It is being deleted.
+    pub deleting: bool,
+    pub owner: Option<Owner>,
+    pub generation: i64,
+    /// The generation that its status is about, where the kind says so.
+    pub observed_generation: Option<i64>,
+    /// Of a Deployment: its rollout is held by hand.
+    pub paused: bool,
+    /// `spec.replicas`, a DaemonSet's `desiredNumberScheduled`, a Job's `completions`.
+    pub desired: i64,
+    /// Pods that there are: `status.replicas`, a DaemonSet's `currentNumberScheduled`, a Job's `active`; of a CronJob the
+    /// Jobs that run.
+    pub current: i64,
+    pub ready: i64,
+    /// Pods that are not available: `unavailableReplicas`, `numberUnavailable`.
+    pub unavailable: i64,
+    /// Pods of the newest template, where the workload counts them.
+    pub updated: i64,
+    /// A Job's `spec.backoffLimit` and `status.failed`.
+    pub backoff_limit: Option<i64>,
+    pub failed: i64,
+    pub succeeded: i64,
+    pub suspended: bool,
+    pub conditions: Vec<Condition>,
+    /// Seconds of `progressDeadlineSeconds`, where it has one.
+    pub progress_deadline: Option<i64>,
+    /// `spec.selector.matchLabels`.
+    pub selector: BTreeMap<String, String>,
+    pub template: Option<Box<TemplateFacts>>,
+    /// What only its kind has.
+    pub own: OwnFacts,
+    /// A Deployment's own: those with pods asked for, and the two newest revisions; newest first.
+    pub replica_sets: Vec<ReplicaSetFacts>,
+    /// For a CronJob, when a later run succeeded (`status.lastSuccessfulTime`).
+    pub last_successful: Option<Timestamp>,
+}
+
+/// What only one kind of workload has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum OwnFacts {
+    #[default]
+    None,
+    StatefulSet(StatefulSetFacts),
+    DaemonSet(DaemonSetFacts),
+    Job(JobFacts),
+    CronJob(Box<CronJobFacts>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StatefulSetFacts {
+    /// `podManagementPolicy: OrderedReady`, the default: one pod after the other.
+    pub ordered: bool,
+    /// `updateStrategy: OnDelete`: a pod gets the new template when somebody deletes it.
+    pub on_delete: bool,
+    /// Pods below this ordinal keep the old template.
+    pub partition: i64,
+    /// The ordinal of the first pod.
+    pub first_ordinal: i64,
+    pub current_revision: String,
+    pub update_revision: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DaemonSetFacts {
+    pub on_delete: bool,
+    /// Nodes that run its pod and should not.
+    pub misscheduled: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobFacts {
+    pub parallelism: i64,
+    pub active_deadline: Option<i64>,
+    pub started: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CronJobFacts {
+    pub schedule: String,
+    pub time_zone: Option<String>,
+    /// `Allow`, `Forbid` or `Replace`.
+    pub concurrency: String,
+    pub starting_deadline: Option<i64>,
+    pub last_schedule: Option<Timestamp>,
+}
+
+impl WorkloadFacts {
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+
+    pub fn condition_is_true(&self, kind: &str) -> bool {
+        self.condition(kind).is_some_and(|c| c.status == "True")
+    }
+
+    /// A Job that has succeeded, or is about to be marked so.
+    pub fn is_complete(&self) -> bool {
+        self.condition_is_true("Complete") || self.condition_is_true("SuccessCriteriaMet")
+    }
+
+    /// Its status is about an older generation: its controller has not seen the present one yet.
+    pub fn is_stale(&self) -> bool {
+        self.observed_generation.is_some_and(|observed| observed < self.generation)
+    }
+
+    /// The workload is as it wants to be: there is nothing to judge. A rollout in progress is not settled, and is no
+    /// failure either. What its pods are said to suffer from is not looked at.
+    pub fn is_settled(&self) -> bool {
+        if self.deleting {
+            return true;
+        }
+        match &*self.key.kind {
+            "Job" => self.suspended || self.is_complete(),
+            // Its status does not tell of a run that should have been and was not.
+            "CronJob" => self.suspended,
+            _ => !self.is_stale() && self.has_its_pods() && !self.complains(),
+        }
+    }
+
+    fn has_its_pods(&self) -> bool {
+        let whole = self.ready >= self.desired && self.unavailable <= 0 && self.current == self.desired;
+        whole && self.updated >= self.to_update()
+    }
+
+    /// How many pods should have the newest template by now.
+    fn to_update(&self) -> i64 {
+        match &self.own {
+            OwnFacts::StatefulSet(set) if set.on_delete || set.current_revision == set.update_revision => 0,
+            OwnFacts::StatefulSet(set) => {
+                let below = set.partition.saturating_sub(set.first_ordinal).max(0);
+                self.desired.saturating_sub(below)
+            }
+            OwnFacts::DaemonSet(set) if set.on_delete => 0,
+            OwnFacts::DaemonSet(_) => self.desired,
+            _ if &*self.key.kind == "Deployment" && !self.paused => self.desired,
+            _ => 0,
+        }
+    }
+
+    /// Its own conditions say that something is amiss.
+    fn complains(&self) -> bool {
+        self.condition_is_true("ReplicaFailure") || self.condition("Progressing").is_some_and(|c| c.status == "False")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReplicaSetFacts {
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    /// `deployment.kubernetes.io/revision`.
+    pub revision: i64,
+    pub created: Option<Timestamp>,
+    pub desired: i64,
+    pub ready: i64,
+    pub template: Option<Box<TemplateFacts>>,
+}
+
+/// The template of pods, as far as two of them are compared: names and texts, never the value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TemplateFacts {
+    pub labels: BTreeMap<String, String>,
+    /// Init containers first.
+    pub containers: Vec<ContainerTemplate>,
+    /// Named in variables and volumes.
+    pub config_maps: BTreeSet<String>,
+    pub secrets: BTreeSet<String>,
+    pub claims: BTreeSet<String>,
+    pub service_account: String,
+    pub node_selector: BTreeMap<String, String>,
+}
+
+/// A container of a template. Probes and resources are each one text, the same for the same meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ContainerTemplate {
+    pub name: Arc<str>,
+    pub init: bool,
+    pub image: Arc<str>,
+    pub command: Vec<String>,
+    pub args: Vec<String>,
+    pub ports: Vec<String>,
+    pub liveness: Option<String>,
+    pub readiness: Option<String>,
+    pub startup: Option<String>,
+    pub requests: String,
+    pub limits: String,
+    /// Names of variables.
+    pub env: BTreeSet<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(kind: &str, desired: i64) -> WorkloadFacts {
+        let key = WorkloadKey { kind: kind.into(), ..WorkloadKey::default() };
+        WorkloadFacts { key, desired, current: desired, ready: desired, updated: desired, ..WorkloadFacts::default() }
+    }
+
+    #[test]
+    fn a_rollout_in_progress_is_not_settled() {
+        let whole = workload("Deployment", 3);
+        assert!(whole.is_settled());
+        assert!(workload("Deployment", 0).is_settled());
+        for unsettled in [
+            WorkloadFacts { ready: 2, ..whole.clone() },
+            WorkloadFacts { updated: 1, ..whole.clone() },
+            WorkloadFacts { unavailable: 1, ..whole.clone() },
+            WorkloadFacts { current: 4, ..whole.clone() },
+            WorkloadFacts { generation: 5, observed_generation: Some(4), ..whole.clone() },
+        ] {
+            assert!(!unsettled.is_settled(), "{unsettled:?}");
+        }
+        assert!(WorkloadFacts { updated: 1, paused: true, ..whole.clone() }.is_settled());
+        assert!(WorkloadFacts { ready: 0, deleting: true, ..whole }.is_settled());
+    }
+
+    #[test]
+    fn a_stateful_set_below_its_partition_is_settled() {
+        let rolling = |partition, on_delete| {
+            let (current_revision, update_revision) = ("a".to_owned(), "b".to_owned());
+            let own =
+                StatefulSetFacts { on_delete, partition, current_revision, update_revision, ..Default::default() };
+            WorkloadFacts { updated: 1, own: OwnFacts::StatefulSet(own), ..workload("StatefulSet", 3) }
+        };
+        assert!(!rolling(0, false).is_settled());
+        assert!(rolling(2, false).is_settled());
+        assert!(rolling(0, true).is_settled());
+    }
+
+    #[test]
+    fn a_job_is_settled_when_it_is_complete_or_suspended() {
+        let job = workload("Job", 1);
+        assert!(!job.is_settled());
+        assert!(WorkloadFacts { suspended: true, ..job.clone() }.is_settled());
+        let complete = Condition {
+            kind: "Complete".to_owned(),
+            status: "True".to_owned(),
+            reason: String::new(),
+            message: String::new(),
+            last_transition: None,
+        };
+        assert!(WorkloadFacts { conditions: vec![complete], ..job }.is_settled());
+    }
+}
