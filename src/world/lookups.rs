@@ -1,6 +1,6 @@
 //! Answers to what diagnoses wanted to know, kept for as long as a failing pod asks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
@@ -8,6 +8,7 @@ use crate::facts::{
     ClaimsFacts, LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts,
     WorkloadKey, after,
 };
+use crate::outbox::Subject;
 
 /// While a pod fails, what lies around it is read again after so many seconds.
 const REFRESH: i64 = 300;
@@ -20,8 +21,8 @@ const SPACING: i64 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
     answers: HashMap<Want, Answer>,
-    /// What each pod asks for.
-    by_pod: HashMap<Arc<str>, Vec<Want>>,
+    /// What each asks for.
+    by_asker: HashMap<Subject, Vec<Want>>,
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ struct Answer {
     at: Option<Timestamp>,
     fetched_at: Option<Timestamp>,
     failures: u32,
-    asked_by: HashSet<Arc<str>>,
+    asked_by: HashSet<Subject>,
 }
 
 /// Whether a want is to be fetched now, or looked at again later.
@@ -65,37 +66,37 @@ impl Lookups {
         }
     }
 
-    /// A question that no pod asked is of no interest any more.
+    /// A question that nobody asked for good is of no interest any more.
     pub(super) fn withdraw(&mut self, want: &Want) {
         self.answers.remove(want);
     }
 
-    /// A pod asks for these and for nothing else any more.
-    pub(super) fn asked(&mut self, uid: &Arc<str>, wants: &[Want]) {
+    /// Somebody asks for these and for nothing else any more.
+    pub(super) fn asked(&mut self, asker: &Subject, wants: &[Want]) {
         if wants.is_empty() {
-            self.forget(uid);
+            self.forget(asker);
             return;
         }
-        if self.by_pod.get(uid).is_some_and(|known| known == wants) {
+        if self.by_asker.get(asker).is_some_and(|known| known == wants) {
             return;
         }
         for want in wants {
-            self.answers.entry(want.clone()).or_default().asked_by.insert(uid.clone());
+            self.answers.entry(want.clone()).or_default().asked_by.insert(asker.clone());
         }
-        let before = self.by_pod.insert(uid.clone(), wants.to_vec()).unwrap_or_default();
-        self.unask(uid, before.iter().filter(|want| !wants.contains(want)));
+        let before = self.by_asker.insert(asker.clone(), wants.to_vec()).unwrap_or_default();
+        self.unask(asker, before.iter().filter(|want| !wants.contains(want)));
     }
 
-    /// A pod is gone, or well: what only it asked for is forgotten.
-    pub(super) fn forget(&mut self, uid: &str) {
-        let before = self.by_pod.remove(uid).unwrap_or_default();
-        self.unask(uid, before.iter());
+    /// It is gone, or well: what only it asked for is forgotten.
+    pub(super) fn forget(&mut self, asker: &Subject) {
+        let before = self.by_asker.remove(asker).unwrap_or_default();
+        self.unask(asker, before.iter());
     }
 
-    fn unask<'a>(&mut self, uid: &str, wants: impl Iterator<Item = &'a Want>) {
+    fn unask<'a>(&mut self, asker: &Subject, wants: impl Iterator<Item = &'a Want>) {
         for want in wants {
             let Some(answer) = self.answers.get_mut(want) else { continue };
-            answer.asked_by.remove(uid);
+            answer.asked_by.remove(asker);
             if answer.asked_by.is_empty() {
                 self.answers.remove(want);
             }
@@ -107,8 +108,8 @@ impl Lookups {
         self.answers.contains_key(want)
     }
 
-    /// The pods that wait for this answer.
-    pub(super) fn answered(&mut self, want: Want, looked: Looked, now: Timestamp) -> Vec<Arc<str>> {
+    /// Those that wait for this answer.
+    pub(super) fn answered(&mut self, want: Want, looked: Looked, now: Timestamp) -> Vec<Subject> {
         let answer = self.answers.entry(want).or_default();
         answer.looked = Some(looked);
         answer.at = Some(now);
@@ -116,8 +117,8 @@ impl Lookups {
         answer.asked_by.iter().cloned().collect()
     }
 
-    /// There was no answer: the pods that wait for it ask again, later and later.
-    pub(super) fn failed(&mut self, want: &Want) -> Vec<Arc<str>> {
+    /// There was no answer: those that wait for it ask again, later and later.
+    pub(super) fn failed(&mut self, want: &Want) -> Vec<Subject> {
         let Some(answer) = self.answers.get_mut(want) else { return Vec::new() };
         answer.failures = answer.failures.saturating_add(1);
         answer.asked_by.iter().cloned().collect()
@@ -155,6 +156,26 @@ impl Lookups {
         }
     }
 
+    /// A workload as it was looked up, and when.
+    pub(super) fn known_workload(&self, key: &WorkloadKey) -> Option<&WorkloadFacts> {
+        match self.answers.get(&Want::Workload(key.clone()))?.looked.as_ref()? {
+            Looked::Workload(found) => found.as_deref(),
+            Looked::Services(_) | Looked::Pods(_) | Looked::Log(_) | Looked::Claims(_) => None,
+        }
+    }
+
+    /// The Services of a namespace that select pods with these labels, as they were read at `fresh_from` or later.
+    pub(super) fn services_for(
+        &self,
+        namespace: &Arc<str>,
+        labels: &BTreeMap<String, String>,
+        fresh_from: Timestamp,
+    ) -> Option<Vec<ServiceFacts>> {
+        let answer = self.answers.get(&Want::Services(namespace.clone())).filter(|answer| answer.is_of(fresh_from))?;
+        let Looked::Services(all) = answer.looked.as_ref()? else { return None };
+        Some(all.iter().filter(|service| service.selects(labels)).cloned().collect())
+    }
+
     #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
@@ -166,14 +187,7 @@ impl Lookups {
     /// Another pod of the namespace may have asked before this one failed, or in the same second: what Services had then
     /// says nothing of what this failure leaves them, and the worst severity is for good.
     fn services(&self, pod: &PodFacts, fresh_from: Timestamp) -> Option<Vec<ServiceFacts>> {
-        let answer = self.answers.get(&Want::Services(pod.key.namespace.clone()))?;
-        if answer.at.is_none_or(|at| at < fresh_from) {
-            return None;
-        }
-        match answer.looked.as_ref()? {
-            Looked::Services(all) => Some(all.iter().filter(|s| s.selects(&pod.labels)).cloned().collect()),
-            Looked::Workload(_) | Looked::Pods(_) | Looked::Claims(_) | Looked::Log(_) => None,
-        }
+        self.services_for(&pod.key.namespace, &pod.labels, fresh_from)
     }
 
     /// A claim that another pod's question did not find yet is not one that has its volume.
@@ -210,6 +224,10 @@ mod tests {
         after(Timestamp::UNIX_EPOCH, seconds)
     }
 
+    fn asker(uid: &str) -> Subject {
+        Subject::Pod(uid.into())
+    }
+
     fn want() -> Want {
         Want::Services("demo".into())
     }
@@ -217,14 +235,14 @@ mod tests {
     #[test]
     fn one_question_is_under_way_once_and_read_again_after_five_minutes() {
         let mut lookups = Lookups::default();
-        lookups.asked(&"a".into(), &[want()]);
-        lookups.asked(&"b".into(), &[want()]);
+        lookups.asked(&asker("a"), &[want()]);
+        lookups.asked(&asker("b"), &[want()]);
         assert_eq!(lookups.next(&want(), at(2), at(1)), Next::At(at(2)), "endpoints settle first");
         assert_eq!(lookups.next(&want(), at(2), at(2)), Next::Now);
         assert_eq!(lookups.next(&want(), at(2), at(2)), Next::At(at(12)), "it is under way");
         let mut told = lookups.answered(want(), Looked::Services(Vec::new()), at(3));
         told.sort();
-        assert_eq!(told, ["a".into(), "b".into()]);
+        assert_eq!(told, [asker("a"), asker("b")]);
         assert_eq!(lookups.next(&want(), at(2), at(4)), Next::At(at(303)));
         assert_eq!(lookups.next(&want(), at(100), at(100)), Next::Now, "another pod's failure is newer");
     }
@@ -232,11 +250,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_asked_later_and_later() {
         let mut lookups = Lookups::default();
-        lookups.asked(&"a".into(), &[want()]);
+        lookups.asked(&asker("a"), &[want()]);
         let mut now = at(0);
         for pause in [20, 40, 80, 160, 300, 300] {
             assert_eq!(lookups.next(&want(), at(0), now), Next::Now);
-            assert_eq!(lookups.failed(&want()), ["a".into()]);
+            assert_eq!(lookups.failed(&want()), [asker("a")]);
             assert_eq!(lookups.next(&want(), at(0), now), Next::At(after(now, pause)));
             now = after(now, pause);
         }
@@ -246,7 +264,7 @@ mod tests {
     fn an_answer_is_waited_for_until_it_is_there_or_cannot_be_had() {
         let mut lookups = Lookups::default();
         let want = Want::Claims("demo".into());
-        lookups.asked(&"a".into(), std::slice::from_ref(&want));
+        lookups.asked(&asker("a"), std::slice::from_ref(&want));
         assert_eq!(lookups.awaited(&want, at(0), 10, at(5)), Some(at(15)));
         assert_eq!(lookups.next(&want, at(0), at(5)), Next::Now);
         assert_eq!(lookups.awaited(&want, at(0), 10, at(14)), Some(at(15)), "it is under way");
@@ -261,12 +279,12 @@ mod tests {
     #[test]
     fn an_answer_that_nobody_asks_for_any_more_is_forgotten() {
         let mut lookups = Lookups::default();
-        lookups.asked(&"a".into(), &[want()]);
-        lookups.asked(&"b".into(), &[want()]);
+        lookups.asked(&asker("a"), &[want()]);
+        lookups.asked(&asker("b"), &[want()]);
         lookups.answered(want(), Looked::Services(Vec::new()), at(0));
-        lookups.forget("a");
+        lookups.forget(&asker("a"));
         assert!(lookups.is_asked(&want()));
-        lookups.asked(&"b".into(), &[]);
+        lookups.asked(&asker("b"), &[]);
         assert!(!lookups.is_asked(&want()));
         assert!(lookups.answers.is_empty());
         assert!(lookups.failed(&want()).is_empty());

@@ -1,0 +1,278 @@
+//! What is to be done for a workload: its judgement, and what its pods have in common.
+
+use std::sync::Arc;
+
+use super::{Decision, Source, World, earliest, lookups};
+use crate::api::{
+    DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+};
+use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
+use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
+use crate::outbox::{Lane, Subject};
+use crate::plan::{DiagnosisKey, Intent, Outer, Plan, Record, outer};
+
+/// Pods of a workload fail one after the other: what they have in common is told when the first of them has failed for
+/// so many seconds.
+const GATHERING: i64 = 5;
+
+/// What is known of a workload at the time of its judgement.
+struct Known {
+    facts: WorkloadFacts,
+    since: Timestamp,
+}
+
+impl World {
+    /// The workload whose diagnosis a record of a pod is part of.
+    pub(super) fn workload_of(record: &Record) -> Option<WorkloadKey> {
+        super::workloads::key_of(record).filter(|key| key.watched_kind().is_some())
+    }
+
+    pub(super) fn decide_workload(&mut self, key: &WorkloadKey, now: Timestamp) -> Decision {
+        let object = DiagnosisKey::of_workload(key);
+        let is_listed = key.watched_kind().is_some_and(|kind| self.is_listed(Source::Workloads(kind)));
+        if !is_listed || !self.is_listed(Source::Objects(DiagnosisKind::Workload)) || !self.is_listed(Source::Pods) {
+            return Decision::default();
+        }
+        if self.workload_objects.is_writing(&object) {
+            return Plan { intent: None, wake: Some(after(now, 1)) }.into();
+        }
+        if let Some(open) = self.closed_until(&key.namespace, now) {
+            return Plan { intent: None, wake: Some(open) }.into();
+        }
+        if let Some(plan) = self.workload_objects.overdue(&object, now) {
+            return plan.into();
+        }
+        if self.gone_workloads.contains(key) {
+            return self.bury(key, &object, now).into();
+        }
+        let failing = self.failing_pods(key);
+        let subject = Subject::Workload(key.clone());
+        let Some(known) = self.known_workload(key, now) else {
+            // Settled. Its pods are looked at once more if they are said to fail.
+            if failing.is_empty() {
+                return self.workload_is_well(key, &object, now).into();
+            }
+            return self.look_for(&subject, vec![Want::Workload(key.clone())], now);
+        };
+        if let Some(due) = gathered_at(&failing, now).filter(|due| now < *due) {
+            return Plan { intent: None, wake: Some(due) }.into();
+        }
+        let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
+        let services = self.lookups.services_for(&key.namespace, &labels, after(known.since, lookups::SETTLE));
+        let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
+        let ready = self.workloads.ready_by_owner(key);
+        let judged = judge_workload(&WorkloadCase {
+            workload: &known.facts,
+            failing: &failing,
+            ready: &ready,
+            jobs: &jobs,
+            events: &events,
+            services: services.as_deref(),
+            thresholds: &self.thresholds,
+            since: known.since,
+            now,
+        });
+        let mut plan = match judged.failure {
+            Some(failure) => self.workload_fails(key, &known.facts, *failure, &failing, now),
+            None => self.workload_is_well(key, &object, now),
+        };
+        plan.wake = earliest(plan.wake, judged.wake);
+        let mut decision = self.look_for(&subject, judged.wants, now);
+        decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
+        decision
+    }
+
+    /// The workload as it is watched, with the ReplicaSets that were looked up; as it was looked up where it is not kept.
+    fn known_workload(&self, key: &WorkloadKey, now: Timestamp) -> Option<Known> {
+        let looked = self.lookups.known_workload(key);
+        match self.owners.get(key) {
+            Some(owner) => {
+                let mut facts = owner.facts.clone();
+                facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
+                Some(Known { facts, since: owner.since })
+            }
+            None => looked.map(|facts| Known { facts: facts.clone(), since: now }),
+        }
+    }
+
+    fn look_for(&mut self, subject: &Subject, wants: Vec<Want>, now: Timestamp) -> Decision {
+        self.lookups.asked(subject, &wants);
+        let mut decision = Decision::default();
+        for want in wants {
+            match self.lookups.next(&want, Timestamp::UNIX_EPOCH, now) {
+                lookups::Next::Now => decision.wants.push(want),
+                lookups::Next::At(at) => decision.plan.wake = earliest(decision.plan.wake, Some(at)),
+            }
+        }
+        decision
+    }
+
+    fn workload_fails(
+        &mut self,
+        key: &WorkloadKey,
+        facts: &WorkloadFacts,
+        failure: WorkloadFailure,
+        failing: &[FailingPod],
+        now: Timestamp,
+    ) -> Plan {
+        let object = DiagnosisKey::of_workload(key);
+        let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace));
+        let told_by_another = root.as_ref().is_some_and(|reach| {
+            reach.workloads > 1 && self.reach.was_told_by_another(&reach.root, &key.namespace, &key.to_string(), now)
+        });
+        let restarting: Vec<_> = failing.iter().map(|pod| (pod, self.restarts_of(pod, key))).collect();
+        let quiet = failure.quiet || told_by_another;
+        let mut status = status_of(failure, failing);
+        status.templates = self.stories.tell(key, &restarting, now);
+        status.folded_events = self.folds.of(key);
+        status.root = root;
+        let spec = WorkloadDiagnosisSpec {
+            workload: WorkloadRef {
+                api_version: key.api_version.to_string(),
+                kind: key.kind.to_string(),
+                name: key.name.to_string(),
+                display: key.to_string(),
+            },
+            workload_uid: facts.uid.to_string(),
+        };
+        let told = status.root.clone();
+        let same_failure_quiet = self.policy.same_failure_quiet;
+        let failing = outer::Failing { object: Outer::Workload(spec, status), quiet, same_failure_quiet };
+        let plan = outer::failing(&object, self.workload_objects.get(&object), failing, &self.policy, now);
+        if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told)
+            && write.announcement.is_some()
+        {
+            self.reach.tells(&reach.root, &key.namespace, &key.to_string(), now);
+        }
+        plan
+    }
+
+    fn workload_is_well(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
+        self.lookups.forget(&Subject::Workload(key.clone()));
+        let last = self.workload_objects.get(object);
+        if last.is_none_or(|record| record.object.head().state != DiagnosisState::Active) {
+            self.stories.forget(key);
+            self.folds.forget(key);
+        }
+        outer::well(last, &self.policy, now)
+    }
+
+    fn bury(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
+        self.stories.forget(key);
+        self.folds.forget(key);
+        self.lookups.forget(&Subject::Workload(key.clone()));
+        let last = self.workload_objects.get(object);
+        if last.is_none() {
+            self.gone_workloads.remove(key);
+        }
+        outer::gone(last, &self.policy, now)
+    }
+
+    /// The pods of a workload that have an Active diagnosis, by name.
+    fn failing_pods(&self, key: &WorkloadKey) -> Vec<FailingPod> {
+        let records = self.workloads.failing(key).filter_map(|uid| {
+            let place = self.pods.place(uid)?;
+            let record = self.records.get(&place.key).filter(|record| record.is_active_of(uid))?;
+            Some(self.failing_pod(uid, record))
+        });
+        let mut pods: Vec<FailingPod> = records.collect();
+        pods.sort_by(|a, b| a.name.cmp(&b.name));
+        pods
+    }
+
+    fn failing_pod(&self, uid: &Arc<str>, record: &Record) -> FailingPod {
+        let status = &record.status;
+        let facts = self.pods.full(uid).map(|full| &full.facts);
+        let owner = self.pods.place(uid).and_then(|place| place.owner.clone());
+        let revision = facts.and_then(|facts| facts.labels.get("controller-revision-hash"));
+        FailingPod {
+            name: record.key.name.as_ref().into(),
+            uid: uid.clone(),
+            template: revision.map(|hash| hash.as_str().into()).or(owner),
+            node: record.spec.node_name.as_deref().map(Into::into),
+            cause: status.cause.clone(),
+            category: Category::named(&status.category).unwrap_or(Category::Lifecycle),
+            container: status.container.clone(),
+            container_type: status.container_type,
+            severity: status.severity,
+            confidence: status.confidence,
+            summary: status.summary.clone(),
+            remedies: status.remedies.clone(),
+            root: status.root.clone(),
+            since: status.first_seen,
+        }
+    }
+
+    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> u32 {
+        let object = crate::facts::ObjectKey::new(key.namespace.clone(), pod.name.clone());
+        let restarts = self.records.get(&object).and_then(|record| record.status.restarts.as_ref());
+        restarts.map_or(0, |restarts| restarts.count)
+    }
+
+    /// A workload was seen.
+    pub(super) fn workload(&mut self, facts: WorkloadFacts, now: Timestamp) -> super::Touched {
+        let key = facts.key.clone();
+        self.gone_workloads.remove(&key);
+        let at_start = key.watched_kind().is_none_or(|kind| !self.is_listed(Source::Workloads(kind)));
+        let is_known_to_fail = self.is_failing(&key);
+        let cron = facts.owner_key().filter(|owner| &*owner.kind == "CronJob");
+        let seen = self.owners.put(facts, is_known_to_fail, at_start, now);
+        if seen == super::owners::Seen::Well && !is_known_to_fail {
+            return Vec::new();
+        }
+        self.lookups.outdated(&Want::Workload(key.clone()), now);
+        [Some(key), cron].into_iter().flatten().map(|key| (Subject::Workload(key), Lane::Change)).collect()
+    }
+
+    pub(super) fn workload_deleted(&mut self, key: &WorkloadKey) -> super::Touched {
+        self.owners.remove(key);
+        self.owners.forget_events(key);
+        if self.workload_objects.get(&DiagnosisKey::of_workload(key)).is_none() {
+            return Vec::new();
+        }
+        self.gone_workloads.insert(key.clone());
+        vec![(Subject::Workload(key.clone()), Lane::Change)]
+    }
+
+    /// Whether all of a workload is of interest, though it may be settled.
+    fn is_failing(&self, key: &WorkloadKey) -> bool {
+        let record = self.workload_objects.get(&DiagnosisKey::of_workload(key));
+        let active = record.is_some_and(|record| record.object.head().state == DiagnosisState::Active);
+        active || self.workloads.failing(key).next().is_some()
+    }
+}
+
+fn gathered_at(failing: &[FailingPod], now: Timestamp) -> Option<Timestamp> {
+    failing.iter().map(|pod| pod.since.unwrap_or(now)).min().map(|first| after(first, GATHERING))
+}
+
+fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagnosisStatus {
+    WorkloadDiagnosisStatus {
+        head: Head {
+            state: DiagnosisState::Active,
+            cause: failure.cause,
+            category: failure.category.as_str().to_owned(),
+            severity: failure.severity,
+            confidence: failure.confidence,
+            summary: failure.summary,
+            remedies: failure.remedies,
+            evidence: failure.evidence,
+            first_seen: failing.iter().filter_map(|pod| pod.since).min(),
+            last_transition: None,
+            transition: 0,
+            event_owed: false,
+            announced: false,
+            truncated: 0,
+            conditions: Vec::new(),
+        },
+        problem: failure.problem.to_owned(),
+        container: failure.container,
+        pods: failure.pods,
+        causes: failure.causes,
+        serving: failure.serving,
+        template_changes: failure.template_changes,
+        templates: Vec::new(),
+        root: None,
+        folded_events: 0,
+    }
+}

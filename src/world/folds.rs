@@ -1,0 +1,73 @@
+//! Which Warning Events of pods are folded into their workload's: after a few of one workload and cause, the rest say
+//! nothing new. The objects are written all the same.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::facts::{Timestamp, WorkloadKey, seconds_between};
+
+/// Events of one workload and cause are counted for so many seconds.
+const WINDOW: i64 = 600;
+
+#[derive(Debug, Default)]
+pub(super) struct Folds {
+    told: HashMap<(WorkloadKey, String), VecDeque<Told>>,
+    folded: HashMap<WorkloadKey, u32>,
+    swept: Option<Timestamp>,
+}
+
+/// A transition of a pod that an Event told; a write that is tried again is the same one.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    at: Timestamp,
+    pod: Arc<str>,
+    transition: u32,
+}
+
+impl Folds {
+    /// Whether the Event of this transition is to be folded, where `most` of its workload and cause may be told.
+    pub(super) fn fold(
+        &mut self,
+        workload: &WorkloadKey,
+        cause: &str,
+        (pod, transition): (&str, u32),
+        most: usize,
+        now: Timestamp,
+    ) -> bool {
+        self.sweep(now);
+        let told = self.told.entry((workload.clone(), cause.to_owned())).or_default();
+        told.retain(|told| seconds_between(told.at, now) < WINDOW);
+        if told.iter().any(|told| *told.pod == *pod && told.transition == transition) {
+            return false;
+        }
+        if told.len() >= most {
+            *self.folded.entry(workload.clone()).or_default() += 1;
+            return true;
+        }
+        told.push_back(Told { at: now, pod: pod.into(), transition });
+        false
+    }
+
+    /// How many Events of its pods were folded since the workload began to fail.
+    pub(super) fn of(&self, workload: &WorkloadKey) -> u32 {
+        self.folded.get(workload).copied().unwrap_or(0)
+    }
+
+    pub(super) fn restore(&mut self, workload: WorkloadKey, folded: u32) {
+        if folded > 0 {
+            self.folded.insert(workload, folded);
+        }
+    }
+
+    pub(super) fn forget(&mut self, workload: &WorkloadKey) {
+        self.folded.remove(workload);
+    }
+
+    fn sweep(&mut self, now: Timestamp) {
+        if self.swept.is_some_and(|at| seconds_between(at, now) < WINDOW) {
+            return;
+        }
+        self.swept = Some(now);
+        self.told.retain(|_, told| told.back().is_some_and(|told| seconds_between(told.at, now) < WINDOW));
+    }
+}

@@ -1,0 +1,157 @@
+//! Workloads that are watched: all that is known of those that are not as they want to be, nothing of the others.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, seconds_between};
+
+/// Events of a workload are kept for so many seconds, the newest of each reason, and so many reasons.
+const EVENTS_KEPT: i64 = 3600;
+const REASONS: usize = 6;
+
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    by_key: HashMap<WorkloadKey, Owner>,
+    /// The Jobs of each `CronJob` that are not settled.
+    jobs: HashMap<WorkloadKey, BTreeSet<WorkloadKey>>,
+    /// Also of workloads that are not known: an Event may come first.
+    events: BTreeMap<WorkloadKey, Vec<EventFacts>>,
+    unlisted: HashMap<WorkloadKind, HashSet<WorkloadKey>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Owner {
+    pub(super) facts: WorkloadFacts,
+    /// Since when it has been in its present state.
+    pub(super) since: Timestamp,
+}
+
+/// What a new version of a workload means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It was well and is.
+    Well,
+    /// It is kept, or was until now.
+    Matters,
+}
+
+impl Owners {
+    /// `keep`: it fails, or did; all of it is of interest.
+    pub(super) fn put(&mut self, facts: WorkloadFacts, keep: bool, at_start: bool, now: Timestamp) -> Seen {
+        let key = facts.key.clone();
+        if let Some(unlisted) = key.watched_kind().and_then(|kind| self.unlisted.get_mut(&kind)) {
+            unlisted.remove(&key);
+        }
+        if facts.is_settled() && !keep {
+            return if self.remove(&key).is_some() { Seen::Matters } else { Seen::Well };
+        }
+        if let Some(cron) = facts.owner_key().filter(|owner| &*owner.kind == "CronJob") {
+            self.jobs.entry(cron).or_default().insert(key.clone());
+        }
+        let since = match self.by_key.get(&key) {
+            Some(old) if situation(&old.facts) == situation(&facts) => old.since,
+            Some(_) => now,
+            None if at_start => began(&facts).map_or(now, |at| at.min(now)),
+            None => now,
+        };
+        self.by_key.insert(key, Owner { facts, since });
+        Seen::Matters
+    }
+
+    /// It is settled, or gone.
+    pub(super) fn remove(&mut self, key: &WorkloadKey) -> Option<Owner> {
+        let owner = self.by_key.remove(key)?;
+        if let Some(cron) = owner.facts.owner_key()
+            && let Some(jobs) = self.jobs.get_mut(&cron)
+        {
+            jobs.remove(key);
+            if jobs.is_empty() {
+                self.jobs.remove(&cron);
+            }
+        }
+        Some(owner)
+    }
+
+    pub(super) fn get(&self, key: &WorkloadKey) -> Option<&Owner> {
+        self.by_key.get(key)
+    }
+
+    pub(super) fn of_kind(&self, kind: WorkloadKind) -> impl Iterator<Item = &WorkloadKey> {
+        self.by_key.keys().filter(move |key| key.watched_kind() == Some(kind))
+    }
+
+    /// The Jobs of a `CronJob` that are not settled, by name.
+    pub(super) fn jobs_of(&self, cron: &WorkloadKey) -> Vec<WorkloadFacts> {
+        let jobs = self.jobs.get(cron).into_iter().flatten();
+        jobs.filter_map(|key| self.by_key.get(key)).map(|owner| owner.facts.clone()).collect()
+    }
+
+    pub(super) fn begin_list(&mut self, kind: WorkloadKind, beside: impl Iterator<Item = WorkloadKey>) {
+        let known = self.of_kind(kind).cloned().chain(beside).collect();
+        self.unlisted.insert(kind, known);
+    }
+
+    /// What the list did not name.
+    pub(super) fn end_list(&mut self, kind: WorkloadKind) -> HashSet<WorkloadKey> {
+        self.unlisted.remove(&kind).unwrap_or_default()
+    }
+
+    /// Whether it says something new.
+    pub(super) fn event(&mut self, key: &WorkloadKey, event: EventFacts, now: Timestamp) -> bool {
+        self.sweep(now);
+        let events = self.events.entry(key.clone()).or_default();
+        if events.contains(&event) {
+            return false;
+        }
+        events.retain(|old| old.reason != event.reason || old.last > event.last);
+        events.push(event);
+        events.sort_by_key(|event| event.last);
+        if events.len() > REASONS {
+            events.remove(0);
+        }
+        true
+    }
+
+    fn sweep(&mut self, now: Timestamp) {
+        let is_fresh = |event: &EventFacts| event.last.is_some_and(|at| seconds_between(at, now) < EVENTS_KEPT);
+        self.events.retain(|_, events| {
+            events.retain(is_fresh);
+            !events.is_empty()
+        });
+    }
+
+    /// Events about a workload, or about a Job of a `CronJob`, oldest first.
+    pub(super) fn events_of(&self, key: &WorkloadKey) -> Vec<EventFacts> {
+        let jobs = self.jobs.get(key).into_iter().flatten();
+        let mut all: Vec<EventFacts> =
+            std::iter::once(key).chain(jobs).filter_map(|key| self.events.get(key)).flatten().cloned().collect();
+        all.sort_by_key(|event| event.last);
+        all
+    }
+
+    pub(super) fn forget_events(&mut self, key: &WorkloadKey) {
+        self.events.remove(key);
+    }
+}
+
+/// What thresholds run on: a new one starts them anew.
+fn situation(facts: &WorkloadFacts) -> (i64, Vec<(&str, &str, &str)>) {
+    let conditions = facts.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str(), c.reason.as_str()));
+    (facts.generation, conditions.collect())
+}
+
+/// When the present state of a workload began, as it says itself.
+fn began(facts: &WorkloadFacts) -> Option<Timestamp> {
+    facts.conditions.iter().filter_map(|c| c.last_transition).max().or(facts.created)
+}
+
+/// The name under which an Event's object is watched; a `ReplicaSet` tells its failures to its Deployment.
+pub(super) fn key_of(event: &EventFacts) -> Option<WorkloadKey> {
+    let kind = WorkloadKind::ALL.into_iter().find(|kind| *kind.as_str() == *event.regarding.kind)?;
+    Some(WorkloadKey {
+        api_version: Arc::from(kind.api_version()),
+        kind: event.regarding.kind.clone(),
+        namespace: event.regarding.namespace.clone(),
+        name: event.regarding.name.clone(),
+    })
+}

@@ -1,0 +1,99 @@
+//! What each failing workload has been through, template by template: pods that were replaced are not forgotten.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::api::TemplateLedger;
+use crate::diagnosis::FailingPod;
+use crate::facts::{Timestamp, WorkloadKey};
+
+/// Templates and, of each, pods that are remembered.
+const TEMPLATES: usize = 5;
+const PODS: usize = 500;
+
+#[derive(Debug, Default)]
+pub(super) struct Stories {
+    by_workload: HashMap<WorkloadKey, Vec<Chapter>>,
+}
+
+/// One template.
+#[derive(Debug)]
+struct Chapter {
+    ledger: TemplateLedger,
+    /// Restarts of each pod that we saw; those that an earlier run of the operator counted are in the ledger alone.
+    pods: HashMap<Arc<str>, u32>,
+    /// Pods that an earlier run counted are told by the time since when they fail.
+    counted_until: Option<Timestamp>,
+}
+
+/// A pod that fails, and how often it has restarted.
+pub(super) type Restarting<'a> = (&'a FailingPod, u32);
+
+impl Stories {
+    /// Takes back what the object of a workload remembers.
+    pub(super) fn restore(&mut self, key: WorkloadKey, templates: &[TemplateLedger], written_at: Timestamp) {
+        let chapter = |ledger: &TemplateLedger| Chapter {
+            ledger: ledger.clone(),
+            pods: HashMap::new(),
+            counted_until: Some(written_at),
+        };
+        self.by_workload.insert(key, templates.iter().map(chapter).collect());
+    }
+
+    pub(super) fn forget(&mut self, key: &WorkloadKey) {
+        self.by_workload.remove(key);
+    }
+
+    /// Counts the pods that fail now, and tells all that is known.
+    pub(super) fn tell(&mut self, key: &WorkloadKey, failing: &[Restarting<'_>], now: Timestamp) -> Vec<TemplateLedger> {
+        let chapters = self.by_workload.entry(key.clone()).or_default();
+        for (pod, restarts) in failing {
+            let template = pod.template.as_deref().unwrap_or_default();
+            let place = chapters.iter().position(|chapter| chapter.ledger.template == template);
+            let place = place.unwrap_or_else(|| {
+                chapters.push(Chapter::new(template));
+                chapters.len() - 1
+            });
+            chapters[place].count(pod, *restarts, now);
+        }
+        let present: HashSet<&str> = failing.iter().filter_map(|(pod, _)| pod.template.as_deref()).collect();
+        while chapters.len() > TEMPLATES {
+            let old = chapters.iter().position(|chapter| !present.contains(chapter.ledger.template.as_str()));
+            chapters.remove(old.unwrap_or(0));
+        }
+        chapters.iter().map(|chapter| chapter.ledger.clone()).collect()
+    }
+}
+
+impl Chapter {
+    fn new(template: &str) -> Self {
+        let ledger = TemplateLedger { template: template.to_owned(), ..TemplateLedger::default() };
+        Self { ledger, pods: HashMap::new(), counted_until: None }
+    }
+
+    fn count(&mut self, pod: &FailingPod, restarts: u32, now: Timestamp) {
+        let since = pod.since.unwrap_or(now);
+        let was_counted = self.counted_until.is_some_and(|until| since <= until);
+        let ledger = &mut self.ledger;
+        match self.pods.get_mut(&pod.uid) {
+            Some(before) => {
+                ledger.restarts += restarts.saturating_sub(*before);
+                *before = restarts;
+            }
+            None => {
+                if !was_counted {
+                    ledger.failed_pods += 1;
+                    ledger.restarts += restarts;
+                }
+                if self.pods.len() < PODS {
+                    self.pods.insert(pod.uid.clone(), restarts);
+                }
+            }
+        }
+        ledger.first_failure = Some(ledger.first_failure.map_or(since, |first| first.min(since)));
+        if ledger.last_failure.is_none_or(|last| last <= since) {
+            ledger.last_failure = Some(since);
+            ledger.cause.clone_from(&pod.cause);
+        }
+    }
+}
