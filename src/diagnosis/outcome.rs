@@ -77,8 +77,10 @@ pub(super) fn report(
     }
     let impact = impact::of(case, finding.container.as_deref());
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    let given_up = super::workload::job_given_up(case);
     let mut evidence = finding.evidence;
-    evidence.truncate(MOST_EVIDENCE);
+    evidence.truncate(MOST_EVIDENCE - given_up.iter().len());
+    evidence.extend(given_up);
     Diagnosis {
         cause: rule.cause,
         category: rule.category,
