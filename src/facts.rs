@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
-pub use node::{NodeFacts, NodeState, ReadyTransition, SystemOom, Taint};
+pub use node::{NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, PodTerm, Port,
     Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,

@@ -77,6 +77,8 @@ pub struct NodeState {
     pub not_ready_events: u32,
     /// When the node ran out of memory as a whole, oldest first: its newest `SystemOOM` Events.
     pub system_ooms: Vec<SystemOom>,
+    /// When its kubelet found that the machine had been started anew, oldest first: its newest `Rebooted` Events.
+    pub reboots: Vec<Reboot>,
 }
 
 impl NodeState {
@@ -88,6 +90,7 @@ impl NodeState {
             last_kubelet_complaint: None,
             not_ready_events: 0,
             system_ooms: Vec::new(),
+            reboots: Vec::new(),
         }
     }
 
@@ -104,6 +107,14 @@ impl NodeState {
 pub struct SystemOom {
     pub at: Timestamp,
     /// It names the victim's process: `System OOM encountered, victim process: java, pid: 4711`.
+    pub message: Arc<str>,
+}
+
+/// A kubelet found another boot id than the one that it had reported before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reboot {
+    pub at: Timestamp,
+    /// `Node n1 has been rebooted, boot id: ...`
     pub message: Arc<str>,
 }
 
