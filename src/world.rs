@@ -229,6 +229,9 @@ impl World {
     fn pod(&mut self, facts: PodFacts, now: Timestamp) -> Touched {
         let uid = facts.uid.clone();
         let at_start = !self.is_listed(Source::Pods);
+        if let Some(static_uid) = &facts.static_uid {
+            self.events.adopt(static_uid, &facts, now);
+        }
         let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);

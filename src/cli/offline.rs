@@ -106,17 +106,19 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     surroundings
 }
 
-/// Events find their pod by UID. Where the Event or the pod has none (a manifest, a trimmed dump), the name tells.
+/// Events find their pod by UID. Where the Event or the pod has none (a manifest, a trimmed dump), or it is of a static pod,
+/// the name tells.
 fn name_by_uid(dump: &mut Dump) {
-    let by_key: HashMap<&ObjectKey, &Arc<str>> = dump.pods.iter().map(|pod| (&pod.key, &pod.uid)).collect();
+    let by_key: HashMap<&ObjectKey, &PodFacts> = dump.pods.iter().map(|pod| (&pod.key, pod)).collect();
     let uids: HashSet<&Arc<str>> = dump.pods.iter().map(|pod| &pod.uid).collect();
     for event in dump.events.iter_mut().filter(|e| &*e.regarding.kind == "Pod") {
-        let regarding = &mut event.regarding;
+        let regarding = &event.regarding;
         let key = ObjectKey { namespace: regarding.namespace.clone(), name: regarding.name.clone() };
-        let Some(uid) = by_key.get(&key) else { continue };
-        let is_made_up = ***uid == *key.to_string();
-        if regarding.uid.is_empty() || (is_made_up && !uids.contains(&regarding.uid)) {
-            regarding.uid = (*uid).clone();
+        let Some(pod) = by_key.get(&key) else { continue };
+        let is_made_up = *pod.uid == *key.to_string();
+        let is_static = pod.static_uid.as_ref().is_some_and(|of| event.is_of_static_pod(of));
+        if regarding.uid.is_empty() || ((is_made_up || is_static) && !uids.contains(&regarding.uid)) {
+            event.regarding.uid = pod.uid.clone();
         }
     }
 }

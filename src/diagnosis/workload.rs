@@ -10,7 +10,7 @@ const ROLLOUT: &str = "argoproj.io/v1alpha1";
 
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
-    let owner = pod.owner.as_ref().filter(|owner| !pod.mirror && &*owner.kind != "Node")?;
+    let owner = pod.owner.as_ref().filter(|owner| !pod.is_mirror() && &*owner.kind != "Node")?;
     Some(WorkloadKey {
         api_version: owner.api_version.clone(),
         kind: owner.kind.clone(),
