@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
-pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, SystemOom, Taint};
+pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, PodTerm, Port,
     Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,
@@ -29,7 +29,7 @@ pub use surroundings::{
 };
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
-    TemplateFacts, WorkloadFacts, WorkloadKey,
+    TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

@@ -56,6 +56,7 @@ struct Inner {
     lookup_time: Family<One, Histogram, fn() -> Histogram>,
     events: Family<One, Counter>,
     events_lost: Counter,
+    events_folded: Counter,
     latency: Histogram,
 }
 
@@ -89,6 +90,7 @@ impl Metrics {
             lookup_time: Family::new_with_constructor(seconds),
             events: Family::default(),
             events_lost: Counter::default(),
+            events_folded: Counter::default(),
             latency: seconds(),
         };
         inner.register();
@@ -135,6 +137,11 @@ impl Metrics {
         self.0.events_lost.inc_by(events);
     }
 
+    /// The Event of a pod was folded into its workload's.
+    pub fn folded_event(&self) {
+        self.0.events_folded.inc();
+    }
+
     /// The watch `name` of a source, to be told of its life.
     pub fn watch(&self, source: Source, name: &'static str) -> WatchHandle {
         Watches::handle(&self.0.watches, source, name)
@@ -172,6 +179,8 @@ impl Inner {
         r.register("lookups", "Reads of what is not watched, by kind and result", self.lookups.clone());
         r.register_with_unit("lookup_duration", "Time of a lookup", Unit::Seconds, self.lookup_time.clone());
         r.register("events_posted", "Kubernetes Events posted, by result", self.events.clone());
+        let folded = "Events of pods that were folded into their workload's";
+        r.register("events_folded", folded, self.events_folded.clone());
         r.register("events_lost", "Kubernetes Events that were owed and never posted", self.events_lost.clone());
         r.register_with_unit(
             "diagnosis_latency",

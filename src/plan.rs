@@ -34,6 +34,8 @@ pub struct Policy {
     pub impact_interval: i64,
     /// The same failure of the same workload within so many seconds of its end is not announced again.
     pub same_failure_quiet: i64,
+    /// Warning Events of pods of one workload and cause within 10 minutes; the others are folded into the workload's.
+    pub events_per_workload: usize,
 }
 
 impl Default for Policy {
@@ -45,6 +47,7 @@ impl Default for Policy {
             minor_interval: 30,
             impact_interval: 300,
             same_failure_quiet: 3600,
+            events_per_workload: 5,
         }
     }
 }

@@ -5,24 +5,29 @@
 //! unwell brings the rest.
 
 mod about_nodes;
+mod about_workloads;
 mod custody;
 mod events;
+mod folds;
 mod ledger;
 mod lookups;
 mod nodes;
 mod outers;
+mod owners;
 mod pods;
+mod reach;
 mod records;
+mod stories;
 mod workloads;
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::DiagnosisKind;
 use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, after,
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, WorkloadFacts,
+    WorkloadKey, WorkloadKind, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy, Record};
@@ -44,6 +49,8 @@ pub enum Change {
     Node(Box<NodeFacts>),
     NodeDeleted(Arc<str>),
     Event(Box<EventFacts>),
+    Workload(Box<WorkloadFacts>),
+    WorkloadDeleted(WorkloadKey),
     /// One of our own objects as the API server has it now (from the metadata-only watch).
     Object {
         key: DiagnosisKey,
@@ -63,15 +70,21 @@ pub enum Source {
     Pods,
     Nodes,
     Events,
+    Workloads(WorkloadKind),
     /// Our own objects.
     Objects(DiagnosisKind),
 }
 
 impl Source {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::Pods,
         Self::Nodes,
         Self::Events,
+        Self::Workloads(WorkloadKind::Deployment),
+        Self::Workloads(WorkloadKind::StatefulSet),
+        Self::Workloads(WorkloadKind::DaemonSet),
+        Self::Workloads(WorkloadKind::Job),
+        Self::Workloads(WorkloadKind::CronJob),
         Self::Objects(DiagnosisKind::Pod),
         Self::Objects(DiagnosisKind::Node),
         Self::Objects(DiagnosisKind::Workload),
@@ -82,6 +95,7 @@ impl Source {
             Self::Pods => "pods",
             Self::Nodes => "nodes",
             Self::Events => "events",
+            Self::Workloads(kind) => kind.plural(),
             Self::Objects(kind) => kind.plural(),
         }
     }
@@ -98,6 +112,8 @@ pub struct Decision {
     pub wants: Vec<Want>,
     /// Others that are to be looked at because of it.
     pub touched: Touched,
+    /// The Event of a pod is folded into its workload's.
+    pub folded: bool,
 }
 
 impl From<Plan> for Decision {
@@ -116,6 +132,12 @@ pub struct World {
     records: records::Records,
     node_objects: Outers,
     workload_objects: Outers,
+    owners: owners::Owners,
+    /// Workloads that are not there any more, while their diagnosis is.
+    gone_workloads: HashSet<WorkloadKey>,
+    stories: stories::Stories,
+    folds: folds::Folds,
+    reach: reach::Reach,
     thresholds: Thresholds,
     policy: Policy,
     listed: HashMap<Source, bool>,
@@ -144,6 +166,11 @@ impl World {
             records: records::Records::new(caps),
             node_objects: Outers::default(),
             workload_objects: Outers::default(),
+            owners: owners::Owners::default(),
+            gone_workloads: HashSet::new(),
+            stories: stories::Stories::default(),
+            folds: folds::Folds::default(),
+            reach: reach::Reach::default(),
             thresholds,
             policy,
             listed: HashMap::new(),
@@ -173,6 +200,7 @@ impl World {
         let keys: Vec<ObjectKey> = stored.into_iter().map(|s| self.records.restore(s)).collect();
         for record in self.records.active() {
             self.workloads.set_failing(record);
+            self.reach.add(record);
         }
         keys.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
     }
@@ -182,8 +210,9 @@ impl World {
         let mut touched = Vec::new();
         for record in records {
             touched.push((outers::subject_of(&record.object, &record.key), Lane::Resync));
-            if let Outer::Node(spec, status) = &record.object {
-                self.nodes.restore(&spec.node_name, about_nodes::history_of(status));
+            match &record.object {
+                Outer::Node(spec, status) => self.nodes.restore(&spec.node_name, about_nodes::history_of(status)),
+                Outer::Workload(_, status) => self.restore_workload(&record, status),
             }
             if let Some(outers) = self.outers(record.key.kind) {
                 outers.restore(record);
@@ -212,6 +241,10 @@ impl World {
                         Some(outers) => outers.begin_list(),
                         None => self.records.begin_list(),
                     },
+                    Source::Workloads(kind) => {
+                        let told = self.workload_objects.workloads().filter(|key| key.watched_kind() == Some(kind));
+                        self.owners.begin_list(kind, told);
+                    }
                     Source::Events => {}
                 }
                 Vec::new()
@@ -219,6 +252,8 @@ impl World {
             Change::ListDone(source) => self.list_done(source, now),
             Change::Pod(pod) => self.pod(*pod, now),
             Change::PodDeleted(pod) => self.pod_deleted(&pod.uid),
+            Change::Workload(workload) => self.workload(*workload, now),
+            Change::WorkloadDeleted(key) => self.workload_deleted(&key),
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),
             Change::Event(event) => self.event(*event, now),
@@ -239,7 +274,7 @@ impl World {
             Change::Looked { want, .. } if self.answers_come && !self.lookups.is_asked(&want) => Vec::new(),
             Change::Looked { want, looked } => {
                 let asked = self.lookups.answered(want, looked, now);
-                asked.into_iter().map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
+                asked.into_iter().map(|asker| (asker, Lane::Change)).collect()
             }
         }
     }
@@ -255,6 +290,7 @@ impl World {
                     // Diagnoses whose pods vanished while nobody watched.
                     let orphans = self.records.active().filter(|r| !self.pods.contains(&r.spec.pod_uid));
                     touched.extend(orphans.map(|r| (Subject::Object(r.key.clone()), Lane::Resync)));
+                    touched.extend(self.all_unsettled());
                 }
                 touched
             }
@@ -267,8 +303,20 @@ impl World {
                     Some(outers) => outers.end_list(),
                     None => self.records.end_list(),
                 };
-                if first && kind == DiagnosisKind::Node {
-                    touched.extend(self.nodes.all().keys().map(|name| (Subject::Node(name.clone()), Lane::Resync)));
+                match kind {
+                    DiagnosisKind::Node if first => {
+                        touched.extend(self.nodes.all().keys().map(|name| (Subject::Node(name.clone()), Lane::Resync)));
+                    }
+                    DiagnosisKind::Workload if first => touched.extend(self.all_unsettled()),
+                    _ => {}
+                }
+                touched
+            }
+            Source::Workloads(kind) => {
+                let missing = self.owners.end_list(kind);
+                let mut touched: Touched = missing.iter().flat_map(|key| self.workload_deleted(key)).collect();
+                if first {
+                    touched.extend(self.all_unsettled());
                 }
                 touched
             }
@@ -282,6 +330,9 @@ impl World {
     fn pod(&mut self, facts: PodFacts, now: Timestamp) -> Touched {
         let uid = facts.uid.clone();
         let at_start = !self.is_listed(Source::Pods);
+        if let Some(static_uid) = &facts.static_uid {
+            self.events.adopt(static_uid, &facts, now);
+        }
         let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
@@ -302,7 +353,7 @@ impl World {
         }
         self.events.met(&uid, !change.is_unwell);
         if !change.is_unwell {
-            self.lookups.forget(&uid);
+            self.lookups.forget(&Subject::Pod(uid.clone()));
             self.records.forget_pod(&uid);
         }
         self.nodes.move_requests(&change);
@@ -322,7 +373,7 @@ impl World {
         let Some((key, change)) = self.pods.remove(uid) else { return Vec::new() };
         self.nodes.move_requests(&change);
         self.events.forget(uid);
-        self.lookups.forget(uid);
+        self.lookups.forget(&Subject::Pod(uid.clone()));
         self.records.forget_pod(uid);
         let mut touched = self.workloads.moved(uid, &change);
         if self.records.get(&key).is_some_and(|r| r.spec.pod_uid == **uid) {
@@ -366,6 +417,10 @@ impl World {
             }
             return touched;
         }
+        if let Some(key) = owners::key_of(&event) {
+            let is_news = self.owners.event(&key, event, now);
+            return if is_news { vec![(Subject::Workload(key), Lane::Change)] } else { Vec::new() };
+        }
         if &*event.regarding.kind != "Pod" {
             return Vec::new();
         }
@@ -403,9 +458,12 @@ impl World {
             }
             Subject::Object(key) => self.decide_object(key, now).into(),
             Subject::Node(name) => self.decide_node(name, now),
-            Subject::Workload(_) => Decision::default(),
+            Subject::Workload(key) => self.decide_workload(key, now),
         };
-        (decision.plan, decision.touched) = self.records.within_caps(decision.plan);
+        let (plan, touched) = self.records.within_caps(decision.plan);
+        decision.touched.extend(touched);
+        decision.plan = plan;
+        decision.folded = self.fold(&mut decision.plan, now);
         match &decision.plan.intent {
             Some(Intent::Apply(write)) => self.records.begin_write(&write.key, now),
             Some(Intent::ApplyOuter(write)) => self.begin_write(&write.key, now),
@@ -496,10 +554,10 @@ impl World {
             self.pods.supersede(uid);
         }
         if !is_well || !outcome.wants.is_empty() {
-            self.lookups.asked(uid, &outcome.wants);
+            self.lookups.asked(&Subject::Pod(uid.clone()), &outcome.wants);
         } else if !is_active {
             // Between two failures the answers stay.
-            self.lookups.forget(uid);
+            self.lookups.forget(&Subject::Pod(uid.clone()));
             self.records.forget_pod(uid);
         }
         let mut wants = Vec::new();
@@ -511,7 +569,7 @@ impl World {
                 lookups::Next::At(at) => plan.wake = earliest(plan.wake, Some(at)),
             }
         }
-        Decision { plan, wants, touched: Vec::new() }
+        Decision { plan, wants, ..Decision::default() }
     }
 
     /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it
@@ -556,7 +614,7 @@ impl World {
     /// What a diagnosis wanted to know could not be read: its pods ask again later.
     pub fn not_looked_up(&mut self, want: &Want) -> Touched {
         let mut touched: Touched =
-            self.lookups.failed(want).into_iter().map(|uid| (Subject::Pod(uid), Lane::Resync)).collect();
+            self.lookups.failed(want).into_iter().map(|asker| (asker, Lane::Resync)).collect();
         if let Want::PodsOn(node) = want {
             touched.push((Subject::Node(node.clone()), Lane::Resync));
         }
@@ -597,17 +655,24 @@ impl World {
         resource_version: String,
         now: Timestamp,
     ) -> Touched {
+        let mut workloads = Vec::new();
         if let Some(before) = self.records.get(&write.key) {
             self.workloads.unset_failing(before);
+            self.reach.remove(before);
+            workloads.extend(Self::workload_of(before));
         }
         let mut touched = self.records.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.records.get(&write.key) {
             self.workloads.set_failing(record);
+            self.reach.add(record);
+            workloads.extend(Self::workload_of(record));
             if self.is_orphan(record) {
                 // Its pod went while it was being written.
                 touched.push((Subject::Object(write.key.clone()), Lane::Change));
             }
         }
+        workloads.dedup();
+        touched.extend(workloads.into_iter().map(|key| (Subject::Workload(key), Lane::Change)));
         touched
     }
 
@@ -632,6 +697,7 @@ impl World {
         self.records.written(&key.object, None);
         if let Some(record) = self.records.remove(&key.object) {
             self.workloads.unset_failing(&record);
+            self.reach.remove(&record);
         }
     }
 
@@ -685,6 +751,15 @@ impl World {
             DiagnosisKind::Workload => self.workload_objects.get(key),
             DiagnosisKind::Pod => None,
         }
+    }
+
+    /// All nodes, and all workloads that may have something to tell.
+    pub fn outer_subjects(&self) -> Vec<Subject> {
+        let nodes = self.nodes.all().keys().map(|name| Subject::Node(name.clone()));
+        let failing = self.workloads.that_fail().filter(|key| key.watched_kind().is_some()).cloned();
+        let unsettled = self.all_unsettled().into_iter().map(|(subject, _)| subject);
+        let all: BTreeSet<Subject> = nodes.chain(failing.map(Subject::Workload)).chain(unsettled).collect();
+        all.into_iter().collect()
     }
 
     /// All diagnoses of nodes and workloads, as last acknowledged.

@@ -205,6 +205,9 @@ impl<C: Cluster> Engine<C> {
     fn start(&mut self, subject: Subject, now: Timestamp) {
         let decision = self.world.decide(&subject, now);
         self.enqueue(decision.touched);
+        if decision.folded {
+            self.metrics.folded_event();
+        }
         for want in decision.wants {
             let cluster = self.cluster.clone();
             self.spawn(Purpose::Look { want: want.clone() }, async move {

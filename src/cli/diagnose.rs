@@ -1,19 +1,21 @@
-//! `shindan diagnose`: the pods of a dump.
+//! `shindan diagnose`: what is wrong in a dump.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{IsTerminal, Write};
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
-use serde::Serialize;
+use anyhow::bail;
 
 use super::input::Input;
-use super::{Ending, Streams, offline, print};
-use crate::api::{GROUP, PodDiagnosisSpec, PodDiagnosisStatus, Severity, VERSION};
+use super::{Ending, Streams, offline};
+use crate::api::Severity;
 use crate::config::ThresholdArgs;
 use crate::facts::{Timestamp, seconds_between};
-use crate::plan::ObjectWrite;
 use crate::world::EVENTS_KEPT;
+
+mod found;
+
+use found::Found;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -48,11 +50,11 @@ enum Form {
     Table,
     /// The table with more columns, the summary last
     Wide,
-    /// A PodDiagnosisList
+    /// A List of the objects
     Json,
-    /// A PodDiagnosisList
+    /// A List of the objects
     Yaml,
-    /// poddiagnosis.shindan.dev/NAME
+    /// poddiagnosis.shindan.dev/NAME and so on
     Name,
 }
 
@@ -101,9 +103,11 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let thresholds = args.thresholds.thresholds();
     let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
     let report = offline::diagnose(input.dump, input.logs, now, thresholds);
-    let mut found = report.objects;
-    found.retain(|write| shown(&write.key.namespace));
-    write(&found, args.output, now, streams.out)?;
+    let mut found = Found { pods: report.objects, outers: report.outers };
+    found.pods.retain(|write| shown(&write.key.namespace));
+    // A node is in no namespace.
+    found.outers.retain(|write| shown(&write.key.object.namespace));
+    found.write(args.output, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {
@@ -127,109 +131,10 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         writeln!(streams.err, "\n-o wide adds a summary of each, -o yaml the evidence and what to do.")?;
     }
     // What is only noted is no failure.
-    let fail = found.iter().any(|write| write.status.severity != Severity::Info);
+    let fail = found.severities().any(|severity| severity != Severity::Info);
     Ok(match (is_partly, args.exit_code && fail) {
         (true, _) => Ending::Partly,
         (false, true) => Ending::PodsFail,
         (false, false) => Ending::Good,
     })
-}
-
-fn write(found: &[ObjectWrite], form: Form, now: Timestamp, out: &mut dyn Write) -> anyhow::Result<()> {
-    match form {
-        Form::Table | Form::Wide if found.is_empty() => {}
-        Form::Table | Form::Wide => table(found, form == Form::Wide, now, out)?,
-        Form::Json => {
-            serde_json::to_writer_pretty(&mut *out, &List::of(found)).context("the list cannot be written as JSON")?;
-            writeln!(out)?;
-        }
-        Form::Yaml => {
-            let text = serde_saphyr::to_string(&List::of(found)).context("the list cannot be written as YAML")?;
-            out.write_all(text.as_bytes())?;
-        }
-        Form::Name => {
-            for write in found {
-                writeln!(out, "poddiagnosis.{GROUP}/{}", crate::diagnosis::text::line(&write.key.name, 253))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The columns of the CRD, as `kubectl get poddiagnoses` prints them.
-fn table(found: &[ObjectWrite], wide: bool, now: Timestamp, out: &mut dyn Write) -> std::io::Result<()> {
-    let namespaces: BTreeSet<_> = found.iter().map(|write| &write.key.namespace).collect();
-    let mut head = vec!["NAME", "CAUSE", "CONTAINER", "SEVERITY", "STATE", "RESTARTS", "SINCE"];
-    if namespaces.len() > 1 {
-        head.insert(0, "NAMESPACE");
-    }
-    if wide {
-        head.extend(["POD-STATUS", "WORKLOAD", "NODE", "CONFIDENCE", "SUMMARY"]);
-    }
-    let rows = found.iter().map(|write| {
-        let (spec, status) = (&write.spec, &write.status);
-        let mut row = vec![
-            write.key.name.to_string(),
-            status.cause.clone(),
-            status.container.clone().unwrap_or_default(),
-            status.severity.to_string(),
-            status.state.to_string(),
-            status.restarts.as_ref().map(|r| r.count.to_string()).unwrap_or_default(),
-            status.first_seen.map(|since| print::age(since, now)).unwrap_or_default(),
-        ];
-        if namespaces.len() > 1 {
-            row.insert(0, write.key.namespace.to_string());
-        }
-        if wide {
-            row.extend([
-                status.pod_status.clone(),
-                spec.workload.as_ref().map(|w| w.display.clone()).unwrap_or_default(),
-                spec.node_name.clone().unwrap_or_default(),
-                status.confidence.to_string(),
-                status.summary.clone(),
-            ]);
-        }
-        row
-    });
-    print::table(out, &head, &rows.collect::<Vec<_>>())
-}
-
-/// As `kubectl get poddiagnoses -o json` has it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct List<'a> {
-    api_version: String,
-    kind: &'static str,
-    items: Vec<Item<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Item<'a> {
-    api_version: String,
-    kind: &'static str,
-    metadata: Metadata<'a>,
-    spec: &'a PodDiagnosisSpec,
-    status: &'a PodDiagnosisStatus,
-}
-
-#[derive(Serialize)]
-struct Metadata<'a> {
-    name: &'a str,
-    namespace: &'a str,
-    labels: &'a BTreeMap<String, String>,
-}
-
-impl<'a> List<'a> {
-    fn of(found: &'a [ObjectWrite]) -> Self {
-        let api_version = format!("{GROUP}/{VERSION}");
-        let items = found.iter().map(|write| Item {
-            api_version: api_version.clone(),
-            kind: "PodDiagnosis",
-            metadata: Metadata { name: &write.key.name, namespace: &write.key.namespace, labels: &write.labels },
-            spec: &write.spec,
-            status: &write.status,
-        });
-        Self { items: items.collect(), kind: "PodDiagnosisList", api_version: api_version.clone() }
-    }
 }

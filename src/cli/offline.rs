@@ -13,7 +13,7 @@ use crate::facts::{
     WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
-use crate::plan::{self, Intent, ObjectWrite, Policy};
+use crate::plan::{self, Intent, ObjectWrite, OuterWrite, Policy};
 use crate::world::{Caps, Change, Source, World};
 
 pub use logs::Logs;
@@ -23,6 +23,8 @@ pub use logs::Logs;
 pub struct Report {
     /// The objects that it would write, by namespace and name.
     pub objects: Vec<ObjectWrite>,
+    /// Those about nodes and workloads, the nodes first.
+    pub outers: Vec<OuterWrite>,
     /// When it would look again if nothing changed: what is not a failure yet may be one then.
     pub wake: Option<Timestamp>,
 }
@@ -79,15 +81,58 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) 
         }
     }
     report.objects.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
+    report.outers = outers(&mut world, &surroundings, &mut asked, now);
     report
+}
+
+/// What is wrong with nodes and workloads, once their pods are diagnosed.
+fn outers(world: &mut World, around: &Surrounding, asked: &mut HashSet<Want>, now: Timestamp) -> Vec<OuterWrite> {
+    let subjects = world.outer_subjects();
+    // A first answer may lead to a question.
+    for _ in 0..3 {
+        let mut fresh = Vec::new();
+        for subject in &subjects {
+            let decision = world.decide(subject, now);
+            fresh.extend(decision.wants.into_iter().filter(|want| asked.insert(want.clone())));
+            if let Some(Intent::ApplyOuter(write)) = decision.plan.intent {
+                let _ = world.not_written(&write.key);
+            }
+        }
+        if fresh.is_empty() {
+            break;
+        }
+        for want in fresh {
+            if let Some(looked) = around.answer(&want) {
+                let _ = world.apply(Change::Looked { want, looked }, now);
+            }
+        }
+    }
+    let decisions = subjects.iter().map(|subject| world.decide(subject, now).plan.intent);
+    let mut outers: Vec<OuterWrite> = decisions
+        .filter_map(|intent| match intent {
+            Some(Intent::ApplyOuter(mut write)) => {
+                write.object.without_event();
+                write.announcement = None;
+                Some(*write)
+            }
+            _ => None,
+        })
+        .collect();
+    outers.sort_by(|a, b| a.key.cmp(&b.key));
+    outers
 }
 
 /// Puts a dump into the world and keeps what answers its questions.
 fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrounding {
     name_by_uid(&mut dump);
+    let watched: Vec<_> =
+        dump.workloads.iter().filter(|workload| workload.key.watched_kind().is_some()).cloned().collect();
     let surroundings = Surrounding::of(&mut dump, logs);
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
+    }
+    for workload in watched {
+        let _ = world.apply(Change::Workload(Box::new(workload)), now);
     }
     for node in dump.nodes {
         let _ = world.apply(Change::Node(Box::new(node)), now);
@@ -106,17 +151,19 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     surroundings
 }
 
-/// Events find their pod by UID. Where the Event or the pod has none (a manifest, a trimmed dump), the name tells.
+/// Events find their pod by UID. Where the Event or the pod has none (a manifest, a trimmed dump), or it is of a static pod,
+/// the name tells.
 fn name_by_uid(dump: &mut Dump) {
-    let by_key: HashMap<&ObjectKey, &Arc<str>> = dump.pods.iter().map(|pod| (&pod.key, &pod.uid)).collect();
+    let by_key: HashMap<&ObjectKey, &PodFacts> = dump.pods.iter().map(|pod| (&pod.key, pod)).collect();
     let uids: HashSet<&Arc<str>> = dump.pods.iter().map(|pod| &pod.uid).collect();
     for event in dump.events.iter_mut().filter(|e| &*e.regarding.kind == "Pod") {
-        let regarding = &mut event.regarding;
+        let regarding = &event.regarding;
         let key = ObjectKey { namespace: regarding.namespace.clone(), name: regarding.name.clone() };
-        let Some(uid) = by_key.get(&key) else { continue };
-        let is_made_up = ***uid == *key.to_string();
-        if regarding.uid.is_empty() || (is_made_up && !uids.contains(&regarding.uid)) {
-            regarding.uid = (*uid).clone();
+        let Some(pod) = by_key.get(&key) else { continue };
+        let is_made_up = *pod.uid == *key.to_string();
+        let is_static = pod.static_uid.as_ref().is_some_and(|of| event.is_of_static_pod(of));
+        if regarding.uid.is_empty() || ((is_made_up || is_static) && !uids.contains(&regarding.uid)) {
+            event.regarding.uid = pod.uid.clone();
         }
     }
 }

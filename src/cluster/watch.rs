@@ -16,7 +16,7 @@ mod task;
 mod trouble;
 
 use super::REPORTER;
-use super::wire::{Event, Node, Pod};
+use super::wire::{self, Event, Node, Pod};
 use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::http::Health;
 use crate::metrics::Metrics;
@@ -74,6 +74,11 @@ pub fn spawn(
     let nodes = Api::<Node>::all(starter.observed(Source::Nodes, "nodes"));
     starter.start(nodes, "nodes", None, OBJECT_SECONDS, Listing::Alone);
     starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
+    starter.workloads::<wire::Deployment>("deployments");
+    starter.workloads::<wire::StatefulSet>("statefulsets");
+    starter.workloads::<wire::DaemonSet>("daemonsets");
+    starter.workloads::<wire::Job>("jobs");
+    starter.workloads::<wire::CronJob>("cronjobs");
     let events = starter.gate(Source::Events, 1 + NORMAL_REASONS.len());
     // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
     let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
@@ -108,6 +113,14 @@ impl Starter<'_> {
     {
         let gate = self.gate(Source::Objects(K::KIND), 1);
         self.everywhere::<Own<K>>(name, None, OBJECT_SECONDS, &gate);
+    }
+
+    fn workloads<K>(&mut self, name: &'static str)
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+    {
+        let gate = self.gate(K::SOURCE, 1);
+        self.everywhere::<K>(name, None, OBJECT_SECONDS, &gate);
     }
 
     fn everywhere<K>(&mut self, name: &'static str, fields: Option<&str>, seconds: u32, gate: &Arc<Gate>)

@@ -154,6 +154,11 @@ pub mod evidence {
         condition_of(&format!("node/{node}.status.conditions"), condition)
     }
 
+    /// A condition of a Job: `job/<name>.status.conditions[Failed]`.
+    pub fn job_condition(job: &str, condition: &Condition) -> Evidence {
+        condition_of(&format!("job/{job}.status.conditions"), condition)
+    }
+
     fn condition_of(path: &str, c: &Condition) -> Evidence {
         let mut value = c.status.clone();
         for part in [&c.reason, &c.message] {

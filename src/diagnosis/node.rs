@@ -26,6 +26,9 @@ const JOINING: i64 = 300;
 /// within so many seconds.
 const SHUTDOWN: i64 = 600;
 
+/// For how many seconds at most a kubelet that has just started may say what it does not know yet.
+const STARTING: i64 = 60;
+
 /// Taints of a node whose machine is off: the cloud provider says so, or a person who is certain of it.
 const OFF: [&str; 2] = ["node.cloudprovider.kubernetes.io/shutdown", "node.kubernetes.io/out-of-service"];
 
@@ -33,6 +36,8 @@ pub const RUNTIME_DOWN: &str = "NodeRuntimeDown";
 pub const PLEG_UNHEALTHY: &str = "NodePlegUnhealthy";
 pub const NETWORK_NOT_READY: &str = "NodeNetworkPluginNotReady";
 pub const RUNTIME_NOT_READY: &str = "NodeRuntimeNotReady";
+pub const CSI_NOT_INITIALIZED: &str = "CsiNodeNotInitialized";
+pub const MISSING_CAPACITY: &str = "NodeMissingCapacity";
 pub const STATUS_UNKNOWN: &str = "NodeStatusUnknown";
 pub const NEVER_UPDATED: &str = "NodeStatusNeverUpdated";
 pub const SHUTTING_DOWN: &str = "NodeShuttingDown";
@@ -95,13 +100,22 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     let left = episode.left_ready();
     let since = left.or(ready.last_transition).map_or(now, |at| at.min(now));
     let incident = describe(node, since, None, false);
-    let back = after(since, SHUTDOWN);
-    // Announced by itself, or taken out by somebody before it fell silent.
-    let is_planned = incident.cause == SHUTTING_DOWN || (incident.cause == STATUS_UNKNOWN && node.facts.unschedulable);
-    if is_planned && thresholds.patient && now < back {
-        return Judged { incident: None, wake: Some(back) };
+    match patience(node, &incident).map(|seconds| after(since, seconds)) {
+        Some(back) if thresholds.patient && now < back => Judged { incident: None, wake: Some(back) },
+        _ => Judged { incident: Some(incident), wake: None },
     }
-    Judged { incident: Some(incident), wake: None }
+}
+
+/// For how many seconds from its beginning an incident is likely to pass by itself.
+fn patience(node: &NodeState, incident: &NodeIncident) -> Option<i64> {
+    match incident.cause {
+        SHUTTING_DOWN => Some(SHUTDOWN),
+        // Taken out by somebody before it fell silent.
+        STATUS_UNKNOWN if node.facts.unschedulable => Some(SHUTDOWN),
+        CSI_NOT_INITIALIZED | MISSING_CAPACITY => Some(STARTING),
+        RUNTIME_NOT_READY if says(&incident.message, NOT_ASKED_YET) => Some(STARTING),
+        _ => None,
+    }
 }
 
 /// The latest restless time of a node: its changes between Ready and not Ready, back to where it had been stable.
@@ -167,11 +181,13 @@ fn is_ready(transition: &ReadyTransition) -> bool {
 
 /// How telling a cause is: what the kubelet found out over what it could not.
 fn rank(cause: &str) -> u8 {
-    const ORDER: [&str; 8] = [
+    const ORDER: [&str; 10] = [
         NOT_READY,
         STATUS_UNKNOWN,
         NEVER_UPDATED,
         SHUTTING_DOWN,
+        MISSING_CAPACITY,
+        CSI_NOT_INITIALIZED,
         RUNTIME_NOT_READY,
         NETWORK_NOT_READY,
         RUNTIME_DOWN,
@@ -180,12 +196,19 @@ fn rank(cause: &str) -> u8 {
     (0..).zip(ORDER).find(|(_, known)| *known == cause).map_or(0, |(rank, _)| rank)
 }
 
+/// What a kubelet says that has not asked its runtime yet.
+const NOT_ASKED_YET: &str = "container runtime status check may not have completed yet";
+
+fn says(message: &str, sign: &str) -> bool {
+    message.to_ascii_lowercase().contains(sign)
+}
+
 /// What a message of the Ready condition means. Several errors are told as `[a, b]`.
 pub fn classify(reason: &str, message: &str) -> &'static str {
-    const SIGNS: [(&str, &str); 11] = [
+    const SIGNS: [(&str, &str); 14] = [
         ("node is shutting down", SHUTTING_DOWN),
         // Both are said of a kubelet that has just started, whatever its PLEG says by then.
-        ("container runtime status check may not have completed yet", RUNTIME_NOT_READY),
+        (NOT_ASKED_YET, RUNTIME_NOT_READY),
         ("pleg is not healthy", PLEG_UNHEALTHY),
         ("pleg has yet to be successful", PLEG_UNHEALTHY),
         ("container runtime is down", RUNTIME_DOWN),
@@ -193,6 +216,10 @@ pub fn classify(reason: &str, message: &str) -> &'static str {
         ("networkpluginnotready", NETWORK_NOT_READY),
         ("network state unknown", NETWORK_NOT_READY),
         ("container runtime not ready", RUNTIME_NOT_READY),
+        // After the runtime, without which a kubelet does not know its disk either.
+        ("csinode is not yet initialized", CSI_NOT_INITIALIZED),
+        ("failed to initialize csinode", CSI_NOT_INITIALIZED),
+        ("missing node capacity for resources", MISSING_CAPACITY),
         ("kubelet never posted node status", NEVER_UPDATED),
         ("kubelet stopped posting node status", STATUS_UNKNOWN),
     ];
@@ -286,6 +313,14 @@ fn meaning(cause: &str, message: &str) -> String {
             Some(why) => format!("its container runtime is not ready ({why})"),
             None => "its container runtime is not ready".to_owned(),
         },
+        CSI_NOT_INITIALIZED => match after_mark(message, "initialize CSINode: ") {
+            Some(why) => format!("its kubelet cannot write its CSINode object ({why})"),
+            None => "its kubelet has not set up its CSINode object (CSINode is not yet initialized)".to_owned(),
+        },
+        MISSING_CAPACITY => match after_mark(message, "missing node capacity for resources: ") {
+            Some(which) => format!("its kubelet cannot tell how much of these the machine has: {which}"),
+            None => "its kubelet cannot tell how much the machine has".to_owned(),
+        },
         STATUS_UNKNOWN => "its kubelet no longer reports (machine, kubelet or network is down)".to_owned(),
         NEVER_UPDATED => "its kubelet has never reported (the node did not join properly)".to_owned(),
         SHUTTING_DOWN => "it is shutting down".to_owned(),
@@ -328,12 +363,11 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
             format!("kubectl drain {name} --ignore-daemonsets --delete-emptydir-data"),
         )
     };
-    let kubelet_log = || {
-        remedy::command(
-            remedy::fix(format!("Read the kubelet's log on {name}.")),
-            "journalctl -u kubelet --since -15min",
-        )
+    let log_for = |what: &str| {
+        let text = format!("Read the kubelet's log on {name}{what}.");
+        remedy::command(remedy::fix(text), "journalctl -u kubelet --since -15min")
     };
+    let kubelet_log = || log_for("");
     match cause {
         PLEG_UNHEALTHY | RUNTIME_DOWN => vec![
             remedy::command(
@@ -360,6 +394,16 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
             remedy::fix("If no network plugin is installed, install one."),
         ],
         RUNTIME_NOT_READY => vec![restart_runtime(), kubelet_log()],
+        CSI_NOT_INITIALIZED => vec![
+            log_for(" for why it cannot write its CSINode: it may not (RBAC, an admission webhook), or nobody answers"),
+            remedy::command(remedy::fix("See whether the object is there."), format!("kubectl get csinode {name}")),
+            restart_kubelet(),
+        ],
+        MISSING_CAPACITY => vec![
+            log_for(" for why it cannot read the machine (cgroups, /proc, the runtime's disk)"),
+            restart_kubelet(),
+            restart_runtime(),
+        ],
         NEVER_UPDATED => vec![
             kubelet_log(),
             remedy::command(
@@ -482,7 +526,24 @@ mod tests {
             ("KubeletNotReady", "[container runtime is down, node is shutting down]", SHUTTING_DOWN),
             ("NodeStatusUnknown", STOPPED, STATUS_UNKNOWN),
             ("NodeStatusNeverUpdated", "Kubelet never posted node status.", NEVER_UPDATED),
-            ("KubeletNotReady", "CSINode is not yet initialized", NOT_READY),
+            ("KubeletNotReady", "CSINode is not yet initialized", CSI_NOT_INITIALIZED),
+            (
+                "KubeletNotReady",
+                "Failed to initialize CSINode: timed out waiting for the condition",
+                CSI_NOT_INITIALIZED,
+            ),
+            ("KubeletNotReady", "missing node capacity for resources: cpu, memory", MISSING_CAPACITY),
+            (
+                "KubeletNotReady",
+                "[CSINode is not yet initialized, missing node capacity for resources: ephemeral-storage]",
+                CSI_NOT_INITIALIZED,
+            ),
+            (
+                "KubeletNotReady",
+                "[container runtime is down, missing node capacity for resources: ephemeral-storage]",
+                RUNTIME_DOWN,
+            ),
+            ("KubeletNotReady", "some error of a later release", NOT_READY),
         ] {
             assert_eq!(classify(reason, message), cause, "{message}");
         }
@@ -508,6 +569,25 @@ mod tests {
         }
         let down = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
         assert!(judge(&down, &patient, at(0)).incident.is_some(), "nobody planned that");
+    }
+
+    #[test]
+    fn what_a_kubelet_says_while_it_starts_is_no_incident_for_a_minute() {
+        let patient = Thresholds::default();
+        for (message, cause) in [
+            ("CSINode is not yet initialized", CSI_NOT_INITIALIZED),
+            ("missing node capacity for resources: ephemeral-storage", MISSING_CAPACITY),
+            ("[container runtime status check may not have completed yet]", RUNTIME_NOT_READY),
+        ] {
+            let starting = node(&[(-600, "True", ""), (0, "False", message)]);
+            assert_eq!(judge(&starting, &patient, at(0)), Judged { incident: None, wake: Some(at(1)) });
+            assert_eq!(judge(&starting, &patient, at(1)).incident.unwrap().cause, cause);
+            // It came back from an outage, which goes on until it is Ready.
+            let after = node(&[(-600, "True", ""), (-5, "Unknown", STOPPED), (0, "False", message)]);
+            assert_eq!(judge(&after, &patient, at(0)).incident.unwrap().cause, cause);
+        }
+        let said_no = node(&[(-600, "True", ""), (0, "False", "container runtime not ready: RuntimeReady=false")]);
+        assert!(judge(&said_no, &patient, at(0)).incident.is_some(), "it was asked, and says no");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, impact, roots, target, text};
+use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, roots, target, text};
 use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Root, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
@@ -68,7 +68,7 @@ pub(super) fn report(
     attributions: Vec<Attribution>,
 ) -> Diagnosis {
     let mut remedies = (rule.remedies)(case, &finding);
-    if case.pod.mirror {
+    if case.pod.is_mirror() {
         remedies = target::of_static_pod(case, remedies);
     }
     remedies.truncate(MOST_REMEDIES);
@@ -80,8 +80,11 @@ pub(super) fn report(
     let impact = impact::of(case, finding.container.as_deref());
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
     let root = roots::of(case, rule.cause, &finding);
+    let ignored = target::ignored_manifest(case).map(evidence::event);
+    let around: Vec<Evidence> = super::workload::job_given_up(case).into_iter().chain(ignored).collect();
     let mut evidence = finding.evidence;
-    evidence.truncate(MOST_EVIDENCE);
+    evidence.truncate(MOST_EVIDENCE - around.len());
+    evidence.extend(around);
     Diagnosis {
         cause: rule.cause,
         category: rule.category,

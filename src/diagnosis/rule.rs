@@ -88,6 +88,10 @@ impl Category {
         Self::Lifecycle,
     ];
 
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|category| category.as_str() == name)
+    }
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "Image",

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Case, remedy, workload};
+use super::{Case, remedy, text, workload};
 use crate::api::{ContainerType, Remedy};
-use crate::facts::Container;
+use crate::facts::{Container, EventFacts};
 
 /// Names of containers that admission webhooks put into pods. They are in no template, so a patch cannot change them.
 const INJECTED: [&str; 12] = [
@@ -35,7 +35,7 @@ pub fn of(case: &Case<'_>) -> Target {
             kind: "Pod".into(),
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
-            holder: if pod.mirror { Holder::Manifest } else { Holder::Pod },
+            holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
             is_first: false,
         };
     };
@@ -211,8 +211,22 @@ pub(super) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
         "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often \
          /etc/kubernetes/manifests), and the kubelet starts it anew. The Pod is only a mirror of that file."
     ));
-    remedies.insert(remedies.len().min(1), manifest);
+    let second_manifest = ignored_manifest(case).map(|_| {
+        remedy::fix(format!(
+            "Two manifests on {node} have this pod's name, and the kubelet ignores one: a change of that one does nothing. \
+             Keep one (a copy that was put by in the same folder counts too)."
+        ))
+    });
+    let place = remedies.len().min(1);
+    remedies.splice(place..place, std::iter::once(manifest).chain(second_manifest));
     remedies
+}
+
+/// The kubelet's word that it ignores another static pod of this name. (It is about that other one, which the API server
+/// never sees.)
+pub(super) fn ignored_manifest<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    let is_duplicate = |event: &&EventFacts| text::has(&event.message, &["due to duplicate pod name"]);
+    case.events_with("FailedValidation").rev().find(is_duplicate).filter(|_| case.pod.is_mirror())
 }
 
 /// Stands in a patch for a command that nobody but its author knows.

@@ -18,6 +18,14 @@ pub struct EventFacts {
     pub reporter: Arc<str>,
 }
 
+impl EventFacts {
+    /// Whether this Event, by its name of a pod that mirrors this static pod, is about it: sent of the static pod itself, or
+    /// of another manifest with its name, which the kubelet ignores and only ever tells of here.
+    pub fn is_of_static_pod(&self, static_uid: &str) -> bool {
+        *self.regarding.uid == *static_uid || &*self.reason == "FailedValidation"
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Regarding {
     pub kind: Arc<str>,

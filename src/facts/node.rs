@@ -79,6 +79,8 @@ pub struct NodeState {
     pub system_ooms: Vec<SystemOom>,
     /// What Events tell of it beside its conditions: the newest of each reason that a judgement reads.
     pub complaints: Vec<NodeComplaint>,
+    /// When its kubelet found that the machine had been started anew, oldest first: its newest `Rebooted` Events.
+    pub reboots: Vec<Reboot>,
 }
 
 impl NodeState {
@@ -91,6 +93,7 @@ impl NodeState {
             not_ready_events: 0,
             system_ooms: Vec::new(),
             complaints: Vec::new(),
+            reboots: Vec::new(),
         }
     }
 
@@ -117,6 +120,14 @@ pub struct NodeComplaint {
     pub message: Arc<str>,
     pub count: u32,
     pub last: Timestamp,
+}
+
+/// A kubelet found another boot id than the one that it had reported before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reboot {
+    pub at: Timestamp,
+    /// `Node n1 has been rebooted, boot id: ...`
+    pub message: Arc<str>,
 }
 
 /// A change of a Node's Ready condition.

@@ -16,8 +16,9 @@ pub struct PodFacts {
     pub deletion: Option<Timestamp>,
     pub finalizers: Vec<String>,
     pub labels: BTreeMap<String, String>,
-    /// Made by the kubelet from a file on the node (`kubernetes.io/config.mirror`).
-    pub mirror: bool,
+    /// It mirrors a static pod, which a kubelet has from a file on its node, and this is that one's UID
+    /// (`kubernetes.io/config.mirror`): the kubelet's Events of it carry it.
+    pub static_uid: Option<Arc<str>>,
     /// The controller among the owner references.
     pub owner: Option<Owner>,
 
@@ -119,6 +120,11 @@ impl PodFacts {
     }
 
     /// Whether a Job made this pod.
+    /// Whether it is but the mirror of a static pod.
+    pub fn is_mirror(&self) -> bool {
+        self.static_uid.is_some()
+    }
+
     pub fn is_of_job(&self) -> bool {
         self.owner.as_ref().is_some_and(|o| &*o.kind == "Job")
     }

@@ -15,6 +15,12 @@ pub struct WorkloadKey {
 }
 
 impl WorkloadKey {
+    /// The kind, where it is one that is watched.
+    pub fn watched_kind(&self) -> Option<WorkloadKind> {
+        let is_this = |kind: &WorkloadKind| *kind.as_str() == *self.kind && *kind.api_version() == *self.api_version;
+        WorkloadKind::ALL.into_iter().find(is_this)
+    }
+
     /// Whether it is one of Kubernetes' own kinds; a foreign controller is named and never read.
     pub fn is_known(&self) -> bool {
         matches!(
@@ -29,6 +35,48 @@ impl WorkloadKey {
 impl std::fmt::Display for WorkloadKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+/// A kind of workload that is watched and judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WorkloadKind {
+    Deployment,
+    StatefulSet,
+    DaemonSet,
+    Job,
+    CronJob,
+}
+
+impl WorkloadKind {
+    pub const ALL: [Self; 5] = [Self::Deployment, Self::StatefulSet, Self::DaemonSet, Self::Job, Self::CronJob];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployment",
+            Self::StatefulSet => "StatefulSet",
+            Self::DaemonSet => "DaemonSet",
+            Self::Job => "Job",
+            Self::CronJob => "CronJob",
+        }
+    }
+
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Self::Deployment | Self::StatefulSet | Self::DaemonSet => "apps/v1",
+            Self::Job | Self::CronJob => "batch/v1",
+        }
+    }
+
+    /// As URLs have it.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Deployment => "deployments",
+            Self::StatefulSet => "statefulsets",
+            Self::DaemonSet => "daemonsets",
+            Self::Job => "jobs",
+            Self::CronJob => "cronjobs",
+        }
     }
 }
 
@@ -125,6 +173,17 @@ pub struct CronJobFacts {
 }
 
 impl WorkloadFacts {
+    /// The workload above it: a `CronJob` above its Job.
+    pub fn owner_key(&self) -> Option<WorkloadKey> {
+        let owner = self.owner.as_ref()?;
+        Some(WorkloadKey {
+            api_version: owner.api_version.clone(),
+            kind: owner.kind.clone(),
+            namespace: self.key.namespace.clone(),
+            name: owner.name.clone(),
+        })
+    }
+
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|c| c.kind == kind)
     }

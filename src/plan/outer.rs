@@ -100,6 +100,13 @@ impl Outer {
         }
     }
 
+    /// Nobody will post an Event for it.
+    pub fn without_event(&mut self) {
+        let head = self.head_mut();
+        head.event_owed = false;
+        head.announced = false;
+    }
+
     /// The node or the workload, for an Event about it.
     fn regarding(&self, key: &DiagnosisKey) -> Reference {
         let uid = Some(self.subject_uid().to_owned()).filter(|uid| !uid.is_empty());

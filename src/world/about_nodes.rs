@@ -36,7 +36,7 @@ impl World {
         } else {
             self.lookups.withdraw(&want);
         }
-        Decision { plan, wants, touched: Vec::new() }
+        Decision { plan, wants, ..Decision::default() }
     }
 
     fn plan_for_node(&mut self, name: &Arc<str>, now: Timestamp) -> Plan {

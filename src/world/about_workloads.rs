@@ -9,7 +9,7 @@ use crate::api::{
 use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
-use crate::plan::{DiagnosisKey, Intent, Outer, Plan, Record, outer};
+use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
 
 /// Pods of a workload fail one after the other: what they have in common is told when the first of them has failed for
 /// so many seconds.
@@ -25,6 +25,51 @@ impl World {
     /// The workload whose diagnosis a record of a pod is part of.
     pub(super) fn workload_of(record: &Record) -> Option<WorkloadKey> {
         super::workloads::key_of(record).filter(|key| key.watched_kind().is_some())
+    }
+
+    /// All workloads that may have something to tell.
+    pub(super) fn all_unsettled(&self) -> super::Touched {
+        let kept = crate::facts::WorkloadKind::ALL.into_iter().flat_map(|kind| self.owners.of_kind(kind)).cloned();
+        let told = self.workload_objects.workloads();
+        kept.chain(told).map(|key| (Subject::Workload(key), Lane::Resync)).collect()
+    }
+
+    /// Takes back what the object of a workload remembers.
+    pub(super) fn restore_workload(&mut self, record: &OuterRecord, status: &WorkloadDiagnosisStatus) {
+        if let Subject::Workload(key) = super::outers::subject_of(&record.object, &record.key) {
+            self.stories.restore(key.clone(), &status.templates, record.written_at);
+            self.folds.restore(key, status.folded_events);
+        }
+    }
+
+    /// Takes the Event off the write of a pod's diagnosis where enough of its workload and cause were told. Whether it did.
+    pub(super) fn fold(&mut self, plan: &mut Plan, now: Timestamp) -> bool {
+        let Some(Intent::Apply(write)) = &mut plan.intent else { return false };
+        if !write.announcement.as_ref().is_some_and(|announcement| announcement.warning) {
+            return false;
+        }
+        let Some(workload) = &write.spec.workload else { return false };
+        let key = WorkloadKey {
+            api_version: workload.api_version.as_str().into(),
+            kind: workload.kind.as_str().into(),
+            namespace: write.key.namespace.clone(),
+            name: workload.name.as_str().into(),
+        };
+        // What no object of its own stands for is told pod by pod.
+        if key.watched_kind().is_none() {
+            return false;
+        }
+        let transition = (write.spec.pod_uid.as_str(), write.status.transition);
+        if !self.folds.fold(&key, &write.status.cause, transition, self.policy.events_per_workload, now) {
+            return false;
+        }
+        let was_announced = self.records.get(&write.key).is_some_and(|record| {
+            record.is_active_of(&write.spec.pod_uid) && record.status.announced
+        });
+        write.announcement = None;
+        write.status.event_owed = false;
+        write.status.announced = was_announced;
+        true
     }
 
     pub(super) fn decide_workload(&mut self, key: &WorkloadKey, now: Timestamp) -> Decision {
@@ -54,11 +99,13 @@ impl World {
             }
             return self.look_for(&subject, vec![Want::Workload(key.clone())], now);
         };
-        if let Some(due) = gathered_at(&failing, now).filter(|due| now < *due) {
+        let gathered = gathered_at(&failing, now).filter(|due| now < *due && self.answers_come);
+        if let Some(due) = gathered {
             return Plan { intent: None, wake: Some(due) }.into();
         }
         let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
-        let services = self.lookups.services_for(&key.namespace, &labels, after(known.since, lookups::SETTLE));
+        let settled = if self.answers_come { after(known.since, lookups::SETTLE) } else { known.since };
+        let services = self.lookups.services_for(&key.namespace, &labels, settled);
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
         let judged = judge_workload(&WorkloadCase {

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::facts::{EventFacts, Timestamp, seconds_between};
+use crate::facts::{EventFacts, PodFacts, Timestamp, seconds_between};
 
 /// Kept for each pod.
 const MOST: usize = 6;
@@ -69,6 +69,22 @@ impl Events {
             kept.remove(noise);
         }
         is_news
+    }
+
+    /// The mirror of a static pod has come: what was told of that one is about it. (A manifest may set the UID itself; then
+    /// there is one on each node.)
+    pub(super) fn adopt(&mut self, static_uid: &str, mirror: &PodFacts, now: Timestamp) {
+        let Some(kept) = self.by_pod.get_mut(static_uid) else { return };
+        let (mine, others) =
+            std::mem::take(&mut kept.events).into_iter().partition(|e| e.regarding.name == mirror.key.name);
+        kept.events = others;
+        if kept.events.is_empty() {
+            self.by_pod.remove(static_uid);
+        }
+        let mine: Vec<EventFacts> = mine;
+        for event in mine {
+            self.put(&mirror.uid, event, false, now);
+        }
     }
 
     pub(super) fn of(&self, uid: &str) -> &[EventFacts] {

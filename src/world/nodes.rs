@@ -6,14 +6,16 @@ use std::sync::Arc;
 use super::pods::{Moved, Place};
 use crate::diagnosis::{Thresholds, node, text};
 use crate::facts::{
-    EventFacts, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Resources, SystemOom, Timestamp, seconds_between,
+    EventFacts, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, Resources, SystemOom, Timestamp,
+    seconds_between,
 };
 
 /// Transitions kept a node.
 const HISTORY: usize = 16;
-/// `SystemOOM` Events kept a node, and the most bytes of what each says.
+/// `SystemOOM` and `Rebooted` Events kept a node, and the most bytes of what each says.
 const SYSTEM_OOMS: usize = 8;
-const SYSTEM_OOM_MAX: usize = 128;
+const REBOOTS: usize = 4;
+const SAID_MAX: usize = 128;
 /// The most bytes of what the kubelet complains of.
 const COMPLAINT_MAX: usize = 256;
 
@@ -29,6 +31,8 @@ pub(super) struct Nodes {
     not_ready: HashMap<Arc<str>, (u32, Option<Timestamp>)>,
     /// `SystemOOM` Events of nodes that are not known yet.
     early_ooms: HashMap<Arc<str>, Vec<SystemOom>>,
+    /// The same of `Rebooted` Events.
+    early_reboots: HashMap<Arc<str>, Vec<Reboot>>,
 }
 
 /// What a new version of a Node changes for its pods, and for those that wait for a place.
@@ -49,6 +53,7 @@ impl Nodes {
             fresh.requested = self.orphaned.remove(&name).unwrap_or_default();
             fresh.system_ooms = self.early_ooms.remove(&name).unwrap_or_default();
             fresh.ready_history = self.inherited.remove(&name).unwrap_or_default();
+            fresh.reboots = self.early_reboots.remove(&name).unwrap_or_default();
             remember(&mut fresh, now);
             self.by_name.insert(name, fresh);
             return Effect { readiness_changed: true, offer_changed: true };
@@ -74,6 +79,7 @@ impl Nodes {
         }
         self.not_ready.remove(name);
         self.early_ooms.remove(name);
+        self.early_reboots.remove(name);
     }
 
     pub(super) fn begin_list(&mut self) {
@@ -84,6 +90,7 @@ impl Nodes {
         // What was told of nodes that are not there is of no use.
         self.early_ooms.clear();
         self.inherited.clear();
+        self.early_reboots.clear();
         self.unlisted.take().into_iter().flatten().collect()
     }
 
@@ -123,12 +130,13 @@ impl Nodes {
         }
     }
 
-    /// An Event about a Node: how often it was not ready before we looked, or that it ran out of memory. Whether that may
-    /// explain the end of a container there.
+    /// An Event about a Node: how often it was not ready before we looked, that it ran out of memory, or was rebooted.
+    /// Whether that may explain the end of a container there.
     pub(super) fn event(&mut self, event: &EventFacts) -> bool {
         match &*event.reason {
             "NodeNotReady" => self.was_not_ready(event),
             "SystemOOM" => return self.ran_out_of_memory(event),
+            "Rebooted" => return self.was_rebooted(event),
             reason if node::is_complaint(reason) => self.complained(event),
             _ => {}
         }
@@ -142,16 +150,19 @@ impl Nodes {
             Some(node) => &mut node.system_ooms,
             None => self.early_ooms.entry(name.clone()).or_default(),
         };
-        let oom = SystemOom { at, message: text::cut_bytes(&event.message, SYSTEM_OOM_MAX).into() };
-        if told.contains(&oom) {
-            return false;
-        }
-        told.push(oom);
-        told.sort_by(|a, b| (a.at, &a.message).cmp(&(b.at, &b.message)));
-        if told.len() > SYSTEM_OOMS {
-            told.remove(0);
-        }
-        true
+        let oom = SystemOom { at, message: text::cut_bytes(&event.message, SAID_MAX).into() };
+        keep_newest(told, oom, SYSTEM_OOMS, |oom| (oom.at, oom.message.clone()))
+    }
+
+    fn was_rebooted(&mut self, event: &EventFacts) -> bool {
+        let Some(at) = event.last.or(event.first) else { return false };
+        let name = &event.regarding.name;
+        let told = match self.by_name.get_mut(name) {
+            Some(node) => &mut node.reboots,
+            None => self.early_reboots.entry(name.clone()).or_default(),
+        };
+        let reboot = Reboot { at, message: text::cut_bytes(&event.message, SAID_MAX).into() };
+        keep_newest(told, reboot, REBOOTS, |reboot| (reboot.at, reboot.message.clone()))
     }
 
     fn was_not_ready(&mut self, event: &EventFacts) {
@@ -198,6 +209,19 @@ impl Nodes {
     pub(super) fn restore(&mut self, name: &str, history: Vec<ReadyTransition>) {
         self.inherited.insert(name.into(), history);
     }
+}
+
+/// Adds what was not told before, oldest first, and at most so many. Whether it was news.
+fn keep_newest<T: PartialEq, K: Ord>(told: &mut Vec<T>, item: T, most: usize, order: impl Fn(&T) -> K) -> bool {
+    if told.contains(&item) {
+        return false;
+    }
+    told.push(item);
+    told.sort_by_key(order);
+    if told.len() > most {
+        told.remove(0);
+    }
+    true
 }
 
 /// Whether a pod is among those that were summed up.

@@ -28,6 +28,14 @@ impl Outers {
         self.by_key.values()
     }
 
+    /// The workloads that these objects are about.
+    pub(super) fn workloads(&self) -> impl Iterator<Item = WorkloadKey> {
+        self.all().filter_map(|record| match subject_of(&record.object, &record.key) {
+            Subject::Workload(key) => Some(key),
+            _ => None,
+        })
+    }
+
     pub(super) fn is_writing(&self, key: &DiagnosisKey) -> bool {
         self.custody.is_writing(key)
     }

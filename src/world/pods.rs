@@ -20,6 +20,8 @@ pub(super) struct Pods {
     requests: HashSet<Arc<Resources>>,
     /// How many different requests there may be before those of no pod are forgotten.
     requests_most: usize,
+    /// The static pods' UIDs of mirrors.
+    statics: HashMap<Arc<str>, Arc<str>>,
     /// UIDs that a running relist has not named yet.
     unlisted: Option<HashSet<Arc<str>>>,
 }
@@ -79,6 +81,9 @@ impl Pods {
             unlisted.remove(&uid);
         }
         self.by_key.insert(facts.key.clone(), uid.clone());
+        if let Some(static_uid) = &facts.static_uid {
+            self.statics.insert(uid.clone(), static_uid.clone());
+        }
         let known = self.by_uid.remove(&uid);
         let place = self.place_of(&facts, known.as_ref().map(Pod::place));
         let before = known.as_ref().map(|pod| pod.place().clone());
@@ -101,6 +106,7 @@ impl Pods {
 
     pub(super) fn remove(&mut self, uid: &Arc<str>) -> Option<(ObjectKey, Moved)> {
         let pod = self.by_uid.remove(uid)?;
+        self.statics.remove(uid);
         self.waiting.remove(uid);
         let place = pod.place().clone();
         if self.by_key.get(&place.key) == Some(uid) {
@@ -205,6 +211,10 @@ impl Pods {
         self.by_node.get(name).into_iter().flatten().cloned()
     }
 
+    pub(super) fn place(&self, uid: &str) -> Option<&Place> {
+        self.by_uid.get(uid).map(Pod::place)
+    }
+
     pub(super) fn places_on(&self, name: &str) -> impl Iterator<Item = &Place> {
         self.by_node.get(name).into_iter().flatten().filter_map(|uid| self.by_uid.get(uid)).map(Pod::place)
     }
@@ -218,14 +228,20 @@ impl Pods {
         self.waiting.iter().cloned()
     }
 
-    /// The UID that an Event is about. The node controller writes no UID; then the name decides.
+    /// The UID that an Event is about. The node controller writes no UID; then the name decides. The kubelet writes that of
+    /// a static pod, of which we see the mirror.
     pub(super) fn uid_for(&self, event: &EventFacts) -> Option<Arc<str>> {
         let named = &event.regarding.uid;
-        if !named.is_empty() {
+        if self.by_uid.contains_key(named) {
             return Some(named.clone());
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
-        self.by_key.get(&key).cloned()
+        let of_name = self.by_key.get(&key);
+        if named.is_empty() {
+            return of_name.cloned();
+        }
+        let is_mirror = |uid: &&Arc<str>| self.statics.get(*uid).is_some_and(|of| event.is_of_static_pod(of));
+        Some(of_name.filter(is_mirror).unwrap_or(named).clone())
     }
 
     /// Remembers that the workload of a Failed pod has what it wants without it.

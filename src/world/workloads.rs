@@ -80,6 +80,24 @@ impl Workloads {
         }
     }
 
+    /// UIDs of its pods with an Active diagnosis.
+    pub(super) fn failing(&self, workload: &WorkloadKey) -> impl Iterator<Item = &Arc<str>> {
+        self.counts.get(workload).into_iter().flat_map(|counts| &counts.failing)
+    }
+
+    /// Workloads with a pod that has an Active diagnosis.
+    pub(super) fn that_fail(&self) -> impl Iterator<Item = &WorkloadKey> {
+        self.counts.iter().filter(|(_, counts)| !counts.failing.is_empty()).map(|(key, _)| &**key)
+    }
+
+    /// How many of its pods are Ready, by the object that made them.
+    pub(super) fn ready_by_owner(&self, workload: &WorkloadKey) -> Vec<(Arc<str>, u32)> {
+        let ready = self.counts.get(workload).into_iter().flat_map(|counts| &counts.ready_by_owner);
+        let mut ready: Vec<_> = ready.map(|(owner, ready)| (owner.clone(), *ready)).collect();
+        ready.sort();
+        ready
+    }
+
     /// How many pods each workload has that are not over.
     pub(super) fn totals(&self) -> impl Iterator<Item = (&Arc<WorkloadKey>, u32)> {
         self.counts.iter().map(|(key, counts)| (key, counts.total))
@@ -139,7 +157,7 @@ impl Workloads {
     }
 }
 
-fn key_of(record: &Record) -> Option<WorkloadKey> {
+pub(super) fn key_of(record: &Record) -> Option<WorkloadKey> {
     let workload = record.spec.workload.as_ref()?;
     Some(WorkloadKey {
         api_version: workload.api_version.as_str().into(),

@@ -87,6 +87,44 @@ fn events_may_come_before_their_pod() {
 }
 
 #[test]
+fn the_events_of_a_static_pod_are_those_of_its_mirror() {
+    let told = |uid: &str, reason: &str, message: &str| {
+        let text = format!(
+            "{{kind: Event, metadata: {{name: e, namespace: default}}, involvedObject: {{kind: Pod, name: a, namespace: demo, uid: {uid}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T08:02:19Z', count: 1}}"
+        );
+        dump(&text).events.remove(0)
+    };
+    let kill = |uid: &str| told(uid, "Killing", "Container app failed liveness probe, will be restarted");
+    let duplicate =
+        told("hash2", "FailedValidation", "Error validating pod a from file due to duplicate pod name \"a\", ignoring");
+    let mut mirror = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    mirror.static_uid = Some("hash1".into());
+    for is_early in [true, false] {
+        let mut operator = Operator::idle();
+        if is_early {
+            operator.event(&kill("hash1"));
+        }
+        operator.pod(&mirror);
+        if !is_early {
+            operator.event(&kill("hash1"));
+        }
+        operator.advance(10);
+        assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+        let remedies =
+            |operator: &Operator| operator.status("a").remedies.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
+        assert!(!remedies(&operator).iter().any(|text| text.contains("ignores one")));
+        operator.event(&duplicate);
+        operator.advance(60);
+        assert!(remedies(&operator).iter().any(|text| text.starts_with("Two manifests on n1 have this pod's name")));
+    }
+    let mut another = Operator::idle();
+    another.pod(&mirror);
+    another.event(&kill("hash3"));
+    another.advance(10);
+    assert_ne!(another.status("a").cause, "LivenessProbeFailed", "of a manifest that is gone");
+}
+
+#[test]
 fn the_end_of_an_events_life_takes_nothing_away() {
     let mut operator = Operator::idle();
     let pod = pod("a", "u1", false, &crashed(2, 137, "Error"));

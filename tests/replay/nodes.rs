@@ -4,7 +4,7 @@ use shindan::facts::EventFacts;
 use shindan::plan::Announcement;
 use shindan::world::Change;
 
-use super::operator::{Operator, at, crashed, dump, end_pod, node, oom, pod, well};
+use super::operator::{Operator, at, crashed, dump, end_pod, node, oom, pod, running_again, well};
 
 /// One of our own Events on a Node as the API server gives it back.
 pub fn as_read_back(event: &Announcement) -> EventFacts {
@@ -128,4 +128,29 @@ fn a_node_that_runs_out_of_memory_explains_its_pods_whenever_its_event_comes() {
     early.pod(&pod("b", "u2", false, &crashed(9, 137, "Error")));
     early.advance(10);
     assert_eq!(early.status("b").cause, "OOMReportedAsError", "a kill at another time is another matter");
+}
+
+#[test]
+fn a_reboot_that_is_told_late_explains_what_was_lost_and_nothing_that_came_back() {
+    let rebooted = dump(
+        "{kind: Event, metadata: {name: e, namespace: default}, involvedObject: {kind: Node, name: n1, uid: n1}, reason: Rebooted, message: 'Node n1 has been rebooted, boot id: 7d1c', type: Warning, lastTimestamp: '2026-11-21T08:02:25Z', count: 1}",
+    )
+    .events
+    .remove(0);
+    let lost = pod("a", "u1", false, &crashed(2, 255, "Unknown"));
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "01:00:00"));
+    operator.pod(&lost);
+    operator.advance(130);
+    assert_eq!(operator.status("a").cause, "RuntimeLostExit");
+    operator.event(&rebooted);
+    assert_eq!(operator.status("a").cause, "NodeRebooted", "the pod itself has not changed");
+    let mut back = Operator::idle();
+    back.event(&rebooted);
+    back.node(&node("n1", "True", "", "01:00:00"));
+    back.pod(&lost);
+    back.advance(60);
+    back.pod(&pod("a", "u1", true, &running_again(2, 255, "Unknown")));
+    back.advance(600);
+    assert!(back.server.objects.is_empty(), "it came back in time");
 }

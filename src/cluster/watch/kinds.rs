@@ -8,8 +8,8 @@ use kube::core::ObjectMeta;
 use serde::de::DeserializeOwned;
 
 use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
-use crate::cluster::wire::{Event, Interner, Node, Pod};
-use crate::facts::ObjectKey;
+use crate::cluster::wire::{self, Event, Interner, Node, Pod, Workload};
+use crate::facts::{ObjectKey, WorkloadKind};
 use crate::plan::DiagnosisKey;
 use crate::world::{Change, Source};
 
@@ -84,6 +84,30 @@ impl Watched for Event {
         event
     }
 }
+
+macro_rules! watched_workloads {
+    ($($kind:ident),*) => {$(
+        impl Watched for wire::$kind {
+            const SOURCE: Source = Source::Workloads(WorkloadKind::$kind);
+
+            fn applied(self, strings: &mut Interner) -> Change {
+                Change::Workload(Box::new(self.into_facts(strings)))
+            }
+
+            fn deleted(self, strings: &mut Interner) -> Option<Change> {
+                Some(Change::WorkloadDeleted(self.into_facts(strings).key))
+            }
+
+            fn stub(metadata: ObjectMeta) -> Self {
+                let mut workload = Self::default();
+                workload.metadata = metadata;
+                workload
+            }
+        }
+    )*};
+}
+
+watched_workloads!(Deployment, StatefulSet, DaemonSet, Job, CronJob);
 
 /// A kind of our own.
 pub(super) trait Diagnosed: Resource<DynamicType = ()> + Clone + Debug + Send + 'static {

@@ -426,7 +426,11 @@ impl Pod {
             uid: meta::uid(&meta),
             created: meta::created(&meta),
             deletion: meta.deletion_timestamp.as_ref().map(|t| t.0),
-            mirror: meta.annotations.as_ref().is_some_and(|all| all.contains_key(meta::MIRROR)),
+            static_uid: meta
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(meta::MIRROR))
+                .map(|uid| Arc::from(uid.as_str())),
             owner: meta::controller(&meta, strings),
             finalizers: meta.finalizers.take().unwrap_or_default(),
             labels: meta.labels.take().unwrap_or_default(),
@@ -845,7 +849,7 @@ mod tests {
         .unwrap();
         assert_eq!(pod.metadata.annotations.as_ref().unwrap().len(), 1);
         let pod = pod.into_facts(&mut Interner::default());
-        assert!(pod.mirror);
+        assert_eq!(pod.static_uid.as_deref(), Some("1"));
         assert_eq!(&*pod.owner.unwrap().kind, "Node");
         assert_eq!(&*pod.key.namespace, "default");
         assert_eq!(&*pod.uid, "default/p");

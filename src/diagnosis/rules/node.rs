@@ -2,8 +2,8 @@
 
 use crate::api::Remedy;
 use crate::diagnosis::node::{
-    self, Judged, NETWORK_NOT_READY, NEVER_UPDATED, NOT_READY, NodeIncident, PLEG_UNHEALTHY, RUNTIME_DOWN,
-    RUNTIME_NOT_READY, SHUTTING_DOWN, STATUS_UNKNOWN,
+    self, CSI_NOT_INITIALIZED, Judged, MISSING_CAPACITY, NETWORK_NOT_READY, NEVER_UPDATED, NOT_READY, NodeIncident,
+    PLEG_UNHEALTHY, RUNTIME_DOWN, RUNTIME_NOT_READY, SHUTTING_DOWN, STATUS_UNKNOWN,
 };
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{
@@ -58,6 +58,24 @@ pub(super) const RULES: &[Rule] = &[
         "A runtime that does not answer at all is NodeRuntimeDown.",
         "Restart the container runtime, and read its log.",
         "kubelet, Node condition Ready: `container runtime not ready: RuntimeReady=false`"
+    ),
+    incident!(
+        CSI_NOT_INITIALIZED,
+        "The kubelet of the pod's node cannot set up CSINode, the object that says which volume drivers are there, and \
+         holds the node not ready until it can.",
+        "Each kubelet says so for seconds while it starts, which is no failure for a minute. Where its runtime is told \
+         with it, the runtime is the cause. A driver that is missing on a node that is ready is CsiDriverNotRegistered.",
+        "Read the kubelet's log: it may not write CSINode (RBAC, an admission webhook), or the API server does not \
+         answer it. After some minutes of that it ends itself and starts anew.",
+        "kubelet pkg/volume/csi/csi_plugin.go, Node condition Ready: `CSINode is not yet initialized`"
+    ),
+    incident!(
+        MISSING_CAPACITY,
+        "The kubelet of the pod's node cannot tell how much CPU, memory, disk or how many pods the machine has room for.",
+        "The node names what is missing. Each kubelet may say so for seconds while it starts, which is no failure for a \
+         minute. Where its runtime is told with it, the runtime is the cause: it is asked for the disk.",
+        "Read the kubelet's log for what it cannot read of the machine (cgroups, /proc); restart it.",
+        "kubelet pkg/kubelet/nodestatus/setters.go, Node condition Ready: `missing node capacity for resources: cpu`"
     ),
     incident!(
         SHUTTING_DOWN,
@@ -288,7 +306,9 @@ status: {{{status}}}
             ("Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.", STATUS_UNKNOWN),
             ("Unknown", "NodeStatusNeverUpdated", "Kubelet never posted node status.", NEVER_UPDATED),
             ("False", "KubeletNotReady", "node is shutting down", SHUTTING_DOWN),
-            ("False", "KubeletNotReady", "missing node capacity for resources: cpu", NOT_READY),
+            ("False", "KubeletNotReady", "missing node capacity for resources: cpu", MISSING_CAPACITY),
+            ("False", "KubeletNotReady", "CSINode is not yet initialized", CSI_NOT_INITIALIZED),
+            ("False", "KubeletNotReady", "some error of a later release", NOT_READY),
         ] {
             let (cause, finding) = cause(&pod(RUNNING, &node(status, reason, message))).unwrap();
             assert_eq!(cause, expected);

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::diagnosis::Case;
+use crate::api::Evidence;
+use crate::diagnosis::{Case, evidence};
 use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
 const ROLLOUT: &str = "argoproj.io/v1alpha1";
 
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
-    let owner = pod.owner.as_ref().filter(|owner| !pod.mirror && &*owner.kind != "Node")?;
+    let owner = pod.owner.as_ref().filter(|owner| !pod.is_mirror() && &*owner.kind != "Node")?;
     Some(WorkloadKey {
         api_version: owner.api_version.clone(),
         kind: owner.kind.clone(),
@@ -64,13 +65,27 @@ pub(in crate::diagnosis) fn job_state(case: &Case<'_>) -> JobState {
     if !case.pod.is_of_job() {
         return JobState::None;
     }
-    let around = case.surroundings;
-    let found = around.known_job().or_else(|| around.known_workload().filter(|top| &*top.key.kind == "Job"));
-    match found.map(|job| (job, state_of(job))) {
+    match job_of(case).map(|job| (job, state_of(job))) {
         Some((job, JobState::Retries)) if has_no_retry_left(case, job) => JobState::Failed,
         Some((_, state)) => state,
         None => JobState::Unknown,
     }
+}
+
+/// The pod's Job, where it was looked up.
+fn job_of<'a>(case: &Case<'a>) -> Option<&'a WorkloadFacts> {
+    let around = case.surroundings;
+    let found = around.known_job().or_else(|| around.known_workload().filter(|top| &*top.key.kind == "Job"));
+    found.filter(|_| case.pod.is_of_job())
+}
+
+/// The Job's own word that it has failed and makes no further try. `FailureTarget` comes first, `Failed` once its pods are
+/// gone or over.
+pub(in crate::diagnosis) fn job_given_up(case: &Case<'_>) -> Option<Evidence> {
+    let job = job_of(case)?;
+    let holds = |kind| job.conditions.iter().find(|c| c.kind == kind && c.status == "True");
+    let said = holds("Failed").or_else(|| holds("FailureTarget"))?;
+    Some(evidence::job_condition(&job.key.name, said))
 }
 
 /// Under OnFailure a Job's tries are restarts, and at the last one it deletes the pod: whatever is to be said of it is to be
@@ -95,8 +110,8 @@ fn state_of(job: &WorkloadFacts) -> JobState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::target;
     use crate::diagnosis::testing::Scenario;
+    use crate::diagnosis::{Health, diagnose, target};
 
     /// The pod's top controller as it is displayed, and the patch that sets a field of its template.
     fn controller(owner: &str, labels: &str) -> (Option<String>, Option<String>) {
@@ -105,6 +120,45 @@ mod tests {
         ));
         let patch = target::of(&scenario.case()).pod_spec_patch("priority: 1\n");
         (top(&scenario.pods[0], None).map(|key| key.to_string()), patch)
+    }
+
+    /// What is told of the Job of a failed pod, with these conditions of the Job.
+    fn of_its_job(conditions: &str) -> Vec<(String, String)> {
+        let scenario = Scenario::from_yaml(&format!(
+            r#"
+kind: Pod
+metadata: {{name: p, namespace: n, uid: u, ownerReferences: [{{apiVersion: batch/v1, kind: Job, name: load, uid: j, controller: true}}]}}
+spec: {{restartPolicy: Never, containers: [{{name: c, image: i}}]}}
+status:
+  phase: Failed
+  containerStatuses:
+  - {{name: c, state: {{terminated: {{exitCode: 3, reason: Error, startedAt: "2026-11-21T09:00:00Z", finishedAt: "2026-11-21T09:00:09Z"}}}}}}
+---
+kind: Job
+apiVersion: batch/v1
+metadata: {{name: load, namespace: n, uid: j}}
+spec: {{backoffLimit: 2}}
+status: {{failed: 1, conditions: [{conditions}]}}
+"#
+        ));
+        let Health::Failing(diagnosis) = diagnose(&scenario.case()).health else { panic!("it has failed") };
+        assert_eq!(diagnosis.cause, "PodFailedNoRestart", "the pod's own cause stays");
+        let of_job = diagnosis.evidence.into_iter().filter(|e| e.source.starts_with("job/"));
+        of_job.map(|e| (e.source, e.value)).collect()
+    }
+
+    #[test]
+    fn a_job_that_has_given_up_is_told_at_its_pods() {
+        let target = "{type: FailureTarget, status: \"True\", reason: PodFailurePolicy, message: Container c failed}";
+        let failed = "{type: Failed, status: \"True\", reason: PodFailurePolicy, message: Container c failed}";
+        let told = |kind: &str| {
+            let source = format!("job/load.status.conditions[{kind}]");
+            vec![(source, "True PodFailurePolicy: Container c failed".to_owned())]
+        };
+        assert_eq!(of_its_job(target), told("FailureTarget"));
+        assert_eq!(of_its_job(&format!("{target}, {failed}")), told("Failed"), "once");
+        assert_eq!(of_its_job(""), [], "it tries again");
+        assert_eq!(of_its_job("{type: Suspended, status: \"True\", reason: JobSuspended, message: Job suspended}"), []);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The table: one rule a cause, in the order in which they are asked.
 
 use super::completed::{completed, completed_remedies};
-use super::lost::{lost, lost_remedies};
+use super::lost::{self, lost, lost_remedies};
 use super::memory::{oom_killed, oom_remedies};
 use super::program::{exec_format_remedies, interpreter_remedies, not_executed};
 use super::signals::{native_crash, native_remedies, sigkill_remedies, sigkilled, sigterm, sigterm_remedies};
@@ -106,6 +106,7 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
             source: "POSIX shells: exit status 126",
         },
     },
+    lost::REBOOTED,
     Rule {
         cause: "ContainerStatusUnknown",
         category: Category::Crash,
@@ -116,7 +117,8 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The kubelet no longer found the container when it had to report its end; the exit code is made up.",
             told_apart: "The reason is ContainerStatusUnknown with exit code 137 and no times. Nothing is known of a signal \
-                         or of memory. An evicted pod has its own reason, which is then the cause.",
+                         or of memory. An evicted pod has its own reason, which is then the cause; where the Node tells of a \
+                         reboot at that time, it is NodeRebooted.",
             action: "Look at the node: was it rebooted, cut off, or was the container removed by hand?",
             source: "kubernetes pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses; pkg/kubelet/status/status_manager.go",
         },
@@ -132,7 +134,8 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
             meaning: "The runtime lost the container, most often by a reboot or a restart of the runtime, and does not know \
                       how it ended.",
             told_apart: "The reason is Unknown with exit code 255 (or -1). A process that ends with 255 itself has the reason \
-                         Error. Where the container runs again, it is no failure.",
+                         Error. Where the Node tells of a reboot at that time, it is NodeRebooted; where the container runs \
+                         again, it is no failure.",
             action: "Look for a reboot of the node at that time, and for why the container does not come back.",
             source: "containerd internal/cri/server/restart.go (unknownContainerStatus)",
         },
