@@ -3,7 +3,7 @@
 use super::end::{self, who};
 use super::{end_evidence, last_words};
 use crate::api::Remedy;
-use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy};
+use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, roots};
 use crate::facts::{Container, RestartPolicy, Terminated, after};
 
 /// Ends that the runtime or the kubelet did not see.
@@ -39,7 +39,7 @@ pub(super) fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verd
             format!("{} is the kubelet's placeholder: no signal, and nothing about memory", run.exit_code),
         )));
     }
-    end::judged(case, finding)
+    end::judged(case, finding.rooted(roots::node(case)))
 }
 
 pub(super) fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
