@@ -25,6 +25,7 @@ pub use finding::{Finding, evidence, remedy};
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
+pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
     FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,

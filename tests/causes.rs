@@ -104,6 +104,8 @@ struct Gist<'a> {
     confidence: Confidence,
     pod_status: &'a str,
     summary: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_findings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +129,7 @@ fn gist(found: &[ObjectWrite]) -> String {
                 confidence: status.confidence,
                 pod_status: &status.pod_status,
                 summary: &status.summary,
+                root: status.root.as_ref().map(ToString::to_string),
                 other_findings: others.collect(),
                 first_remedy: status.remedies.first().map(|r| r.text.as_str()),
             }

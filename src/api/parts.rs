@@ -213,8 +213,8 @@ pub struct Head {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Root {
-    /// `Node`, `Registry`, `Image`, `ConfigMap`, `Secret`, `PersistentVolumeClaim`, `StorageClass`, `CSIDriver`,
-    /// `ResourceQuota`, `NodeLabel`, ...
+    /// `Node`, `Registry`, `Image`, `ConfigMap`, `Secret`, `ServiceAccount`, `PersistentVolumeClaim`, `PersistentVolume`,
+    /// `StorageClass`, `CSIDriver`, `RuntimeClass`, `Scheduler`, `NodeLabel`, `Taint`, `Capacity`, `ExtendedResource`, `Host`, ...
     #[serde(default)]
     pub kind: String,
     /// Its name; in the namespace of the pod, if its kind has one.

@@ -1,7 +1,7 @@
 //! `shindan diagnose`: what is wrong in a dump.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::bail;

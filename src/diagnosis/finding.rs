@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::text;
-use crate::api::{Confidence, ContainerType, Evidence, OtherFinding, Remedy, RemedyKind, Severity, Weight};
+use crate::api::{Confidence, ContainerType, Evidence, OtherFinding, Remedy, RemedyKind, Root, Severity, Weight};
 use crate::facts::{Condition, Container, EventFacts, Timestamp};
 
 /// What a rule recognised.
@@ -18,6 +18,8 @@ pub struct Finding {
     /// Set where the cause itself limits how bad it can be; else impact decides.
     pub severity: Option<Severity>,
     pub evidence: Vec<Evidence>,
+    /// What it lies in, where that is outside the pod and known for certain: see `roots`.
+    pub root: Option<Root>,
     /// An Event proves this cause, so that later runs of the container with the same exit code and a similar length
     /// inherit it (see `Ledger::proven_cause`).
     pub proven: bool,
@@ -41,6 +43,7 @@ impl Finding {
             confidence: Confidence::Certain,
             severity: None,
             evidence: Vec::new(),
+            root: None,
             proven: false,
             goes_on: false,
             quiet: false,
@@ -63,6 +66,12 @@ impl Finding {
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
+        self
+    }
+
+    #[must_use]
+    pub fn rooted(mut self, root: Option<Root>) -> Self {
+        self.root = root;
         self
     }
 

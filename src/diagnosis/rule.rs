@@ -1,7 +1,7 @@
 //! What a rule is: one cause, how it is recognised and what is told of it.
 
 use super::{Case, Finding};
-use crate::api::Remedy;
+use crate::api::{Remedy, Root};
 use crate::facts::{Container, Timestamp};
 
 /// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes.md read only it.
@@ -53,6 +53,17 @@ pub enum Verdict {
     /// Not yet: ask again then. This is how thresholds work without polling.
     NotBefore(Timestamp),
     Yes(Box<Finding>),
+}
+
+impl Verdict {
+    /// Says of a finding what it lies in.
+    #[must_use]
+    pub fn rooted(self, root: Option<Root>) -> Self {
+        match self {
+            Self::Yes(finding) => Self::Yes(Box::new(finding.rooted(root))),
+            other => other,
+        }
+    }
 }
 
 impl From<Option<Finding>> for Verdict {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::{DiagnosisState, Root, RootReach};
+use crate::diagnosis::RootKind;
 use crate::facts::{ObjectKey, Timestamp, seconds_between};
 use crate::plan::Record;
 
@@ -26,25 +27,7 @@ struct Place {
 
 impl Place {
     fn of(root: &Root, namespace: &Arc<str>) -> Self {
-        const OF_THE_CLUSTER: [&str; 16] = [
-            "Node",
-            "Registry",
-            "Image",
-            "PersistentVolume",
-            "StorageClass",
-            "CSIDriver",
-            "NodeLabel",
-            "Taint",
-            "ExtendedResource",
-            "Capacity",
-            "Scheduler",
-            "RuntimeClass",
-            "PriorityClass",
-            "Webhook",
-            "Host",
-            "Zone",
-        ];
-        let is_everywhere = OF_THE_CLUSTER.contains(&root.kind.as_str());
+        let is_everywhere = RootKind::named_so(&root.kind).is_some_and(RootKind::is_of_the_cluster);
         Self { root: root.clone(), namespace: (!is_everywhere).then(|| namespace.clone()) }
     }
 }

@@ -5,6 +5,7 @@
 //! because a lookup can be refused or time out too.
 
 mod remedies;
+mod roots;
 mod rows;
 
 use std::cell::OnceCell;
@@ -93,11 +94,9 @@ fn has_failed_twice(
 
 fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> Finding {
     let known = row.specificity == Specificity::Specific || seen.text.contains(": ");
-    let mut finding = Finding::of_container(container, say(case, container, seen, row.says)).confidence(if known {
-        Confidence::Certain
-    } else {
-        Confidence::Likely
-    });
+    let mut finding = Finding::of_container(container, say(case, container, seen, row.says))
+        .confidence(if known { Confidence::Certain } else { Confidence::Likely })
+        .rooted((row.root)(case, seen));
     finding = finding.with(evidence::field(format!("{}.state.waiting.reason", container.status_path()), seen.reason));
     if let Some(path) = &seen.path {
         finding = finding.with(evidence::field(format!("{}.{path}", container.status_path()), seen.text));

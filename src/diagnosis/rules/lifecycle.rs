@@ -14,8 +14,8 @@ use super::crash::end::{self, judged};
 use super::crash::{blamed, end_evidence, ended, ended_with, last_words, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
-    text,
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
+    target, text,
 };
 use crate::facts::{Container, EventFacts, Phase, State, Volume, VolumeSource, after, seconds_between};
 
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
     evicted::NODE_PRESSURE,
     by_reason(
         "AdmissionNodePressure",
-        admission::node_pressure,
+        |case| admission::node_pressure(case).rooted(roots::node(case)),
         "The node was short of memory, disk or process ids when the pod arrived, and refused it.",
         "Free the node, and set requests so that the scheduler sees what is taken. The reason reads Evicted, but the pod never \
          ran.",
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "UnexpectedAdmissionError",
-        |case| rejected(case, "UnexpectedAdmissionError"),
+        |case| rejected(case, "UnexpectedAdmissionError").rooted(roots::node(case)),
         "The kubelet could not give the pod the devices that it was promised, or failed inside while admitting it.",
         "Look at the device plugin on the node (it may have restarted), then delete the pod.",
     ),
@@ -124,7 +124,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "InvalidNodeInfo",
-        |case| rejected(case, "InvalidNodeInfo"),
+        |case| rejected(case, "InvalidNodeInfo").rooted(roots::node(case)),
         "The kubelet could not read its own node's data when the pod arrived.",
         "Look at the kubelet's connection to the API server, then delete the pod.",
     ),
@@ -172,19 +172,19 @@ pub(super) const RULES: &[Rule] = &[
     ),
     by_reason(
         "NodeShutdown",
-        |case| replaced_or(case, rejected(case, "NodeShutdown")),
+        |case| replaced_or(case, rejected(case, "NodeShutdown")).rooted(roots::node(case)),
         "The node was shutting down when the pod arrived.",
         "Nothing to mend: its controller places it elsewhere. Delete what is left of it.",
     ),
     by_reason(
         "VolumeAttachmentLimitExceeded",
-        |case| rejected(case, "VolumeAttachmentLimitExceeded"),
+        |case| rejected(case, "VolumeAttachmentLimitExceeded").rooted(roots::node(case)),
         "The node has as many volumes attached as it may.",
         "Add nodes, or spread the pods that use volumes.",
     ),
     pod_end(
         "NodeShutdownTerminated",
-        node_shut_down,
+        |case| node_shut_down(case).rooted(roots::node(case)),
         Explain {
             meaning: "The node was shut down in good order, and its kubelet ended the pod first.",
             told_apart: "The pod is Failed with the reason Terminated and speaks of an imminent node shutdown. An eviction has \
@@ -195,7 +195,10 @@ pub(super) const RULES: &[Rule] = &[
     ),
     pod_end(
         "PreemptedByKubelet",
-        |case| pod_ended(case, "Preempting", "was ended by its node to make room for a critical pod"),
+        |case| {
+            pod_ended(case, "Preempting", "was ended by its node to make room for a critical pod")
+                .rooted(roots::node(case))
+        },
         Explain {
             meaning: "The kubelet ended the pod to make room for a critical one (a static pod or system-node-critical).",
             told_apart: "The pod is Failed with the reason Preempting. A preemption by the scheduler deletes the pod instead.",

@@ -50,7 +50,8 @@ fn judge(case: &Case<'_>, event: &EventFacts) -> Option<(usize, Verdict)> {
     if let Err(at) = signature::has_lasted(case, signature::first_told(case, event), row.patience, times) {
         return Some((index, Verdict::NotBefore(at)));
     }
-    let mut finding = Finding::of_pod(say(case, &seen, row.says)).with(evidence::event(event));
+    let mut finding =
+        Finding::of_pod(say(case, &seen, row.says)).with(evidence::event(event)).rooted((row.root)(case, &seen));
     if let Some(condition) = case.pod.condition("PodReadyToStartContainers") {
         finding = finding.with(evidence::condition(condition));
     }

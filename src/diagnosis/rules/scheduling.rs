@@ -5,6 +5,7 @@ mod claim;
 mod explain;
 mod proof;
 mod remedies;
+mod root;
 mod rows;
 mod silence;
 mod summary;
@@ -124,6 +125,7 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
     let confidence = if analysis.certain { Confidence::Certain } else { Confidence::Likely };
     let mut finding = Finding::of_pod(summary::summary(case, analysis))
         .confidence(confidence)
+        .rooted(root::of(case, analysis))
         .with(evidence::condition(condition))
         .with_all(proof::asked(case, analysis))
         .with_all((analysis.kind == Kind::PvcUnbound).then(|| claim::other_evidence(case)).into_iter().flatten())

@@ -5,8 +5,8 @@
 
 use std::cell::OnceCell;
 
-use crate::api::{ContainerType, Remedy};
-use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict};
+use crate::api::{ContainerType, Remedy, Root};
+use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, roots};
 use crate::facts::{Container, EventFacts, Timestamp, after, seconds_between};
 
 /// Alternatives; each is a list of parts that the text must hold together. In lower case.
@@ -28,6 +28,8 @@ pub(super) struct Row {
     pub(super) specificity: Specificity,
     /// The summary, with places such as `{image}` that the family fills.
     pub(super) says: &'static str,
+    /// What it lies in, where that is outside the pod.
+    pub(super) root: fn(&Case<'_>, &Seen<'_>) -> Option<Root>,
     pub(super) remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
     pub(super) explain: Explain,
 }
@@ -42,9 +44,19 @@ pub(super) const ROW: Row = Row {
     patience: 0,
     specificity: Specificity::Specific,
     says: "",
+    root: the_pod_itself,
     remedies: nothing_to_do,
     explain: Explain { meaning: "", told_apart: "", action: "", source: "" },
 };
+
+fn the_pod_itself(_: &Case<'_>, _: &Seen<'_>) -> Option<Root> {
+    None
+}
+
+/// The root of what the pod's node fails at.
+pub(super) fn its_node(case: &Case<'_>, _: &Seen<'_>) -> Option<Root> {
+    roots::node(case)
+}
 
 fn nothing_to_do(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     Vec::new()

@@ -168,7 +168,8 @@ fn last_error<'a>(case: &Case<'a>, container: &'a Container) -> Option<&'a Event
 }
 
 fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> Finding {
-    let mut finding = Finding::of_container(container, say(case, container, seen, row.says));
+    let mut finding =
+        Finding::of_container(container, say(case, container, seen, row.says)).rooted((row.root)(case, seen));
     // Docker may leave the words empty: then the exit code is all there is.
     if seen.text.is_empty() {
         finding = finding.confidence(Confidence::Likely);

@@ -7,7 +7,8 @@ mod rows;
 
 use super::sandbox::{self, is_being_set_up};
 use super::signature::{self, Seen};
-use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Verdict, evidence, text};
+use crate::api::Root;
+use crate::diagnosis::{Case, Category, Family, Finding, Recovery, RootKind, Rule, Verdict, evidence, text};
 use crate::facts::{EventFacts, VolumeSource};
 
 /// A mount is tried again after 0.5 s, 1 s, 2 s, ...: what fails only at first is over by then.
@@ -54,7 +55,9 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         // However often: the first tries follow each other within a second or two.
         found.push(match signature::has_lasted(case, signature::first_told(case, event), row.patience, 1) {
             Ok(()) => {
-                let finding = Finding::of_pod(say(case, &seen, row.says)).with(evidence::event(event));
+                let finding = Finding::of_pod(say(case, &seen, row.says))
+                    .with(evidence::event(event))
+                    .rooted((row.root)(case, &seen));
                 (index, Verdict::Yes(Box::new(finding)))
             }
             Err(at) => (index, Verdict::NotBefore(at)),
@@ -103,7 +106,7 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
     fill("{volume}", &|| volume_of(said).map_or_else(unnamed, |v| signature::middle_cut(v, 45)));
     fill("{object}", &|| object(said).map_or_else(unnamed, str::to_owned));
     fill("{key}", &|| key(said).map_or_else(unnamed, str::to_owned));
-    fill("{source}", &|| source_of(case, said).unwrap_or_else(|| "its source".to_owned()));
+    fill("{source}", &|| source_of(case, said).map_or_else(|| "its source".to_owned(), |source| source.to_string()));
     fill("{claim}", &|| claim(said).map_or_else(unnamed, str::to_owned));
     fill("{driver}", &|| driver(said).map_or_else(unnamed, str::to_owned));
     fill("{holder}", &|| holder(said));
@@ -137,14 +140,14 @@ fn key(said: &str) -> Option<&str> {
     said.rsplit("key: ").next().filter(|k| k.len() < said.len()).and_then(|k| k.split_whitespace().next())
 }
 
-/// The ConfigMap or Secret behind the volume of a message, for sentences.
-fn source_of(case: &Case<'_>, said: &str) -> Option<String> {
+/// The ConfigMap or Secret behind the volume of a message.
+fn source_of(case: &Case<'_>, said: &str) -> Option<Root> {
     let name = volume_of(said)?;
     let volume = case.pod.volumes.iter().find(|v| v.name == name)?;
     let secret = said.contains("secret key");
     let of = |source: &VolumeSource| match source {
-        VolumeSource::Secret { name, .. } if secret => Some(format!("Secret {name}")),
-        VolumeSource::ConfigMap { name, .. } if !secret => Some(format!("ConfigMap {name}")),
+        VolumeSource::Secret { name, .. } if secret => Some(RootKind::Secret.named(name)),
+        VolumeSource::ConfigMap { name, .. } if !secret => Some(RootKind::ConfigMap.named(name)),
         _ => None,
     };
     match &volume.source {
@@ -164,6 +167,7 @@ fn claim(said: &str) -> Option<&str> {
 
 fn driver(said: &str) -> Option<&str> {
     signature::between(said, "driver name ", " not found")
+        .or_else(|| signature::between(said, "external-attacher of ", " CSI driver"))
 }
 
 fn holder(said: &str) -> String {

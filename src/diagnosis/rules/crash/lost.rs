@@ -4,7 +4,7 @@ use super::end::{self, who};
 use super::{end_evidence, last_words};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy,
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, roots,
 };
 use crate::facts::{Container, NodeState, Reboot, RestartPolicy, Terminated, Timestamp, after, seconds_between};
 
@@ -111,7 +111,7 @@ fn finding(case: &Case<'_>, container: &Container, run: &Terminated, summary: St
             format!("{} is the kubelet's placeholder: no signal, and nothing about memory", run.exit_code),
         )));
     }
-    finding
+    finding.rooted(roots::node(case))
 }
 
 pub(super) fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {

@@ -4,7 +4,7 @@ use super::exit::memory_limit;
 use super::{blamed, end, end_evidence, exit, log_remedy, who};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts,
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
 };
 use crate::facts::{Condition, Container, NodeState, SystemOom, Terminated, after, format_bytes};
 
@@ -110,7 +110,9 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
             "Error, not OOMKilled: the runtime saw no out-of-memory kill",
         )));
     }
-    end::judged(case, finding)
+    // Where its own limit may as well be the reason, the node is not blamed.
+    let root = roots::node(case).filter(|_| confidence != Confidence::Possible);
+    end::judged(case, finding.rooted(root))
 }
 
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

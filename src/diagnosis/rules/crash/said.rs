@@ -57,6 +57,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         }
         let finding =
             Finding::of_container(container, say(case, container, run, &seen, row)).confidence(Confidence::Likely);
+        let finding = finding.rooted((row.root)(case, &seen));
         let finding = end_evidence(container, run, finding).with(line.evidence(container));
         Some((place, end::judged(case, finding)))
     })

@@ -1,7 +1,7 @@
 //! What is said of an image that cannot be had, and by which words each cause is known.
 
-use super::{REASONS, SECOND_TRY, SECRET_EVENT, remedies, volume_reference};
-use crate::diagnosis::rules::signature::{ROW, Row, Seen, Words};
+use super::{REASONS, SECOND_TRY, SECRET_EVENT, remedies, roots, volume_reference};
+use crate::diagnosis::rules::signature::{ROW, Row, Seen, Words, its_node};
 use crate::diagnosis::{Case, Explain, Specificity};
 
 pub(super) const ROWS: &[Row] = &[
@@ -9,6 +9,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImageVolumePullFailed",
         also: Some(is_image_volume),
         says: "image volume {reference}: {words}",
+        root: roots::of_volume,
         remedies: remedies::image_volume,
         explain: Explain {
             meaning: "The image of a volume of type `image` cannot be pulled, so no container that mounts it can start.",
@@ -35,6 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ErrImageNeverPull",
         reasons: &["ErrImageNeverPull"],
         says: "image {image} is not on the node, and imagePullPolicy is Never",
+        root: roots::image,
         remedies: remedies::never_pull,
         explain: Explain {
             meaning: "The pull policy forbids a pull, and the node does not have the image.",
@@ -50,6 +52,7 @@ pub(super) const ROWS: &[Row] = &[
         patience: SECOND_TRY,
         specificity: Specificity::Umbrella,
         says: "the runtime on {node} cannot inspect image {image}: {words}",
+        root: its_node,
         remedies: remedies::node_images,
         explain: Explain {
             meaning: "The container runtime failed when the kubelet asked whether the image is there.",
@@ -63,6 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "SignatureValidationFailed",
         words: &[&["signature validation failed"], &["signaturevalidationfailed"]],
         says: "image {image}: its signature does not satisfy the policy of node {node}",
+        root: roots::image,
         remedies: remedies::signature,
         explain: Explain {
             meaning: "The runtime's signature policy rejects the image.",
@@ -82,6 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         also: Some(is_raw_error),
         says: "a pull secret of the pod is not valid docker configuration: {words}",
+        root: roots::only_secret,
         remedies: remedies::pull_secret,
         explain: Explain {
             meaning: "One of the imagePullSecrets cannot be read as docker configuration, so the kubelet does not even try to pull.",
@@ -98,6 +103,7 @@ pub(super) const ROWS: &[Row] = &[
         // No registry was asked: what is known of the image stands.
         specificity: Specificity::Umbrella,
         says: "image {image} waits: the kubelet on {node} limits how many pulls it starts a second",
+        root: its_node,
         remedies: remedies::wait,
         explain: Explain {
             meaning: "The kubelet throttles its own pulls (registryPullQPS, registryBurst).",
@@ -120,6 +126,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "image {image}: node {node} cannot resolve the registry's name {looked_up} ({short})",
+        root: roots::registry,
         remedies: remedies::registry_dns,
         explain: Explain {
             meaning: "The node cannot resolve the host name of the registry.",
@@ -134,6 +141,7 @@ pub(super) const ROWS: &[Row] = &[
         also: Some(is_unavailable),
         patience: SECOND_TRY,
         says: "image {image}: registry {host} is not available ({short})",
+        root: roots::registry,
         remedies: remedies::registry_down,
         explain: Explain {
             meaning: "The registry does not serve: it fails, or its host turns the connection away.",
@@ -147,6 +155,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "RegistryTlsUntrusted",
         words: &[&["x509: "], &["tls: failed to verify certificate"], &["remote error: tls: "]],
         says: "image {image}: node {node} does not trust the certificate of {host} ({short})",
+        root: roots::registry,
         remedies: remedies::registry_tls,
         explain: Explain {
             meaning: "The TLS certificate of the registry is not accepted by the node.",
@@ -160,6 +169,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "RegistryHttpNotHttps",
         words: &[&["server gave http response to https client"]],
         says: "image {image}: registry {host} speaks plain HTTP, and the runtime expects HTTPS",
+        root: roots::registry,
         remedies: remedies::registry_http,
         explain: Explain {
             meaning: "The runtime speaks TLS to a registry that serves plain HTTP.",
@@ -179,6 +189,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "image {image}: registry {host} limits pulls from this address or account",
+        root: roots::registry,
         remedies: remedies::rate_limit,
         explain: Explain {
             meaning: "The registry refuses further pulls for a while.",
@@ -193,6 +204,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["no space left on device"], &["disk quota exceeded"]],
         patience: SECOND_TRY,
         says: "image {image} does not fit on the disk of node {node}",
+        root: its_node,
         remedies: remedies::disk_full,
         explain: Explain {
             meaning: "The file system that holds images on the node is full.",
@@ -215,6 +227,7 @@ pub(super) const ROWS: &[Row] = &[
             &["image operating system ", "cannot be used on this platform"],
         ],
         says: "image {image} has no variant for the platform of node {node}{arch}",
+        root: roots::image,
         remedies: remedies::arch,
         explain: Explain {
             meaning: "The image exists, but not for the node's operating system and CPU.",
@@ -232,6 +245,7 @@ pub(super) const ROWS: &[Row] = &[
             &["short-name resolution enforced"],
         ],
         says: "image {image} names no registry, and node {node} does not know which to use",
+        root: roots::image,
         remedies: remedies::fix_image,
         explain: Explain {
             meaning: "The image has a short name, and the runtime is configured not to guess the registry.",
@@ -247,6 +261,7 @@ pub(super) const ROWS: &[Row] = &[
         not: &["proxyconnect"],
         patience: SECOND_TRY,
         says: "image {image}: nothing listens at the registry's address {peer} (connection refused)",
+        root: roots::registry,
         remedies: remedies::registry_refused,
         explain: Explain {
             meaning: "The registry's host rejects the connection: nothing listens on that port.",
@@ -272,6 +287,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "image {image}: node {node} gets no connection to registry {peer} ({short})",
+        root: roots::registry,
         remedies: remedies::registry_timeout,
         explain: Explain {
             meaning: "The node cannot reach the registry within the time allowed.",
@@ -296,6 +312,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "image {image}: a layer arrived damaged ({short})",
+        root: roots::image,
         remedies: remedies::corrupt,
         explain: Explain {
             meaning: "What was downloaded is not what the manifest promises.",
@@ -309,6 +326,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImagePullSecretMissing",
         also: Some(is_secret_missing),
         says: "image {image} needs credentials, and pull secret {secret} of the pod does not exist",
+        root: roots::missing_secret_of,
         remedies: remedies::pull_secret,
         explain: Explain {
             meaning: "The registry wants credentials, and an imagePullSecret that the pod names is not in its namespace.",
@@ -323,6 +341,7 @@ pub(super) const ROWS: &[Row] = &[
         words: REPO_OR_ACCESS,
         not: WITHOUT_VALID_CREDENTIALS,
         says: "image {image}: {host} has no such repository, or hides it from these credentials",
+        root: roots::image,
         remedies: remedies::repo,
         explain: Explain {
             meaning: "The registry says that the repository does not exist or may not be seen; it does not say which.",
@@ -336,6 +355,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImagePullUnauthorized",
         also: Some(is_unauthorized),
         says: "image {image}: registry {host} wants valid credentials, and the pod has none that it accepts",
+        root: roots::unauthorized,
         remedies: remedies::unauthorized,
         explain: Explain {
             meaning: "The registry does not accept the credentials, or there are none.",
@@ -349,6 +369,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImagePullForbidden",
         words: FORBIDDEN,
         says: "image {image}: registry {host} knows the account but forbids it to pull (403)",
+        root: roots::image,
         remedies: remedies::forbidden,
         explain: Explain {
             meaning: "The registry knows who asks, and does not allow it.",
@@ -373,6 +394,7 @@ pub(super) const ROWS: &[Row] = &[
             &["error: image ", " not found"],
         ],
         says: "image {image}: the registry has no {tag}, or not this repository",
+        root: roots::image,
         remedies: remedies::tag,
         explain: Explain {
             meaning: "The registry answers that it has no image with this tag or digest.",
@@ -387,6 +409,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["context canceled"]],
         patience: SECOND_TRY,
         says: "image {image}: the download from {host} came to a standstill and was given up",
+        root: roots::registry,
         remedies: remedies::registry_timeout,
         explain: Explain {
             meaning: "The runtime gave up a pull that made no progress.",

@@ -4,7 +4,7 @@
 use super::super::crash::end;
 use crate::api::Remedy;
 use crate::diagnosis::rules::signature;
-use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots};
 use crate::facts::{Phase, Timestamp};
 
 /// A controller gets so many seconds to have what it wants again, before the end of one of its pods is told.
@@ -31,7 +31,10 @@ pub(super) const BY_SCHEDULER: Rule = super::rule(
 pub(super) const BY_TAINT: Rule = super::rule(
     "TaintEviction",
     Specificity::Specific,
-    |case| disrupted(case, "DeletionByTaintManager", "was ended because its node has a NoExecute taint"),
+    |case| {
+        disrupted(case, "DeletionByTaintManager", "was ended because its node has a NoExecute taint")
+            .rooted(roots::node(case))
+    },
     node_remedies,
     Explain {
         meaning: "The pod's node got a NoExecute taint that the pod does not tolerate, or not for so long.",
@@ -82,7 +85,7 @@ pub(super) const BY_API: Rule = super::rule(
 pub(super) const BY_GARBAGE_COLLECTOR: Rule = super::rule(
     "PodGcOrphan",
     Specificity::Umbrella,
-    |case| disrupted(case, "DeletionByPodGC", "was ended because its node no longer exists"),
+    |case| disrupted(case, "DeletionByPodGC", "was ended because its node no longer exists").rooted(roots::node(case)),
     |case, _| vec![left_over(case)],
     Explain {
         meaning: "The pod's node was removed from the cluster, so the garbage collector wrote the pod off.",

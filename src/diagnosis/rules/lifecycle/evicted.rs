@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 use super::rule;
 use crate::api::Remedy;
-use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, target, text};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots, target, text};
 use crate::facts::{Phase, VolumeSource, format_bytes};
 
 const SOURCE: &str = "kubernetes pkg/kubelet/eviction/helpers.go evictionMessage; eviction_manager.go";
@@ -84,7 +84,7 @@ pub(super) const CONTAINER_EPHEMERAL_LIMIT: Rule = rule(
 pub(super) const NODE_PRESSURE: Rule = rule(
     "EvictedNodePressure",
     Specificity::Specific,
-    |case| evicted(case, Kind::NodePressure),
+    |case| evicted(case, Kind::NodePressure).rooted(roots::node(case)),
     pressure_remedies,
     Explain {
         meaning: "The node ran short of memory, disk, inodes or process ids, and the kubelet evicted this pod to save itself.",

@@ -2,7 +2,7 @@
 
 use super::{end, is_held_by_hook, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
-use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, text};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots, text};
 use crate::facts::{Container, EventFacts, Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
@@ -11,7 +11,7 @@ const OVERDUE: i64 = 120;
 pub(super) const NODE_UNREACHABLE: Rule = rule(
     "TerminatingNodeUnreachable",
     Specificity::Specific,
-    |case| stuck(case, Stuck::Node),
+    |case| stuck(case, Stuck::Node).rooted(roots::node(case)),
     node_remedies,
     Explain {
         meaning: "The pod was deleted, but its node does not answer, so nobody can say that its containers have ended.",

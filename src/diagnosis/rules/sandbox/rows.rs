@@ -1,8 +1,9 @@
 //! What is said of a pod's sandbox that cannot be made, and by which words each cause is known.
 
 use super::{NODE_JOINS, SANDBOX, SECOND_TRY, remedies};
-use crate::diagnosis::rules::signature::{ROW, Row};
-use crate::diagnosis::{Explain, Specificity};
+use crate::api::Root;
+use crate::diagnosis::rules::signature::{self, ROW, Row, Seen, its_node};
+use crate::diagnosis::{Case, Explain, RootKind, Specificity};
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -10,6 +11,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["NetworkNotReady"],
         patience: NODE_JOINS,
         says: "the network of node {node} is not ready: {words}",
+        root: its_node,
         remedies: remedies::cni,
         explain: Explain {
             meaning: "The runtime on the node says that its pod network is not ready, so the kubelet starts no pod there.",
@@ -24,6 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: SANDBOX,
         words: &[&["failed to lookup runtimeclass"], &["runtimeclass", "not found"]],
         says: "the pod's RuntimeClass does not exist: {words}",
+        root: runtime_class,
         remedies: remedies::runtime_class,
         explain: Explain {
             meaning: "The RuntimeClass that the pod names does not exist (any more).",
@@ -42,6 +45,7 @@ pub(super) const ROWS: &[Row] = &[
             &["runtime handler", "not supported"],
         ],
         says: "node {node} has no runtime handler {handler}, which the pod's RuntimeClass asks for",
+        root: its_node,
         remedies: remedies::runtime_class,
         explain: Explain {
             meaning: "The RuntimeClass names a handler that the node's runtime does not know.",
@@ -57,6 +61,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["failed to find plugin \""]],
         patience: SECOND_TRY,
         says: "node {node} lacks the network plugin {missing_plugin}",
+        root: its_node,
         remedies: remedies::cni,
         explain: Explain {
             meaning: "The node's network configuration names a CNI program that is not on the node.",
@@ -78,6 +83,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: NODE_JOINS,
         says: "node {node} has no network configuration (CNI) yet",
+        root: its_node,
         remedies: remedies::cni,
         explain: Explain {
             meaning: "The runtime finds no CNI configuration on the node.",
@@ -103,6 +109,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "no pod IP address is left on node {node}: {short}",
+        root: its_node,
         remedies: remedies::ip_exhausted,
         explain: Explain {
             meaning: "The network plugin has no free address for the pod.",
@@ -131,6 +138,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "the network plugin's agent{plugin} does not work on node {node}: {short}",
+        root: its_node,
         remedies: remedies::cni,
         explain: Explain {
             meaning: "The CNI program runs, but the agent or API behind it does not answer or refuses it.",
@@ -146,6 +154,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["failed to reserve sandbox name"], &["name ", " is reserved for "]],
         patience: SECOND_TRY,
         says: "an earlier attempt to create the pod's sandbox hangs in the runtime on node {node}",
+        root: its_node,
         remedies: remedies::runtime_hangs,
         explain: Explain {
             meaning: "The runtime still works on an earlier request for the same sandbox.",
@@ -166,6 +175,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "node {node} has no sandbox (pause) image and cannot pull it: {short}",
+        root: its_node,
         remedies: remedies::pause_image,
         explain: Explain {
             meaning: "The runtime needs its pause image for every pod, and cannot get it.",
@@ -201,6 +211,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: SECOND_TRY,
         says: "the network plugin{plugin} fails on node {node}: {short}",
+        root: its_node,
         remedies: remedies::cni,
         explain: Explain {
             meaning: "The node's CNI plugin fails when it is to connect the pod.",
@@ -216,6 +227,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["context deadline exceeded"], &["deadlineexceeded"]],
         patience: SECOND_TRY,
         says: "the runtime on node {node} does not create the pod's sandbox in time",
+        root: its_node,
         remedies: remedies::runtime_hangs,
         explain: Explain {
             meaning: "The runtime takes longer than the kubelet waits (4 min for a sandbox, 2 min for the rest).",
@@ -230,6 +242,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["FailedCreatePodContainer"],
         patience: SECOND_TRY,
         says: "the kubelet on node {node} cannot make the pod's cgroup: {words}",
+        root: its_node,
         remedies: remedies::cgroup,
         explain: Explain {
             meaning: "The kubelet cannot create the cgroup that holds all of the pod's containers.",
@@ -245,6 +258,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["error making pod data directories"]],
         patience: SECOND_TRY,
         says: "the kubelet on node {node} cannot write the pod's directories: {words}",
+        root: its_node,
         remedies: remedies::kubelet_disk,
         explain: Explain {
             meaning: "The kubelet cannot create the pod's directories under its root.",
@@ -273,6 +287,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["FailedPodSandBoxStatus"],
         patience: SECOND_TRY,
         says: "the kubelet cannot get the sandbox's state from the runtime on node {node}: {words}",
+        root: its_node,
         remedies: remedies::runtime_hangs,
         explain: Explain {
             meaning: "The runtime created the sandbox and then fails to tell its state.",
@@ -314,3 +329,7 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
 ];
+
+fn runtime_class(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    signature::quoted_after(seen.text, "runtimeclass.node.k8s.io ").map(|name| RootKind::RuntimeClass.named(name))
+}

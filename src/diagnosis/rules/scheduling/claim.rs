@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use super::explain::alike;
 use super::words::{self, names};
 use super::{due, error_due, not_scheduled, silent, waits};
-use crate::api::{Evidence, Remedy};
+use crate::api::{Evidence, Remedy, Root};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word};
-use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy};
+use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, remedy};
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, Condition, EventFacts, Timestamp, Volume, VolumeSource, Want,
     after,
@@ -154,7 +154,8 @@ pub(super) fn verdict(case: &Case<'_>, trouble: Trouble) -> Verdict {
     }
     let Some(told) = told(case).filter(|told| told.trouble == trouble) else { return Verdict::No };
     let condition = case.pod.condition("PodScheduled").map(evidence::condition);
-    Verdict::Yes(Box::new(Finding::of_pod(told.summary()).with_all(told.evidence()).with_all(condition)))
+    let finding = Finding::of_pod(told.summary()).with_all(told.evidence()).with_all(condition);
+    Verdict::Yes(Box::new(finding.rooted(Some(told.root()))))
 }
 
 impl Told<'_> {
@@ -162,6 +163,20 @@ impl Told<'_> {
         match &self.claim.class {
             ClaimClass::Named(name) => Some(name),
             _ => words::quoted(self.event.message.split_once("StorageClass ")?.1),
+        }
+    }
+
+    /// The class, where that is missing or its provisioner does not do its work; else the claim.
+    fn root(&self) -> Root {
+        let class = match self.trouble {
+            Trouble::ProvisioningFailed if self.event.message.ends_with(NO_PROVISIONER) => None,
+            Trouble::ProvisioningFailed => missing_class(self.event).or(self.class()),
+            Trouble::WaitingProvisioner => self.class(),
+            Trouble::NoClassNoPv => None,
+        };
+        match class {
+            Some(class) => RootKind::StorageClass.named(class),
+            None => RootKind::PersistentVolumeClaim.named(&self.claim.name),
         }
     }
 
@@ -268,6 +283,26 @@ pub(super) fn other_evidence(case: &Case<'_>) -> Vec<Evidence> {
             evidence::field_at(format!("persistentvolumeclaim/{}.events[{}]", claim.name, e.reason), &e.message, e.last)
         })
         .collect()
+}
+
+/// The pod's only claim without a volume.
+fn unbound<'a>(case: &Case<'a>) -> Option<&'a ClaimFacts> {
+    match case.surroundings.claims.as_ref()?.unbound.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+pub(super) fn only_unbound(case: &Case<'_>) -> Option<Root> {
+    unbound(case).map(|claim| RootKind::PersistentVolumeClaim.named(&claim.name))
+}
+
+/// The StorageClass of that claim.
+pub(super) fn only_class<'a>(case: &Case<'a>) -> Option<&'a str> {
+    match &unbound(case)?.class {
+        ClaimClass::Named(name) => Some(name),
+        _ => None,
+    }
 }
 
 /// A claim of the pod that asks for one volume by its name: claim and volume.

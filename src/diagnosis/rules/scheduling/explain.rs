@@ -298,6 +298,8 @@ pub(super) struct View<'a> {
     pub nodes: Vec<NodeView<'a>>,
     /// All nodes of the cluster.
     pub total: usize,
+    /// Whether the pod's selector leaves none of them out.
+    pub selects_all: bool,
     /// Taints that the pod does not tolerate, and cordoned nodes, of all nodes of the cluster.
     pub taints: Vec<String>,
     pub cordoned: Vec<&'a str>,
@@ -314,6 +316,7 @@ impl<'a> View<'a> {
         let total = all.len();
         let taints: BTreeSet<String> = all.iter().flat_map(|n| &n.taints).map(ToString::to_string).collect();
         let cordoned = all.iter().filter(|n| n.cordoned).map(NodeView::name).collect();
+        let selects_all = all.iter().all(|n| n.unmet.is_empty());
         if all.iter().any(|n| n.unmet.is_empty()) {
             all.retain(|n| n.unmet.is_empty());
         }
@@ -324,7 +327,7 @@ impl<'a> View<'a> {
         if all.iter().any(|n| !n.is_control_plane()) {
             all.retain(|n| !n.is_control_plane());
         }
-        Some(Self { pod, nodes: all, total, taints: taints.into_iter().collect(), cordoned })
+        Some(Self { pod, nodes: all, total, selects_all, taints: taints.into_iter().collect(), cordoned })
     }
 
     /// The taint that is most likely to go: one that tells of a node's state, for such a node takes the pod as it is once it is

@@ -3,7 +3,7 @@
 use super::words::Kind;
 use super::{claim, silent, verdict, waits};
 use crate::api::Confidence;
-use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
+use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, text};
 use crate::facts::{Timestamp, after};
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
@@ -64,8 +64,10 @@ pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
             Confidence::Likely,
         )
     };
+    let named = if name.is_empty() { "default-scheduler" } else { name };
     let finding = Finding::of_pod(summary)
         .confidence(confidence)
+        .rooted(Some(RootKind::Scheduler.named(named)))
         .with(evidence::field("spec.schedulerName", name))
         .with(evidence::field("status.conditions", "(none: no scheduler has written PodScheduled)"));
     Verdict::Yes(Box::new(finding))

@@ -426,3 +426,56 @@ fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
     let failed = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulerError, message: 'running PreBind plugin \"VolumeBinding\": binding volumes: timed out'}]";
     assert_eq!(cause(&silent("", failed)), Some("SchedulerError"));
 }
+
+/// What the cause lies in, as it is written.
+fn root(scenario: &Scenario) -> Option<String> {
+    diagnosed(scenario)?.1.root.map(|root| root.to_string())
+}
+
+#[test]
+fn a_full_cluster_is_the_root_and_a_pod_that_asks_for_too_much_or_chose_the_full_part_is_not() {
+    let asks = |cpu: &str, more: &str| {
+        format!("{more} containers: [{{name: c, image: i, resources: {{requests: {{cpu: '{cpu}'}}}}}}]")
+    };
+    let taken = "---\n{kind: Pod, metadata: {name: other, namespace: demo, uid: u2}, spec: {nodeName: n1, containers: \
+                 [{name: c, image: i, resources: {requests: {cpu: '3'}}}]}, status: {phase: Running}}";
+    let nodes = [format!("{}\n{taken}", node("n1", "4", "", "disk: ssd"))];
+    let of = |spec: &str, nodes: &[String]| root(&waiting(spec, "0/1 nodes are available: 1 Insufficient cpu.", nodes));
+    assert_eq!(of(&asks("2", ""), &nodes).as_deref(), Some("Capacity cpu"));
+    assert_eq!(of(&asks("8", ""), &nodes), None, "no node is that large");
+    let both = [nodes[0].clone(), node("n2", "4", "", "disk: hdd")];
+    let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node affinity/selector.";
+    assert_eq!(root(&waiting(&asks("2", "nodeSelector: {disk: ssd},"), message, &both)), None, "n2 has room");
+}
+
+#[test]
+fn one_taint_on_all_nodes_is_the_root_and_a_taint_on_those_that_the_pod_selects_is_not() {
+    let tainted =
+        |name: &str| node(name, "4", "taints: [{key: dedicated, value: db, effect: NoSchedule}]", "disk: ssd");
+    let message = "0/2 nodes are available: 2 node(s) had untolerated taint(s).";
+    let all = [tainted("n1"), tainted("n2")];
+    assert_eq!(root(&waiting("containers: []", message, &all)).as_deref(), Some("Taint dedicated"));
+    let some = [tainted("n1"), node("n2", "4", "", "disk: hdd")];
+    let message = "0/2 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) didn't match Pod's node \
+                   affinity/selector.";
+    assert_eq!(root(&waiting("nodeSelector: {disk: ssd}, containers: []", message, &some)), None);
+}
+
+#[test]
+fn a_label_is_the_root_only_where_not_one_node_has_it() {
+    let message = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.";
+    let nodes = [node("n1", "4", "", "disk: ssd"), node("n2", "4", "", "zone: a")];
+    let of = |spec: &str| root(&waiting(&format!("{spec}, containers: []"), message, &nodes));
+    assert_eq!(of("nodeSelector: {disk: nvme}").as_deref(), Some("NodeLabel disk=nvme"));
+    assert_eq!(of("nodeSelector: {disk: ssd, zone: a}"), None, "each has one of them");
+}
+
+#[test]
+fn of_several_claims_none_is_blamed_unless_it_is_named() {
+    let claim = |name: &str| format!("{{name: {name}, persistentVolumeClaim: {{claimName: {name}}}}}");
+    let spec = format!("volumes: [{}, {}], containers: []", claim("logs"), claim("data"));
+    let unbound = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+    assert_eq!(root(&waiting(&spec, unbound, &[])), None);
+    let missing = "0/1 nodes are available: persistentvolumeclaim \"data\" not found.";
+    assert_eq!(root(&waiting(&spec, missing, &[])).as_deref(), Some("PersistentVolumeClaim data"));
+}

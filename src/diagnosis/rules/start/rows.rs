@@ -1,8 +1,9 @@
 //! What the kubelet and the runtimes say of a container that cannot be started, and by which words each cause is known.
 
-use super::{CONFIG, CREATE, ENV, RUNTIME, remedies};
-use crate::diagnosis::rules::signature::{self, ROW, Row, Seen};
-use crate::diagnosis::{Case, Explain, Specificity};
+use super::{CONFIG, CREATE, ENV, RUNTIME, object, remedies};
+use crate::api::Root;
+use crate::diagnosis::rules::signature::{self, ROW, Row, Seen, its_node};
+use crate::diagnosis::{Case, Explain, RootKind, Specificity};
 use crate::facts::Container;
 
 pub(super) const ROWS: &[Row] = &[
@@ -11,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: ENV,
         words: &[&["configmap \"", "\" not found"], &["configmaps \"", "\" not found"]],
         says: "ConfigMap {object} does not exist in namespace {namespace}; {container} takes {use} from it",
+        root: config_map,
         remedies: remedies::create_config_map,
         explain: Explain {
             meaning: "An environment variable comes from a ConfigMap that does not exist in the pod's namespace.",
@@ -25,6 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: ENV,
         words: &[&["secret \"", "\" not found"], &["secrets \"", "\" not found"]],
         says: "Secret {object} does not exist in namespace {namespace}; {container} takes {use} from it",
+        root: secret,
         remedies: remedies::create_secret,
         explain: Explain {
             meaning: "An environment variable comes from a Secret that does not exist in the pod's namespace.",
@@ -39,6 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: ENV,
         words: &[&["couldn't find key ", " in configmap "]],
         says: "ConfigMap {object} has no key {key}; {container} takes {use} from it",
+        root: config_map,
         remedies: remedies::add_key,
         explain: Explain {
             meaning: "The ConfigMap is there, but not the key that an environment variable takes.",
@@ -53,6 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: ENV,
         words: &[&["couldn't find key ", " in secret "]],
         says: "Secret {object} has no key {key}; {container} takes {use} from it",
+        root: secret,
         remedies: remedies::add_key,
         explain: Explain {
             meaning: "The Secret is there, but not the key that an environment variable takes.",
@@ -119,6 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["services have not yet been read at least once"]],
         patience: 60,
         says: "{container} waits: the kubelet on {node} has not read the Services yet",
+        root: its_node,
         remedies: remedies::wait_for_kubelet,
         explain: Explain {
             meaning: "The kubelet has just started and does not know the Services, which it needs for the environment.",
@@ -139,6 +145,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: 30,
         says: "{container}: an earlier attempt to create it hangs in the runtime on {node} and still holds its name",
+        root: its_node,
         remedies: remedies::runtime_hangs,
         explain: Explain {
             meaning: "The runtime still works on an earlier request to create this container.",
@@ -285,6 +292,7 @@ pub(super) const ROWS: &[Row] = &[
             &["cgroup: writing to file"],
         ],
         says: "{container}: node {node} cannot set up its cgroup: {short}",
+        root: cannot_join_cgroup,
         remedies: remedies::cgroup,
         explain: Explain {
             meaning: "The kernel or systemd refuses the container's resource limits.",
@@ -347,6 +355,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["context deadline exceeded"], &["deadlineexceeded"]],
         patience: 30,
         says: "{container}: the container runtime on {node} does not answer in time",
+        root: its_node,
         remedies: remedies::runtime_hangs,
         explain: Explain {
             meaning: "The runtime takes longer than the kubelet waits to create or start a container.",
@@ -360,6 +369,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "PreCreateHookError",
         reasons: &["PreCreateHookError"],
         says: "{container}: node {node} could not allot its resources: {words}",
+        root: its_node,
         remedies: remedies::manager,
         explain: Explain {
             meaning: "The CPU, memory or topology manager of the kubelet failed for this container.",
@@ -373,6 +383,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "PreStartHookError",
         reasons: &["PreStartHookError"],
         says: "{container}: node {node} could not prepare its resources: {words}",
+        root: its_node,
         remedies: remedies::manager,
         explain: Explain {
             meaning: "The CPU, memory or topology manager of the kubelet failed just before the start.",
@@ -467,6 +478,19 @@ pub(super) const INIT_OOM: Row = Row {
     },
     ..ROW
 };
+
+fn config_map(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    object(seen.text).map(|name| RootKind::ConfigMap.named(name))
+}
+
+fn secret(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    object(seen.text).map(|name| RootKind::Secret.named(name))
+}
+
+/// A cgroup that nothing can join is the node's trouble; a limit that the kernel does not take is the container's.
+fn cannot_join_cgroup(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    its_node(case, seen).filter(|_| seen.has("cgroup configuration") && !seen.has("invalid argument"))
+}
 
 fn is_working_dir(_: &Case<'_>, seen: &Seen<'_>) -> bool {
     const WORDS: [&str; 6] = [

@@ -1,9 +1,9 @@
 //! What to do about volumes.
 
 use super::{claim as claim_in, current, driver, holder, key as key_in, object, source_of};
-use crate::api::Remedy;
+use crate::api::{Remedy, Root};
 use crate::diagnosis::target::{self, shell_word, yaml_string};
-use crate::diagnosis::{Case, Finding, remedy};
+use crate::diagnosis::{Case, Finding, RootKind, remedy};
 use crate::facts::{EventFacts, VolumeSource};
 
 /// The Event that the finding rests on.
@@ -65,11 +65,11 @@ pub(super) fn key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let source = source_of(case, said);
     let fix = remedy::fix(format!(
         "Add key {key} to {}, or correct items[].key of the volume in {}.",
-        source.as_deref().unwrap_or("the volume's source"),
+        source.as_ref().map_or_else(|| "the volume's source".to_owned(), ToString::to_string),
         target::of(case).display()
     ));
-    let Some((kind, name)) = source.as_deref().and_then(|s| s.split_once(' ')) else { return vec![fix] };
-    let field = if kind == "Secret" { "stringData" } else { "data" };
+    let Some(Root { kind, name }) = source else { return vec![fix] };
+    let field = if kind == RootKind::Secret.as_str() { "stringData" } else { "data" };
     let body = serde_json::json!({ field: { key: "VALUE" } }).to_string();
     vec![remedy::command(
         fix,
@@ -77,7 +77,7 @@ pub(super) fn key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             "kubectl -n {} patch {} {} --type=merge -p {}",
             case.pod.key.namespace,
             kind.to_ascii_lowercase(),
-            shell_word(name),
+            shell_word(&name),
             shell_word(&body)
         ),
     )]

@@ -1,8 +1,9 @@
 //! What is said of volumes that cannot be had, and by which words each cause is known.
 
-use super::{DETACH, MOUNT, NEXT_TRIES, remedies};
-use crate::diagnosis::rules::signature::{ROW, Row};
-use crate::diagnosis::{Explain, Specificity};
+use super::{DETACH, MOUNT, NEXT_TRIES, claim, driver, object, remedies, source_of, volume_of};
+use crate::api::Root;
+use crate::diagnosis::rules::signature::{self, ROW, Row, Seen, its_node};
+use crate::diagnosis::{Case, Explain, RootKind, Specificity, roots};
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -11,6 +12,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["failed to fetch token"], &["kube-api-access", "configmap \"kube-root-ca.crt\" not found"]],
         patience: NEXT_TRIES,
         says: "the volume with the pod's service account token cannot be made: {short}",
+        root: of_token,
         remedies: remedies::token,
         explain: Explain {
             meaning: "The volume with the pod's service account token and the cluster's CA cannot be made.",
@@ -25,6 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: MOUNT,
         words: &[&["references non-existent secret key"], &["references non-existent config key"]],
         says: "{source} has no key {key}, which volume {volume} asks for",
+        root: source,
         remedies: remedies::key,
         explain: Explain {
             meaning: "A volume takes single keys (items) of a ConfigMap or Secret, and one of them is not there.",
@@ -39,6 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: MOUNT,
         words: &[&["secret \"", "\" not found"], &["secrets \"", "\" not found"]],
         says: "Secret {object} does not exist in namespace {namespace}; volume {volume} needs it",
+        root: secret,
         remedies: remedies::create_secret,
         explain: Explain {
             meaning: "A volume is made from a Secret that does not exist in the pod's namespace.",
@@ -53,6 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: MOUNT,
         words: &[&["configmap \"", "\" not found"], &["configmaps \"", "\" not found"]],
         says: "ConfigMap {object} does not exist in namespace {namespace}; volume {volume} needs it",
+        root: config_map,
         remedies: remedies::create_config_map,
         explain: Explain {
             meaning: "A volume is made from a ConfigMap that does not exist in the pod's namespace.",
@@ -68,6 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["error processing pvc "]],
         patience: NEXT_TRIES,
         says: "claim {claim} is not usable on node {node}: {short}",
+        root: named_claim,
         remedies: remedies::claim,
         explain: Explain {
             meaning: "The kubelet finds the pod's claim unbound, in deletion, or unreadable.",
@@ -97,6 +103,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["multi-attach error for volume"]],
         patience: DETACH,
         says: "volume {volume} can be attached to one node only, and {holder}",
+        root: its_volume,
         remedies: remedies::multi_attach,
         explain: Explain {
             meaning: "A volume that one node may use at a time is still attached to another.",
@@ -111,6 +118,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["not found in the list of registered csi drivers"]],
         patience: DETACH,
         says: "CSI driver {driver} is not registered on node {node}; volume {volume} needs it",
+        root: csi_driver,
         remedies: remedies::csi_driver,
         explain: Explain {
             meaning: "The node has no running CSI driver of that name.",
@@ -138,6 +146,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["timed out waiting for external-attacher"]],
         patience: NEXT_TRIES,
         says: "volume {volume} is not attached in time: the CSI attacher does not answer",
+        root: csi_driver,
         remedies: remedies::attacher,
         explain: Explain {
             meaning: "Nobody acted on the VolumeAttachment that Kubernetes made.",
@@ -165,6 +174,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "PvNodeAffinityAtMount",
         words: &[&["nodeaffinity check failed for volume"]],
         says: "volume {volume} may not be used on node {node} (its PV's node affinity)",
+        root: its_volume,
         remedies: remedies::node_affinity,
         explain: Explain {
             meaning: "The PersistentVolume is tied to other nodes than the one the pod is on.",
@@ -178,6 +188,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "VolumePluginMissing",
         words: &[&["no volume plugin matched"]],
         says: "this Kubernetes has no plugin for volume {volume}",
+        root: its_volume,
         remedies: remedies::csi_driver,
         explain: Explain {
             meaning: "The volume's type was built into Kubernetes and has been removed, or was never there.",
@@ -204,6 +215,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "NfsHelperMissing",
         words: &[&["need a /sbin/mount."], &["unknown filesystem type 'nfs"], &["unknown filesystem type 'cifs"]],
         says: "node {node} lacks the mount helper that volume {volume} needs ({helper})",
+        root: its_node,
         remedies: remedies::helper,
         explain: Explain {
             meaning: "The program that mounts this kind of file system is not installed on the node.",
@@ -222,6 +234,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: NEXT_TRIES,
         says: "NFS volume {volume} cannot be mounted on node {node}: {output}",
+        root: its_volume,
         remedies: remedies::nfs,
         explain: Explain {
             meaning: "The NFS server refuses or does not answer.",
@@ -241,6 +254,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         patience: NEXT_TRIES,
         says: "the file system of volume {volume} is damaged or of another type: {output}",
+        root: its_volume,
         remedies: remedies::file_system,
         explain: Explain {
             meaning: "The volume's file system has errors that cannot be repaired by itself, or is not of the type expected.",
@@ -297,6 +311,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["VolumeResizeFailed"],
         patience: NEXT_TRIES,
         says: "volume {volume} cannot be enlarged: {short}",
+        root: its_volume,
         remedies: remedies::driver_log,
         explain: Explain {
             meaning: "The storage system or node failed to enlarge the volume, which the pod waits for.",
@@ -311,6 +326,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["VolumeConditionAbnormal"],
         specificity: Specificity::Symptom,
         says: "the CSI driver on node {node} reports a fault: {short}",
+        root: its_volume,
         remedies: remedies::driver_log,
         explain: Explain {
             meaning: "The CSI driver reports that a volume in use is not in order (gone, unmounted, read-only, failing).",
@@ -326,6 +342,7 @@ pub(super) const ROWS: &[Row] = &[
         reasons: &["FileSystemResizeFailed"],
         patience: NEXT_TRIES,
         says: "the file system of volume {volume} cannot be enlarged: {short}",
+        root: its_volume,
         remedies: remedies::driver_log,
         explain: Explain {
             meaning: "The volume was enlarged, and its file system was not.",
@@ -379,3 +396,32 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
 ];
+
+fn config_map(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    object(seen.text).map(|name| RootKind::ConfigMap.named(name))
+}
+
+fn secret(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    object(seen.text).map(|name| RootKind::Secret.named(name))
+}
+
+fn source(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    source_of(case, seen.text)
+}
+
+fn of_token(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    let account = signature::quoted_after(seen.text, "serviceaccounts ");
+    account.map(|name| RootKind::ServiceAccount.named(name)).or_else(|| config_map(case, seen))
+}
+
+fn named_claim(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    claim(seen.text).map(|name| RootKind::PersistentVolumeClaim.named(name))
+}
+
+fn its_volume(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    roots::volume(case, volume_of(seen.text)?)
+}
+
+fn csi_driver(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    driver(seen.text).map(|name| RootKind::CsiDriver.named(name))
+}

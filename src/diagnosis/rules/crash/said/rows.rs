@@ -1,8 +1,9 @@
 //! The table: one row a cause, asked about one line, which names the thing before the row may answer.
 
 use super::{remedies, words};
-use crate::diagnosis::Explain;
-use crate::diagnosis::rules::signature::{ROW, Row};
+use crate::api::Root;
+use crate::diagnosis::rules::signature::{ROW, Row, Seen};
+use crate::diagnosis::{Case, Explain, RootKind};
 
 /// Ends by a code of the program's own, and not by SIGABRT.
 const ENDED: &[&str] = &["Ended"];
@@ -129,6 +130,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         also: Some(|_, seen| words::endpoint(seen.text).is_some()),
         says: "{container} cannot reach {endpoint}; it ends",
+        root: its_host,
         remedies: remedies::dependency,
         explain: Explain {
             meaning: "The program ends because something that it depends on cannot be reached: a database, a queue, another service.",
@@ -189,3 +191,7 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
 ];
+
+fn its_host(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    words::certain_endpoint(seen.text).map(|endpoint| RootKind::Host.named(&endpoint))
+}

@@ -44,13 +44,31 @@ static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     .collect()
 });
 
+/// The last patterns: any URL and anything like `host:port`, which a line may as well name in passing.
+const IN_PASSING: usize = 2;
+
 static PORT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)(?::|\bport[ =:]+)(\d{1,5})\b").ok());
 static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
 static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\b").ok());
 
 /// `db:5432`, or the name alone: what the line says could not be reached.
 pub(super) fn endpoint(line: &str) -> Option<String> {
-    let found = ENDPOINTS.iter().find_map(|pattern| pattern.captures(line))?;
+    first_of(&ENDPOINTS, line)
+}
+
+/// The same where it stands in the words of a client that tells of a connection, and is not in the pod itself.
+pub(super) fn certain_endpoint(line: &str) -> Option<String> {
+    let of_clients = ENDPOINTS.get(..ENDPOINTS.len().saturating_sub(IN_PASSING)).unwrap_or_default();
+    first_of(of_clients, line).filter(|endpoint| !is_of_pod(endpoint) && !is_of_pod(host(endpoint)))
+}
+
+fn is_of_pod(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "::") || host.starts_with("127.")
+}
+
+fn first_of(patterns: &[Regex], line: &str) -> Option<String> {
+    let found = patterns.iter().find_map(|pattern| pattern.captures(line))?;
     let host = found.name("host")?.as_str().trim_end_matches('.');
     Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
 }
@@ -126,6 +144,23 @@ pub(super) fn variable(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_line_names_in_passing_and_what_is_in_the_pod_itself_is_not_certain() {
+        for (line, certain) in [
+            ("dial tcp 10.96.0.10:5432: connect: connection refused", Some("10.96.0.10:5432")),
+            ("failed to connect to rabbit:5672: connection refused", Some("rabbit:5672")),
+            ("Error: connect ECONNREFUSED 127.0.0.1:6379", None),
+            ("Error: connect ECONNREFUSED ::1:6379", None),
+            ("dial tcp [::1]:6379: connect: connection refused", None),
+            ("failed to connect to localhost:5672: connection refused", None),
+            ("wget: can't connect to remote host (::1): Connection refused", None),
+            ("main.go:120: connection refused", None),
+            ("connection refused, see https://docs.example.com", None),
+        ] {
+            assert_eq!(certain_endpoint(line).as_deref(), certain, "{line}");
+        }
+    }
 
     #[test]
     fn what_could_not_be_reached_is_named() {
