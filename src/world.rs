@@ -613,8 +613,7 @@ impl World {
 
     /// What a diagnosis wanted to know could not be read: its pods ask again later.
     pub fn not_looked_up(&mut self, want: &Want) -> Touched {
-        let mut touched: Touched =
-            self.lookups.failed(want).into_iter().map(|asker| (asker, Lane::Resync)).collect();
+        let mut touched: Touched = self.lookups.failed(want).into_iter().map(|asker| (asker, Lane::Resync)).collect();
         if let Want::PodsOn(node) = want {
             touched.push((Subject::Node(node.clone()), Lane::Resync));
         }

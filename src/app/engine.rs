@@ -180,7 +180,8 @@ impl<C: Cluster> Engine<C> {
     /// Nothing is written before everything is known that a diagnosis may hang on.
     fn may_write(&self) -> bool {
         let events = self.world.is_listed(Source::Events) || self.started.elapsed() >= self.pace.wait_for_events;
-        [Source::Objects(DiagnosisKind::Pod), Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s)) && events
+        [Source::Objects(DiagnosisKind::Pod), Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s))
+            && events
     }
 
     fn start_writes(&mut self) {

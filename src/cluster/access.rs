@@ -40,12 +40,7 @@ pub const ACCESS: &[Access] = &[
     access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: is its rollout stuck"),
     access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
     access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
-    access(
-        "shindan.dev",
-        "poddiagnoses",
-        OWN,
-        "our own answer; get rereads a version after a conflict",
-    ),
+    access("shindan.dev", "poddiagnoses", OWN, "our own answer; get rereads a version after a conflict"),
     access("shindan.dev", "nodediagnoses", OWN, "our own answer about nodes"),
     access("shindan.dev", "workloaddiagnoses", OWN, "our own answer about workloads"),
     access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),

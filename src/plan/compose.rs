@@ -220,7 +220,8 @@ fn finish(
         None => status.event_owed = last.is_some_and(|r| r.status.event_owed),
     }
     let previous = last.map(|r| r.status.conditions.as_slice()).unwrap_or_default();
-    let words = conditions::Told { state: status.state, cause: &status.cause, summary: &status.summary, gone: "PodDeleted" };
+    let words =
+        conditions::Told { state: status.state, cause: &status.cause, summary: &status.summary, gone: "PodDeleted" };
     status.conditions = conditions::of(words, previous, now);
     shrink(&mut status);
     let announcement = told

@@ -152,7 +152,8 @@ impl Outer {
             }
             Self::Workload(_, status) => {
                 status.folded_events = 0;
-                status.root = status.root.take().map(|reach| crate::api::RootReach { root: reach.root, ..Default::default() });
+                status.root =
+                    status.root.take().map(|reach| crate::api::RootReach { root: reach.root, ..Default::default() });
                 if let Some(serving) = &mut status.serving {
                     serving.services.iter_mut().for_each(|service| service.ready_endpoints = 0);
                 }

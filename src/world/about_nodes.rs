@@ -79,7 +79,8 @@ impl World {
             if !is_down && !self.is_said_to_suffer_from(name, &place.key) {
                 continue;
             }
-            let workload = place.workload.as_ref().map_or_else(|| format!("Pod/{}", place.key.name), ToString::to_string);
+            let workload =
+                place.workload.as_ref().map_or_else(|| format!("Pod/{}", place.key.name), ToString::to_string);
             *by_workload.entry((place.key.namespace.to_string(), workload)).or_default() += 1;
         }
         status.pods = by_workload.values().sum();
@@ -121,7 +122,8 @@ impl World {
 fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
     let present = node.facts.condition("Ready").map_or("", |ready| ready.message.as_str());
     let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, words)| *at >= found.since && words != present);
-    let last_words = complaint.map(|(at, words)| LastWords { time: Some(*at), message: text::line(words, text::EVIDENCE_MAX) });
+    let last_words =
+        complaint.map(|(at, words)| LastWords { time: Some(*at), message: text::line(words, text::EVIDENCE_MAX) });
     let kept = node.ready_history.len().saturating_sub(HISTORY);
     NodeDiagnosisStatus {
         head: Head {

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use super::{Decision, Source, World, earliest, lookups};
-use crate::api::{
-    DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
-};
+use crate::api::{DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef};
 use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -63,9 +61,10 @@ impl World {
         if !self.folds.fold(&key, &write.status.cause, transition, self.policy.events_per_workload, now) {
             return false;
         }
-        let was_announced = self.records.get(&write.key).is_some_and(|record| {
-            record.is_active_of(&write.spec.pod_uid) && record.status.announced
-        });
+        let was_announced = self
+            .records
+            .get(&write.key)
+            .is_some_and(|record| record.is_active_of(&write.spec.pod_uid) && record.status.announced);
         write.announcement = None;
         write.status.event_owed = false;
         write.status.announced = was_announced;

@@ -1,6 +1,6 @@
 //! The diagnoses of nodes, or those of workloads, as last acknowledged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Touched;
 use super::custody::{Custody, Repair};
@@ -12,11 +12,16 @@ use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, ou
 #[derive(Debug, Default)]
 pub(super) struct Outers {
     by_key: HashMap<DiagnosisKey, OuterRecord>,
+    /// What an earlier run left to be told.
+    owing: HashSet<DiagnosisKey>,
     custody: Custody<DiagnosisKey>,
 }
 
 impl Outers {
     pub(super) fn restore(&mut self, record: OuterRecord) {
+        if record.object.head().event_owed {
+            self.owing.insert(record.key.clone());
+        }
         self.by_key.insert(record.key.clone(), record);
     }
 
@@ -52,7 +57,7 @@ impl Outers {
             Repair::NotBefore(due) => return Some(Plan { intent: None, wake: Some(due) }),
             Repair::Now(version) => return Some(Plan { intent: Some(outer::repaired(record, version)), wake: None }),
         }
-        let owed = outer::owed(record, now)?;
+        let owed = outer::owed(record, now).filter(|_| self.owing.contains(key))?;
         Some(Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) })
     }
 
@@ -119,6 +124,7 @@ impl Outers {
 
     /// The Event of its last transition is there.
     pub(super) fn announced(&mut self, key: &DiagnosisKey, transition: u32) {
+        self.owing.remove(key);
         if let Some(record) = self.by_key.get_mut(key) {
             record.object.announced(transition);
         }

@@ -38,7 +38,8 @@ impl Reach {
             return;
         }
         let Some(root) = &record.status.root else { return };
-        let workload = record.spec.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), |w| w.display.clone());
+        let workload =
+            record.spec.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), |w| w.display.clone());
         let place = Place::of(root, &record.key.namespace);
         self.by_root.entry(place).or_default().insert(record.key.clone(), workload);
     }
@@ -69,7 +70,13 @@ impl Reach {
     }
 
     /// Whether another workload's Event told of this root a short while ago.
-    pub(super) fn was_told_by_another(&self, root: &Root, namespace: &Arc<str>, workload: &str, now: Timestamp) -> bool {
+    pub(super) fn was_told_by_another(
+        &self,
+        root: &Root,
+        namespace: &Arc<str>,
+        workload: &str,
+        now: Timestamp,
+    ) -> bool {
         let told = self.told.get(&Place::of(root, namespace));
         told.is_some_and(|(by, at)| *by != format!("{namespace}/{workload}") && seconds_between(*at, now) < TOLD_FOR)
     }

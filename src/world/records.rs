@@ -194,7 +194,8 @@ impl Records {
         let there = self.by_namespace.get(namespace).map_or(0, HashSet::len);
         // Doomed ones are as good as gone, and those whose first write is under way are as good as there.
         let going = self.doomed.iter().filter(|key| key.namespace == *namespace).count();
-        let coming = self.custody.writing().filter(|k| k.namespace == *namespace && !self.by_key.contains_key(k)).count();
+        let coming =
+            self.custody.writing().filter(|k| k.namespace == *namespace && !self.by_key.contains_key(k)).count();
         if there + coming - going.min(there) < self.caps.per_namespace {
             self.unrecorded.remove(write.spec.pod_uid.as_str());
             return (plan, Vec::new());

@@ -45,7 +45,12 @@ impl Stories {
     }
 
     /// Counts the pods that fail now, and tells all that is known.
-    pub(super) fn tell(&mut self, key: &WorkloadKey, failing: &[Restarting<'_>], now: Timestamp) -> Vec<TemplateLedger> {
+    pub(super) fn tell(
+        &mut self,
+        key: &WorkloadKey,
+        failing: &[Restarting<'_>],
+        now: Timestamp,
+    ) -> Vec<TemplateLedger> {
         let chapters = self.by_workload.entry(key.clone()).or_default();
         for (pod, restarts) in failing {
             let template = pod.template.as_deref().unwrap_or_default();

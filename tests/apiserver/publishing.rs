@@ -9,7 +9,7 @@ use shindan::api::{PodDiagnosisSpec, PodDiagnosisStatus};
 use shindan::cluster::publish::{Current, PublishError, Published, Publisher};
 use shindan::facts::{ObjectKey, Timestamp};
 use shindan::metrics::Metrics;
-use shindan::plan::{Action, Announcement, Intent, ObjectWrite, Reference};
+use shindan::plan::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
 
 use crate::server::{Answer, Call, Calls, server, status};
 
@@ -29,8 +29,8 @@ fn announcement() -> Announcement {
         |api_version, kind, uid: Option<&str>| Reference { api_version, kind, key: key(), uid: uid.map(str::to_owned) };
     Announcement {
         key: ObjectKey::new("demo", "web.0011223344"),
-        regarding: reference("v1", "Pod", Some("pod-uid")),
-        related: Some(reference("shindan.dev/v1alpha1", "PodDiagnosis", None)),
+        regarding: reference("v1".into(), "Pod".into(), Some("pod-uid")),
+        related: Some(reference("shindan.dev/v1alpha1".into(), "PodDiagnosis".into(), None)),
         warning: true,
         reason: "OOMKilled".to_owned(),
         action: Action::Diagnosed,
@@ -55,7 +55,7 @@ fn apply(resource_version: Option<&str>) -> Intent {
 }
 
 fn delete() -> Intent {
-    Intent::Delete { key: key(), resource_version: "7".to_owned() }
+    Intent::Delete { key: DiagnosisKey::of_pod(key()), resource_version: "7".to_owned() }
 }
 
 fn written() -> Answer {
@@ -102,7 +102,7 @@ async fn a_diagnosis_is_one_apply_and_one_event() {
             "eventTime": "2026-01-02T03:04:05.678900Z",
             "reportingController": "shindan.dev/operator", "reportingInstance": "shindan-0",
             "action": "Diagnosed", "reason": "OOMKilled", "type": "Warning", "note": "killed at its limit",
-            "regarding": reference("v1", "Pod", "pod-uid"),
+            "regarding": reference("v1".into(), "Pod".into(), "pod-uid"),
             "related": reference("shindan.dev/v1alpha1", "PodDiagnosis", "u1"),
         })
     );
@@ -192,11 +192,11 @@ async fn a_delete_names_the_version_and_may_come_late() {
 #[tokio::test]
 async fn after_a_conflict_the_version_is_reread() {
     let (publisher, calls) = refusing(written);
-    let current = publisher.current(&key()).await.unwrap();
+    let current = publisher.current(&DiagnosisKey::of_pod(key())).await.unwrap();
     assert_eq!(current, Some(Current { uid: "u1".to_owned(), resource_version: "8".to_owned() }));
     assert!(calls.all()[0].accept.contains("as=PartialObjectMetadata"));
     let (publisher, _) = refusing(|| status(404, "NotFound", "gone", json!({"kind": "poddiagnoses"})));
-    assert_eq!(publisher.current(&key()).await.unwrap(), None);
+    assert_eq!(publisher.current(&DiagnosisKey::of_pod(key())).await.unwrap(), None);
 }
 
 #[tokio::test(start_paused = true)]

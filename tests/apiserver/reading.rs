@@ -163,17 +163,3 @@ async fn a_missing_crd_is_waited_for() {
     assert!(restored.objects.is_empty());
     assert!(health.is_ready());
 }
-
-#[tokio::test]
-async fn our_events_on_nodes_are_read_back() {
-    let (client, calls) = server(|_| {
-        list(vec![json!({"metadata": {"name": "node1.1"}, "reason": "NodePlegUnhealthy", "type": "Warning",
-            "involvedObject": {"kind": "Node", "name": "node1", "uid": "node1"},
-            "reportingComponent": "shindan.dev/operator"})])
-    });
-    let events = restore::own_node_events(&client).await.unwrap();
-    assert_eq!(&*events[0].reason, "NodePlegUnhealthy");
-    let call = &calls.all()[0];
-    assert_eq!(call.path, "/api/v1/namespaces/default/events");
-    assert_eq!(call.query("fieldSelector"), Some("involvedObject.kind=Node,reportingComponent=shindan.dev/operator"));
-}

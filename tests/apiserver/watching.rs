@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use shindan::api::DiagnosisKind;
 use shindan::cluster::watch::{Scope, spawn};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
@@ -56,8 +57,14 @@ fn word(change: &Change) -> Option<(Source, String)> {
         Change::Node(node) => (Source::Nodes, format!("+{}", node.name)),
         Change::NodeDeleted(name) => (Source::Nodes, format!("-{name}")),
         Change::Event(event) => (Source::Events, format!("+{}", event.reason)),
-        Change::Object { key, resource_version } => (Source::Objects, format!("+{key}@{resource_version}")),
-        Change::ObjectDeleted(key) => (Source::Objects, format!("-{key}")),
+        Change::Workload(workload) => {
+            (Source::Workloads(workload.key.watched_kind()?), format!("+{}", workload.key.name))
+        }
+        Change::WorkloadDeleted(key) => (Source::Workloads(key.watched_kind()?), format!("-{}", key.name)),
+        Change::Object { key, resource_version } => {
+            (Source::Objects(key.kind), format!("+{}@{resource_version}", key.object))
+        }
+        Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
         Change::Looked { .. } => return None,
     })
 }
@@ -266,7 +273,7 @@ async fn our_own_objects_are_watched_by_their_metadata() {
         }
         nothing(call)
     });
-    let seen = watching.until(Source::Objects, |seen| seen.len() == 3).await;
+    let seen = watching.until(Source::Objects(DiagnosisKind::Pod), |seen| seen.len() == 3).await;
     assert_eq!(seen, ["started", "+demo/web@7", "done"]);
     let calls = watching.calls.all();
     let own = calls.iter().find(|call| call.path.ends_with("/poddiagnoses")).unwrap();

@@ -1,24 +1,9 @@
 //! What is told of nodes, and what pods take on them.
 
-use shindan::facts::EventFacts;
-use shindan::plan::Announcement;
+use shindan::api::DiagnosisState;
 use shindan::world::Change;
 
 use super::operator::{Operator, at, crashed, dump, end_pod, node, oom, pod, running_again, well};
-
-/// One of our own Events on a Node as the API server gives it back.
-pub fn as_read_back(event: &Announcement) -> EventFacts {
-    dump(&format!(
-        "{{kind: Event, metadata: {{name: e, namespace: default}}, involvedObject: {{kind: Node, name: {}}}, reason: {}, message: {:?}, type: {}, eventTime: '{}', reportingComponent: shindan.dev/operator}}",
-        event.regarding.key.name,
-        event.reason,
-        event.note,
-        if event.warning { "Warning" } else { "Normal" },
-        event.time,
-    ))
-    .events
-    .remove(0)
-}
 
 #[test]
 fn an_incident_is_told_once_and_so_is_its_end() {
@@ -54,16 +39,17 @@ fn neither_is_lost_where_it_cannot_be_posted_at_once() {
 }
 
 #[test]
-fn an_incident_that_was_over_before_it_could_be_told_is_not_told() {
+fn the_object_is_there_though_its_event_cannot_be_posted() {
     let mut operator = Operator::idle();
     operator.node(&node("n1", "True", "", "01:00:00"));
     operator.server.no_events = true;
     operator.node(&node("n1", "False", "container runtime is down", "09:00:00"));
+    assert_eq!(operator.node_status("n1").head.cause, "NodeRuntimeDown");
     operator.node(&node("n1", "True", "", "09:00:10"));
-    operator.advance(60);
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Recovered);
     operator.server.no_events = false;
     operator.advance(600);
-    assert_eq!(operator.told(), Vec::<String>::new());
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown", "Recovered Recovered"]);
 }
 
 #[test]

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
 
-use shindan::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
+use shindan::api::{
+    DiagnosisKind, DiagnosisState, NodeDiagnosisStatus, PodDiagnosisSpec, PodDiagnosisStatus, WorkloadDiagnosisStatus,
+};
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::Thresholds;
 use shindan::facts::{ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Timestamp, Want, after};
 use shindan::outbox::{Outbox, Subject};
-use shindan::plan::{Announcement, Intent, Policy};
-use shindan::world::{Caps, Change, Source, Stored, World};
+use shindan::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
+use shindan::world::{Caps, Change, Source, Stored, Touched, World};
 
 #[derive(Debug, Clone)]
 pub struct Object {
@@ -31,6 +33,10 @@ pub struct Server {
     pub lookups: usize,
     /// Events are refused while this is set.
     pub no_events: bool,
+    /// Diagnoses of nodes and workloads.
+    pub outers: BTreeMap<DiagnosisKey, OuterRecord>,
+    /// Writes of those.
+    pub outer_applies: usize,
     version: u64,
 }
 
@@ -46,6 +52,8 @@ pub struct Operator {
     /// What may not be read.
     pub refused: HashSet<Want>,
     outbox: Outbox,
+    /// Events that could not be posted with their write.
+    unposted: Vec<(DiagnosisKey, u32, Announcement)>,
 }
 
 pub fn at(time: &str) -> Timestamp {
@@ -73,6 +81,7 @@ impl Operator {
             log: None,
             logs_read: 0,
             outbox: Outbox::default(),
+            unposted: Vec::new(),
         };
         let stored = operator.server.objects.iter().map(|(key, o)| Stored {
             key: key.clone(),
@@ -81,7 +90,9 @@ impl Operator {
             spec: o.spec.clone(),
             status: o.status.clone(),
         });
-        for (subject, lane) in operator.world.restore(stored.collect()) {
+        let mut touched = operator.world.restore(stored.collect());
+        touched.extend(operator.world.restore_outer(operator.server.outers.values().cloned().collect()));
+        for (subject, lane) in touched {
             operator.outbox.push(subject, lane);
         }
         operator
@@ -98,7 +109,11 @@ impl Operator {
             self.take(Change::ListStarted(source));
         }
         for (key, object) in self.server.objects.clone() {
+            let key = DiagnosisKey::of_pod(key);
             self.take(Change::Object { key, resource_version: object.version.to_string() });
+        }
+        for (key, record) in self.server.outers.clone() {
+            self.take(Change::Object { key, resource_version: record.resource_version });
         }
         for node in nodes {
             self.take(Change::Node(Box::new(node.clone())));
@@ -157,6 +172,18 @@ impl Operator {
         }
         self.now = end;
         self.settle();
+        self.post_again();
+    }
+
+    /// What could not be posted with its write.
+    fn post_again(&mut self) {
+        for (key, transition, event) in std::mem::take(&mut self.unposted) {
+            if self.server.post(&event) {
+                self.world.announced(&key, transition);
+            } else {
+                self.unposted.push((key, transition, event));
+            }
+        }
     }
 
     /// Works until nothing waits.
@@ -224,8 +251,9 @@ impl Operator {
                 if write.resource_version.is_some() && write.resource_version != theirs {
                     let current = known.map(|o| (o.uid.clone(), o.version.to_string()));
                     self.server.conflicts += 1;
-                    let mut touched = self.world.not_written(&write.key);
-                    touched.extend(self.world.conflicted(&write.key, current));
+                    let key = DiagnosisKey::of_pod(write.key.clone());
+                    let mut touched = self.world.not_written(&key);
+                    touched.extend(self.world.conflicted(&key, current));
                     for (subject, lane) in touched {
                         self.outbox.push(subject, lane);
                     }
@@ -239,19 +267,33 @@ impl Operator {
                 let object =
                     Object { uid: uid.clone(), version, spec: write.spec.clone(), status: write.status.clone() };
                 self.server.objects.insert(write.key.clone(), object);
+                let key = DiagnosisKey::of_pod(write.key.clone());
                 // The watch is quicker than the answer.
-                self.take(Change::Object { key: write.key.clone(), resource_version: version.to_string() });
-                let announced = write.announcement.as_ref().is_none_or(|event| self.server.post(event));
-                for (subject, lane) in self.world.acknowledged(&write, uid, version.to_string(), self.now) {
-                    self.outbox.push(subject, lane);
-                }
-                if announced {
-                    self.world.announced(&write.key, write.status.transition);
-                }
+                self.take(Change::Object { key: key.clone(), resource_version: version.to_string() });
+                let touched = self.world.acknowledged(&write, uid, version.to_string(), self.now);
+                self.wrote(key, write.status.transition, write.announcement, touched);
+            }
+            Intent::ApplyOuter(write) => {
+                self.server.outer_applies += 1;
+                self.server.version += 1;
+                let version = self.server.version.to_string();
+                let record = OuterRecord {
+                    key: write.key.clone(),
+                    uid: format!("object-of-{}", write.key.object.name),
+                    resource_version: version.clone(),
+                    object: write.object.clone(),
+                    written_at: self.now,
+                };
+                let (uid, transition) = (record.uid.clone(), record.object.head().transition);
+                self.server.outers.insert(write.key.clone(), record);
+                self.take(Change::Object { key: write.key.clone(), resource_version: version.clone() });
+                let touched = self.world.outer_acknowledged(&write, uid, version, self.now);
+                self.wrote(write.key, transition, write.announcement, touched);
             }
             Intent::Delete { key, .. } => {
                 self.server.deletes += 1;
-                self.server.objects.remove(&key);
+                self.server.objects.remove(&key.object);
+                self.server.outers.remove(&key);
                 self.take(Change::ObjectDeleted(key.clone()));
                 self.world.removed(&key);
             }
@@ -261,13 +303,42 @@ impl Operator {
                     return;
                 }
                 match subject {
-                    Subject::Node(name) => self.world.node_told(name),
+                    Subject::Node(name) => self.world.outer_owed_is_there(&DiagnosisKey::of_node(name)),
+                    Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
                     Subject::Object(key) => self.world.owed_is_there(key, &event.key),
                     Subject::Pod(uid) => self.world.announced_without_object(uid),
                 }
             }
         }
         self.outbox.done(subject);
+    }
+
+    /// A write is acknowledged; its Event is posted after it.
+    fn wrote(&mut self, key: DiagnosisKey, transition: u32, event: Option<Announcement>, touched: Touched) {
+        for (subject, lane) in touched {
+            self.outbox.push(subject, lane);
+        }
+        match event {
+            Some(event) if !self.server.post(&event) => self.unposted.push((key, transition, event)),
+            _ => self.world.announced(&key, transition),
+        }
+    }
+
+    /// The diagnosis of a node.
+    pub fn node_status(&self, name: &str) -> &NodeDiagnosisStatus {
+        match &self.server.outers[&DiagnosisKey::of_node(name)].object {
+            Outer::Node(_, status) => status,
+            Outer::Workload(..) => panic!("{name} is a node"),
+        }
+    }
+
+    /// The diagnosis of a workload: `deployment-web`.
+    pub fn workload_status(&self, name: &str) -> &WorkloadDiagnosisStatus {
+        let key = DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("demo", name) };
+        match &self.server.outers.get(&key).unwrap_or_else(|| panic!("{:?}", self.server.outers.keys())).object {
+            Outer::Workload(_, status) => status,
+            Outer::Node(..) => panic!("{name} is a workload"),
+        }
     }
 
     pub fn status(&self, pod: &str) -> &PodDiagnosisStatus {
@@ -309,12 +380,12 @@ impl Server {
         self.version += 1;
         if remove {
             self.objects.remove(&key).unwrap();
-            return Change::ObjectDeleted(key);
+            return Change::ObjectDeleted(DiagnosisKey::of_pod(key));
         }
         let object = self.objects.get_mut(&key).unwrap();
         object.version = self.version;
         "meddled".clone_into(&mut object.status.summary);
-        Change::Object { key, resource_version: self.version.to_string() }
+        Change::Object { key: DiagnosisKey::of_pod(key), resource_version: self.version.to_string() }
     }
 }
 

@@ -151,9 +151,7 @@ fn a_node_that_flaps_over_a_restart_is_one_incident() {
     }
     let before = ["Diagnosed NodePlegUnhealthy", "Recovered Recovered", "Diagnosed NodePlegUnhealthy"];
     assert_eq!(operator.told(), before, "an outage, and then the same again: flapping");
-    let events: Vec<_> = operator.server.events.clone();
     let mut operator = operator.restarted(30);
-    operator.world.restore_node_events(&events.iter().map(super::nodes::as_read_back).collect::<Vec<_>>());
     operator.list(&[node("n1", "True", "", "09:04:00")], &[]);
     operator.advance(90);
     operator.node(&node("n1", "False", "PLEG is not healthy", "09:06:00"));

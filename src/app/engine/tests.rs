@@ -75,7 +75,7 @@ impl Cluster for FakeCluster {
         Ok(Published { uid: "o".to_owned(), resource_version: "7".to_owned(), announced })
     }
 
-    async fn current(&self, _: &ObjectKey) -> Result<Option<Current>, PublishError> {
+    async fn current(&self, _: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
         *self.fake.rereads.lock().unwrap() += 1;
         Ok(Some(Current { uid: "o".to_owned(), resource_version: "41".to_owned() }))
     }
@@ -201,7 +201,7 @@ async fn a_publisher_that_never_returns_does_not_keep_ten_thousand_changes_waiti
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_before_everything_is_listed() {
     use Source::{Nodes, Objects, Pods};
-    for last in [Objects, Nodes, Pods] {
+    for last in [Objects(DiagnosisKind::Pod), Nodes, Pods] {
         let running = Running::start(&[]);
         let others: Vec<Source> = Source::ALL.into_iter().filter(|s| *s != last).collect();
         running.list(&others).await;
@@ -213,7 +213,7 @@ async fn nothing_is_written_before_everything_is_listed() {
         assert_eq!(running.applies().len(), 1, "{last:?} are there");
     }
     let running = Running::start(&[]);
-    running.list(&[Objects, Nodes, Pods]).await;
+    running.list(&[Objects(DiagnosisKind::Pod), Nodes, Pods]).await;
     running.pod(oom("a")).await;
     seconds(29).await;
     assert_eq!(running.applies(), Vec::<u64>::new(), "Events are missing");

@@ -101,7 +101,13 @@ impl Found {
                 Outer::Node(spec, status) => Content::Node { spec, status },
                 Outer::Workload(spec, status) => Content::Workload { spec, status },
             };
-            Item::of(write.key.kind, &write.key.object.namespace, &write.key.object.name, write.object.labels(), content)
+            Item::of(
+                write.key.kind,
+                &write.key.object.namespace,
+                &write.key.object.name,
+                write.object.labels(),
+                content,
+            )
         });
         let pods = self.pods.iter().map(|write| {
             let content = Content::Pod { spec: &write.spec, status: &write.status };

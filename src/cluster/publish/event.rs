@@ -78,8 +78,8 @@ mod tests {
         Announcement {
             key: ObjectKey::new(namespace, "web.0123456789"),
             regarding: Reference {
-                api_version: "v1",
-                kind,
+                api_version: "v1".into(),
+                kind: kind.into(),
                 key: ObjectKey::new(namespace, "web"),
                 uid: uid.map(str::to_owned),
             },

@@ -73,11 +73,11 @@ fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{Confidence, DiagnosisState, Severity};
+    use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus, Severity};
 
     #[test]
     fn what_fits_is_kept_and_what_does_not_is_dropped() {
-        let read = status(json!({
+        let read: PodDiagnosisStatus = status(json!({
             "state": "Active",
             "cause": "OOMKilled",
             "severity": "Catastrophic",
@@ -103,10 +103,11 @@ mod tests {
 
     #[test]
     fn without_a_known_state_nothing_is_understood() {
-        assert!(status(json!({"state": "Paused", "cause": "OOMKilled"})).is_none());
-        assert!(status(json!({"cause": "OOMKilled"})).is_none());
-        assert!(status(Value::Null).is_none());
-        assert_eq!(spec(json!("what")), PodDiagnosisSpec::default());
-        assert_eq!(spec(json!({"podUID": "u", "workload": {"kind": 1, "name": "web"}})).workload.unwrap().name, "web");
+        assert!(status::<PodDiagnosisStatus>(json!({"state": "Paused", "cause": "OOMKilled"})).is_none());
+        assert!(status::<PodDiagnosisStatus>(json!({"cause": "OOMKilled"})).is_none());
+        assert!(status::<PodDiagnosisStatus>(Value::Null).is_none());
+        assert_eq!(spec::<PodDiagnosisSpec>(json!("what")), PodDiagnosisSpec::default());
+        let kept: PodDiagnosisSpec = spec(json!({"podUID": "u", "workload": {"kind": 1, "name": "web"}}));
+        assert_eq!(kept.workload.unwrap().name, "web");
     }
 }

@@ -49,7 +49,10 @@ const SIGNS: &[Sign] = &[
         times: 2,
         severity: Severity::Warning,
         says: "node {node} cannot free disk by removing images and ended containers",
-        remedy: ("Free disk on {node}: what fills it is not images that nobody uses (logs, volumes, images in use).", "df -h; du -xh --max-depth=2 /var | sort -h | tail"),
+        remedy: (
+            "Free disk on {node}: what fills it is not images that nobody uses (logs, volumes, images in use).",
+            "df -h; du -xh --max-depth=2 /var | sort -h | tail",
+        ),
         known: Known {
             cause: "NodeDiskGcFailing",
             category: Category::Node,
@@ -106,7 +109,10 @@ fn finding(node: &NodeState, sign: &Sign, complaint: &NodeComplaint) -> NodeFind
         severity: sign.severity,
         confidence: Confidence::Likely,
         since: complaint.last,
-        summary: text::line(&format!("{} ({})", with_name(sign.says), text::line(&complaint.message, 100)), text::SUMMARY_MAX),
+        summary: text::line(
+            &format!("{} ({})", with_name(sign.says), text::line(&complaint.message, 100)),
+            text::SUMMARY_MAX,
+        ),
         remedies: vec![remedy::command(remedy::fix(with_name(todo)), with_name(command))],
         evidence: vec![evidence::field_at(source, value, Some(complaint.last))],
         ready: None,

@@ -51,10 +51,19 @@ const SIGNS: &[Sign] = &[
         ),
     },
     Sign {
-        types: &["ReadonlyFilesystem", "FilesystemCorruptionProblem", "FilesystemIsReadOnly", "XfsShutdown", "Ext4Error"],
+        types: &[
+            "ReadonlyFilesystem",
+            "FilesystemCorruptionProblem",
+            "FilesystemIsReadOnly",
+            "XfsShutdown",
+            "Ext4Error",
+        ],
         severity: Severity::Critical,
         says: "node {node} has a damaged or read-only file system",
-        remedy: ("Drain {node}, then repair or replace its disk.", "kubectl drain {node} --ignore-daemonsets --delete-emptydir-data"),
+        remedy: (
+            "Drain {node}, then repair or replace its disk.",
+            "kubectl drain {node} --ignore-daemonsets --delete-emptydir-data",
+        ),
         known: known(
             "NodeFilesystemDamaged",
             "A file system of the node was mounted read-only after an error, or is damaged.",
@@ -68,7 +77,10 @@ const SIGNS: &[Sign] = &[
         types: &["KernelDeadlock", "CPUSoftLockup*"],
         severity: Severity::Critical,
         says: "node {node} has a kernel deadlock",
-        remedy: ("Drain {node} and reboot it; update the kernel if it comes back.", "kubectl drain {node} --ignore-daemonsets --delete-emptydir-data"),
+        remedy: (
+            "Drain {node} and reboot it; update the kernel if it comes back.",
+            "kubectl drain {node} --ignore-daemonsets --delete-emptydir-data",
+        ),
         known: known(
             "NodeKernelDeadlock",
             "The kernel of the node reports tasks that hang.",
@@ -79,10 +91,19 @@ const SIGNS: &[Sign] = &[
         ),
     },
     Sign {
-        types: &["Frequent*", "KubeletUnhealthy", "ContainerRuntimeUnhealthy", "KubeletProblem", "ContainerRuntimeProblem"],
+        types: &[
+            "Frequent*",
+            "KubeletUnhealthy",
+            "ContainerRuntimeUnhealthy",
+            "KubeletProblem",
+            "ContainerRuntimeProblem",
+        ],
         severity: Severity::Warning,
         says: "on node {node} the kubelet, the runtime or a device restarts again and again",
-        remedy: ("Read the log of what restarts on {node}.", "journalctl -u kubelet -u containerd -u docker --since -1h"),
+        remedy: (
+            "Read the log of what restarts on {node}.",
+            "journalctl -u kubelet -u containerd -u docker --since -1h",
+        ),
         known: known(
             "NodeServicesRestarting",
             "The kubelet, the container runtime or a network device of the node restarts again and again, or fails its own health check.",
@@ -96,7 +117,10 @@ const SIGNS: &[Sign] = &[
         types: &["DiskPressure"],
         severity: Severity::Warning,
         says: "node {node} is short of disk: it evicts pods and takes no new ones",
-        remedy: ("Free disk on {node} (unused images, logs, what pods write), or give it a larger one.", "crictl rmi --prune"),
+        remedy: (
+            "Free disk on {node} (unused images, logs, what pods write), or give it a larger one.",
+            "crictl rmi --prune",
+        ),
         known: known(
             "NodeDiskPressure",
             "The disk for pods or for images on the node is nearly full: the kubelet removes images, evicts pods, and the \
@@ -124,7 +148,10 @@ const SIGNS: &[Sign] = &[
         types: &["PIDPressure"],
         severity: Severity::Warning,
         says: "node {node} is short of process ids: it evicts pods and takes no new ones",
-        remedy: ("Find the pod there that starts more and more processes, and limit it (podPidsLimit of the kubelet).", PODS_THERE),
+        remedy: (
+            "Find the pod there that starts more and more processes, and limit it (podPidsLimit of the kubelet).",
+            PODS_THERE,
+        ),
         known: known(
             "NodePIDPressure",
             "The process ids of the node are nearly used up: the kubelet evicts pods, and the scheduler puts no new pod there.",
