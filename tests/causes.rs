@@ -22,7 +22,7 @@ use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Category, Thresholds, rules};
 use shindan::facts::Timestamp;
-use shindan::plan::ObjectWrite;
+use shindan::plan::{ObjectWrite, Outer, OuterWrite};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
@@ -60,9 +60,31 @@ fn directive<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         .next()
 }
 
+/// What was found of a case: of its pods, and of the nodes and workloads around them.
+struct Found {
+    pods: Vec<ObjectWrite>,
+    outers: Vec<OuterWrite>,
+}
+
+impl Found {
+    fn of(report: offline::Report) -> Self {
+        Self { pods: report.objects, outers: report.outers }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pods.is_empty() && self.outers.is_empty()
+    }
+
+    /// The causes of what fails now.
+    fn causes(&self) -> Vec<&str> {
+        let pods = self.pods.iter().filter(|w| w.status.state == DiagnosisState::Active).map(|w| &*w.status.cause);
+        pods.chain(self.outers.iter().map(|w| &*w.object.head().cause)).collect()
+    }
+}
+
 /// Diagnoses a case. A case that is to be recognised and is not yet (a threshold runs) is looked at again when the
 /// operator would, for an hour at most.
-fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<ObjectWrite>), String> {
+fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Found), String> {
     const HOUR: i64 = 3600;
     let text = fs::read_to_string(case).map_err(|e| format!("{}: {e}", case.display()))?;
     let read = || {
@@ -71,7 +93,7 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
         dump
     };
     let dump = read();
-    if !dump.problems.is_empty() || dump.pods.is_empty() {
+    if !dump.problems.is_empty() || dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
         return Err(format!("{}: no pods can be read from it: {:?}", case.display(), dump.problems));
     }
     let recorded: Timestamp = match directive(&text, "judged-at").or_else(|| directive(&text, "recorded-at")) {
@@ -81,7 +103,11 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
     let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
     let mut now = recorded;
     if let Some(cause) = patient_for {
-        while !report.objects.iter().any(|w| w.status.cause == cause) {
+        let has = |report: &offline::Report| {
+            let outers = report.outers.iter().any(|w| w.object.head().cause == cause);
+            outers || report.objects.iter().any(|w| w.status.cause == cause)
+        };
+        while !has(&report) {
             match report.wake.filter(|wake| *wake > now && wake.as_second() - recorded.as_second() <= HOUR) {
                 Some(wake) => now = wake,
                 None => break,
@@ -89,7 +115,7 @@ fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Vec<Objec
             report = offline::diagnose(read(), offline::Logs::default(), now, Thresholds::default());
         }
     }
-    Ok((text, report.objects))
+    Ok((text, Found::of(report)))
 }
 
 /// The gist of a diagnosis: what a person would be sorry to see change unnoticed.
@@ -112,8 +138,64 @@ struct Gist<'a> {
     first_remedy: Option<&'a str>,
 }
 
-fn gist(found: &[ObjectWrite]) -> String {
+/// The same of a node or a workload.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OuterGist<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<&'a str>,
+    cause: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'a str>,
+    severity: Severity,
+    confidence: Confidence,
+    summary: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other_findings: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_remedy: Option<&'a str>,
+}
+
+fn outer_gist(write: &OuterWrite) -> OuterGist<'_> {
+    let head = write.object.head();
+    let mut gist = OuterGist {
+        node: None,
+        workload: None,
+        cause: &head.cause,
+        problem: None,
+        severity: head.severity,
+        confidence: head.confidence,
+        summary: &head.summary,
+        other_findings: Vec::new(),
+        root: None,
+        first_remedy: head.remedies.first().map(|r| r.text.as_str()),
+    };
+    match &write.object {
+        Outer::Node(spec, status) => {
+            gist.node = Some(&spec.node_name);
+            gist.other_findings = status.other_findings.iter().map(|other| &*other.cause).collect();
+        }
+        Outer::Workload(spec, status) => {
+            gist.workload = Some(&spec.workload.display);
+            gist.problem = Some(&status.problem);
+            gist.root = status.root.as_ref().map(|reach| reach.root.to_string());
+        }
+    }
+    gist
+}
+
+fn gist(found: &Found) -> String {
+    let outers: Vec<OuterGist<'_>> = found.outers.iter().map(outer_gist).collect();
+    let outers = if outers.is_empty() { String::new() } else { serde_saphyr::to_string(&outers).unwrap() };
+    if found.pods.is_empty() && !outers.is_empty() {
+        return outers;
+    }
     let gists: Vec<Gist<'_>> = found
+        .pods
         .iter()
         .map(|write| {
             let status = &write.status;
@@ -135,11 +217,11 @@ fn gist(found: &[ObjectWrite]) -> String {
             }
         })
         .collect();
-    serde_saphyr::to_string(&gists).unwrap()
+    outers + &serde_saphyr::to_string(&gists).unwrap()
 }
 
 /// Whether the expected file is right; with `UPDATE=1` it is made so.
-fn compare(case: &Path, found: &[ObjectWrite], wrong: &mut String) {
+fn compare(case: &Path, found: &Found, wrong: &mut String) {
     let expected = case.with_extension("expected.yaml");
     let now = gist(found);
     let was = fs::read_to_string(&expected).ok();
@@ -165,12 +247,16 @@ fn compare(case: &Path, found: &[ObjectWrite], wrong: &mut String) {
     }
 }
 
-fn describe(found: &[ObjectWrite]) -> String {
+fn describe(found: &Found) -> String {
     if found.is_empty() {
         return "no diagnosis".to_owned();
     }
-    let each = found.iter().map(|w| format!("{} of {}: {}", w.status.cause, w.key.name, w.status.summary));
-    each.collect::<Vec<_>>().join("; ")
+    let pods = found.pods.iter().map(|w| format!("{} of {}: {}", w.status.cause, w.key.name, w.status.summary));
+    let outers = found.outers.iter().map(|w| {
+        let head = w.object.head();
+        format!("{} of {}: {}", head.cause, w.key, head.summary)
+    });
+    pods.chain(outers).collect::<Vec<_>>().join("; ")
 }
 
 fn folders() -> Vec<PathBuf> {
@@ -191,15 +277,15 @@ fn each_case_is_diagnosed_as_its_folder_says() {
                     continue;
                 }
             };
-            let active: Vec<&ObjectWrite> = found.iter().filter(|w| w.status.state == DiagnosisState::Active).collect();
-            let hits = active.iter().filter(|w| w.status.cause == cause).count();
+            let active = found.causes();
+            let hits = active.iter().filter(|told| **told == cause).count();
             let also: BTreeSet<&str> =
                 directive(&text, "also").into_iter().flat_map(|list| list.split(',')).map(str::trim).collect();
             let case_name = format!("{cause}/{}", name_of(&case));
             let is_right = if is_near_miss(&case) {
                 hits == 0
             } else {
-                hits > 0 && active.iter().all(|w| w.status.cause == cause || also.contains(w.status.cause.as_str()))
+                hits > 0 && active.iter().all(|told| *told == cause || also.contains(told))
             };
             if is_right {
                 compare(&case, &found, &mut wrong);
@@ -341,8 +427,7 @@ fn scores() -> BTreeMap<String, Score> {
         let cause = name_of(&folder);
         let near = is_near_miss(&case);
         let Ok((text, found)) = diagnose(&case, (!near).then_some(cause)) else { continue };
-        let found: BTreeSet<String> =
-            found.iter().filter(|w| w.status.state == DiagnosisState::Active).map(|w| w.status.cause.clone()).collect();
+        let found: BTreeSet<String> = found.causes().into_iter().map(str::to_owned).collect();
         let also: Vec<&str> = directive(&text, "also").into_iter().flat_map(|l| l.split(',')).map(str::trim).collect();
         let score = scores.entry(cause.to_owned()).or_default();
         if near {
@@ -360,8 +445,8 @@ fn scores() -> BTreeMap<String, Score> {
     }
     for case in cases(&root().join("healthy")) {
         let Ok((_, found)) = diagnose(&case, None) else { continue };
-        for write in found {
-            scores.entry(write.status.cause).or_default().mistaken += 1;
+        for cause in found.causes() {
+            scores.entry(cause.to_owned()).or_default().mistaken += 1;
         }
     }
     scores
@@ -385,8 +470,7 @@ fn confusion() -> String {
         for case in cases(&folder) {
             let (name, is_near) = (name_of(&folder), is_near_miss(&case));
             let Ok((_, found)) = diagnose(&case, (!is_near && name != "healthy").then_some(name)) else { continue };
-            let active = found.iter().filter(|w| w.status.state == DiagnosisState::Active);
-            let told: BTreeSet<String> = active.map(|w| w.status.cause.clone()).collect();
+            let told: BTreeSet<String> = found.causes().into_iter().map(str::to_owned).collect();
             let truth = truth_of(name, &case);
             let first = told.first().map_or("well", String::as_str);
             let pairs: Vec<(&str, &str)> = if truth.is_empty() {

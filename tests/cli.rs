@@ -112,11 +112,10 @@ fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
 }
 
 #[test]
-fn json_and_yaml_are_a_list_of_the_resource() {
+fn json_and_yaml_are_a_list_of_the_objects() {
     let json = shindan(&["diagnose", "-f", "-", "-o", "json"], &failing("web", "shop"));
     let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(list["apiVersion"], "shindan.dev/v1alpha1");
-    assert_eq!(list["kind"], "PodDiagnosisList");
+    assert_eq!((&list["apiVersion"], &list["kind"]), (&"v1".into(), &"List".into()));
     let item = &list["items"][0];
     assert_eq!((&item["kind"], &item["metadata"]["name"]), (&"PodDiagnosis".into(), &"web".into()));
     assert_eq!(item["metadata"]["labels"]["shindan.dev/cause"], "ImageTagNotFound");

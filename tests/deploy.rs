@@ -131,7 +131,7 @@ fn whoever_may_view_may_read_diagnoses() {
     assert_eq!(reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"], "true");
     assert_eq!(
         reader["rules"],
-        serde_json::json!([{"apiGroups": ["shindan.dev"], "resources": ["poddiagnoses"], "verbs": ["get", "list", "watch"]}])
+        serde_json::json!([{"apiGroups": ["shindan.dev"], "resources": ["nodediagnoses", "poddiagnoses", "workloaddiagnoses"], "verbs": ["get", "list", "watch"]}])
     );
 }
 

@@ -268,7 +268,7 @@ impl<C: Cluster> Engine<C> {
             Done::Wrote { subject, intent, result } => {
                 self.writing -= 1;
                 match result {
-                    Ok(published) => self.written(&subject, *intent, published),
+                    Ok(published) => self.written(&subject, *intent, &published),
                     Err(error) => self.refused(&subject, &intent, error),
                 }
             }
@@ -297,7 +297,7 @@ impl<C: Cluster> Engine<C> {
         }
     }
 
-    fn written(&mut self, subject: &Subject, intent: Intent, published: Published) {
+    fn written(&mut self, subject: &Subject, intent: Intent, published: &Published) {
         if let Some(since) = self.observed.remove(subject) {
             self.metrics.wrote_after(since.elapsed());
         }
@@ -310,7 +310,7 @@ impl<C: Cluster> Engine<C> {
                 let touched =
                     self.world.acknowledged(&write, published.uid.clone(), published.resource_version.clone(), now);
                 self.enqueue(touched);
-                self.announced_with(&published, key, write.status.transition, owed);
+                self.announced_with(published, key, write.status.transition, owed);
             }
             Intent::ApplyOuter(mut write) => {
                 let owed = write.announcement.take();
@@ -324,7 +324,7 @@ impl<C: Cluster> Engine<C> {
                     now,
                 );
                 self.enqueue(touched);
-                self.announced_with(&published, key, transition, owed);
+                self.announced_with(published, key, transition, owed);
             }
             Intent::Delete { key, .. } => self.world.removed(&key),
             Intent::Announce(announcement) => self.told(subject, &announcement.key),

@@ -389,7 +389,7 @@ mod tests {
         };
         let whole = write("a", status(10, 100, 4));
         assert_eq!(kept(&whole), (10, 1, 4, 0));
-        let less_history = write("a", status(10, 1700, 6));
+        let less_history = write("a", status(10, 1300, 6));
         assert!(matches!(kept(&less_history), (1..10, 1, 6, 1..)), "{:?}", kept(&less_history));
         let no_patch = write("a", status(10, 3000, 6));
         assert_eq!(kept(&no_patch), (1, 0, 6, 10));

@@ -88,7 +88,7 @@ impl World {
             .into_iter()
             .map(|((namespace, workload), pods)| AffectedWorkload { namespace, workload, pods })
             .collect();
-        affected.sort_by(|a, b| b.pods.cmp(&a.pods));
+        affected.sort_by_key(|workload| std::cmp::Reverse(workload.pods));
         status.affected_beside = u32::try_from(affected.len().saturating_sub(AFFECTED)).unwrap_or(u32::MAX);
         affected.truncate(AFFECTED);
         status.affected = affected;
@@ -121,7 +121,7 @@ impl World {
 
 fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
     let present = node.facts.condition("Ready").map_or("", |ready| ready.message.as_str());
-    let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, words)| *at >= found.since && words != present);
+    let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, words)| found.since.is_none_or(|since| *at >= since) && words != present);
     let last_words =
         complaint.map(|(at, words)| LastWords { time: Some(*at), message: text::line(words, text::EVIDENCE_MAX) });
     let kept = node.ready_history.len().saturating_sub(HISTORY);
@@ -135,7 +135,7 @@ fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
             summary: found.summary,
             remedies: found.remedies,
             evidence: found.evidence,
-            first_seen: Some(found.since),
+            first_seen: found.since,
             last_transition: None,
             transition: 0,
             event_owed: false,

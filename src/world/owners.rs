@@ -50,9 +50,8 @@ impl Owners {
         }
         let since = match self.by_key.get(&key) {
             Some(old) if situation(&old.facts) == situation(&facts) => old.since,
-            Some(_) => now,
             None if at_start => began(&facts).map_or(now, |at| at.min(now)),
-            None => now,
+            _ => now,
         };
         self.by_key.insert(key, Owner { facts, since });
         Seen::Matters

@@ -80,19 +80,16 @@ impl Chapter {
         let since = pod.since.unwrap_or(now);
         let was_counted = self.counted_until.is_some_and(|until| since <= until);
         let ledger = &mut self.ledger;
-        match self.pods.get_mut(&pod.uid) {
-            Some(before) => {
-                ledger.restarts += restarts.saturating_sub(*before);
-                *before = restarts;
+        if let Some(before) = self.pods.get_mut(&pod.uid) {
+            ledger.restarts += restarts.saturating_sub(*before);
+            *before = restarts;
+        } else {
+            if !was_counted {
+                ledger.failed_pods += 1;
+                ledger.restarts += restarts;
             }
-            None => {
-                if !was_counted {
-                    ledger.failed_pods += 1;
-                    ledger.restarts += restarts;
-                }
-                if self.pods.len() < PODS {
-                    self.pods.insert(pod.uid.clone(), restarts);
-                }
+            if self.pods.len() < PODS {
+                self.pods.insert(pod.uid.clone(), restarts);
             }
         }
         ledger.first_failure = Some(ledger.first_failure.map_or(since, |first| first.min(since)));

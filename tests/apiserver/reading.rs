@@ -9,6 +9,7 @@ use shindan::cluster::restore;
 use shindan::facts::{Looked, Want, WorkloadKey};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
+use shindan::plan::Outer;
 
 use crate::server::{Answer, list, server, status};
 
@@ -130,7 +131,16 @@ async fn a_lookup_that_gets_no_answer_ends() {
 
 #[tokio::test]
 async fn our_objects_are_read_back_whatever_was_done_to_them() {
-    let (client, _) = server(|_| {
+    let (client, _) = server(|call| {
+        if call.path.ends_with("/nodediagnoses") {
+            let history = json!([{"time": "2026-01-02T03:04:05Z", "status": "True"}, {"time": "soon"}]);
+            return list(vec![json!({"metadata": {"name": "n1", "uid": "v", "resourceVersion": "7"},
+                "spec": {"nodeName": "n1", "nodeUID": "n"},
+                "status": {"state": "Active", "cause": "NodeDiskPressure", "pods": "many", "readyHistory": history}})]);
+        }
+        if call.path.ends_with("/workloaddiagnoses") {
+            return list(vec![]);
+        }
         list(vec![
             json!({"metadata": {"namespace": "demo", "name": "a", "uid": "u", "resourceVersion": "5"},
                 "spec": {"podName": "a", "podUID": "p"},
@@ -147,6 +157,10 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
     assert_eq!((a.status.state, a.status.transition), (DiagnosisState::Gone, 4));
     let [b] = restored.unreadable.as_slice() else { panic!("{restored:?}") };
     assert_eq!((b.key.to_string(), b.resource_version.as_str()), ("demo/b".to_owned(), "6"));
+    let [node] = restored.outers.as_slice() else { panic!("{restored:?}") };
+    let Outer::Node(_, status) = &node.object else { panic!("{node:?}") };
+    assert_eq!((node.key.to_string(), status.head.cause.as_str()), ("NodeDiagnosis n1".to_owned(), "NodeDiskPressure"));
+    assert_eq!((status.pods, status.ready_history.len()), (0, 1), "what fits is kept");
 }
 
 #[tokio::test(start_paused = true)]

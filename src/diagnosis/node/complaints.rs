@@ -108,7 +108,7 @@ fn finding(node: &NodeState, sign: &Sign, complaint: &NodeComplaint) -> NodeFind
         cause: sign.known.cause,
         severity: sign.severity,
         confidence: Confidence::Likely,
-        since: complaint.last,
+        since: Some(complaint.last),
         summary: text::line(
             &format!("{} ({})", with_name(sign.says), text::line(&complaint.message, 100)),
             text::SUMMARY_MAX,

@@ -5,7 +5,7 @@ use super::judgement::NodeFinding;
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{Category, Known, evidence, remedy, text};
-use crate::facts::{Condition, NodeState, Timestamp};
+use crate::facts::{Condition, NodeState};
 
 /// A condition that says that something is wrong while it is True.
 struct Sign {
@@ -213,7 +213,7 @@ fn finding(node: &NodeState, sign: &Sign, condition: &Condition) -> NodeFinding 
         cause: sign.known.cause,
         severity: sign.severity,
         confidence: Confidence::Certain,
-        since: condition.last_transition.unwrap_or(Timestamp::UNIX_EPOCH),
+        since: condition.last_transition,
         summary: text::line(&summary, text::SUMMARY_MAX),
         remedies,
         evidence: vec![evidence::node_condition(name, condition)],

@@ -12,7 +12,8 @@ pub struct NodeFinding {
     pub cause: &'static str,
     pub severity: Severity,
     pub confidence: Confidence,
-    pub since: Timestamp,
+    /// As far as it is told.
+    pub since: Option<Timestamp>,
     /// With the node's name.
     pub summary: String,
     pub remedies: Vec<Remedy>,
@@ -61,7 +62,7 @@ fn of_incident(incident: NodeIncident) -> NodeFinding {
         cause: incident.cause,
         severity: Severity::Critical,
         confidence: if incident.flapping.is_some() { Confidence::Likely } else { Confidence::Certain },
-        since: incident.since,
+        since: Some(incident.since),
         summary: incident.summary,
         remedies: incident.remedies,
         evidence: incident.evidence,
