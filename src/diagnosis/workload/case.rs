@@ -58,6 +58,17 @@ pub struct WorkloadJudged {
     pub wants: Vec<Want>,
 }
 
+impl WorkloadJudged {
+    pub(super) fn failing(failure: Box<WorkloadFailure>) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// Nothing yet; ask again then.
+    pub(super) fn later(wake: Timestamp) -> Self {
+        Self { wake: Some(wake), ..Self::default() }
+    }
+}
+
 /// What is wrong with a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadFailure {
