@@ -121,7 +121,10 @@ impl World {
 
 fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
     let present = node.facts.condition("Ready").map_or("", |ready| ready.message.as_str());
-    let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, words)| found.since.is_none_or(|since| *at >= since) && words != present);
+    let complaint = node
+        .last_kubelet_complaint
+        .as_ref()
+        .filter(|(at, words)| found.since.is_none_or(|since| *at >= since) && words != present);
     let last_words =
         complaint.map(|(at, words)| LastWords { time: Some(*at), message: text::line(words, text::EVIDENCE_MAX) });
     let kept = node.ready_history.len().saturating_sub(HISTORY);

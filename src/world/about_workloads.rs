@@ -91,19 +91,20 @@ impl World {
         }
         let failing = self.failing_pods(key);
         let subject = Subject::Workload(key.clone());
-        let Some(known) = self.known_workload(key, now) else {
+        let Some(known) = self.known_workload(key) else {
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() {
                 return self.workload_is_well(key, &object, now).into();
             }
-            return self.look_for(&subject, vec![Want::Workload(key.clone())], now);
+            return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
         };
         let gathered = gathered_at(&failing, now).filter(|due| now < *due && self.answers_come);
         if let Some(due) = gathered {
             return Plan { intent: None, wake: Some(due) }.into();
         }
         let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
-        let settled = if self.answers_come { after(known.since, lookups::SETTLE) } else { known.since };
+        // Endpoints follow a moment later than what a workload says of itself.
+        let settled = if self.answers_come { after(known.since, lookups::SETTLE).min(now) } else { known.since };
         let services = self.lookups.services_for(&key.namespace, &labels, settled);
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
@@ -118,18 +119,28 @@ impl World {
             since: known.since,
             now,
         });
-        let mut plan = match judged.failure {
-            Some(failure) => self.workload_fails(key, &known.facts, *failure, &failing, now),
-            None => self.workload_is_well(key, &object, now),
+        let Some(failure) = judged.failure else {
+            let mut plan = self.workload_is_well(key, &object, now);
+            plan.wake = earliest(plan.wake, judged.wake);
+            return plan.into();
+        };
+        // Which template was good, and who is served meanwhile, are part of what is told.
+        let wants = vec![Want::Workload(key.clone()), Want::Services(key.namespace.clone())];
+        let awaited = wants
+            .iter()
+            .filter_map(|want| self.lookups.awaited(want, Timestamp::UNIX_EPOCH, super::ANSWER_WITHIN, now));
+        let mut plan = match awaited.max().filter(|_| self.answers_come) {
+            Some(until) => Plan { intent: None, wake: Some(until) },
+            None => self.workload_fails(key, &known.facts, *failure, &failing, now),
         };
         plan.wake = earliest(plan.wake, judged.wake);
-        let mut decision = self.look_for(&subject, judged.wants, now);
+        let mut decision = self.look_for(&subject, wants, now);
         decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
         decision
     }
 
     /// The workload as it is watched, with the ReplicaSets that were looked up; as it was looked up where it is not kept.
-    fn known_workload(&self, key: &WorkloadKey, now: Timestamp) -> Option<Known> {
+    fn known_workload(&self, key: &WorkloadKey) -> Option<Known> {
         let looked = self.lookups.known_workload(key);
         match self.owners.get(key) {
             Some(owner) => {
@@ -137,15 +148,17 @@ impl World {
                 facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
                 Some(Known { facts, since: owner.since })
             }
-            None => looked.map(|facts| Known { facts: facts.clone(), since: now }),
+            None => looked.map(|facts| Known { facts: facts.clone(), since: Timestamp::UNIX_EPOCH }),
         }
     }
 
-    fn look_for(&mut self, subject: &Subject, wants: Vec<Want>, now: Timestamp) -> Decision {
-        self.lookups.asked(subject, &wants);
+    /// Asks for answers, each not older than the time beside it.
+    fn look_for(&mut self, subject: &Subject, wants: Vec<(Want, Timestamp)>, now: Timestamp) -> Decision {
+        let asked: Vec<Want> = wants.iter().map(|(want, _)| want.clone()).collect();
+        self.lookups.asked(subject, &asked);
         let mut decision = Decision::default();
-        for want in wants {
-            match self.lookups.next(&want, Timestamp::UNIX_EPOCH, now) {
+        for (want, fresh_from) in wants {
+            match self.lookups.next(&want, fresh_from, now) {
                 lookups::Next::Now => decision.wants.push(want),
                 lookups::Next::At(at) => decision.plan.wake = earliest(decision.plan.wake, Some(at)),
             }

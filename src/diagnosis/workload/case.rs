@@ -6,7 +6,7 @@ use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
 };
 use crate::diagnosis::{Category, Thresholds};
-use crate::facts::{EventFacts, ServiceFacts, Timestamp, Want, WorkloadFacts};
+use crate::facts::{EventFacts, ServiceFacts, Timestamp, WorkloadFacts};
 
 /// One workload and what is known around it, at `now`.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,17 @@ pub struct FailingPod {
 pub struct WorkloadJudged {
     pub failure: Option<Box<WorkloadFailure>>,
     pub wake: Option<Timestamp>,
-    pub wants: Vec<Want>,
+}
+
+impl WorkloadJudged {
+    pub(super) fn failing(failure: Box<WorkloadFailure>) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// Nothing yet; ask again then.
+    pub(super) fn later(wake: Timestamp) -> Self {
+        Self { wake: Some(wake), ..Self::default() }
+    }
 }
 
 /// What is wrong with a workload.

@@ -1,0 +1,161 @@
+//! CronJobs: a run that failed, and a run that never was.
+
+use super::case::{WorkloadCase, WorkloadJudged};
+use super::creation::{self, Creation};
+use super::pods::Pods;
+use super::tell::{Own, Verdict, Why, tell};
+use super::{job, known, remedies};
+use crate::api::{Confidence, Severity};
+use crate::diagnosis::{evidence, text};
+use crate::facts::{CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts, seconds_between};
+
+/// An Event that is older than this, in seconds, says nothing of the present.
+const STALE: i64 = 3600;
+/// A run that goes on for so long, in seconds, while others wait for it, is no ordinary run ...
+const HOLDS_UP: i64 = 1800;
+/// ... if so many were left out for it.
+const LEFT_OUT: u32 = 3;
+
+pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    let OwnFacts::CronJob(cron) = &case.workload.own else { return WorkloadJudged::default() };
+    if case.workload.suspended {
+        return WorkloadJudged::default();
+    }
+    let pods = Pods::of(case);
+    if let Some(own) = bad_schedule(case, cron) {
+        return not_scheduled(case, &pods, "never runs", own);
+    }
+    if let Some((run, verdict)) = failed_run(case, &pods) {
+        let own = pods.among(|pod| is_of_run(run, &pod.name));
+        return WorkloadJudged::failing(tell(case, &own, verdict));
+    }
+    let stuck = pods.among(job::never_gets_on);
+    if let Some(group) = stuck.dominant(|_| false) {
+        let stands = "its run cannot get on".to_owned();
+        let verdict = Verdict::new("Blocked", Severity::Warning, stands, Why::Pods(group));
+        return WorkloadJudged::failing(tell(case, &stuck, verdict));
+    }
+    let is_later = |event: &EventFacts| cron.last_schedule.is_none_or(|run| event.last.is_none_or(|at| at > run));
+    match creation::look(case, is_later) {
+        Creation::NotBefore(at) => return WorkloadJudged::later(at),
+        Creation::Refused(own) => return not_scheduled(case, &pods, "a run could not be started", own),
+        Creation::Well => {}
+    }
+    match held_up(case, cron).or_else(|| missed(case, cron)) {
+        Some(own) => not_scheduled(case, &pods, "", own),
+        None => WorkloadJudged::default(),
+    }
+}
+
+fn not_scheduled(case: &WorkloadCase<'_>, pods: &Pods<'_>, stands: &str, own: Box<Own>) -> WorkloadJudged {
+    let verdict = Verdict::new("NotScheduled", Severity::Warning, stands.to_owned(), Why::Own(own));
+    WorkloadJudged::failing(tell(case, pods, verdict))
+}
+
+/// The newest Event of these reasons that may be of the present.
+fn last_event<'a>(
+    case: &WorkloadCase<'a>,
+    reasons: &[&str],
+    also: impl Fn(&EventFacts) -> bool,
+) -> Option<&'a EventFacts> {
+    let told = case.events.iter().rev().filter(|event| reasons.contains(&&*event.reason) && also(event));
+    told.into_iter().find(|event| event.last.is_none_or(|at| seconds_between(at, case.now) < STALE))
+}
+
+/// A schedule that cannot be read is told once, and not looked at again until it is changed: the Event stands as long as
+/// the schedule that it names does.
+fn bad_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
+    const REASONS: [&str; 4] =
+        ["UnparseableSchedule", "UnParseableCronJobSchedule", "InvalidSchedule", "UnknownTimeZone"];
+    let is_present = |event: &&EventFacts| {
+        REASONS.contains(&&*event.reason)
+            && match &*event.reason {
+                "UnknownTimeZone" => cron.time_zone.as_ref().is_some_and(|zone| event.message.contains(zone.as_str())),
+                _ => !cron.schedule.is_empty() && event.message.contains(cron.schedule.as_str()),
+            }
+            && cron.last_schedule.is_none_or(|run| event.last.is_some_and(|at| at > run))
+    };
+    let event = case.events.iter().rev().find(is_present)?;
+    let schedule = &cron.schedule;
+    let summary = match (&*event.reason, &cron.time_zone) {
+        ("UnknownTimeZone", Some(zone)) => format!("the controller does not know its time zone {zone}"),
+        ("InvalidSchedule", _) => format!("its schedule \"{schedule}\" never comes"),
+        _ => format!("its schedule \"{schedule}\" cannot be read"),
+    };
+    Some(Box::new(Own {
+        cause: known::CRON_JOB_SCHEDULE_BAD,
+        confidence: Confidence::Certain,
+        summary,
+        remedies: remedies::schedule(case, &event.reason),
+        evidence: vec![evidence::event(event)],
+        root: None,
+    }))
+}
+
+/// The newest of its Jobs that failed for good, unless a later run succeeded.
+fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<(&'a str, Verdict<'a>)> {
+    let failed = case.jobs.iter().filter_map(|run| Some((run, job::failed(run)?)));
+    let (run, condition) = failed.max_by_key(|(run, _)| (run.created, &run.key.name))?;
+    let began = run.created;
+    let succeeded_later = |at: Timestamp| condition.last_transition.or(began).is_some_and(|failed| at >= failed);
+    let is_over = case.workload.last_successful.is_some_and(succeeded_later)
+        || case.jobs.iter().any(|other| other.is_complete() && other.created > began);
+    if is_over {
+        return None;
+    }
+    let name = &*run.key.name;
+    let own = pods.among(|pod| is_of_run(name, &pod.name));
+    let why = match own.dominant(|_| false) {
+        Some(group) => Why::Pods(group),
+        None => Why::Own(job::of_condition(case, run, condition)),
+    };
+    let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
+    let stands = format!("its run {} {}", text::cut(name, 63), job::gave_up(condition));
+    Some((name, Verdict { after: vec![remedies::run_now(case)], ..Verdict::new("JobFailed", severity, stands, why) }))
+}
+
+/// A Job's pods are named after it.
+fn is_of_run(run: &str, pod: &str) -> bool {
+    pod.strip_prefix(run).is_some_and(|rest| rest.starts_with('-'))
+}
+
+/// A run that does not end keeps all others from starting.
+fn held_up(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
+    let event = last_event(case, &["JobAlreadyActive"], |event| event.count >= LEFT_OUT)?;
+    let began = cron.last_schedule?;
+    let age = seconds_between(began, case.now);
+    if cron.concurrency != "Forbid" || case.workload.current <= 0 || age < HOLDS_UP {
+        return None;
+    }
+    let running: Option<&WorkloadFacts> =
+        case.jobs.iter().filter(|run| job::failed(run).is_none() && !run.is_complete()).max_by_key(|run| run.created);
+    let name = running.map(|run| format!(" {}", text::cut(&run.key.name, 63))).unwrap_or_default();
+    let for_ = text::duration(age);
+    Some(Box::new(Own {
+        cause: known::CRON_JOB_FORBID,
+        confidence: Confidence::Likely,
+        summary: format!(
+            "its run{name} has not ended for {for_}, and concurrencyPolicy Forbid keeps all later ones from starting"
+        ),
+        remedies: remedies::held_up(case, running),
+        evidence: vec![evidence::event(event)],
+        root: None,
+    }))
+}
+
+/// A run that was due and did not start in time, and none since.
+fn missed(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
+    let since_last = |event: &EventFacts| cron.last_schedule.is_none_or(|run| event.last.is_some_and(|at| at > run));
+    let event = last_event(case, &["MissSchedule"], since_last)?;
+    let due = event.message.split_once("start a job: ").map(|(_, due)| format!(" of {due}")).unwrap_or_default();
+    let deadline =
+        cron.starting_deadline.map(|s| format!(" within {s} s (startingDeadlineSeconds)")).unwrap_or_default();
+    Some(Box::new(Own {
+        cause: known::CRON_JOB_MISSED,
+        confidence: Confidence::Certain,
+        summary: format!("the run{due} was not started{deadline}, and none has been since"),
+        remedies: remedies::missed(case),
+        evidence: vec![evidence::event(event)],
+        root: None,
+    }))
+}

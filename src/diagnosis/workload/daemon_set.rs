@@ -1,0 +1,52 @@
+//! DaemonSets: a pod for each node.
+
+use super::case::{WorkloadCase, WorkloadJudged};
+use super::creation::{self, Creation};
+use super::pods::{Pods, count, is_of_update};
+use super::tell::{Verdict, Why, tell};
+
+/// The most nodes that a summary names.
+const NAMED: usize = 3;
+
+pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    let workload = case.workload;
+    let pods = Pods::of(case);
+    let desired = count(workload.desired);
+    if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
+        let stands = fails_on(&pods, desired);
+        let verdict = Verdict::new("FailingOnNodes", pods.severity(case), stands, Why::Pods(group));
+        return WorkloadJudged::failing(tell(case, &pods, verdict));
+    }
+    match creation::look(case, |_| workload.current < workload.desired) {
+        Creation::Well => WorkloadJudged::default(),
+        Creation::NotBefore(at) => WorkloadJudged::later(at),
+        Creation::Refused(own) => {
+            let (problem, stands) = match pods.ready {
+                0 if workload.current <= 0 => ("NoPods", "no pod exists".to_owned()),
+                _ => {
+                    let missing = count(workload.desired - workload.current);
+                    ("FailingOnNodes", format!("no pod can be made on {missing} of {desired} nodes"))
+                }
+            };
+            let verdict = Verdict::new(problem, pods.severity(case), stands, Why::Own(own));
+            WorkloadJudged::failing(tell(case, &pods, verdict))
+        }
+    }
+}
+
+fn fails_on(pods: &Pods<'_>, desired: u32) -> String {
+    let mut nodes: Vec<&str> = pods.failing.iter().filter_map(|pod| pod.node.as_deref()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let failing = pods.count();
+    if failing >= desired {
+        return match desired {
+            0 | 1 => "fails on its only node".to_owned(),
+            _ => format!("fails on all {desired} nodes"),
+        };
+    }
+    let named = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if nodes.len() > NAMED { ", ..." } else { "" };
+    let named = if named.is_empty() { named } else { format!(" ({named}{more})") };
+    format!("fails on {failing} of {desired} nodes{named}")
+}

@@ -1,0 +1,142 @@
+//! Jobs: one that has failed for good, and one that can never end.
+
+use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
+use super::creation::{self, Creation};
+use super::pods::Pods;
+use super::tell::{Own, Verdict, Why, tell};
+use super::{known, remedies};
+use crate::api::{Confidence, Severity};
+use crate::diagnosis::{Category, evidence};
+use crate::facts::{Condition, OwnFacts, WorkloadFacts};
+
+pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    let job = case.workload;
+    // What a CronJob made is told under it.
+    let is_owned = job.owner.as_ref().is_some_and(|owner| &*owner.kind == "CronJob");
+    if is_owned || job.suspended || job.is_complete() {
+        return WorkloadJudged::default();
+    }
+    let pods = Pods::of(case);
+    if let Some(condition) = failed(job) {
+        let why = match pods.dominant(|_| false) {
+            Some(group) => Why::Pods(group),
+            None => Why::Own(of_condition(case, job, condition)),
+        };
+        let (stands, after) = match &why {
+            // What failed is mended first.
+            Why::Pods(_) => (gave_up(condition).to_owned(), vec![remedies::run_again(case)]),
+            Why::Own(_) => (String::new(), Vec::new()),
+        };
+        let verdict = Verdict { after, ..Verdict::new("JobFailed", Severity::Critical, stands, why) };
+        return WorkloadJudged::failing(tell(case, &pods, verdict));
+    }
+    blocked(case, &pods)
+}
+
+/// The condition that says that the Job has failed for good, or is about to say so.
+pub(super) fn failed(job: &WorkloadFacts) -> Option<&Condition> {
+    ["Failed", "FailureTarget"].into_iter().filter_map(|kind| job.condition(kind)).find(|c| c.status == "True")
+}
+
+/// Why it was given up, in short, where its pods say what was wrong.
+pub(super) fn gave_up(condition: &Condition) -> &'static str {
+    match condition.reason.as_str() {
+        "BackoffLimitExceeded" => "failed, no retry is left",
+        "DeadlineExceeded" => "failed, its deadline is over",
+        "PodFailurePolicy" => "failed at once, as its podFailurePolicy says",
+        "MaxFailedIndexesExceeded" => "failed, too many of its indexes did",
+        "FailedIndexes" => "failed, some of its indexes did",
+        _ => "failed",
+    }
+}
+
+/// What its condition tells where no pod is left to say more.
+pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, condition: &Condition) -> Box<Own> {
+    let (cause, summary) = match condition.reason.as_str() {
+        "DeadlineExceeded" => {
+            let limit = match &job.own {
+                OwnFacts::Job(own) => own.active_deadline.map(|s| format!(" ({s} s)")).unwrap_or_default(),
+                _ => String::new(),
+            };
+            (known::JOB_DEADLINE_EXCEEDED, format!("the Job ran longer than its activeDeadlineSeconds{limit}"))
+        }
+        "PodFailurePolicy" => {
+            (known::JOB_POD_FAILURE_POLICY, format!("its podFailurePolicy ended the Job: {}", condition.message))
+        }
+        "MaxFailedIndexesExceeded" => {
+            (known::JOB_MAX_FAILED_INDEXES, "more of its indexes failed than maxFailedIndexes allows".to_owned())
+        }
+        "FailedIndexes" => (known::JOB_FAILED_INDEXES, "some of its indexes failed for good".to_owned()),
+        // BackoffLimitExceeded, and whatever a later version may say.
+        _ => {
+            let failed = match job.failed {
+                0 => String::new(),
+                1 => " (1 pod failed)".to_owned(),
+                n => format!(" ({n} pods failed)"),
+            };
+            let limit = job.backoff_limit.unwrap_or(6);
+            (
+                known::JOB_BACKOFF_LIMIT_EXCEEDED,
+                format!("no retry is left, backoffLimit is {limit}{failed}; its pods are gone"),
+            )
+        }
+    };
+    Box::new(Own {
+        cause,
+        confidence: Confidence::Certain,
+        summary,
+        remedies: remedies::job(case, cause),
+        evidence: vec![evidence::condition(condition)],
+        root: None,
+    })
+}
+
+/// It has retries left, and still cannot get anywhere.
+fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
+    let job = case.workload;
+    let stuck = pods.among(never_gets_on);
+    if let Some(group) = stuck.dominant(|_| false) {
+        let verdict = Verdict::new("Blocked", Severity::Warning, "it cannot get on".to_owned(), Why::Pods(group));
+        return WorkloadJudged::failing(tell(case, &stuck, verdict));
+    }
+    match creation::look(case, |_| job.current < wanted(job)) {
+        Creation::Well => WorkloadJudged::default(),
+        Creation::NotBefore(at) => WorkloadJudged::later(at),
+        Creation::Refused(own) => {
+            let (problem, stands) =
+                if job.current <= 0 { ("NoPods", "no pod exists") } else { ("Blocked", "a pod is missing") };
+            let verdict = Verdict::new(problem, Severity::Warning, stands.to_owned(), Why::Own(own));
+            WorkloadJudged::failing(tell(case, pods, verdict))
+        }
+    }
+}
+
+/// How many pods should run now.
+fn wanted(job: &WorkloadFacts) -> i64 {
+    let parallelism = match &job.own {
+        OwnFacts::Job(own) => own.parallelism,
+        _ => 1,
+    };
+    parallelism.min(job.desired.saturating_sub(job.succeeded)).max(0)
+}
+
+/// A pod that no retry brings on: it never starts, or never ends.
+pub(super) fn never_gets_on(pod: &FailingPod) -> bool {
+    // What is only tried and ends (a command that is not there) is a try like any other.
+    const NEVER: [&str; 10] = [
+        "ConfigMapNotFound",
+        "ConfigMapKeyMissing",
+        "SecretNotFound",
+        "SecretKeyMissing",
+        "EnvFileKeyMissing",
+        "RunAsNonRootViolation",
+        "CreateContainerConfigError",
+        "SidecarBlocksJob",
+        "SidecarNotStarted",
+        "InitContainerStuck",
+    ];
+    match pod.category {
+        Category::Image | Category::Scheduling | Category::Volume | Category::Sandbox => true,
+        _ => NEVER.contains(&pod.cause.as_str()),
+    }
+}

@@ -1,0 +1,185 @@
+//! The pods of a workload: which of them fail, what most of them fail of, and who serves meanwhile.
+
+use std::cmp::Reverse;
+
+use super::case::{FailingPod, WorkloadCase};
+use crate::api::{CauseCount, ServiceImpact, Serving, Severity};
+use crate::diagnosis::Category;
+use crate::facts::{OwnFacts, WorkloadFacts};
+
+/// The pods that make the workload fail, and how many are well.
+#[derive(Debug)]
+pub(super) struct Pods<'a> {
+    pub(super) failing: Vec<&'a FailingPod>,
+    pub(super) ready: u32,
+    /// Of the newest template.
+    pub(super) updated_ready: u32,
+    pub(super) old_ready: u32,
+}
+
+/// Pods that fail of one cause.
+#[derive(Debug, Clone)]
+pub(super) struct Group<'a> {
+    /// The one that is surest.
+    pub(super) lead: &'a FailingPod,
+    pub(super) pods: Vec<&'a FailingPod>,
+}
+
+impl<'a> Pods<'a> {
+    pub(super) fn of(case: &WorkloadCase<'a>) -> Self {
+        let (updated_ready, old_ready) = ready(case);
+        let ready = updated_ready.saturating_add(old_ready);
+        // What is only noted is no failure; of a node that is down its own diagnosis tells, as long as others serve.
+        let counts =
+            |pod: &&FailingPod| pod.severity != Severity::Info && (pod.category != Category::Node || ready == 0);
+        Self { failing: case.failing.iter().filter(counts).collect(), ready, updated_ready, old_ready }
+    }
+
+    /// The same, of pods for which `is_meant` holds only.
+    pub(super) fn among(&self, is_meant: impl Fn(&FailingPod) -> bool) -> Self {
+        Self { failing: self.failing.iter().copied().filter(|pod| is_meant(pod)).collect(), ..*self }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.failing.len()).unwrap_or(u32::MAX)
+    }
+
+    /// By cause and container, the most frequent first.
+    fn groups(&self) -> Vec<Group<'a>> {
+        let mut out: Vec<Group<'a>> = Vec::new();
+        for pod in &self.failing {
+            match out.iter_mut().find(|g| g.lead.cause == pod.cause && g.lead.container == pod.container) {
+                Some(group) => {
+                    group.pods.push(pod);
+                    if pod.confidence < group.lead.confidence {
+                        group.lead = pod;
+                    }
+                }
+                None => out.push(Group { lead: pod, pods: vec![pod] }),
+            }
+        }
+        out.sort_by(|a, b| {
+            let key = |g: &Group<'a>| (Reverse(g.pods.len()), g.lead.confidence);
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| (&a.lead.cause, &a.lead.container).cmp(&(&b.lead.cause, &b.lead.container)))
+        });
+        out
+    }
+
+    /// What most of the pods of the newest template fail of, the surer before the less sure; where none of those fails,
+    /// what most of all pods fail of.
+    pub(super) fn dominant(&self, is_newest: impl Fn(&FailingPod) -> bool) -> Option<Group<'a>> {
+        let newest = |group: &Group<'a>| group.pods.iter().filter(|pod| is_newest(pod)).count();
+        let groups = self.groups();
+        // Groups come in the order of their size: the first of the best is taken.
+        groups.into_iter().min_by_key(|group| (Reverse(newest(group)), group.lead.confidence))
+    }
+
+    pub(super) fn causes(&self) -> Vec<CauseCount> {
+        const SAMPLES: usize = 2;
+        const MOST: usize = 10;
+        let groups = self.groups().into_iter().take(MOST);
+        groups
+            .map(|group| CauseCount {
+                cause: group.lead.cause.clone(),
+                container: group.lead.container.clone(),
+                pods: u32::try_from(group.pods.len()).unwrap_or(u32::MAX),
+                sample_pods: group.pods.iter().take(SAMPLES).map(|pod| pod.name.to_string()).collect(),
+            })
+            .collect()
+    }
+
+    pub(super) fn serving(&self, case: &WorkloadCase<'_>) -> Serving {
+        let services = case.services.unwrap_or_default().iter();
+        Serving {
+            updated_ready: self.updated_ready,
+            old_ready: self.old_ready,
+            services: services
+                .map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints })
+                .collect(),
+        }
+    }
+
+    /// The problem of a workload some of whose pods fail, and where it stands.
+    pub(super) fn standing(&self, desired: u32) -> (&'static str, String) {
+        let failing = self.count();
+        match (self.ready, desired) {
+            (0, 1) => ("Unavailable", "its only pod is not ready".to_owned()),
+            (0, _) => ("Unavailable", format!("none of {desired} pods is ready")),
+            _ if failing == 1 => ("PartlyFailing", format!("1 of {desired} pods fails")),
+            _ => ("PartlyFailing", format!("{failing} of {} pods fail", desired.max(failing))),
+        }
+    }
+
+    /// The same, where pods are missing that none of those that are there explains.
+    pub(super) fn lacking(&self, workload: &WorkloadFacts) -> (&'static str, String) {
+        let desired = count(workload.desired);
+        match self.ready {
+            0 if workload.current <= 0 => ("NoPods", "no pod exists".to_owned()),
+            0 => ("Unavailable", format!("none of {desired} pods is ready")),
+            ready => ("PartlyFailing", format!("{ready} of {desired} pods are ready")),
+        }
+    }
+
+    /// Critical where nobody serves.
+    pub(super) fn severity(&self, case: &WorkloadCase<'_>) -> Severity {
+        let unserved = case.services.unwrap_or_default().iter().any(|service| service.ready_endpoints == 0);
+        if self.ready == 0 || unserved { Severity::Critical } else { Severity::Warning }
+    }
+}
+
+/// Ready pods of the newest template, and of others.
+fn ready(case: &WorkloadCase<'_>) -> (u32, u32) {
+    let workload = case.workload;
+    let newest = workload.replica_sets.first();
+    if case.ready.is_empty() {
+        // No pod was seen at all: the workload's own word.
+        return match newest {
+            Some(newest) => (count(newest.ready), workload.replica_sets[1..].iter().map(|set| count(set.ready)).sum()),
+            None => split_by_revision(case, count(workload.ready)),
+        };
+    }
+    let all: u32 = case.ready.iter().map(|(_, ready)| *ready).sum();
+    match newest {
+        Some(newest) => {
+            let own = case.ready.iter().filter(|(maker, _)| *maker == newest.name).map(|(_, ready)| *ready).sum();
+            (own, all.saturating_sub(own))
+        }
+        None => split_by_revision(case, all),
+    }
+}
+
+/// Where the workload makes its pods itself: while it rolls, those of the newest revision that do not fail.
+fn split_by_revision(case: &WorkloadCase<'_>, ready: u32) -> (u32, u32) {
+    let workload = case.workload;
+    let rolls = match &workload.own {
+        OwnFacts::StatefulSet(set) => set.current_revision != set.update_revision,
+        OwnFacts::DaemonSet(_) => workload.updated < workload.desired,
+        _ => false,
+    };
+    if !rolls {
+        return (ready, 0);
+    }
+    let failing = case.failing.iter().filter(|pod| is_of_update(case, pod)).count();
+    let updated = count(workload.updated).saturating_sub(u32::try_from(failing).unwrap_or(u32::MAX)).min(ready);
+    (updated, ready - updated)
+}
+
+/// Whether a pod is of the newest template of its workload.
+pub(super) fn is_of_update(case: &WorkloadCase<'_>, pod: &FailingPod) -> bool {
+    let Some(template) = pod.template.as_deref() else { return false };
+    match (&case.workload.own, case.workload.replica_sets.first()) {
+        (OwnFacts::StatefulSet(set), _) => {
+            set.update_revision == template
+                || set.update_revision.strip_suffix(template).is_some_and(|name| name.ends_with('-'))
+        }
+        (_, Some(newest)) => *newest.name == *template,
+        _ => false,
+    }
+}
+
+/// A count of the API as we tell it.
+pub(super) fn count(n: i64) -> u32 {
+    u32::try_from(n.max(0)).unwrap_or(u32::MAX)
+}

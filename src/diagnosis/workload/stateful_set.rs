@@ -1,0 +1,88 @@
+//! StatefulSets: one pod that fails may hold up all others.
+
+use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
+use super::creation::{self, Creation};
+use super::pods::{Pods, count, is_of_update};
+use super::remedies;
+use super::tell::{Verdict, Why, tell};
+use crate::facts::{EventFacts, OwnFacts, StatefulSetFacts};
+
+pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    let workload = case.workload;
+    let OwnFacts::StatefulSet(set) = &workload.own else { return WorkloadJudged::default() };
+    if workload.desired <= 0 {
+        return WorkloadJudged::default();
+    }
+    let pods = Pods::of(case);
+    if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
+        let lead = pods
+            .failing
+            .iter()
+            .filter_map(|pod| Some((ordinal(&workload.key.name, &pod.name)?, *pod)))
+            .min_by_key(|(at, _)| *at);
+        let held = lead.and_then(|(at, pod)| held_up(case, set, at, pod));
+        let (problem, stands) = match held {
+            Some(stands) if set.ordered => ("BlockedOnOrdinal", stands),
+            Some(stands) => ("RolloutStuck", stands),
+            None => pods.standing(count(workload.desired)),
+        };
+        let mut verdict = Verdict::new(problem, pods.severity(case), stands, Why::Pods(group));
+        if set.ordered
+            && let Some((_, pod)) = lead
+            && problem == "BlockedOnOrdinal"
+        {
+            verdict.remedies = remedies::blocked(case, pod, rolls(set) && is_of_update(case, pod));
+        }
+        return WorkloadJudged::failing(tell(case, &pods, verdict));
+    }
+    match creation::look(case, |event| is_of_missing_pod(case, set, event)) {
+        Creation::Well => WorkloadJudged::default(),
+        Creation::NotBefore(at) => WorkloadJudged::later(at),
+        Creation::Refused(own) => {
+            let (problem, stands) = pods.lacking(workload);
+            let verdict = Verdict::new(problem, pods.severity(case), stands, Why::Own(own));
+            WorkloadJudged::failing(tell(case, &pods, verdict))
+        }
+    }
+}
+
+fn rolls(set: &StatefulSetFacts) -> bool {
+    !set.on_delete && !set.update_revision.is_empty() && set.current_revision != set.update_revision
+}
+
+/// Which pods wait for the one of this ordinal: while they are made, those above it; in an update, which goes from the
+/// highest down, those below.
+fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &FailingPod) -> Option<String> {
+    let workload = case.workload;
+    let name = &workload.key.name;
+    let last = set.first_ordinal.saturating_add(workload.desired) - 1;
+    if rolls(set) && is_of_update(case, pod) {
+        let lowest = set.first_ordinal.max(set.partition);
+        return (at > lowest)
+            .then(|| format!("{} fails, and {} for the update", pod.name, waiting(name, lowest, at - 1)));
+    }
+    let absent = workload.current < workload.desired && at < last && set.ordered;
+    absent.then(|| format!("{} fails, and {} to be made", pod.name, waiting(name, at + 1, last)))
+}
+
+fn waiting(name: &str, from: i64, to: i64) -> String {
+    if from == to { format!("{name}-{from} waits") } else { format!("{name}-{from} to {name}-{to} wait") }
+}
+
+/// `2` of `db-2`.
+fn ordinal(set: &str, pod: &str) -> Option<i64> {
+    pod.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
+}
+
+/// `Create Pod db-1 in StatefulSet db failed error: ...`, and the same of a claim `for Pod db-1 in StatefulSet`: a pod that
+/// is there by now was made after all.
+fn is_of_missing_pod(case: &WorkloadCase<'_>, set: &StatefulSetFacts, event: &EventFacts) -> bool {
+    let workload = case.workload;
+    if workload.current >= workload.desired {
+        return false;
+    }
+    let mut words = event.message.split_whitespace();
+    let named = words.by_ref().find(|word| *word == "Pod").and_then(|_| words.next());
+    let at = named.and_then(|pod| ordinal(&workload.key.name, pod));
+    at.is_none_or(|at| !set.ordered || at >= set.first_ordinal.saturating_add(workload.current))
+}

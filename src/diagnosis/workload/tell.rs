@@ -1,0 +1,128 @@
+//! From what was judged to what is told.
+
+use super::case::{WorkloadCase, WorkloadFailure};
+use super::pods::{Group, Pods, count};
+use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
+use crate::diagnosis::{Category, evidence, text};
+
+/// What makes a workload fail.
+#[derive(Debug)]
+pub(super) enum Why<'a> {
+    Pods(Group<'a>),
+    Own(Box<Own>),
+}
+
+/// A cause that no pod has, only its workload.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) cause: &'static str,
+    pub(super) confidence: Confidence,
+    pub(super) summary: String,
+    pub(super) remedies: Vec<Remedy>,
+    pub(super) evidence: Vec<Evidence>,
+    pub(super) root: Option<Root>,
+}
+
+/// What is wrong, in the words of the workload's kind.
+#[derive(Debug)]
+pub(super) struct Verdict<'a> {
+    pub(super) problem: &'static str,
+    pub(super) severity: Severity,
+    /// Where the workload stands, before the cause; may be empty.
+    pub(super) stands: String,
+    pub(super) why: Why<'a>,
+    /// What to do about the workload, before what to do about the cause.
+    pub(super) remedies: Vec<Remedy>,
+    /// What to do once the cause is gone.
+    pub(super) after: Vec<Remedy>,
+    pub(super) changes: Vec<TemplateChange>,
+}
+
+impl<'a> Verdict<'a> {
+    pub(super) fn new(problem: &'static str, severity: Severity, stands: String, why: Why<'a>) -> Self {
+        Self { problem, severity, stands, why, remedies: Vec::new(), after: Vec::new(), changes: Vec::new() }
+    }
+}
+
+/// The most remedies of a workload.
+const REMEDIES_MAX: usize = 6;
+
+pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_>) -> Box<WorkloadFailure> {
+    let workload = case.workload;
+    let kind = &*workload.key.kind;
+    let runs_to_an_end = matches!(kind, "Job" | "CronJob");
+    let (desired, ready) = (count(workload.desired), pods.ready);
+    let mut remedies = verdict.remedies;
+    let (cause, category, confidence, container, summary, mut evidence, root, own_remedies) = match verdict.why {
+        Why::Pods(group) => {
+            let lead = group.lead;
+            let said = evidence::field_at(format!("pod/{}", lead.name), &lead.summary, lead.since);
+            (
+                lead.cause.clone(),
+                lead.category,
+                lead.confidence,
+                lead.container.clone(),
+                lead.summary.clone(),
+                vec![said],
+                lead.root.clone(),
+                lead.remedies.clone(),
+            )
+        }
+        Why::Own(own) => {
+            let own = *own;
+            let category = Category::Lifecycle;
+            (own.cause.to_owned(), category, own.confidence, None, own.summary, own.evidence, own.root, own.remedies)
+        }
+    };
+    for remedy in own_remedies.into_iter().chain(verdict.after) {
+        let is_known = remedy.command.is_some() && remedies.iter().any(|known| known.command == remedy.command);
+        if !is_known {
+            remedies.push(remedy);
+        }
+    }
+    remedies.truncate(REMEDIES_MAX);
+    for remedy in &mut remedies {
+        remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);
+        // Nobody pastes what cannot be typed.
+        remedy.command = remedy.command.take().filter(|command| !command.chars().any(char::is_control));
+    }
+    evidence.extend(complaints(case));
+    evidence.dedup();
+    let summary = if verdict.stands.is_empty() { summary } else { format!("{}: {summary}", verdict.stands) };
+    Box::new(WorkloadFailure {
+        cause,
+        category,
+        problem: verdict.problem,
+        severity: verdict.severity,
+        confidence,
+        container,
+        summary: text::line(&summary, text::SUMMARY_MAX),
+        remedies,
+        evidence,
+        pods: PodCounts {
+            desired,
+            ready,
+            failing: pods.count(),
+            display: if kind == "CronJob" { String::new() } else { format!("{ready}/{desired}") },
+        },
+        causes: pods.causes(),
+        serving: (!runs_to_an_end).then(|| pods.serving(case)),
+        template_changes: verdict.changes,
+        root,
+        // The node's own diagnosis tells of it.
+        quiet: category == Category::Node,
+    })
+}
+
+/// What the workload says of itself, where that is amiss.
+fn complaints(case: &WorkloadCase<'_>) -> impl Iterator<Item = Evidence> {
+    const AMISS: [(&str, &str); 5] = [
+        ("Available", "False"),
+        ("Progressing", "False"),
+        ("ReplicaFailure", "True"),
+        ("FailureTarget", "True"),
+        ("Failed", "True"),
+    ];
+    let is_amiss = |kind: &str, status: &str| AMISS.contains(&(kind, status));
+    case.workload.conditions.iter().filter(move |c| is_amiss(&c.kind, &c.status)).map(evidence::condition)
+}

@@ -1,0 +1,446 @@
+//! Workloads judged as dumps show them: their pods are diagnosed by the rules, and they by what comes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::case::{FailingPod, WorkloadCase, WorkloadFailure};
+use super::{immediate, judge, known};
+use crate::api::{Confidence, Severity};
+use crate::cluster::wire::{self, Dump};
+use crate::diagnosis::testing::Scenario;
+use crate::diagnosis::{Category, Health, Thresholds, diagnose};
+use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
+
+/// The workloads of a dump, their pods and all around them, at its newest time or at another.
+struct World {
+    workloads: Vec<WorkloadFacts>,
+    pods: Vec<PodFacts>,
+    failing: Vec<(Arc<str>, Arc<str>, FailingPod)>,
+    events: Vec<EventFacts>,
+    services: BTreeMap<Arc<str>, Vec<ServiceFacts>>,
+    now: Timestamp,
+    thresholds: Thresholds,
+}
+
+impl World {
+    fn of(text: &str) -> Self {
+        let mut dump = Dump::default();
+        dump.read(text);
+        assert_eq!(dump.problems, [], "the text cannot be read");
+        let now = match text.lines().find_map(|line| line.strip_prefix("# recorded-at: ")) {
+            Some(at) => at.parse().unwrap(),
+            None => dump.newest.unwrap_or(Timestamp::UNIX_EPOCH),
+        };
+        let mut workloads = std::mem::take(&mut dump.workloads);
+        for facts in workloads.iter_mut().filter(|facts| &*facts.key.kind == "Deployment") {
+            facts.replica_sets = wire::own_replica_sets(facts, &dump.replica_sets);
+        }
+        dump.events.sort_by_key(|event| event.last);
+        let namespaces: BTreeSet<Arc<str>> = workloads.iter().map(|w| w.key.namespace.clone()).collect();
+        let services = namespaces.into_iter().map(|namespace| {
+            let all = wire::services_of(&namespace, &dump.services, &dump.slices, &dump.endpoints);
+            (namespace, all)
+        });
+        let services = services.collect();
+        let failing = if dump.pods.is_empty() { Vec::new() } else { failing(text, now, &workloads) };
+        let thresholds = Thresholds::default();
+        Self { workloads, pods: dump.pods, failing, events: dump.events, services, now, thresholds }
+    }
+
+    /// What is wrong with the top workloads. One that is to be looked at again soon is.
+    fn judged(&self) -> Vec<WorkloadFailure> {
+        let tops = self.workloads.iter().filter(|w| w.owner.is_none());
+        tops.filter_map(|top| {
+            let judged = self.judge(top, self.now);
+            let later = || self.judge(top, judged.wake?).failure;
+            judged.failure.or_else(later).map(|failure| *failure)
+        })
+        .collect()
+    }
+
+    fn judge(&self, workload: &WorkloadFacts, now: Timestamp) -> super::WorkloadJudged {
+        let kind = &*workload.key.kind;
+        let own =
+            |w: &&WorkloadFacts| w.owner.as_ref().is_some_and(|o| o.name == workload.key.name && &*o.kind == kind);
+        let below: Vec<&WorkloadFacts> = self.workloads.iter().filter(own).collect();
+        let is_own = |kind: &str, name: &str| {
+            (kind, name) == (&*workload.key.kind, &*workload.key.name)
+                || below.iter().any(|w| (&*w.key.kind, &*w.key.name) == (kind, name))
+        };
+        let failing: Vec<FailingPod> =
+            self.failing.iter().filter(|(kind, name, _)| is_own(kind, name)).map(|(_, _, pod)| pod.clone()).collect();
+        let mut ready: Vec<(Arc<str>, u32)> = Vec::new();
+        for pod in self.pods.iter().filter(|pod| !pod.is_over()) {
+            let Some(maker) = immediate(pod).filter(|maker| is_own(&maker.kind, &maker.name)) else { continue };
+            let at = ready.iter().position(|(name, _)| *name == maker.name).unwrap_or_else(|| {
+                ready.push((maker.name.clone(), 0));
+                ready.len() - 1
+            });
+            ready[at].1 += u32::from(pod.is_ready());
+        }
+        let events: Vec<EventFacts> =
+            self.events.iter().filter(|e| is_own(&e.regarding.kind, &e.regarding.name)).cloned().collect();
+        let jobs: Vec<WorkloadFacts> =
+            below.into_iter().filter(|w| &*w.key.kind == "Job" && !w.is_settled()).cloned().collect();
+        let labels = workload.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
+        let around = self.services.get(&workload.key.namespace).into_iter().flatten();
+        let services: Vec<ServiceFacts> = around.filter(|service| service.selects(&labels)).cloned().collect();
+        judge(&WorkloadCase {
+            workload,
+            failing: &failing,
+            ready: &ready,
+            jobs: &jobs,
+            events: &events,
+            services: Some(&services),
+            thresholds: &self.thresholds,
+            since: workload.created.unwrap_or(now),
+            now,
+        })
+    }
+
+    /// What is wrong with the only workload that fails.
+    fn failure(&self) -> WorkloadFailure {
+        let mut failing = self.judged();
+        assert_eq!(failing.len(), 1, "{failing:#?}");
+        failing.remove(0)
+    }
+
+    fn is_well(&self) -> bool {
+        self.judged().is_empty()
+    }
+}
+
+fn failing(text: &str, now: Timestamp, workloads: &[WorkloadFacts]) -> Vec<(Arc<str>, Arc<str>, FailingPod)> {
+    let mut scenario = Scenario::from_yaml(text);
+    scenario.now = now;
+    let mut out = Vec::new();
+    for pod in &scenario.pods {
+        let Some(maker) = immediate(pod) else { continue };
+        let Health::Failing(found) = diagnose(&scenario.case_of(&pod.key.name)).health else { continue };
+        let revision = pod.labels.get("controller-revision-hash").map(|hash| Arc::from(hash.as_str()));
+        let template = if &*maker.kind == "ReplicaSet" { Some(maker.name.clone()) } else { revision };
+        assert!(workloads.iter().any(|w| w.key.name == maker.name), "{maker} is not in the text");
+        let failing = FailingPod {
+            name: pod.key.name.clone(),
+            uid: pod.uid.clone(),
+            template,
+            node: pod.node_name.clone(),
+            cause: found.cause.to_owned(),
+            category: found.category,
+            container: found.container.as_deref().map(str::to_owned),
+            container_type: found.container_type,
+            severity: found.severity,
+            confidence: found.confidence,
+            summary: found.summary,
+            remedies: found.remedies,
+            root: found.root,
+            since: pod.created,
+        };
+        out.push((maker.kind, maker.name, failing));
+    }
+    out
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/causes")
+}
+
+fn recorded(case: &str) -> World {
+    World::of(&fs::read_to_string(folder().join(case)).unwrap())
+}
+
+/// A pod that fails so.
+fn pod(name: &str, template: Option<&str>, cause: &str, category: Category) -> FailingPod {
+    FailingPod {
+        name: name.into(),
+        uid: name.into(),
+        template: template.map(Into::into),
+        node: Some(format!("node-of-{name}").into()),
+        cause: cause.to_owned(),
+        category,
+        container: Some("web".to_owned()),
+        container_type: None,
+        severity: Severity::Warning,
+        confidence: Confidence::Certain,
+        summary: format!("web fails of {cause}"),
+        remedies: Vec::new(),
+        root: None,
+        since: None,
+    }
+}
+
+impl World {
+    /// With pods of one workload that fail so; each stands for a diagnosis.
+    fn with(mut self, kind: &str, owner: &str, pods: Vec<FailingPod>) -> Self {
+        self.failing.extend(pods.into_iter().map(|pod| (Arc::from(kind), Arc::from(owner), pod)));
+        self
+    }
+}
+
+/// Each cause that only a workload has: what must be recognised and what only looks like it.
+#[test]
+fn recorded_workloads_are_judged_as_their_folders_say() {
+    let mut wrong = String::new();
+    for known in known::KNOWN {
+        let mut entries: Vec<_> =
+            fs::read_dir(folder().join(known.cause)).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries.iter().filter(|path| !path.to_string_lossy().ends_with(".expected.yaml")) {
+            let world = World::of(&fs::read_to_string(path).unwrap());
+            let judged = world.judged();
+            let hit = judged.iter().find(|failure| failure.cause == known.cause);
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if hit.is_some() == name.starts_with("not-") {
+                let found: Vec<_> = judged.iter().map(|f| (&f.cause, &f.summary)).collect();
+                writeln!(wrong, "{}/{name}: {found:?}", known.cause).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn what_is_well_is_no_failing_workload() {
+    let healthy = folder().join("../healthy");
+    for entry in fs::read_dir(healthy).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let mut dump = Dump::default();
+        dump.read(&text);
+        // Without pods only those workloads speak that are amiss by themselves.
+        let named = dump.workloads;
+        if named.is_empty() {
+            continue;
+        }
+        let mut world = World::of("");
+        world.workloads = named;
+        world.now = dump.newest.unwrap();
+        assert_eq!(world.judged(), [], "{}", path.display());
+    }
+}
+
+#[test]
+fn a_quota_that_keeps_all_pods_away_is_named_with_what_is_short() {
+    let failure = recorded("QuotaExceeded/no-pod.yaml").failure();
+    assert_eq!((failure.problem, failure.severity), ("NoPods", Severity::Critical));
+    assert_eq!(
+        failure.summary,
+        "no pod exists: quota team has no room: each asks for requests.memory=2Gi, used are requests.memory=0 of requests.memory=1Gi"
+    );
+    assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
+    assert!(failure.remedies[0].command.as_ref().unwrap().ends_with("describe resourcequota team"));
+    let one = recorded("QuotaExceeded/one-of-two.yaml").failure();
+    assert_eq!((one.problem, one.severity, one.pods.display.as_str()), ("PartlyFailing", Severity::Warning, "1/2"));
+}
+
+#[test]
+fn a_refusal_that_may_pass_waits() {
+    let world = recorded("ServiceAccountNotFound/statefulset.yaml");
+    assert_eq!(world.failure().cause, "ServiceAccountNotFound");
+    let set = &world.workloads[0];
+    let early = after(set.created.unwrap(), 3);
+    let judged = world.judge(set, early);
+    assert!(judged.failure.is_none() && judged.wake.is_some_and(|wake| wake > early));
+}
+
+#[test]
+fn a_stuck_rollout_tells_who_serves_and_how_to_go_back() {
+    let failure = recorded("ImageTagNotFound/rollout-stuck.yaml").failure();
+    assert_eq!((failure.cause.as_str(), failure.problem), ("ImageTagNotFound", "RolloutStuck"));
+    assert_eq!(failure.severity, Severity::Warning);
+    assert!(
+        failure.summary.starts_with("the rollout is stuck, 2 old pods still serve: image 127.0.0.1:5000/nginx:nope")
+    );
+    let serving = failure.serving.unwrap();
+    assert_eq!((serving.updated_ready, serving.old_ready, serving.services[0].ready_endpoints), (0, 2, 2));
+    let [change] = failure.template_changes.as_slice() else { panic!("{:?}", failure.template_changes) };
+    assert_eq!(change.field, "containers[nginx].image");
+    assert_eq!(change.before.as_deref(), Some("127.0.0.1:5000/nginx:1.27"));
+    let undo = failure.remedies[0].command.as_deref().unwrap();
+    assert!(undo.ends_with(" rollout undo deployment/web"), "{undo}");
+    let same = failure.remedies.iter().filter(|r| r.command.as_deref() == Some(undo)).count();
+    assert_eq!(same, 1);
+    assert_eq!(failure.causes[0].sample_pods.len(), 1);
+}
+
+#[test]
+fn recorded_pods_make_their_workloads_fail() {
+    for (case, cause, problem) in [
+        ("AppError/daemonset.yaml", "AppError", "FailingOnNodes"),
+        ("AppError/statefulset.yaml", "AppError", "BlockedOnOrdinal"),
+        ("ConfigMapNotFound/daemonset.yaml", "ConfigMapNotFound", "FailingOnNodes"),
+        ("PodFailedNoRestart/job-failed.yaml", "PodFailedNoRestart", "JobFailed"),
+        ("PodFailedNoRestart/cronjob.yaml", "PodFailedNoRestart", "JobFailed"),
+        ("ImageTagNotFound/cronjob.yaml", "ImageTagNotFound", "Blocked"),
+    ] {
+        let failure = recorded(case).failure();
+        assert_eq!((failure.cause.as_str(), failure.problem), (cause, problem), "{case}: {}", failure.summary);
+    }
+    assert!(recorded("PodFailedNoRestart/job-retries-left.yaml").is_well());
+}
+
+const WEB: &str = r#"
+kind: Deployment
+apiVersion: apps/v1
+metadata: {name: web, namespace: n, uid: d, generation: 2, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:2"}]}}}
+status: {observedGeneration: 2, replicas: 3, readyReplicas: READY, updatedReplicas: 3, unavailableReplicas: 1}
+---
+kind: ReplicaSet
+apiVersion: apps/v1
+metadata: {name: web-2, namespace: n, uid: r2, annotations: {deployment.kubernetes.io/revision: "2"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
+spec: {replicas: 3, template: {spec: {containers: [{name: web, image: "web:2"}]}}}
+status: {readyReplicas: READY}
+---
+kind: ReplicaSet
+apiVersion: apps/v1
+metadata: {name: web-1, namespace: n, uid: r1, annotations: {deployment.kubernetes.io/revision: "1"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
+spec: {replicas: 0, template: {spec: {containers: [{name: web, image: "web:1"}]}}}
+"#;
+
+fn web(ready: u32, pods: Vec<FailingPod>) -> World {
+    World::of(&WEB.replace("READY", &ready.to_string())).with("ReplicaSet", "web-2", pods)
+}
+
+#[test]
+fn some_pods_fail_or_none_is_ready() {
+    let oom = |name| pod(name, Some("web-2"), "OOMKilled", Category::Crash);
+    let partly = web(2, vec![oom("web-2-a")]).failure();
+    assert_eq!(
+        (partly.problem, partly.severity, partly.pods.display.as_str()),
+        ("PartlyFailing", Severity::Warning, "2/3")
+    );
+    assert_eq!(partly.summary, "1 of 3 pods fails: web fails of OOMKilled");
+    let none = web(0, vec![oom("web-2-a"), oom("web-2-b"), oom("web-2-c")]).failure();
+    assert_eq!((none.problem, none.severity, none.causes[0].pods), ("Unavailable", Severity::Critical, 3));
+    // The template before it has no pod any more, and may still be the way back.
+    assert!(none.remedies[0].text.starts_with("Go back to revision 1;"), "{:?}", none.remedies);
+}
+
+#[test]
+fn a_rollout_without_failing_pods_is_none() {
+    assert!(web(2, Vec::new()).is_well());
+    let noted =
+        FailingPod { severity: Severity::Info, ..pod("web-2-a", Some("web-2"), "ErrImagePull", Category::Image) };
+    assert!(web(2, vec![noted]).is_well());
+    let mut gone = web(2, vec![pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash)]);
+    gone.workloads[0].deleting = true;
+    assert!(gone.is_well());
+}
+
+#[test]
+fn a_node_that_is_down_is_told_of_a_workload_only_where_nobody_serves() {
+    let on_node = |name| pod(name, Some("web-2"), "NodeStatusUnknown", Category::Node);
+    assert!(web(2, vec![on_node("web-2-a")]).is_well());
+    let down = web(0, vec![on_node("web-2-a"), on_node("web-2-b"), on_node("web-2-c")]).failure();
+    assert_eq!((down.problem, down.severity, down.quiet), ("Unavailable", Severity::Critical, true));
+}
+
+#[test]
+fn what_the_newest_template_fails_of_goes_before_what_is_more_frequent() {
+    let mut pods = vec![pod("web-2-a", Some("web-2"), "ImageTagNotFound", Category::Image)];
+    pods.extend(["web-1-a", "web-1-b"].map(|name| pod(name, Some("web-1"), "OOMKilled", Category::Crash)));
+    let failure = web(0, pods).failure();
+    assert_eq!(failure.cause, "ImageTagNotFound");
+    assert_eq!(
+        failure.causes.iter().map(|c| (c.cause.as_str(), c.pods)).collect::<Vec<_>>(),
+        [("OOMKilled", 2), ("ImageTagNotFound", 1)]
+    );
+}
+
+fn db(current: u32, ready: u32, policy: &str, revisions: (&str, &str), partition: u32) -> World {
+    World::of(&format!(
+        r#"
+kind: StatefulSet
+apiVersion: apps/v1
+metadata: {{name: db, namespace: n, uid: s, generation: 1, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{replicas: 4, podManagementPolicy: {policy}, updateStrategy: {{type: RollingUpdate, rollingUpdate: {{partition: {partition}}}}}}}
+status: {{observedGeneration: 1, replicas: {current}, readyReplicas: {ready}, updatedReplicas: 1, currentRevision: {}, updateRevision: {}}}
+"#,
+        revisions.0, revisions.1
+    ))
+}
+
+#[test]
+fn a_stateful_set_waits_for_the_pod_that_fails() {
+    let crash = |name| vec![pod(name, Some("db-b"), "AppError", Category::Crash)];
+    let new = db(2, 1, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", crash("db-1")).failure();
+    assert_eq!(new.problem, "BlockedOnOrdinal");
+    assert!(new.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", new.summary);
+    assert!(new.remedies[0].command.as_deref().unwrap().ends_with(" delete pod db-1"));
+
+    let update = db(4, 3, "OrderedReady", ("db-a", "db-b"), 0).with("StatefulSet", "db", crash("db-3")).failure();
+    assert_eq!((update.problem, update.severity), ("BlockedOnOrdinal", Severity::Warning));
+    assert!(update.summary.starts_with("db-3 fails, and db-0 to db-2 wait for the update: "), "{}", update.summary);
+    assert!(update.remedies[0].command.as_deref().unwrap().contains("rollout undo statefulset/db && "));
+    assert_eq!(update.serving.unwrap().old_ready, 3);
+
+    // The last of the update, and pods that are made all at once: none waits for another.
+    let last = db(4, 3, "OrderedReady", ("db-a", "db-b"), 3).with("StatefulSet", "db", crash("db-3")).failure();
+    assert_eq!(last.problem, "PartlyFailing");
+    let parallel = db(3, 2, "Parallel", ("db-b", "db-b"), 0).with("StatefulSet", "db", crash("db-1")).failure();
+    assert_eq!(parallel.problem, "PartlyFailing");
+}
+
+#[test]
+fn a_daemon_set_names_some_of_the_nodes() {
+    let set = r#"
+kind: DaemonSet
+apiVersion: apps/v1
+metadata: {name: agent, namespace: n, uid: s, generation: 1, creationTimestamp: "2026-11-21T09:00:00Z"}
+status: {observedGeneration: 1, desiredNumberScheduled: 9, currentNumberScheduled: 8, numberReady: 5, numberUnavailable: 4, updatedNumberScheduled: 8}
+"#;
+    // A node that has just joined has no pod yet.
+    assert!(World::of(set).is_well());
+    let pods = ["a", "b", "c", "d"].map(|name| pod(name, None, "AppError", Category::Crash)).to_vec();
+    let failure = World::of(set).with("DaemonSet", "agent", pods).failure();
+    assert_eq!((failure.problem, failure.severity), ("FailingOnNodes", Severity::Warning));
+    assert_eq!(failure.summary, "fails on 4 of 9 nodes (node-of-a, node-of-b, node-of-c, ...): web fails of AppError");
+}
+
+const RUNS: &str = r#"
+kind: CronJob
+apiVersion: batch/v1
+metadata: {name: report, namespace: n, uid: c, creationTimestamp: "2026-11-20T09:00:00Z"}
+spec: {schedule: "0 * * * *"}
+status: {lastScheduleTime: "2026-11-21T09:00:00Z", lastSuccessfulTime: "SUCCEEDED"}
+---
+kind: Job
+apiVersion: batch/v1
+metadata: {name: report-1, namespace: n, uid: j, creationTimestamp: "2026-11-21T09:00:00Z", ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: report, uid: c, controller: true}]}
+spec: {backoffLimit: 1}
+status: {failed: 2, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit, lastTransitionTime: "2026-11-21T09:05:00Z"}]}
+"#;
+
+#[test]
+fn a_failed_run_is_told_under_its_cron_job_until_a_later_one_succeeds() {
+    let failed = World::of(&RUNS.replace("SUCCEEDED", "2026-11-21T08:00:30Z"));
+    let failure = failed.failure();
+    assert_eq!((failure.cause.as_str(), failure.problem), ("JobBackoffLimitExceeded", "JobFailed"));
+    assert!(failure.summary.starts_with("its run report-1 failed, no retry is left"), "{}", failure.summary);
+    assert!(failed.judge(&failed.workloads[1], failed.now).failure.is_none(), "the Job is not told beside it");
+    assert!(World::of(&RUNS.replace("SUCCEEDED", "2026-11-21T10:00:30Z")).is_well());
+    let mut suspended = failed;
+    suspended.workloads[0].suspended = true;
+    assert!(suspended.is_well());
+}
+
+#[test]
+fn a_job_with_retries_left_fails_only_where_it_cannot_get_on() {
+    let job = r#"
+kind: Job
+apiVersion: batch/v1
+metadata: {name: import, namespace: n, uid: j, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {backoffLimit: 6}
+status: {active: 1, failed: 1}
+"#;
+    let with = |cause, category| World::of(job).with("Job", "import", vec![pod("import-a", None, cause, category)]);
+    assert!(with("PodFailedNoRestart", Category::Crash).is_well());
+    assert!(with("ExecutableNotFound", Category::Start).is_well());
+    let blocked = with("ImageTagNotFound", Category::Image).failure();
+    assert_eq!((blocked.problem, blocked.severity), ("Blocked", Severity::Warning));
+    assert_eq!(with("SidecarBlocksJob", Category::Lifecycle).failure().problem, "Blocked");
+}
