@@ -81,12 +81,19 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) 
         }
     }
     report.objects.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
-    report.outers = outers(&mut world, &surroundings, &mut asked, now);
+    let (outers, wake) = outers(&mut world, &surroundings, &mut asked, now);
+    report.outers = outers;
+    report.wake = report.wake.into_iter().chain(wake).min();
     report
 }
 
-/// What is wrong with nodes and workloads, once their pods are diagnosed.
-fn outers(world: &mut World, around: &Surrounding, asked: &mut HashSet<Want>, now: Timestamp) -> Vec<OuterWrite> {
+/// What is wrong with nodes and workloads, once their pods are diagnosed, and when to look again.
+fn outers(
+    world: &mut World,
+    around: &Surrounding,
+    asked: &mut HashSet<Want>,
+    now: Timestamp,
+) -> (Vec<OuterWrite>, Option<Timestamp>) {
     let subjects = world.outer_subjects();
     // A first answer may lead to a question.
     for _ in 0..3 {
@@ -107,9 +114,11 @@ fn outers(world: &mut World, around: &Surrounding, asked: &mut HashSet<Want>, no
             }
         }
     }
-    let decisions = subjects.iter().map(|subject| world.decide(subject, now).plan.intent);
-    let mut outers: Vec<OuterWrite> = decisions
-        .filter_map(|intent| match intent {
+    let plans: Vec<_> = subjects.iter().map(|subject| world.decide(subject, now).plan).collect();
+    let wake = plans.iter().filter_map(|plan| plan.wake).filter(|wake| *wake > now).min();
+    let mut outers: Vec<OuterWrite> = plans
+        .into_iter()
+        .filter_map(|plan| match plan.intent {
             Some(Intent::ApplyOuter(mut write)) => {
                 write.object.without_event();
                 write.announcement = None;
@@ -119,7 +128,7 @@ fn outers(world: &mut World, around: &Surrounding, asked: &mut HashSet<Want>, no
         })
         .collect();
     outers.sort_by(|a, b| a.key.cmp(&b.key));
-    outers
+    (outers, wake)
 }
 
 /// Puts a dump into the world and keeps what answers its questions.

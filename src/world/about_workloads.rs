@@ -125,10 +125,12 @@ impl World {
             return plan.into();
         };
         // Which template was good, and who is served meanwhile, are part of what is told.
-        let wants = vec![Want::Workload(key.clone()), Want::Services(key.namespace.clone())];
-        let awaited = wants
-            .iter()
-            .filter_map(|want| self.lookups.awaited(want, Timestamp::UNIX_EPOCH, super::ANSWER_WITHIN, now));
+        let wants = vec![
+            (Want::Workload(key.clone()), Timestamp::UNIX_EPOCH),
+            (Want::Services(key.namespace.clone()), settled),
+        ];
+        let awaited =
+            wants.iter().filter_map(|(want, since)| self.lookups.awaited(want, *since, super::ANSWER_WITHIN, now));
         let mut plan = match awaited.max().filter(|_| self.answers_come) {
             Some(until) => Plan { intent: None, wake: Some(until) },
             None => self.workload_fails(key, &known.facts, *failure, &failing, now),

@@ -354,9 +354,19 @@ impl Operator {
         self.status(pod).state
     }
 
-    /// `Diagnosed OOMKilled` and so on, of all Events so far.
+    /// `Diagnosed OOMKilled` and so on, of all Events of pods and nodes so far.
     pub fn told(&self) -> Vec<String> {
-        self.server.events.iter().map(|e| format!("{} {}", e.action.as_str(), e.reason)).collect()
+        self.told_where(|kind| matches!(kind, "Pod" | "Node"))
+    }
+
+    /// The same, of workloads.
+    pub fn told_of_workloads(&self) -> Vec<String> {
+        self.told_where(|kind| !matches!(kind, "Pod" | "Node"))
+    }
+
+    fn told_where(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
+        let events = self.server.events.iter().filter(|e| of(&e.regarding.kind));
+        events.map(|e| format!("{} {}", e.action.as_str(), e.reason)).collect()
     }
 }
 
