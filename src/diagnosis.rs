@@ -28,8 +28,8 @@ pub use restarts::restarts;
 pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
-    FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,
-    judge as judge_workload, top as top_workload,
+    FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,
+    judge as judge_workload, stray_services, top as top_workload,
 };
 
 use crate::api::{ContainerType, OtherFinding};

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::DiagnosisKind;
-use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
+use crate::diagnosis::{Case, Health, Ledger, StrayService, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, WorkloadFacts,
     WorkloadKey, WorkloadKind, after,
@@ -50,6 +50,11 @@ pub enum Change {
     NodeDeleted(Arc<str>),
     Event(Box<EventFacts>),
     Workload(Box<WorkloadFacts>),
+    /// The Services of a namespace that reach nobody.
+    Strays {
+        namespace: Arc<str>,
+        strays: Vec<StrayService>,
+    },
     WorkloadDeleted(WorkloadKey),
     /// One of our own objects as the API server has it now (from the metadata-only watch).
     Object {
@@ -133,6 +138,8 @@ pub struct World {
     node_objects: Outers,
     workload_objects: Outers,
     owners: owners::Owners,
+    /// Services that reach nobody, by namespace.
+    strays: HashMap<Arc<str>, Vec<StrayService>>,
     /// Workloads that are not there any more, while their diagnosis is.
     gone_workloads: HashSet<WorkloadKey>,
     stories: stories::Stories,
@@ -167,6 +174,7 @@ impl World {
             node_objects: Outers::default(),
             workload_objects: Outers::default(),
             owners: owners::Owners::default(),
+            strays: HashMap::new(),
             gone_workloads: HashSet::new(),
             stories: stories::Stories::default(),
             folds: folds::Folds::default(),
@@ -253,6 +261,7 @@ impl World {
             Change::Pod(pod) => self.pod(*pod, now),
             Change::PodDeleted(pod) => self.pod_deleted(&pod.uid),
             Change::Workload(workload) => self.workload(*workload, now),
+            Change::Strays { namespace, strays } => self.strays(namespace, strays),
             Change::WorkloadDeleted(key) => self.workload_deleted(&key),
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),

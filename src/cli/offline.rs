@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
-use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
+use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload, stray_services};
 use crate::facts::{
     ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want,
     WorkloadFacts, WorkloadKey,
@@ -137,6 +137,13 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     let watched: Vec<_> =
         dump.workloads.iter().filter(|workload| workload.key.watched_kind().is_some()).cloned().collect();
     let surroundings = Surrounding::of(&mut dump, logs);
+    for (namespace, services) in &surroundings.services {
+        let here = |other: &Arc<str>| other == namespace;
+        let pods = dump.pods.iter().filter(|pod| here(&pod.key.namespace)).map(|pod| &pod.labels);
+        let workloads: Vec<_> = watched.iter().filter(|w| here(&w.key.namespace)).cloned().collect();
+        let strays = stray_services(services, &pods, &workloads, now);
+        let _ = world.apply(Change::Strays { namespace: namespace.clone(), strays }, now);
+    }
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
     }

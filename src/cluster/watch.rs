@@ -31,12 +31,13 @@ const OBJECT_SECONDS: u32 = 90;
 const EVENT_SECONDS: u32 = 290;
 
 /// Normal Events that a rule reads; each needs a watch of its own, as field selectors know no alternatives.
-const NORMAL_REASONS: [(&str, &str); 5] = [
+const NORMAL_REASONS: [(&str, &str); 6] = [
     ("killing", "Killing"),
     ("preempted", "Preempted"),
     ("taint_manager_eviction", "TaintManagerEviction"),
     ("triggered_scale_up", "TriggeredScaleUp"),
     ("node_not_ready", "NodeNotReady"),
+    ("job_already_active", "JobAlreadyActive"),
 ];
 
 /// What to watch.

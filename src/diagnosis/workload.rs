@@ -10,6 +10,7 @@ mod ownership;
 mod pods;
 mod remedies;
 mod rollout;
+mod service;
 mod stateful_set;
 mod tell;
 mod template;
@@ -19,6 +20,7 @@ mod tests;
 pub use case::{FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub(super) use ownership::{JobState, job_given_up, job_state};
 pub use ownership::{immediate, top};
+pub use service::{StrayService, stray_services};
 
 pub(super) use known::KNOWN;
 
@@ -30,12 +32,13 @@ pub fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     if case.workload.deleting {
         return WorkloadJudged::default();
     }
-    match &*case.workload.key.kind {
+    let judged = match &*case.workload.key.kind {
         "Deployment" | "ReplicaSet" | "ReplicationController" => rollout::judge(case),
         "StatefulSet" => stateful_set::judge(case),
         "DaemonSet" => daemon_set::judge(case),
         "Job" => job::judge(case),
         "CronJob" => cron_job::judge(case),
         _ => WorkloadJudged::default(),
-    }
+    };
+    if judged == WorkloadJudged::default() { service::judge(case) } else { judged }
 }

@@ -97,9 +97,12 @@ pub enum Looked {
     Claims(ClaimsFacts),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServiceFacts {
     pub name: Arc<str>,
+    pub created: Option<Timestamp>,
+    /// `type: ExternalName`: it is a name for something elsewhere, and has no endpoints.
+    pub external: bool,
     pub selector: BTreeMap<String, String>,
     pub ready_endpoints: u32,
 }

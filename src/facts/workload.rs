@@ -155,11 +155,13 @@ pub struct DaemonSetFacts {
     pub misscheduled: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobFacts {
     pub parallelism: i64,
     pub active_deadline: Option<i64>,
     pub started: Option<Timestamp>,
+    /// Of an Indexed one, as it tells them: `1,3-5`.
+    pub failed_indexes: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

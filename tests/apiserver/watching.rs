@@ -65,7 +65,7 @@ fn word(change: &Change) -> Option<(Source, String)> {
             (Source::Objects(key.kind), format!("+{}@{resource_version}", key.object))
         }
         Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
-        Change::Looked { .. } => return None,
+        Change::Looked { .. } | Change::Strays { .. } => return None,
     })
 }
 

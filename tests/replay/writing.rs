@@ -60,6 +60,7 @@ fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five
             name: "web".into(),
             selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
             ready_endpoints: n,
+            ..ServiceFacts::default()
         }])
     };
     operator.answers.insert(Want::Services("demo".into()), services(1));
@@ -85,6 +86,7 @@ fn a_service_without_endpoints_is_a_rise_in_severity() {
         name: "web".into(),
         selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
         ready_endpoints: 0,
+        ..ServiceFacts::default()
     };
     operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
     operator.pod(&oom_of("web", "web-a", "u1"));
@@ -134,7 +136,12 @@ fn what_services_had_in_the_second_before_a_failure_makes_it_no_worse() {
     let mut operator = Operator::idle();
     let service = |ready_endpoints| {
         let selector = [("pod-template-hash".to_owned(), "5".to_owned())].into();
-        Looked::Services(vec![ServiceFacts { name: "web".into(), selector, ready_endpoints }])
+        Looked::Services(vec![ServiceFacts {
+            name: "web".into(),
+            selector,
+            ready_endpoints,
+            ..ServiceFacts::default()
+        }])
     };
     // Another pod's failure asks for the Services of the namespace before the endpoints of web are there.
     operator.answers.insert(Want::Services("demo".into()), service(0));

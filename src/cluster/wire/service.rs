@@ -25,6 +25,7 @@ pub struct Service {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Spec {
+    r#type: Text,
     selector: Dict,
 }
 
@@ -113,6 +114,8 @@ pub fn services_of(
         let name = service.metadata.name.as_deref().unwrap_or_default();
         ServiceFacts {
             name: Arc::from(name),
+            created: meta::created(&service.metadata),
+            external: service.spec.0.as_ref().is_some_and(|s| &*s.r#type == "ExternalName"),
             selector: service.spec.0.as_ref().map(|s| s.selector.0.clone()).unwrap_or_default(),
             ready_endpoints: ready.get(name).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX)),
         }

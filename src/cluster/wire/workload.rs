@@ -99,6 +99,7 @@ struct Status {
     ready: Int,
     failed: Int,
     succeeded: Int,
+    failed_indexes: Text,
     start_time: Time,
     last_schedule_time: Time,
     last_successful_time: Time,
@@ -223,6 +224,7 @@ fn own_facts(kind: &str, spec: &Spec, status: &Status) -> OwnFacts {
             parallelism: spec.parallelism.or(1),
             active_deadline: spec.active_deadline_seconds.0,
             started: status.start_time.real(),
+            failed_indexes: status.failed_indexes.clone().non_empty(),
         }),
         "CronJob" => OwnFacts::CronJob(Box::new(CronJobFacts {
             schedule: spec.schedule.0.clone(),

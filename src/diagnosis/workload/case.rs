@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::service::StrayService;
 use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
 };
@@ -21,6 +22,8 @@ pub struct WorkloadCase<'a> {
     pub jobs: &'a [WorkloadFacts],
     /// Events that are not Normal, about it or about a Job or `ReplicaSet` of its own, oldest first.
     pub events: &'a [EventFacts],
+    /// Services that are meant for it and do not select its pods.
+    pub strays: &'a [StrayService],
     /// Services that select its pods. `None`: not looked up.
     pub services: Option<&'a [ServiceFacts]>,
     pub thresholds: &'a Thresholds,

@@ -222,7 +222,7 @@ const ROWS: [Row; 14] = [
     Row {
         cause: "PodCreateFailed",
         words: &[],
-        takes: r"(?:Error creating: |failed error: )(.*)",
+        takes: r#"^(?:.*?(?:Error creating: |failed error: ))?(?:pods "[^"]*" is forbidden: )?(.*)"#,
         says: "the API server refuses its pods: {0}",
         root: None,
         remedies: remedies::by_message,

@@ -64,9 +64,9 @@ pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, conditi
             (known::JOB_POD_FAILURE_POLICY, format!("its podFailurePolicy ended the Job: {}", condition.message))
         }
         "MaxFailedIndexesExceeded" => {
-            (known::JOB_MAX_FAILED_INDEXES, "more of its indexes failed than maxFailedIndexes allows".to_owned())
+            (known::JOB_MAX_FAILED_INDEXES, format!("more indexes failed than maxFailedIndexes allows{}", indexes(job)))
         }
-        "FailedIndexes" => (known::JOB_FAILED_INDEXES, "some of its indexes failed for good".to_owned()),
+        "FailedIndexes" => (known::JOB_FAILED_INDEXES, format!("some of its indexes failed for good{}", indexes(job))),
         // BackoffLimitExceeded, and whatever a later version may say.
         _ => {
             let failed = match job.failed {
@@ -89,6 +89,13 @@ pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, conditi
         evidence: vec![evidence::condition(condition)],
         root: None,
     })
+}
+
+fn indexes(job: &WorkloadFacts) -> String {
+    match &job.own {
+        OwnFacts::Job(own) => own.failed_indexes.as_ref().map(|which| format!(": {which}")).unwrap_or_default(),
+        _ => String::new(),
+    }
 }
 
 /// It has retries left, and still cannot get anywhere.

@@ -12,11 +12,12 @@ pub(super) const JOB_FAILED_INDEXES: &str = "JobFailedIndexes";
 pub(super) const CRON_JOB_SCHEDULE_BAD: &str = "CronJobScheduleBad";
 pub(super) const CRON_JOB_MISSED: &str = "CronJobMissed";
 pub(super) const CRON_JOB_FORBID: &str = "CronJobForbid";
+pub(super) const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
 
 const JOB: &str = "kubernetes pkg/controller/job/job_controller.go";
 const CRON_JOB: &str = "kubernetes pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob";
 
-const OWN: [Known; 9] = [
+const OWN: [Known; 10] = [
     own(
         PROGRESS_DEADLINE_EXCEEDED,
         Explain {
@@ -96,6 +97,15 @@ const OWN: [Known; 9] = [
             told_apart: "Event JobAlreadyActive again and again, and a run that is older than half an hour.",
             action: "Look at what the run waits for; end it, and give the Job an activeDeadlineSeconds.",
             source: CRON_JOB,
+        },
+    ),
+    own(
+        SERVICE_SELECTS_NOTHING,
+        Explain {
+            meaning: "A Service selects no pod: one label of its selector is not that of the workload that it is meant for.",
+            told_apart: "No pod and no template matches it, and a workload that no Service reaches has all its other labels.",
+            action: "Correct the Service's selector, or the labels of the template.",
+            source: "kubernetes pkg/controller/endpointslice (no Event; the EndpointSlice is empty)",
         },
     ),
 ];

@@ -29,9 +29,13 @@ impl<'a> Pods<'a> {
     pub(super) fn of(case: &WorkloadCase<'a>) -> Self {
         let (updated_ready, old_ready) = ready(case);
         let ready = updated_ready.saturating_add(old_ready);
+        // A pod that was thrown out or does not go away, and that nobody misses.
+        let is_whole = case.workload.is_settled();
+        let is_missed = |pod: &FailingPod| !(is_whole && matches!(pod.category, Category::Lifecycle));
         // What is only noted is no failure; of a node that is down its own diagnosis tells, as long as others serve.
-        let counts =
-            |pod: &&FailingPod| pod.severity != Severity::Info && (pod.category != Category::Node || ready == 0);
+        let counts = |pod: &&FailingPod| {
+            pod.severity != Severity::Info && (pod.category != Category::Node || ready == 0) && is_missed(pod)
+        };
         Self { failing: case.failing.iter().filter(counts).collect(), ready, updated_ready, old_ready }
     }
 
@@ -107,6 +111,7 @@ impl<'a> Pods<'a> {
         match (self.ready, desired) {
             (0, 1) => ("Unavailable", "its only pod is not ready".to_owned()),
             (0, _) => ("Unavailable", format!("none of {desired} pods is ready")),
+            (_, 1) => ("PartlyFailing", "its only pod fails".to_owned()),
             _ if failing == 1 => ("PartlyFailing", format!("1 of {desired} pods fails")),
             _ => ("PartlyFailing", format!("{failing} of {} pods fail", desired.max(failing))),
         }
@@ -118,6 +123,7 @@ impl<'a> Pods<'a> {
         match self.ready {
             0 if workload.current <= 0 => ("NoPods", "no pod exists".to_owned()),
             0 => ("Unavailable", format!("none of {desired} pods is ready")),
+            1 => ("PartlyFailing", format!("1 of {desired} pods is ready")),
             ready => ("PartlyFailing", format!("{ready} of {desired} pods are ready")),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::case::{FailingPod, WorkloadCase};
 use super::known;
+use super::service::StrayService;
 use crate::api::Remedy;
 use crate::diagnosis::{remedy, target, text};
 use crate::facts::{ReplicaSetFacts, WorkloadFacts};
@@ -77,12 +78,12 @@ fn name(taken: &[String], place: usize) -> String {
     text::line(taken.get(place).map_or("", String::as_str), text::EVIDENCE_MAX)
 }
 
-pub(super) fn webhook_unavailable(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
+pub(super) fn webhook_unavailable(_: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let mut out = Vec::new();
     if let Some((service, namespace)) = taken.get(1).and_then(|said| service_in(said)) {
         out.push(remedy::command(
             remedy::fix(format!(
-                "Bring Service {service} in namespace {namespace} and its pods back: all that the webhook is asked about waits for it."
+                "Bring Service {service} in namespace {namespace} and its pods back: all that the webhook is asked about waits for it. The controllers then try again by themselves."
             )),
             format!("kubectl -n {namespace} get service,endpointslices,pods"),
         ));
@@ -93,12 +94,6 @@ pub(super) fn webhook_unavailable(case: &WorkloadCase<'_>, taken: &[String]) -> 
             name(taken, 0)
         )),
         "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations",
-    ));
-    out.push(remedy::command(
-        remedy::fix(
-            "Once it answers, the controller tries again by itself within minutes; a restart makes it try at once.",
-        ),
-        describe(case),
     ));
     out
 }
@@ -117,7 +112,7 @@ pub(super) fn denied(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
 
 pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let quota = name(taken, 0);
-    vec![
+    let mut out = vec![
         remedy::command(
             remedy::mitigate("See what uses the quota up, and remove or scale down what is not needed."),
             format!("{} describe resourcequota {}", kubectl(case), target::shell_word(&quota)),
@@ -131,8 +126,13 @@ pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
             )),
             format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
         ),
-        edit(case, format!("Or lower what the pods of {} ask for.", display(case))),
-    ]
+    ];
+    // A quota for a number of objects is not met by asking for less of anything else.
+    let counts_objects = taken.get(1).is_some_and(|asked| asked.starts_with("count/") || asked.starts_with("pods="));
+    if !counts_objects {
+        out.push(edit(case, format!("Or lower what the pods of {} ask for.", display(case))));
+    }
+    out
 }
 
 pub(super) fn must_specify(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
@@ -264,4 +264,25 @@ pub(super) fn missed(case: &WorkloadCase<'_>) -> Vec<Remedy> {
         run_now(case),
         edit(case, "If the controller needs longer than startingDeadlineSeconds to get to it, raise that."),
     ]
+}
+
+/// A Service asks for a label that the pods do not have.
+pub(super) fn stray(case: &WorkloadCase<'_>, stray: &StrayService) -> Vec<Remedy> {
+    let mut out = Vec::new();
+    let edit_service = format!("{} edit service {}", kubectl(case), stray.service);
+    match &stray.has {
+        Some(has) => {
+            let patch = serde_json::json!({"spec": {"selector": {stray.key.as_str(): has}}}).to_string();
+            out.push(remedy::command(
+                remedy::fix(format!("Let Service {} select what the pods of {} have.", stray.service, display(case))),
+                format!("{} patch service {} -p {}", kubectl(case), stray.service, target::shell_word(&patch)),
+            ));
+        }
+        None => out.push(remedy::command(
+            remedy::fix(format!("Remove that label from the selector of Service {}.", stray.service)),
+            edit_service,
+        )),
+    }
+    out.push(edit(case, format!("Or give the template of {} that label.", display(case))));
+    out
 }

@@ -1,0 +1,97 @@
+//! A Service that reaches nobody, because its selector is that of no pod.
+//!
+//! Many such Services are meant to be so (a canary's, one that waits for its workload): it counts only where a workload
+//! that no other Service reaches has all labels but one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::case::{WorkloadCase, WorkloadJudged};
+use super::pods::Pods;
+use super::tell::{Own, Verdict, Why, tell};
+use super::{known, remedies};
+use crate::api::{Confidence, Root, Severity};
+use crate::diagnosis::{evidence, text};
+use crate::facts::{ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey, after};
+
+/// For so long, in seconds, a new Service may be ahead of its workload.
+const YOUNG: i64 = 300;
+
+/// A Service whose selector matches nothing, and the workload that it is meant for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrayService {
+    pub service: Arc<str>,
+    pub workload: WorkloadKey,
+    /// The label that keeps them apart.
+    pub key: String,
+    pub wants: String,
+    /// The workload's own value; `None`: its pods have no such label.
+    pub has: Option<String>,
+}
+
+/// The Services of a namespace that match nothing, with the workloads that they are meant for. All Services, pods and
+/// workloads of the namespace must be given, those that are well too.
+pub fn stray_services<'p>(
+    services: &[ServiceFacts],
+    pods: &(impl Iterator<Item = &'p BTreeMap<String, String>> + Clone),
+    workloads: &[WorkloadFacts],
+    now: Timestamp,
+) -> Vec<StrayService> {
+    let is_due = |service: &&ServiceFacts| {
+        let is_old = service.created.is_some_and(|created| after(created, YOUNG) <= now);
+        is_old && !service.external && !service.selector.is_empty() && service.ready_endpoints == 0
+    };
+    let selects_none = |service: &&ServiceFacts| {
+        !pods.clone().any(|labels| service.selects(labels))
+            && !workloads.iter().filter_map(labels_of).any(|labels| service.selects(labels))
+    };
+    let due = services.iter().filter(is_due).filter(selects_none);
+    due.filter_map(|service| {
+        let mut meant = workloads.iter().filter_map(|workload| nearly(service, services, workload));
+        let first = meant.next()?;
+        // Where two come as near, nobody knows which.
+        meant.next().is_none().then_some(first)
+    })
+    .collect()
+}
+
+fn labels_of(workload: &WorkloadFacts) -> Option<&BTreeMap<String, String>> {
+    workload.template.as_ref().map(|template| &template.labels)
+}
+
+/// Whether a workload has all labels that the Service asks for but one, and no Service that reaches it.
+fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &WorkloadFacts) -> Option<StrayService> {
+    let serves = matches!(&*workload.key.kind, "Deployment" | "StatefulSet" | "DaemonSet") && workload.desired > 0;
+    let labels = labels_of(workload).filter(|labels| serves && !services.iter().any(|other| other.selects(labels)))?;
+    let mut apart = service.selector.iter().filter(|(key, value)| labels.get(*key) != Some(value));
+    let (key, wants) = apart.next()?;
+    let is_near = apart.next().is_none() && (service.selector.len() > 1 || service.name == workload.key.name);
+    is_near.then(|| StrayService {
+        service: service.name.clone(),
+        workload: workload.key.clone(),
+        key: key.clone(),
+        wants: wants.clone(),
+        has: labels.get(key).cloned(),
+    })
+}
+
+/// A workload that is well, and that its Service does not reach.
+pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    let Some(stray) = case.strays.first() else { return WorkloadJudged::default() };
+    let StrayService { service, key, wants, has, .. } = stray;
+    let label = |value: &str| text::line(&format!("{key}={value}"), 140);
+    let has = match has {
+        Some(has) => format!("its pods have {}", label(has)),
+        None => "its pods have no such label".to_owned(),
+    };
+    let own = Own {
+        cause: known::SERVICE_SELECTS_NOTHING,
+        confidence: Confidence::Likely,
+        summary: format!("Service {service} reaches no pod: it selects {}, and {has}", label(wants)),
+        remedies: remedies::stray(case, stray),
+        evidence: vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants)],
+        root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),
+    };
+    let verdict = Verdict::new("NotServed", Severity::Warning, String::new(), Why::Own(Box::new(own)));
+    WorkloadJudged::failing(tell(case, &Pods::of(case), verdict))
+}
