@@ -10,8 +10,8 @@ use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
 
-/// Pods of a workload fail one after the other: what they have in common is told when the first of them has failed for
-/// so many seconds.
+/// Pods of a workload fail one after the other: what they have in common is told so many seconds after it was first seen
+/// to fail.
 const GATHERING: i64 = 5;
 
 /// What is known of a workload at the time of its judgement.
@@ -100,10 +100,6 @@ impl World {
             }
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
         };
-        let gathered = gathered_at(&failing, now).filter(|due| now < *due && self.answers_come);
-        if let Some(due) = gathered {
-            return Plan { intent: None, wake: Some(due) }.into();
-        }
         let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
         // Endpoints follow a moment later than what a workload says of itself.
         let settled = if self.answers_come { after(known.since, lookups::SETTLE).min(now) } else { known.since };
@@ -136,6 +132,12 @@ impl World {
         ];
         let awaited =
             wants.iter().filter_map(|(want, since)| self.lookups.awaited(want, *since, super::ANSWER_WITHIN, now));
+        let is_told = self
+            .workload_objects
+            .get(&object)
+            .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
+        let gathered = after(self.stories.began(key, now), GATHERING);
+        let awaited = awaited.max().into_iter().chain(Some(gathered).filter(|due| !is_told && now < *due));
         let mut plan = match awaited.max().filter(|_| self.answers_come) {
             Some(until) => Plan { intent: None, wake: Some(until) },
             None => self.workload_fails(key, &known.facts, *failure, &failing, now),
@@ -320,10 +322,6 @@ impl World {
         let active = record.is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         active || self.workloads.failing(key).next().is_some()
     }
-}
-
-fn gathered_at(failing: &[FailingPod], now: Timestamp) -> Option<Timestamp> {
-    failing.iter().map(|pod| pod.since.unwrap_or(now)).min().map(|first| after(first, GATHERING))
 }
 
 fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagnosisStatus {

@@ -14,6 +14,8 @@ const PODS: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct Stories {
     by_workload: HashMap<WorkloadKey, Vec<Chapter>>,
+    /// When each workload was first seen to fail, until it is told.
+    began: HashMap<WorkloadKey, Timestamp>,
 }
 
 /// One template.
@@ -42,6 +44,12 @@ impl Stories {
 
     pub(super) fn forget(&mut self, key: &WorkloadKey) {
         self.by_workload.remove(key);
+        self.began.remove(key);
+    }
+
+    /// Since when the workload is seen to fail.
+    pub(super) fn began(&mut self, key: &WorkloadKey, now: Timestamp) -> Timestamp {
+        *self.began.entry(key.clone()).or_insert(now)
     }
 
     /// Counts the pods that fail now, and tells all that is known.

@@ -235,7 +235,9 @@ async fn events_are_listed_when_each_of_their_watches_is() {
     let mut seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
     assert_eq!((seen.remove(0), seen.pop()), ("started".to_owned(), Some("done".to_owned())));
     seen.sort();
-    assert_eq!(seen, ["+Killing", "+NodeNotReady", "+Preempted", "+TaintManagerEviction", "+TriggeredScaleUp"]);
+    let reasons =
+        ["JobAlreadyActive", "Killing", "NodeNotReady", "Preempted", "TaintManagerEviction", "TriggeredScaleUp"];
+    assert_eq!(seen, reasons.map(|reason| format!("+{reason}")));
     let warnings = "type!=Normal,reportingComponent!=shindan.dev/operator";
     assert_eq!(watching.calls.count(|call| call.query("fieldSelector") == Some(warnings)), 1);
 }

@@ -99,7 +99,8 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "PullQPSExceeded",
         words: &[&["pull qps exceeded"]],
-        patience: 60,
+        // It passes by itself: dozens of pods on one node take their turns within minutes.
+        patience: 300,
         // No registry was asked: what is known of the image stands.
         specificity: Specificity::Umbrella,
         says: "image {image} waits: the kubelet on {node} limits how many pulls it starts a second",
