@@ -28,7 +28,7 @@ pub use surroundings::{
     Want,
 };
 pub use workload::{
-    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
+    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
     TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind,
 };
 

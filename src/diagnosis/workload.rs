@@ -20,7 +20,7 @@ mod tests;
 pub use case::{FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub(super) use ownership::{JobState, job_given_up, job_state};
 pub use ownership::{immediate, top};
-pub use service::{StrayService, stray_services};
+pub use service::{StrayService, stray_services, strays_due};
 
 pub(super) use known::KNOWN;
 

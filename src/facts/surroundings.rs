@@ -21,6 +21,9 @@ pub enum Want {
     PodsOn(Arc<str>),
     /// What an ended run wrote last. Answered only where somebody has allowed it.
     Log(LogKey),
+    /// All Services of a namespace with their endpoints, and the labels of all pods there: whether a Service that seems to
+    /// reach nobody does.
+    Reached(Arc<str>),
     /// The claims of a namespace that have no volume, with their Events and the classes that the cluster offers: what
     /// keeps a claim from its volume is told there, and to the pod only that it is so.
     Claims(Arc<str>),
@@ -91,6 +94,10 @@ impl LogKey {
 pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
+    Reached {
+        services: Vec<ServiceFacts>,
+        pods: Vec<BTreeMap<String, String>>,
+    },
     Pods(Vec<PodFacts>),
     /// The last lines of a run, masked; empty where nothing is kept of it.
     Log(Arc<str>),

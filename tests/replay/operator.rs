@@ -226,6 +226,7 @@ impl Operator {
                 let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
                     Want::Workload(_) => Looked::Workload(None),
                     Want::Services(_) => Looked::Services(Vec::new()),
+                    Want::Reached(_) => Looked::Reached { services: Vec::new(), pods: Vec::new() },
                     Want::PodsOn(_) | Want::Log(_) => Looked::Pods(Vec::new()),
                     Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
                 });
@@ -307,6 +308,7 @@ impl Operator {
                     Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
                     Subject::Object(key) => self.world.owed_is_there(key, &event.key),
                     Subject::Pod(uid) => self.world.announced_without_object(uid),
+                    Subject::Services(_) => {}
                 }
             }
         }

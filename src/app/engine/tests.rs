@@ -86,6 +86,7 @@ impl Cluster for FakeCluster {
         Ok(match want {
             Want::Workload(_) => Looked::Workload(None),
             Want::Services(_) => Looked::Services(Vec::new()),
+            Want::Reached(_) => Looked::Reached { services: Vec::new(), pods: Vec::new() },
             Want::PodsOn(_) => Looked::Pods(Vec::new()),
             Want::Log(_) => Looked::Log("".into()),
             Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
