@@ -4,7 +4,7 @@ mod case;
 mod ownership;
 
 pub use case::{FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged};
-pub(super) use ownership::{JobState, job_given_up, job_state};
+pub(super) use ownership::{JobState, is_first_failed_try, job_given_up, job_state};
 pub use ownership::{immediate, top};
 
 use super::Known;
