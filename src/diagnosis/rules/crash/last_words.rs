@@ -77,7 +77,7 @@ const NOISE: [&str; 19] = [
 const NPM: [&str; 2] = ["npm err!", "npm error"];
 
 /// Beginnings of what follows the line of an exception besides [`NOISE`], and levels of what is told by the way.
-const AFTER: [&str; 3] = ["... ", "^", "~"];
+const AFTER: [&str; 6] = ["... ", "^", "~", "#", "stack trace:", "thrown in "];
 const BY_THE_WAY: [&str; 4] = ["INFO", "DEBUG", "TRACE", "note:"];
 
 /// The line of an ended run that tells most.

@@ -27,6 +27,8 @@ static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"ConnectionPool\(host='(?<host>[^']+)', port=(?<port>\d+)",
         r"timeout occurred after waiting \d+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
         r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
+        // Ruby
+        r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>\d+)"#,
         // MySQL
         r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'",
         // nginx, HAProxy
@@ -103,7 +105,7 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// What an exception that names no server says of it.
-const UNNAMED: [(&str, &str); 15] = [
+const UNNAMED: [(&str, &str); 16] = [
     ("amqpconnectionerror", "its AMQP server"),
     ("zookeeperclienttimeoutexception", "its ZooKeeper"),
     ("no resolvable bootstrap urls", "its Kafka: no name in bootstrap.servers is found"),
@@ -113,6 +115,7 @@ const UNNAMED: [(&str, &str); 15] = [
     ("temporary failure in name resolution", "a server whose name cannot be looked up"),
     ("unknownhostexception", "a server whose name is not found"),
     ("[errno 111]", "a server that refuses the connection"),
+    ("econnrefused", "a server that refuses the connection"),
     ("connectionrefused", "a server that refuses the connection"),
     ("connection refused", "a server that refuses the connection"),
     ("no route to host", "a server that no route leads to"),
@@ -125,7 +128,7 @@ const UNNAMED: [(&str, &str); 15] = [
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let class = r"[A-Za-z_][\w.$]*(?:[Ee]rror|Exception)";
     Regex::new(&format!(
-        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception"#
+        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception"#
     ))
     .ok()
 });
@@ -247,6 +250,7 @@ mod tests {
                  NewConnectionError('[Errno 111] Connection refused'))",
                 "backend:8080",
             ),
+            ("connect: Connection refused - connect(2) for \"db\" port 5432 (Errno::ECONNREFUSED)", "db:5432"),
             ("wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "db:5432"),
             ("WARN Couldn't resolve server kafka:9092 from bootstrap.servers as DNS resolution failed", "kafka:9092"),
         ] {
@@ -271,6 +275,10 @@ mod tests {
                 Some("a server that refuses the connection"),
             ),
             ("pika.exceptions.AMQPConnectionError", Some("its AMQP server")),
+            (
+                "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection refused in /app/db.php:12",
+                Some("a server that refuses the connection"),
+            ),
             (
                 "Unhandled exception. System.Net.Sockets.SocketException (5): Name or service not known",
                 Some("a server whose name is not found"),
