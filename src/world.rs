@@ -818,9 +818,13 @@ impl World {
 }
 
 /// A pod that has failed may be no failure at all: its Job has succeeded at a retry, its Deployment has replaced it. Only
-/// the workload knows.
+/// the workload knows. And a failed try is none to warn of while its Job has others left.
 fn hangs_on_its_workload(case: &Case<'_>) -> bool {
     let around = case.surroundings;
+    let has_crashed = || case.pod.containers.iter().any(|c| c.last_end().is_some_and(|end| end.exit_code != 0));
+    if case.pod.is_of_job() && around.job.is_none() && has_crashed() {
+        return true;
+    }
     let top = crate::diagnosis::top_workload(case.pod, around.known_job());
     case.pod.has_failed() && around.workload.is_none() && top.is_some_and(|top| top.is_known())
 }

@@ -278,7 +278,7 @@ fn with_failed_pre_stop(
     finding: Finding,
 ) -> Finding {
     let Some(failed) = doubt::pre_stop_failed(case, container, run) else { return finding };
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let took = match killed.kill.proof {
         Proof::Event(kill) => kill.last.zip(failed.last).map(|(from, to)| seconds_between(from, to)),
         _ => None,
@@ -289,12 +289,6 @@ fn with_failed_pre_stop(
         "fails at each kill, so what it should bring to an end is cut off".to_owned()
     };
     finding.with(evidence::event(failed)).consequence("PreStopHookFailed", Some(&container.name), words)
-}
-
-/// What a container has from this probe's kill to SIGKILL, in seconds.
-fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
-    let own = container.probe(probe).and_then(|p| p.termination_grace);
-    own.unwrap_or(case.pod.termination_grace_seconds)
 }
 
 /// Exit code 137 after a kill that took the whole grace period.
@@ -308,7 +302,7 @@ fn with_ignored_sigterm(
     if run.exit_code != 137 {
         return finding;
     }
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let took = match (killed.kill.proof, run.finished_at) {
         (Proof::Event(event), Some(finished)) => event.last.map(|at| seconds_between(at, finished)),
         _ => None,
@@ -346,7 +340,7 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let kill_took = match event_at.filter(|at| run.finished_at.is_some_and(|finished| *at <= finished)) {
         Some(at) => length - seconds_between(started, at),
         None if run.exit_code == 137 && length > grace => grace,

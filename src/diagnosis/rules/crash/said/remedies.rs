@@ -126,7 +126,13 @@ pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let endpoint = words::endpoint(&said).unwrap_or_default();
     let host = words::host(&endpoint);
     let mut out = Vec::new();
-    if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
+    if endpoint.is_empty() {
+        out.push(remedy::fix(format!(
+            "See in {}'s configuration which server it connects to at its start, and that its name and port are right and it \
+             has ready endpoints.",
+            container.name
+        )));
+    } else if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
         out.push(remedy::fix(format!(
             "{host} is the pod itself: nothing in it listens there. Give {} the name of the Service that it needs.",
             container.name
