@@ -9,8 +9,8 @@ use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
 use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
 use crate::facts::{
-    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want,
-    WorkloadFacts, WorkloadKey,
+    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ReachedFacts, ServiceFacts,
+    Timestamp, Want, WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, OuterWrite, Policy};
@@ -235,10 +235,10 @@ impl Surrounding {
             // A dump's pods are all there, with all their facts.
             Want::PodsOn(_) => None,
             Want::Log(key) => self.logs.of(&key.pod, &key.container).map(Looked::Log),
-            Want::Reached(namespace) => Some(Looked::Reached {
+            Want::Reached(namespace) => Some(Looked::Reached(ReachedFacts {
                 services: self.services.get(namespace)?.clone(),
                 pods: self.labels.get(namespace).cloned().unwrap_or_default(),
-            }),
+            })),
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
             Want::Claims(namespace) => self
                 .claims

@@ -18,7 +18,9 @@ use tokio::time::Instant;
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
 use crate::diagnosis::text;
-use crate::facts::{ClaimsFacts, LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line};
+use crate::facts::{
+    ClaimsFacts, LogKey, Looked, ReachedFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line,
+};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -179,10 +181,10 @@ impl Lookup {
         let services: Vec<wire::Service> = self.list(namespace, None).await?;
         let slices: Vec<wire::EndpointSlice> = self.list(namespace, None).await?;
         let pods: Vec<wire::Pod> = self.list(namespace, None).await?;
-        Ok(Looked::Reached {
+        Ok(Looked::Reached(ReachedFacts {
             services: wire::services_of(namespace, &services, &slices, &[]),
             pods: pods.into_iter().map(|pod| pod.metadata.labels.unwrap_or_default()).collect(),
-        })
+        }))
     }
 
     async fn workload(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure> {

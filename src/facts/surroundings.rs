@@ -94,10 +94,7 @@ impl LogKey {
 pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
-    Reached {
-        services: Vec<ServiceFacts>,
-        pods: Vec<BTreeMap<String, String>>,
-    },
+    Reached(ReachedFacts),
     Pods(Vec<PodFacts>),
     /// The last lines of a run, masked; empty where nothing is kept of it.
     Log(Arc<str>),
@@ -118,6 +115,13 @@ impl ServiceFacts {
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
         !self.selector.is_empty() && self.selector.iter().all(|(k, v)| labels.get(k) == Some(v))
     }
+}
+
+/// All Services of a namespace, and the labels of all pods there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReachedFacts {
+    pub services: Vec<ServiceFacts>,
+    pub pods: Vec<BTreeMap<String, String>>,
 }
 
 /// Claims without a volume, and what they could ask for.

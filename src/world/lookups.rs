@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
-    ClaimsFacts, LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts,
-    WorkloadKey, after,
+    ClaimsFacts, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
+    WorkloadFacts, WorkloadKey, after,
 };
 use crate::outbox::Subject;
 
@@ -165,9 +165,9 @@ impl Lookups {
     }
 
     /// Services and the labels of pods, as they were looked up.
-    pub(super) fn reached(&self, want: &Want) -> Option<(&[ServiceFacts], &[BTreeMap<String, String>])> {
+    pub(super) fn reached(&self, want: &Want) -> Option<&ReachedFacts> {
         match self.answers.get(want)?.looked.as_ref()? {
-            Looked::Reached { services, pods } => Some((services, pods)),
+            Looked::Reached(reached) => Some(reached),
             _ => None,
         }
     }

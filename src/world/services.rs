@@ -139,8 +139,8 @@ impl World {
         }
         let want = Want::Reached(namespace.clone());
         self.lookups.asked(&subject, std::slice::from_ref(&want));
-        if let Some((services, pods)) = self.lookups.reached(&want) {
-            let strays = stray_services(services, &pods.iter(), &workloads, now);
+        if let Some(reached) = self.lookups.reached(&want) {
+            let strays = stray_services(&reached.services, &reached.pods.iter(), &workloads, now);
             decision.touched = self.set_strays(namespace, strays);
         }
         match self.lookups.next(&want, Timestamp::UNIX_EPOCH, now) {
