@@ -642,6 +642,7 @@ impl World {
             surroundings,
             thresholds: &self.thresholds,
             observed: pod.observed,
+            status_before: &pod.status_before,
             now,
         }
     }

@@ -540,7 +540,11 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     } else {
         (containers, case.thresholds.never_ready)
     };
-    let due = after(case.held_since(since), patience);
+    // In a snapshot nothing may be newer than the readiness of the containers, which is all that a kubelet has to say.
+    let usual = crate::diagnosis::Thresholds::default();
+    let is_chosen = patience != if was_ready { usual.readiness_lost } else { usual.never_ready };
+    let at_once = !case.thresholds.patient && !is_chosen;
+    let due = after(case.held_since(since), if at_once { 0 } else { patience });
     if case.now < due {
         return Verdict::NotBefore(due);
     }

@@ -136,7 +136,13 @@ fn check(case: &Case<'_>) -> Verdict {
         return Verdict::No;
     }
     let others_work = !is_helper(first) || running.any(|other| !is_helper(other));
-    let due = after(case.held_since(Some(done_at)), if others_work { MAY_WORK } else { FLUSH });
+    let patience = match others_work {
+        true => MAY_WORK,
+        // A snapshot may hold no time after the end of the work, and a known helper never ends by itself.
+        false if !case.thresholds.patient => 0,
+        false => FLUSH,
+    };
+    let due = after(case.held_since(Some(done_at)), patience);
     if case.now < due {
         return Verdict::NotBefore(due);
     }

@@ -53,6 +53,9 @@ pub(super) const KILL_FAILING: Rule = rule(
     },
 );
 
+/// The finalizer of the pods of Jobs, with which their controller counts them.
+const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stuck {
     Node,
@@ -84,7 +87,12 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
     }
     // In a snapshot nothing may be newer than the deletion, and a node that is down, or the kubelet's own word, tells that the
     // pod is not just on its way. And where its node had been silent for minutes, that was the reason to delete it.
-    let is_held = what == Stuck::Node || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
+    // What has ended needs the kubelet no more, only whoever set the finalizer; the Job controller takes its own away soon.
+    let is_held = match what {
+        Stuck::Node => true,
+        Stuck::Finalizer => pod.finalizers.iter().any(|name| name != JOB_TRACKING),
+        Stuck::Kill => false,
+    } || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
     let due = if !case.thresholds.patient && is_held { deletion } else { after(deletion, OVERDUE) };
     if case.now < due && pod.reason != "NodeLost" {
         return Verdict::NotBefore(due);
