@@ -14,6 +14,8 @@ pub struct PodFacts {
     pub created: Option<Timestamp>,
     /// `metadata.deletionTimestamp`: the moment of the request plus the grace period.
     pub deletion: Option<Timestamp>,
+    /// Deleted without a grace period (any more): by force, or the kubelet is done with it.
+    pub released: bool,
     pub finalizers: Vec<String>,
     pub labels: BTreeMap<String, String>,
     /// It mirrors a static pod, which a kubelet has from a file on its node, and this is that one's UID

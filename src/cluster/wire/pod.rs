@@ -426,6 +426,7 @@ impl Pod {
             uid: meta::uid(&meta),
             created: meta::created(&meta),
             deletion: meta.deletion_timestamp.as_ref().map(|t| t.0),
+            released: meta.deletion_grace_period_seconds == Some(0),
             static_uid: meta
                 .annotations
                 .as_ref()

@@ -523,6 +523,9 @@ fn failed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     remedies
 }
 
+/// Gates of load balancers, which look at a new pod for up to some minutes before they send it traffic.
+const LOAD_BALANCERS: [&str; 2] = ["target-health.", "cloud.google.com/load-balancer-neg-ready"];
+
 fn gate_not_ready(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     if pod.deletion.is_some() || pod.is_over() || !pod.condition_is_true("ContainersReady") {
@@ -543,7 +546,8 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     // In a snapshot nothing may be newer than the readiness of the containers, which is all that a kubelet has to say.
     let usual = crate::diagnosis::Thresholds::default();
     let is_chosen = patience != if was_ready { usual.readiness_lost } else { usual.never_ready };
-    let at_once = !case.thresholds.patient && !is_chosen;
+    let by_nature = pod.readiness_gates.iter().any(|gate| LOAD_BALANCERS.iter().any(|name| gate.starts_with(name)));
+    let at_once = !case.thresholds.patient && !is_chosen && !by_nature;
     let due = after(case.held_since(since), if at_once { 0 } else { patience });
     if case.now < due {
         return Verdict::NotBefore(due);
