@@ -605,7 +605,11 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     };
     let (reason, message) = container.waiting().unwrap_or_default();
     let sandbox = pod.condition("PodReadyToStartContainers").map(evidence::condition);
-    let finding = Finding::of_pod(summary)
+    let finding = match hooked(case).filter(|_| !pulling) {
+        Some(hooked) => Finding::of_container(hooked, summary),
+        None => Finding::of_pod(summary),
+    };
+    let finding = finding
         .confidence(Confidence::Likely)
         .with(evidence::field(
             format!("{}.state.waiting", container.status_path()),

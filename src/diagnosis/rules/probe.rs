@@ -386,6 +386,9 @@ fn istio_remedies(
     }
 }
 
+/// A budget for the start that many a program needs more than, in seconds.
+const SHORT_BUDGET: i64 = 30;
+
 fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Remedy> {
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
         return Vec::new();
@@ -425,7 +428,15 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
                 probe.initial_delay
             );
             let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
-            remedies.push(target.with_container_patch(remedy::fix(text), Some(container), &fields));
+            let slower = target.with_container_patch(remedy::fix(text), Some(container), &fields);
+            // One that nothing answers yet, ended as soon as its probe may: most likely it is only slow.
+            let most = probe.budget() + case.pod.termination_grace_seconds + 5;
+            let at_once = container.last_end().and_then(|end| end.ran_for()).is_some_and(|ran| ran <= most);
+            let port = words::port_number(container, &probe.handler);
+            let is_declared = container.ports.is_empty() || container.ports.iter().any(|p| Some(p.number) == port);
+            let is_refused = matches!(heard, Some(Trouble::Refused)) && is_declared;
+            let is_short = probe.budget() < SHORT_BUDGET && is_refused && at_once;
+            remedies.insert(if is_short { 0 } else { remedies.len() }, slower);
         }
     }
     remedies.push(log_remedy(case, container));
@@ -465,6 +476,16 @@ fn named_port(container: &Container, handler: &ProbeHandler) -> Option<(String, 
     Some((format!("{} ({})", port.name, port.number), format!("  {field}:\n    port: {}\n", port.name)))
 }
 
+/// The name by which a probe asks for its port.
+fn named_by(handler: &ProbeHandler) -> Option<&str> {
+    match handler {
+        ProbeHandler::Http { port, .. } | ProbeHandler::Tcp { port } => {
+            Some(port.as_str()).filter(|port| port.parse::<i32>().is_err())
+        }
+        _ => None,
+    }
+}
+
 /// For a server that answers, and says that it is not well.
 fn not_well(who: &str, kind: ProbeKind, status: u16) -> Remedy {
     let advice = match kind {
@@ -490,7 +511,21 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
     let patched = |text: String, fields: String| {
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
+    let unnamed = named_by(&probe.handler).filter(|name| container.ports.iter().all(|port| port.name != *name));
+    let no_such_port = |wanted: &str| match named_port(container, &probe.handler) {
+        Some((declared, fields)) => patched(
+            format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
+            fields,
+        ),
+        None => remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number.")),
+    };
     match heard {
+        // The kubelet takes a name that no port has for a number.
+        Some(Trouble::CannotRun(_)) if unnamed.is_some() => unnamed.map(no_such_port).into_iter().collect(),
+        Some(Trouble::Refused) if matches!(probe.handler, ProbeHandler::Exec { .. }) => vec![remedy::fix(format!(
+            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where \
+             the command asks, and what else it says."
+        ))],
         Some(Trouble::CannotRun(_)) => {
             let program = match &probe.handler {
                 ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
@@ -558,17 +593,21 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
                 format!("  httpGet:\n    scheme: {scheme}\n"),
             )]
         }
-        Some(Trouble::NoSuchPort(wanted)) => vec![match named_port(container, &probe.handler) {
-            Some((declared, fields)) => patched(
-                format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
-                fields,
-            ),
-            None => {
-                remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number."))
-            }
-        }],
+        Some(Trouble::NoSuchPort(wanted)) => vec![no_such_port(wanted)],
         Some(trouble @ (Trouble::GrpcUnimplemented | Trouble::GrpcNoAnswer | Trouble::GrpcNotServing(_))) => {
             vec![grpc_remedy(trouble, who, name, &place)]
+        }
+        // How long a command ran for that the kubelet ended is not said: its limit is the default of 1 s mostly.
+        Some(Trouble::Other(words))
+            if words.contains("timed out") && matches!(probe.handler, ProbeHandler::Exec { .. }) =>
+        {
+            vec![patched(
+                format!(
+                    "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({}) in {who}. Give it more time.",
+                    probe.timeout
+                ),
+                format!("  timeoutSeconds: {}\n", (probe.timeout * 5).max(5)),
+            )]
         }
         Some(Trouble::Other(_)) | None => match &probe.handler {
             ProbeHandler::Exec { .. } => vec![remedy::fix(format!(

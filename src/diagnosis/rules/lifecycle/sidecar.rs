@@ -153,7 +153,7 @@ fn check(case: &Case<'_>) -> Verdict {
         first.name
     );
     let finding = Finding::of_container(first, summary)
-        .confidence(if others_work { Confidence::Likely } else { Confidence::Certain })
+        .confidence(if others_work || case.age(done_at) < FLUSH { Confidence::Likely } else { Confidence::Certain })
         .severity(Severity::Warning)
         .with(evidence::field_at(format!("{}.state.terminated", work.status_path()), "Completed exit 0", Some(done_at)))
         .with(evidence::field(format!("{}.state", first.status_path()), "running"))

@@ -102,10 +102,19 @@ fn is_control_planes(reason: &Reason<'_>) -> bool {
     words::taint_key(reason.text).is_some_and(is_control_plane_taint)
 }
 
+/// Whether the pod selects nodes with accelerators: most clusters taint theirs, so that a taint is as likely there.
+fn asks_for_devices(pod: &PodFacts) -> bool {
+    const WORDS: [&str; 4] = ["gpu", "nvidia", "accelerator", "tpu"];
+    let of_selector = pod.node_selector.iter().flat_map(|(key, value)| [key, value]);
+    let of_affinity = pod.node_affinity.iter().flat_map(|term| &term.expressions);
+    let mut texts = of_selector.chain(of_affinity.flat_map(|e| std::iter::once(&e.key).chain(&e.values)));
+    texts.any(|text| WORDS.iter().any(|word| text.to_ascii_lowercase().contains(word)))
+}
+
 /// Kubernetes 1.35 names no taint. Where a pod that asks for certain nodes is refused for that by as many others, what it
 /// asks for itself is the likelier reason than a taint, which most clusters have on their control plane.
 fn may_be_control_planes(pod: &PodFacts, taint: &Reason<'_>, reasons: &[Reason<'_>]) -> bool {
-    let asks = !pod.node_selector.is_empty() || !pod.node_affinity.is_empty();
+    let asks = (!pod.node_selector.is_empty() || !pod.node_affinity.is_empty()) && !asks_for_devices(pod);
     let as_many = |r: &Reason<'_>| r.kind == Some(Kind::Selector) && r.nodes == taint.nodes;
     asks && words::taint_key(taint.text).is_none() && reasons.iter().any(as_many)
 }

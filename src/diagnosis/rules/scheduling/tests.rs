@@ -493,6 +493,10 @@ fn a_taint_that_may_be_the_control_planes_gives_way_to_what_the_pod_asks_for() {
     let dedicated = "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated \
                      taint {dedicated: db}.";
     assert_eq!(cause(&waiting(selector, dedicated, &[])), Some("UntoleratedTaint"));
+    let unnamed = "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated \
+                   taint(s).";
+    let gpu = "nodeSelector: {accelerator: nvidia}, containers: []";
+    assert_eq!(cause(&waiting(gpu, unnamed, &[])), Some("UntoleratedTaint"), "such nodes are tainted mostly");
     let full = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).";
     assert_eq!(cause(&waiting(selector, full, &[])), Some("UntoleratedTaint"));
 }
