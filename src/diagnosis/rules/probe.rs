@@ -431,7 +431,8 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
             let slower = target.with_container_patch(remedy::fix(text), Some(container), &fields);
             // One that nothing answers yet, ended as soon as its probe may: most likely it is only slow.
             let most = probe.budget() + case.pod.termination_grace_seconds + 5;
-            let at_once = container.last_end().and_then(|end| end.ran_for()).is_some_and(|ran| ran <= most);
+            let at_once =
+                container.last_end().and_then(crate::facts::Terminated::ran_for).is_some_and(|ran| ran <= most);
             let port = words::port_number(container, &probe.handler);
             let is_declared = container.ports.is_empty() || container.ports.iter().any(|p| Some(p.number) == port);
             let is_refused = matches!(heard, Some(Trouble::Refused)) && is_declared;
@@ -476,6 +477,47 @@ fn named_port(container: &Container, handler: &ProbeHandler) -> Option<(String, 
     Some((format!("{} ({})", port.name, port.number), format!("  {field}:\n    port: {}\n", port.name)))
 }
 
+fn cannot_run(container: &Container, handler: &ProbeHandler, name: &str) -> Vec<Remedy> {
+    let program = match handler {
+        ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
+        _ => "the probe",
+    };
+    vec![
+        remedy::fix(format!(
+            "Give {} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
+            container.name, container.image
+        )),
+        remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
+    ]
+}
+
+/// For a command that is refused a connection, or is not done in time: it is no port itself, and no server.
+fn about_command(
+    container: &Container,
+    probe: &Probe,
+    name: &str,
+    place: &str,
+    heard: &Trouble,
+    patched: &dyn Fn(String, String) -> Remedy,
+) -> Option<Remedy> {
+    let who = &container.name;
+    match heard {
+        _ if !matches!(probe.handler, ProbeHandler::Exec { .. }) => None,
+        Trouble::Refused => Some(remedy::fix(format!(
+            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where \
+             the command asks, and what else it says."
+        ))),
+        Trouble::Other(words) if words.contains("timed out") => Some(patched(
+            format!(
+                "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({}) in {who}. Give it more time.",
+                probe.timeout
+            ),
+            format!("  timeoutSeconds: {}\n", (probe.timeout * 5).max(5)),
+        )),
+        _ => None,
+    }
+}
+
 /// The name by which a probe asks for its port.
 fn named_by(handler: &ProbeHandler) -> Option<&str> {
     match handler {
@@ -511,6 +553,9 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
     let patched = |text: String, fields: String| {
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
+    if let Some(remedy) = heard.and_then(|heard| about_command(container, probe, name, &place, heard, &patched)) {
+        return vec![remedy];
+    }
     let unnamed = named_by(&probe.handler).filter(|name| container.ports.iter().all(|port| port.name != *name));
     let no_such_port = |wanted: &str| match named_port(container, &probe.handler) {
         Some((declared, fields)) => patched(
@@ -522,23 +567,7 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
     match heard {
         // The kubelet takes a name that no port has for a number.
         Some(Trouble::CannotRun(_)) if unnamed.is_some() => unnamed.map(no_such_port).into_iter().collect(),
-        Some(Trouble::Refused) if matches!(probe.handler, ProbeHandler::Exec { .. }) => vec![remedy::fix(format!(
-            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where \
-             the command asks, and what else it says."
-        ))],
-        Some(Trouble::CannotRun(_)) => {
-            let program = match &probe.handler {
-                ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
-                _ => "the probe",
-            };
-            vec![
-                remedy::fix(format!(
-                    "Give {who} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
-                    container.image
-                )),
-                remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
-            ]
-        }
+        Some(Trouble::CannotRun(_)) => cannot_run(container, &probe.handler, name),
         Some(Trouble::Refused) => {
             let port = words::port_number(container, &probe.handler);
             let port_text = port.map_or_else(|| place.clone(), |p| p.to_string());
@@ -596,18 +625,6 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
         Some(Trouble::NoSuchPort(wanted)) => vec![no_such_port(wanted)],
         Some(trouble @ (Trouble::GrpcUnimplemented | Trouble::GrpcNoAnswer | Trouble::GrpcNotServing(_))) => {
             vec![grpc_remedy(trouble, who, name, &place)]
-        }
-        // How long a command ran for that the kubelet ended is not said: its limit is the default of 1 s mostly.
-        Some(Trouble::Other(words))
-            if words.contains("timed out") && matches!(probe.handler, ProbeHandler::Exec { .. }) =>
-        {
-            vec![patched(
-                format!(
-                    "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({}) in {who}. Give it more time.",
-                    probe.timeout
-                ),
-                format!("  timeoutSeconds: {}\n", (probe.timeout * 5).max(5)),
-            )]
         }
         Some(Trouble::Other(_)) | None => match &probe.handler {
             ProbeHandler::Exec { .. } => vec![remedy::fix(format!(

@@ -51,7 +51,7 @@ pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Re
         remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
         remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),
     ];
-    if container.command.first().is_some_and(|program| program.ends_with(".sh")) {
+    if container.command.first().is_some_and(|program| program.to_ascii_lowercase().ends_with(".sh")) {
         remedies.reverse();
     }
     remedies
