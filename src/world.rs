@@ -664,6 +664,7 @@ impl World {
             surroundings,
             thresholds: &self.thresholds,
             observed: pod.observed,
+            status_before: &pod.status_before,
             now,
         }
     }

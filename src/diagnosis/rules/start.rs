@@ -71,11 +71,21 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
     }
     super::sandbox::failure(case)
         .filter(|event| rows::INIT_OOM.words.iter().any(|words| text::has(&event.message, words)))
-        .map(|event| {
-            Finding::of_pod("the memory limit is too low even to start the pod's sandbox, so no container can start")
-                .with(evidence::event(event))
-        })
+        .map(|event| sandbox_oom(case).with(evidence::event(event)))
         .into()
+}
+
+/// The sandbox has the pod's limit: that of its only container with one, where there is one.
+fn sandbox_oom(case: &Case<'_>) -> Finding {
+    const SAYS: &str = "is too low even to start the pod's sandbox, so no container can start";
+    let mut limited = case.pod.containers.iter().filter_map(|c| Some((c, c.limits.memory?)));
+    match (limited.next(), limited.next()) {
+        (Some((container, limit)), None) => Finding::of_container(
+            container,
+            format!("{}'s memory limit of {} {SAYS}", container.name, format_bytes(limit)),
+        ),
+        _ => Finding::of_pod(format!("the memory limit {SAYS}")),
+    }
 }
 
 /// Why a container could not be started, while it does not run.
@@ -247,6 +257,12 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     fill("{volume}", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
     fill("{user}", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
     fill("{executable}", &|| signature::middle_cut(executable(container, text).unwrap_or("(the image's own)"), 60));
+    let mount = || container.mount_over(executable(container, text)?);
+    fill("{place}", &|| mount().map_or_else(|| "the image".to_owned(), |m| format!("volume {}", m.volume)));
+    fill("{source}", &|| match mount() {
+        Some(m) => format!("volume {}, which is mounted over {} and hides what the image has there", m.volume, m.path),
+        None => format!("image {}", signature::middle_cut(&container.image, 70)),
+    });
     fill("{why_not}", &|| {
         if seen.has("is a directory") { "it is a directory" } else { "permission denied" }.to_owned()
     });

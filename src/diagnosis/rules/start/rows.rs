@@ -327,7 +327,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ExecutablePermissionDenied",
         reasons: RUNTIME,
         also: Some(is_permission_denied),
-        says: "{container}: its command {executable} is in the image but cannot be executed: {why_not}",
+        says: "{container}: its command {executable} is in {place} but cannot be executed: {why_not}",
         remedies: remedies::permission,
         explain: Explain {
             meaning: "The file that the container is to run exists but may not be executed.",
@@ -341,7 +341,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ExecutableNotFound",
         reasons: RUNTIME,
         also: Some(is_not_found),
-        says: "{container}: its command {executable} is not in image {image}",
+        says: "{container}: its command {executable} is not in {source}",
         remedies: remedies::set_command,
         explain: Explain {
             meaning: "The file that the container is to run does not exist in its image or PATH.",
