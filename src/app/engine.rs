@@ -386,6 +386,7 @@ impl<C: Cluster> Engine<C> {
             Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
             Subject::Object(key) => self.world.owed_is_there(key, event),
             Subject::Pod(uid) => self.world.announced_without_object(uid),
+            Subject::Services(_) => {}
         }
     }
 
