@@ -223,7 +223,10 @@ impl World {
             touched.push((outers::subject_of(&record.object, &record.key), Lane::Resync));
             match &record.object {
                 Outer::Node(spec, status) => self.nodes.restore(&spec.node_name, about_nodes::history_of(status)),
-                Outer::Workload(_, status) => self.restore_workload(&record, status),
+                Outer::Workload(_, status) => {
+                    self.restore_workload(&record, status);
+                    self.reach.set_refused(&record);
+                }
             }
             if let Some(outers) = self.outers(record.key.kind) {
                 outers.restore(record);
@@ -706,14 +709,19 @@ impl World {
         resource_version: String,
         now: Timestamp,
     ) -> Touched {
-        let outers = self.outers(write.key.kind);
-        outers.map(|outers| outers.acknowledged(write, uid, resource_version, now)).unwrap_or_default()
+        let Some(outers) = self.outers(write.key.kind) else { return Vec::new() };
+        let touched = outers.acknowledged(write, uid, resource_version, now);
+        if let Some(record) = self.workload_objects.get(&write.key) {
+            self.reach.set_refused(record);
+        }
+        touched
     }
 
     /// An object is removed.
     pub fn removed(&mut self, key: &DiagnosisKey) {
         if let Some(outers) = self.outers(key.kind) {
             outers.remove(key);
+            self.reach.forget_refused(key);
             return;
         }
         self.records.written(&key.object, None);
