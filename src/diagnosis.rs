@@ -7,6 +7,7 @@ mod finding;
 mod impact;
 pub mod node;
 mod outcome;
+mod ownership;
 mod pod_status;
 pub mod restarts;
 mod roots;
@@ -23,13 +24,14 @@ use std::sync::Arc;
 pub use case::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use finding::{Finding, evidence, remedy};
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
+pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
 pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
-    FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,
-    judge as judge_workload, stray_services, strays_due, top as top_workload,
+    FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload, stray_services,
+    strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};

@@ -1,7 +1,7 @@
 //! Who else suffers, and how bad that makes it.
 
-use super::workload::JobState;
-use super::{Case, workload};
+use super::ownership::JobState;
+use super::{Case, ownership};
 use crate::api::{ContainerType, Impact, ServiceImpact, Severity, WorkloadImpact};
 use crate::facts::{Want, WorkloadFacts, WorkloadKey};
 
@@ -52,14 +52,14 @@ fn count(n: i64) -> u32 {
 
 /// Critical: a bare pod is down, its workload has no ready pod, or a Service has no endpoint left. Else others serve.
 pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
-    let job = workload::job_state(case);
+    let job = ownership::job_state(case);
     if impact.pod_ready && job != JobState::Failed {
         return Severity::Warning;
     }
     if impact.services.iter().any(|s| s.ready_endpoints == 0) {
         return Severity::Critical;
     }
-    let Some(own) = workload::immediate(case.pod) else { return Severity::Critical };
+    let Some(own) = ownership::immediate(case.pod) else { return Severity::Critical };
     if &*own.kind == "Job" {
         return if job == JobState::Failed { Severity::Critical } else { Severity::Warning };
     }
@@ -74,8 +74,8 @@ pub(super) fn severity(case: &Case<'_>, impact: &Impact) -> Severity {
 pub(super) fn wants(case: &Case<'_>) -> Vec<Want> {
     let mut out = vec![Want::Services(case.pod.key.namespace.clone())];
     let known = |key: Option<WorkloadKey>| key.filter(WorkloadKey::is_known).map(Want::Workload);
-    let own = known(workload::immediate(case.pod).filter(|own| &*own.kind == "Job"));
-    let top = known(workload::top(case.pod, case.surroundings.known_job()));
+    let own = known(ownership::immediate(case.pod).filter(|own| &*own.kind == "Job"));
+    let top = known(ownership::top(case.pod, case.surroundings.known_job()));
     for want in own.into_iter().chain(top) {
         if !out.contains(&want) {
             out.push(want);

@@ -5,6 +5,7 @@
 
 mod complaints;
 mod conditions;
+mod finding;
 mod judgement;
 mod reboot;
 
@@ -13,7 +14,8 @@ use crate::api::{Evidence, Remedy};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between};
 
 pub use complaints::is_complaint;
-pub use judgement::{Judgement, NodeFinding, judgement};
+pub use finding::NodeFinding;
+pub use judgement::{Judgement, judgement};
 
 /// Causes that no pod has, only its node.
 pub(super) fn known() -> impl Iterator<Item = Known> {

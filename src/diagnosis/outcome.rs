@@ -79,9 +79,9 @@ pub(super) fn report(
     }
     let impact = impact::of(case, finding.container.as_deref());
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
-    let root = roots::of(case, rule.cause, &finding);
+    let root = roots::of(case, rule.category, &finding);
     let ignored = target::ignored_manifest(case).map(evidence::event);
-    let around: Vec<Evidence> = super::workload::job_given_up(case).into_iter().chain(ignored).collect();
+    let around: Vec<Evidence> = super::ownership::job_given_up(case).into_iter().chain(ignored).collect();
     let mut evidence = finding.evidence;
     evidence.truncate(MOST_EVIDENCE - around.len());
     evidence.extend(around);
@@ -99,7 +99,7 @@ pub(super) fn report(
         other_findings,
         root,
         impact,
-        workload: super::workload::top(case.pod, case.surroundings.known_job()),
+        workload: super::ownership::top(case.pod, case.surroundings.known_job()),
         quiet: finding.quiet,
         attributions,
     }

@@ -4,7 +4,7 @@
 //! certain is a root: where the pod itself (its program, its limits, its own spec) or nobody known is to blame there is none.
 
 use super::rule::Category;
-use super::{Case, Finding, rules, text};
+use super::{Case, Finding, text};
 use crate::api::Root;
 use crate::facts::VolumeSource;
 
@@ -100,9 +100,8 @@ impl RootKind {
 }
 
 /// The root of a finding, if it lies outside the pod. What a node does to its pods lies in the node.
-pub(super) fn of(case: &Case<'_>, cause: &str, finding: &Finding) -> Option<Root> {
-    let of_node = || rules::find(cause).is_some_and(|rule| rule.category == Category::Node);
-    finding.root.clone().or_else(|| node(case).filter(|_| of_node()))
+pub(super) fn of(case: &Case<'_>, category: Category, finding: &Finding) -> Option<Root> {
+    finding.root.clone().or_else(|| node(case).filter(|_| category == Category::Node))
 }
 
 /// The pod's node.

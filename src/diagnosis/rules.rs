@@ -46,7 +46,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 /// Every cause once: those of pods, then those that only nodes or workloads have.
 pub fn known() -> impl Iterator<Item = Known> {
     let of_pods = all().map(|rule| Known { cause: rule.cause, category: rule.category, explain: rule.explain });
-    of_pods.chain(nodes::known()).chain(workloads::KNOWN.iter().copied())
+    of_pods.chain(nodes::known()).chain(workloads::known())
 }
 
 /// The rule of a cause.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Case, remedy, text, workload};
+use super::{Case, ownership, remedy, text};
 use crate::api::{ContainerType, Remedy};
 use crate::facts::{Container, EventFacts};
 
@@ -30,7 +30,7 @@ const INJECTED: [&str; 12] = [
 pub fn of(case: &Case<'_>) -> Target {
     let pod = case.pod;
     let job = case.surroundings.known_job();
-    let Some(top) = workload::top(pod, job) else {
+    let Some(top) = ownership::top(pod, job) else {
         return Target {
             kind: "Pod".into(),
             name: pod.key.name.clone(),

@@ -6,7 +6,6 @@ mod cron_job;
 mod daemon_set;
 mod job;
 mod known;
-mod ownership;
 mod pods;
 mod remedies;
 mod rollout;
@@ -17,12 +16,15 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use case::{FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged};
-pub(super) use ownership::{JobState, is_first_failed_try, job_given_up, job_state};
-pub use ownership::{immediate, top};
-pub use service::{StrayService, stray_services, strays_due};
+pub use case::{FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
+pub use service::{stray_services, strays_due};
 
-pub(super) use known::KNOWN;
+use super::Known;
+
+/// Causes that no pod has, only its workload.
+pub(super) fn known() -> impl Iterator<Item = Known> {
+    known::OWN.into_iter().chain(creation::known())
+}
 
 /// What is wrong with a workload, if anything is.
 ///

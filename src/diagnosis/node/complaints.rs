@@ -1,6 +1,6 @@
 //! What a kubelet says of its node in Events, where no condition tells it.
 
-use super::judgement::NodeFinding;
+use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{Category, Known, evidence, remedy, text};

@@ -1,7 +1,7 @@
 //! Conditions of a node beside Ready: those of the kubelet and the cloud, and those that node-problem-detector and its
 //! likes set.
 
-use super::judgement::NodeFinding;
+use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{Category, Known, evidence, remedy, text};

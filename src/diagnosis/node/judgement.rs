@@ -1,35 +1,11 @@
 //! All that is wrong with a node, ranked: for its own diagnosis. (Its pods look at the incident of its Ready condition
 //! alone: a node that is short of disk keeps its pods running.)
 
-use super::{Flapping, NodeIncident, complaints, conditions, judge, reboot};
-use crate::api::{Confidence, Evidence, OtherFinding, Remedy, Severity};
+use super::finding::{NodeFinding, ReadyTrouble};
+use super::{NodeIncident, complaints, conditions, judge, reboot};
+use crate::api::{Confidence, OtherFinding, Severity};
 use crate::diagnosis::{Thresholds, text};
 use crate::facts::{NodeState, Timestamp};
-
-/// One thing that is wrong with a node.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NodeFinding {
-    pub cause: &'static str,
-    pub severity: Severity,
-    pub confidence: Confidence,
-    /// As far as it is told.
-    pub since: Option<Timestamp>,
-    /// With the node's name.
-    pub summary: String,
-    pub remedies: Vec<Remedy>,
-    pub evidence: Vec<Evidence>,
-    /// Of an incident of the Ready condition: how restless it is, and whether the node is out of order now.
-    pub ready: Option<ReadyTrouble>,
-    /// Worth an object, but no Warning Event.
-    pub quiet: bool,
-}
-
-/// What the Ready condition makes of an incident.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadyTrouble {
-    pub flapping: Option<Flapping>,
-    pub ready_now: bool,
-}
 
 /// The judgement on a node as a whole, and when to ask again.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! A node that was rebooted a moment ago: no failure by itself, but it explains what its pods went through.
 
-use super::judgement::NodeFinding;
+use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::{evidence, remedy, text};
 use crate::facts::{NodeState, Timestamp, after};

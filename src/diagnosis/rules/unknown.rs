@@ -3,8 +3,8 @@
 use super::crash::end::{crash, disruption};
 use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
+use crate::diagnosis::ownership::{JobState, job_state};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
-use crate::diagnosis::workload::{JobState, job_state};
 use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
 use crate::facts::{Container, Phase, State, after};
 

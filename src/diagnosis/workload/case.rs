@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::service::StrayService;
 use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
 };
 use crate::diagnosis::{Category, Thresholds};
-use crate::facts::{EventFacts, ServiceFacts, Timestamp, WorkloadFacts};
+use crate::facts::{EventFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// One workload and what is known around it, at `now`.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +50,18 @@ pub struct FailingPod {
     pub remedies: Vec<Remedy>,
     pub root: Option<Root>,
     pub since: Option<Timestamp>,
+}
+
+/// A Service whose selector matches nothing, and the workload that it is meant for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StrayService {
+    pub service: Arc<str>,
+    pub workload: WorkloadKey,
+    /// The label that keeps them apart.
+    pub key: String,
+    pub wants: String,
+    /// The workload's own value; `None`: its pods have no such label.
+    pub has: Option<String>,
 }
 
 /// The judgement on a workload, and when to ask again.

@@ -235,12 +235,9 @@ const ROWS: [Row; 14] = [
     },
 ];
 
-/// For `KNOWN`.
-pub(super) const fn known(place: usize) -> Known {
-    Known { cause: ROWS[place].cause, category: Category::Lifecycle, explain: ROWS[place].explain }
+pub(super) fn known() -> impl Iterator<Item = Known> {
+    ROWS.iter().map(|row| Known { cause: row.cause, category: Category::Lifecycle, explain: row.explain })
 }
-
-pub(super) const COUNT: usize = ROWS.len();
 
 /// What the summaries take from answers, each compiled once.
 static TAKES: LazyLock<Vec<Option<Regex>>> =

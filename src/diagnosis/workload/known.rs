@@ -1,6 +1,5 @@
 //! Causes that no pod has, only its workload.
 
-use super::creation;
 use crate::diagnosis::{Category, Explain, Known};
 
 pub(super) const PROGRESS_DEADLINE_EXCEEDED: &str = "ProgressDeadlineExceeded";
@@ -17,7 +16,8 @@ pub(super) const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
 const JOB: &str = "kubernetes pkg/controller/job/job_controller.go";
 const CRON_JOB: &str = "kubernetes pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob";
 
-const OWN: [Known; 10] = [
+/// All but those of [`super::creation`].
+pub(super) const OWN: [Known; 10] = [
     own(
         PROGRESS_DEADLINE_EXCEEDED,
         Explain {
@@ -113,20 +113,3 @@ const OWN: [Known; 10] = [
 const fn own(cause: &'static str, explain: Explain) -> Known {
     Known { cause, category: Category::Lifecycle, explain }
 }
-
-const COUNT: usize = creation::COUNT + OWN.len();
-
-/// All of them.
-pub(in crate::diagnosis) const KNOWN: &[Known] = &{
-    let mut all = [OWN[0]; COUNT];
-    let mut at = 0;
-    while at < creation::COUNT {
-        all[at] = creation::known(at);
-        at += 1;
-    }
-    while at < COUNT {
-        all[at] = OWN[at - creation::COUNT];
-        at += 1;
-    }
-    all
-};

@@ -1,8 +1,7 @@
 //! What to do about a workload.
 
-use super::case::{FailingPod, WorkloadCase};
+use super::case::{FailingPod, StrayService, WorkloadCase};
 use super::known;
-use super::service::StrayService;
 use crate::api::Remedy;
 use crate::diagnosis::{remedy, target, text};
 use crate::facts::{ReplicaSetFacts, WorkloadFacts};

@@ -4,15 +4,14 @@
 //! that no other Service reaches has all labels but one.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::case::{WorkloadCase, WorkloadJudged};
+use super::case::{StrayService, WorkloadCase, WorkloadJudged};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Root, Severity};
 use crate::diagnosis::{evidence, text};
-use crate::facts::{Labelled, ServiceFacts, Timestamp, WorkloadKey, after};
+use crate::facts::{Labelled, ServiceFacts, Timestamp, after};
 
 /// For so long, in seconds, a new Service may be ahead of its workload.
 const YOUNG: i64 = 300;
@@ -21,18 +20,6 @@ const YOUNG: i64 = 300;
 pub fn strays_due(services: &[ServiceFacts], now: Timestamp) -> Option<Timestamp> {
     let due = services.iter().filter_map(|service| Some(after(service.created?, YOUNG)));
     due.filter(|due| *due > now).min()
-}
-
-/// A Service whose selector matches nothing, and the workload that it is meant for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StrayService {
-    pub service: Arc<str>,
-    pub workload: WorkloadKey,
-    /// The label that keeps them apart.
-    pub key: String,
-    pub wants: String,
-    /// The workload's own value; `None`: its pods have no such label.
-    pub has: Option<String>,
 }
 
 /// The Services of a namespace that match nothing, with the workloads that they are meant for. All Services, pods and

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::case::{FailingPod, WorkloadCase, WorkloadFailure};
-use super::{immediate, judge, known, stray_services};
+use super::{judge, stray_services};
 use crate::api::{Confidence, Severity};
 use crate::cluster::wire::{self, Dump};
+use crate::diagnosis::immediate_workload as immediate;
 use crate::diagnosis::testing::Scenario;
 use crate::diagnosis::{Category, Health, Thresholds, diagnose};
 use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
@@ -189,7 +190,7 @@ impl World {
 #[test]
 fn recorded_workloads_are_judged_as_their_folders_say() {
     let mut wrong = String::new();
-    for known in known::KNOWN {
+    for known in super::known() {
         let mut entries: Vec<_> =
             fs::read_dir(folder().join(known.cause)).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
         entries.sort();

@@ -1,7 +1,7 @@
 //! Which end of a container's run counts as a failure, shared by the families that judge ends.
 
 use crate::api::{ContainerType, Severity};
-use crate::diagnosis::workload::{JobState, is_first_failed_try, job_state};
+use crate::diagnosis::ownership::{JobState, is_first_failed_try, job_state};
 use crate::diagnosis::{Case, Finding, Verdict, text};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, after, seconds_between};
 

@@ -1,6 +1,6 @@
 //! What a failed pull lies in: the registry, the image or a pull secret.
 
-use super::{Seen, missing_secret, peer, registry_of, rows, signature, volume_reference};
+use super::{Seen, missing_secret, peer, registry_of, volume_reference};
 use crate::api::Root;
 use crate::diagnosis::{Case, RootKind};
 
@@ -25,12 +25,6 @@ pub(super) fn registry(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
 /// The credentials have run out for all images of the registry; else it is this image that wants some.
 pub(super) fn unauthorized(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
     if seen.has("token has expired") { registry(case, seen) } else { image(case, seen) }
-}
-
-/// What the image of a volume fails of: the row of that.
-pub(super) fn of_volume(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
-    let others = rows::ROWS.get(1..).unwrap_or_default();
-    signature::first(others, case, seen).and_then(|(_, row)| (row.root)(case, seen))
 }
 
 /// The kubelet may name several of them at once: then they have nothing in common.

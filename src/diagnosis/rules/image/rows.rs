@@ -1,7 +1,8 @@
 //! What is said of an image that cannot be had, and by which words each cause is known.
 
 use super::{REASONS, SECOND_TRY, SECRET_EVENT, remedies, roots, volume_reference};
-use crate::diagnosis::rules::signature::{ROW, Row, Seen, Words, its_node};
+use crate::api::Root;
+use crate::diagnosis::rules::signature::{self, ROW, Row, Seen, Words, its_node};
 use crate::diagnosis::{Case, Explain, Specificity};
 
 pub(super) const ROWS: &[Row] = &[
@@ -9,7 +10,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ImageVolumePullFailed",
         also: Some(is_image_volume),
         says: "image volume {reference}: {words}",
-        root: roots::of_volume,
+        root: of_volume,
         remedies: remedies::image_volume,
         explain: Explain {
             meaning: "The image of a volume of type `image` cannot be pulled, so no container that mounts it can start.",
@@ -503,4 +504,10 @@ fn is_secret_missing(case: &Case<'_>, seen: &Seen<'_>) -> bool {
     let any = |words: Words| words.iter().any(|all| all.iter().all(|part| seen.has(part)));
     (any(REPO_OR_ACCESS) || any(FORBIDDEN) || is_unauthorized(case, seen))
         && case.events_with(SECRET_EVENT).next().is_some()
+}
+
+/// What the image of a volume fails of: the row of that.
+fn of_volume(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    let others = ROWS.get(1..).unwrap_or_default();
+    signature::first(others, case, seen).and_then(|(_, row)| (row.root)(case, seen))
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::{Case, evidence};
 use crate::api::Evidence;
-use crate::diagnosis::{Case, evidence};
 use crate::facts::{Container, PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
 const ROLLOUT: &str = "argoproj.io/v1alpha1";
@@ -49,7 +49,7 @@ pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
 
 /// Where the Job of a pod stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::diagnosis) enum JobState {
+pub(super) enum JobState {
     /// The pod is of no Job.
     None,
     Complete,
@@ -61,7 +61,7 @@ pub(in crate::diagnosis) enum JobState {
     Unknown,
 }
 
-pub(in crate::diagnosis) fn job_state(case: &Case<'_>) -> JobState {
+pub(super) fn job_state(case: &Case<'_>) -> JobState {
     if !case.pod.is_of_job() {
         return JobState::None;
     }
@@ -73,7 +73,7 @@ pub(in crate::diagnosis) fn job_state(case: &Case<'_>) -> JobState {
 }
 
 /// Whether only one try of the pod's Job is known to have failed: to try again is what its retries are for.
-pub(in crate::diagnosis) fn is_first_failed_try(case: &Case<'_>) -> bool {
+pub(super) fn is_first_failed_try(case: &Case<'_>) -> bool {
     let pod = case.pod;
     let restarts = pod.containers.iter().fold(0_u32, |all, c| all.saturating_add(c.restart_count));
     let has_ended = |c: &Container| !c.is_running() && c.last_end().is_some_and(|end| end.exit_code != 0);
@@ -90,7 +90,7 @@ fn job_of<'a>(case: &Case<'a>) -> Option<&'a WorkloadFacts> {
 
 /// The Job's own word that it has failed and makes no further try. `FailureTarget` comes first, `Failed` once its pods are
 /// gone or over.
-pub(in crate::diagnosis) fn job_given_up(case: &Case<'_>) -> Option<Evidence> {
+pub(super) fn job_given_up(case: &Case<'_>) -> Option<Evidence> {
     let job = job_of(case)?;
     let holds = |kind| job.conditions.iter().find(|c| c.kind == kind && c.status == "True");
     let said = holds("Failed").or_else(|| holds("FailureTarget"))?;
