@@ -681,6 +681,7 @@ impl World {
         now: Timestamp,
     ) -> Touched {
         let mut workloads = Vec::new();
+        self.folds.written(&write.spec.pod_uid);
         if let Some(before) = self.records.get(&write.key) {
             self.workloads.unset_failing(before);
             self.reach.remove(before);

@@ -21,3 +21,5 @@ mod recovery;
 mod support;
 #[path = "e2e/wellness.rs"]
 mod wellness;
+#[path = "e2e/workloads.rs"]
+mod workloads;

@@ -20,5 +20,7 @@ mod operator;
 mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
+#[path = "replay/workloads.rs"]
+mod workloads;
 #[path = "replay/writing.rs"]
 mod writing;

@@ -263,6 +263,16 @@ pub fn well(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan
     }
 }
 
+/// Plans for a workload that wants no pods any more: it ends without an Event, for nobody knows whether it is well.
+pub fn laid_down(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+    match last {
+        Some(record) if record.is_active() => {
+            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, false, now)
+        }
+        last => ended(last, policy, now),
+    }
+}
+
 /// Plans for what is not there any more: it ends without an Event.
 pub fn gone(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
     match last {
@@ -378,5 +388,257 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action) -> Announcem
         action,
         note,
         time,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{
+        AffectedWorkload, Confidence, Evidence, PodCounts, ReadyChange, Remedy, RemedyKind, Severity, TemplateChange,
+        TemplateLedger, Weight, WorkloadRef,
+    };
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn head(cause: &str, severity: Severity) -> Head {
+        Head {
+            state: DiagnosisState::Active,
+            cause: cause.to_owned(),
+            category: "Crash".to_owned(),
+            severity,
+            confidence: Confidence::Certain,
+            summary: "3 of 3 pods fail".to_owned(),
+            remedies: Vec::new(),
+            evidence: Vec::new(),
+            first_seen: None,
+            last_transition: None,
+            transition: 0,
+            event_owed: false,
+            announced: false,
+            truncated: 0,
+            conditions: Vec::new(),
+        }
+    }
+
+    fn workload(cause: &str, severity: Severity) -> (WorkloadDiagnosisSpec, WorkloadDiagnosisStatus) {
+        let workload = WorkloadRef {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            name: "web".to_owned(),
+            display: "Deployment/web".to_owned(),
+        };
+        let status = WorkloadDiagnosisStatus {
+            head: head(cause, severity),
+            problem: "PartlyFailing".to_owned(),
+            container: None,
+            pods: PodCounts { desired: 3, failing: 1, ..PodCounts::default() },
+            causes: Vec::new(),
+            serving: None,
+            template_changes: Vec::new(),
+            templates: Vec::new(),
+            root: None,
+            folded_events: 0,
+        };
+        (WorkloadDiagnosisSpec { workload, workload_uid: "uid".to_owned() }, status)
+    }
+
+    fn key() -> DiagnosisKey {
+        DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("demo", "deployment-web") }
+    }
+
+    fn planned(last: Option<&OuterRecord>, object: Outer, now: Timestamp) -> Plan {
+        let what = Failing { object, quiet: false, same_failure_quiet: 3600 };
+        failing(&key(), last, what, &Policy::default(), now)
+    }
+
+    fn written(plan: Plan) -> OuterWrite {
+        match plan.intent {
+            Some(Intent::ApplyOuter(write)) => *write,
+            other => panic!("{other:?}, {:?}", plan.wake),
+        }
+    }
+
+    fn acknowledged(write: OuterWrite, now: Timestamp) -> OuterRecord {
+        let OuterWrite { key, mut object, .. } = write;
+        let transition = object.head().transition;
+        object.announced(transition);
+        OuterRecord { key, uid: "object".to_owned(), resource_version: "1".to_owned(), object, written_at: now }
+    }
+
+    /// Told at 0 as a Warning of OOMKilled.
+    fn told() -> OuterRecord {
+        let (spec, status) = workload("OOMKilled", Severity::Warning);
+        let write = written(planned(None, Outer::Workload(spec, status), at(0)));
+        assert_eq!(write.announcement.as_ref().map(|event| event.action), Some(Action::Diagnosed));
+        acknowledged(write, at(0))
+    }
+
+    fn again(change: impl FnOnce(&mut WorkloadDiagnosisStatus)) -> Outer {
+        let (spec, mut status) = workload("OOMKilled", Severity::Warning);
+        change(&mut status);
+        Outer::Workload(spec, status)
+    }
+
+    #[test]
+    fn what_says_the_same_in_other_words_waits_longer_than_what_says_more() {
+        let last = told();
+        let plan = planned(Some(&last), again(|_| ()), at(10));
+        assert_eq!((plan.intent, plan.wake), (None, None), "nothing has changed");
+        let reworded = |status: &mut WorkloadDiagnosisStatus| {
+            "3 of 3 pods fail, back-off 40s".clone_into(&mut status.head.summary);
+            status.folded_events = 7;
+        };
+        assert_eq!(planned(Some(&last), again(reworded), at(10)).wake, Some(at(300)));
+        let more = |status: &mut WorkloadDiagnosisStatus| status.pods.failing = 2;
+        assert_eq!(planned(Some(&last), again(more), at(10)).wake, Some(at(30)));
+        let write = written(planned(Some(&last), again(more), at(30)));
+        assert_eq!(write.announcement, None, "no transition");
+        let said = written(planned(Some(&last), again(reworded), at(300)));
+        assert!(said.object.head().conditions.iter().any(|c| c.message.ends_with("back-off 40s")));
+        assert!(
+            said.object.head().conditions.iter().all(|c| c.last_transition_time == at(0)),
+            "the status is the same"
+        );
+    }
+
+    #[test]
+    fn another_cause_and_a_rise_in_severity_are_told_and_a_fall_is_not() {
+        let last = told();
+        for (cause, severity) in [("AppError", Severity::Warning), ("OOMKilled", Severity::Critical)] {
+            let (spec, status) = workload(cause, severity);
+            let write = written(planned(Some(&last), Outer::Workload(spec, status), at(1)));
+            assert_eq!(write.object.head().transition, 2);
+            assert_eq!(write.announcement.map(|event| event.action), Some(Action::Changed), "{cause} {severity}");
+        }
+        let fallen = again(|status| status.head.severity = Severity::Info);
+        let plan = planned(Some(&last), fallen, at(400));
+        assert_eq!((plan.intent, plan.wake), (None, None), "the worst stands until it is over");
+    }
+
+    #[test]
+    fn the_same_failure_within_the_hour_after_its_end_is_not_told_again() {
+        let end = written(well(Some(&told()), &Policy::default(), at(60)));
+        assert_eq!(end.announcement.as_ref().map(|event| event.action), Some(Action::Recovered));
+        let ended = acknowledged(end, at(60));
+        let told_again = |cause, severity, now| {
+            let (spec, status) = workload(cause, severity);
+            let write = written(planned(Some(&ended), Outer::Workload(spec, status), at(now)));
+            assert_eq!(write.object.head().transition, 3);
+            write.announcement.is_some()
+        };
+        assert!(!told_again("OOMKilled", Severity::Warning, 3000));
+        assert!(told_again("OOMKilled", Severity::Warning, 3660), "it is news again");
+        assert!(told_again("OOMKilled", Severity::Critical, 3000), "it is worse");
+        assert!(told_again("AppError", Severity::Warning, 3000));
+    }
+
+    #[test]
+    fn what_was_not_told_what_wants_no_pods_and_what_is_gone_end_in_silence() {
+        let policy = Policy::default();
+        let (spec, status) = workload("OOMKilled", Severity::Warning);
+        let what = Failing { object: Outer::Workload(spec, status), quiet: true, same_failure_quiet: 0 };
+        let quiet = written(failing(&key(), None, what, &policy, at(0)));
+        assert_eq!(quiet.announcement, None);
+        let quiet = acknowledged(quiet, at(0));
+        for (plan, state) in [
+            (well(Some(&quiet), &policy, at(60)), DiagnosisState::Recovered),
+            (laid_down(Some(&told()), &policy, at(60)), DiagnosisState::Recovered),
+            (gone(Some(&told()), &policy, at(60)), DiagnosisState::Gone),
+        ] {
+            let write = written(plan);
+            assert_eq!((write.object.head().state, &write.announcement), (state, &None));
+            let ended = acknowledged(write, at(60));
+            assert_eq!(well(Some(&ended), &policy, at(61)).wake, Some(at(60 + policy.retention)));
+            let removal = well(Some(&ended), &policy, at(60 + policy.retention)).intent;
+            assert!(matches!(removal, Some(Intent::Delete { .. })), "{removal:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_is_owed_until_it_is_there_or_no_news_any_more() {
+        let mut record = told();
+        assert_eq!(owed(&record, at(1)), None, "it is there");
+        record.object.head_mut().event_owed = true;
+        assert_eq!(owed(&record, at(599)).map(|event| event.action), Some(Action::Diagnosed));
+        assert_eq!(owed(&record, at(600)), None);
+    }
+
+    fn long(mut head: Head) -> Head {
+        head.remedies = (0..6)
+            .map(|n| Remedy {
+                kind: RemedyKind::Fix,
+                text: "t".repeat(400),
+                command: Some(format!("kubectl {n} {}", "c".repeat(100))),
+                patch: Some("p".repeat(600)),
+            })
+            .collect();
+        head.evidence = (0..6)
+            .map(|n| Evidence {
+                source: format!("source-{n}"),
+                value: "v".repeat(500),
+                time: None,
+                weight: Weight::Supports,
+            })
+            .collect();
+        head
+    }
+
+    #[test]
+    fn a_workloads_object_is_cut_until_it_fits_and_keeps_what_tells_most() {
+        let object = again(|status| {
+            status.head = long(status.head.clone());
+            let change = |n| TemplateChange {
+                field: format!("containers[web].env[{n}]"),
+                before: Some("b".repeat(200)),
+                after: None,
+            };
+            status.template_changes = (0..30).map(change).collect();
+            let ledger = |n| TemplateLedger { template: format!("web-{n}"), ..TemplateLedger::default() };
+            status.templates = (0..5).map(ledger).collect();
+        });
+        assert!(object.size() > CONTENT_MAX);
+        let write = written(planned(None, object, at(0)));
+        assert!(write.object.size() <= CONTENT_MAX, "{} bytes", write.object.size());
+        let Outer::Workload(_, status) = &write.object else { panic!("a workload") };
+        assert!(status.head.truncated > 0);
+        assert_eq!(status.templates.last().map(|t| t.template.as_str()), Some("web-4"), "the newest template");
+        assert!(!status.head.remedies.is_empty() && !status.head.evidence.is_empty(), "{:?}", status.head);
+    }
+
+    #[test]
+    fn a_nodes_object_is_cut_until_it_fits_and_counts_whom_it_does_not_name() {
+        let change = |n| ReadyChange {
+            time: at(n),
+            status: "False".to_owned(),
+            reason: "KubeletNotReady".to_owned(),
+            message: "m".repeat(160),
+        };
+        let affected = |n| AffectedWorkload {
+            namespace: "n".repeat(63),
+            workload: format!("Deployment/{}-{n}", "w".repeat(240)),
+            pods: 1,
+        };
+        let status = NodeDiagnosisStatus {
+            head: long(head("NodeRuntimeDown", Severity::Critical)),
+            other_findings: Vec::new(),
+            last_words: None,
+            flapping: None,
+            ready_history: (0..10).map(change).collect(),
+            pods: 15,
+            affected: (0..15).map(affected).collect(),
+            affected_beside: 5,
+            daemon_sets_missing: Vec::new(),
+        };
+        let object = Outer::Node(NodeDiagnosisSpec::default(), status);
+        assert!(object.size() > CONTENT_MAX);
+        let write = written(planned(None, object, at(0)));
+        assert!(write.object.size() <= CONTENT_MAX, "{} bytes", write.object.size());
+        let Outer::Node(_, status) = &write.object else { panic!("a node") };
+        assert_eq!(status.affected.len() + status.affected_beside as usize, 20, "nobody is lost");
+        assert_eq!(status.ready_history.last().map(|change| change.time), Some(at(9)), "the newest changes are kept");
+        assert!(status.ready_history.len() >= 4);
     }
 }

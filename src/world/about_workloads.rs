@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::folds::Fate;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef};
 use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
@@ -12,6 +13,9 @@ use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer}
 /// Pods of a workload fail one after the other: what they have in common is told so many seconds after it was first seen
 /// to fail.
 const GATHERING: i64 = 5;
+
+/// The longest that a workload waits for its next pod, in seconds, before nothing is wrong with it any more.
+const BETWEEN_PODS: i64 = 600;
 
 /// What is known of a workload at the time of its judgement.
 struct Known {
@@ -36,12 +40,13 @@ impl World {
     /// Takes back what the object of a workload remembers.
     pub(super) fn restore_workload(&mut self, record: &OuterRecord, status: &WorkloadDiagnosisStatus) {
         if let Subject::Workload(key) = super::outers::subject_of(&record.object, &record.key) {
-            self.stories.restore(key.clone(), &status.templates, record.written_at);
+            self.stories.restore(key.clone(), &status.templates);
             self.folds.restore(key, status.folded_events);
         }
     }
 
-    /// Takes the Event off the write of a pod's diagnosis where enough of its workload and cause were told. Whether it did.
+    /// Takes the Event off the write of a pod's diagnosis where enough of its workload and cause were told. Whether it did,
+    /// for the first time.
     pub(super) fn fold(&mut self, plan: &mut Plan, now: Timestamp) -> bool {
         let Some(Intent::Apply(write)) = &mut plan.intent else { return false };
         if !write.announcement.as_ref().is_some_and(|announcement| announcement.warning) {
@@ -59,7 +64,8 @@ impl World {
             return false;
         }
         let transition = (write.spec.pod_uid.as_str(), write.status.transition);
-        if !self.folds.fold(&key, &write.status.cause, transition, self.policy.events_per_workload, now) {
+        let fate = self.folds.fold(&key, &write.status.cause, transition, self.policy.events_per_workload, now);
+        if fate == Fate::Told {
             return false;
         }
         let was_announced = self
@@ -69,7 +75,7 @@ impl World {
         write.announcement = None;
         write.status.event_owed = false;
         write.status.announced = was_announced;
-        true
+        fate == Fate::Folded
     }
 
     pub(super) fn decide_workload(&mut self, key: &WorkloadKey, now: Timestamp) -> Decision {
@@ -84,6 +90,10 @@ impl World {
         if let Some(open) = self.closed_until(&key.namespace, now) {
             return Plan { intent: None, wake: Some(open) }.into();
         }
+        if self.gone_workloads.contains(key) && self.workload_objects.is_deleted(&object) {
+            // As a deleted namespace does: nothing is left to tell of.
+            self.workload_objects.remove(&object);
+        }
         if let Some(plan) = self.workload_objects.overdue(&object, now) {
             return plan.into();
         }
@@ -95,7 +105,7 @@ impl World {
         let Some(known) = self.known_workload(key) else {
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() && self.services.strays_of(key).is_empty() {
-                return self.workload_is_well(key, &object, now).into();
+                return self.workload_is_well(key, &object, None, now).into();
             }
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
         };
@@ -118,8 +128,17 @@ impl World {
             since: known.since,
             now,
         });
+        let is_told = self
+            .workload_objects
+            .get(&object)
+            .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         let Some(failure) = judged.failure else {
-            let mut plan = self.workload_is_well(key, &object, now);
+            // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
+            let undecided = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now)).filter(|_| is_told);
+            if let Some(until) = undecided {
+                return Plan { intent: None, wake: Some(until) }.into();
+            }
+            let mut plan = self.workload_is_well(key, &object, Some(&known.facts), now);
             plan.wake = earliest(plan.wake, judged.wake);
             return plan.into();
         };
@@ -130,10 +149,6 @@ impl World {
         ];
         let awaited =
             wants.iter().filter_map(|(want, since)| self.lookups.awaited(want, *since, super::ANSWER_WITHIN, now));
-        let is_told = self
-            .workload_objects
-            .get(&object)
-            .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         let gathered = after(self.stories.began(key, now), GATHERING);
         let awaited = awaited.max().into_iter().chain(Some(gathered).filter(|due| !is_told && now < *due));
         let mut plan = match awaited.max().filter(|_| self.answers_come) {
@@ -144,6 +159,16 @@ impl World {
         let mut decision = self.look_for(&subject, wants, now);
         decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
         decision
+    }
+
+    /// Until when a workload none of whose pods fails is only between two of them: it has not all that it asks for.
+    fn waits_for_pods(&mut self, key: &WorkloadKey, facts: &WorkloadFacts, now: Timestamp) -> Option<Timestamp> {
+        let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
+        if runs_to_an_end || facts.desired <= 0 || facts.is_settled() {
+            return None;
+        }
+        let until = after(self.stories.calm_since(key, now), BETWEEN_PODS);
+        (now < until).then_some(until)
     }
 
     /// The workload as it is watched, with the ReplicaSets that were looked up; as it was looked up where it is not kept.
@@ -213,12 +238,22 @@ impl World {
         plan
     }
 
-    fn workload_is_well(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
+    fn workload_is_well(
+        &mut self,
+        key: &WorkloadKey,
+        object: &DiagnosisKey,
+        facts: Option<&WorkloadFacts>,
+        now: Timestamp,
+    ) -> Plan {
         self.lookups.forget(&Subject::Workload(key.clone()));
         let last = self.workload_objects.get(object);
         if last.is_none_or(|record| record.object.head().state != DiagnosisState::Active) {
             self.stories.forget(key);
             self.folds.forget(key);
+        }
+        let wants_none = |facts: &WorkloadFacts| facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob");
+        if facts.is_some_and(wants_none) {
+            return outer::laid_down(last, &self.policy, now);
         }
         outer::well(last, &self.policy, now)
     }
@@ -299,7 +334,9 @@ impl World {
         self.owners.forget_events(key);
         let mut touched =
             if self.services.workload(key, None) { self.look_at_services(&key.namespace) } else { Vec::new() };
-        if self.workload_objects.get(&DiagnosisKey::of_workload(key)).is_none() {
+        let object = DiagnosisKey::of_workload(key);
+        // A write under way may be its first.
+        if self.workload_objects.get(&object).is_none() && !self.workload_objects.is_writing(&object) {
             return touched;
         }
         self.gone_workloads.insert(key.clone());

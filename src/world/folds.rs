@@ -1,7 +1,7 @@
 //! Which Warning Events of pods are folded into their workload's: after a few of one workload and cause, the rest say
 //! nothing new. The objects are written all the same.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::facts::{Timestamp, WorkloadKey, seconds_between};
@@ -13,6 +13,8 @@ const WINDOW: i64 = 600;
 pub(super) struct Folds {
     told: HashMap<(WorkloadKey, String), VecDeque<Told>>,
     folded: HashMap<WorkloadKey, u32>,
+    /// Pods whose write lacks its Event: tried again, it counts once.
+    under_way: HashSet<Arc<str>>,
     swept: Option<Timestamp>,
 }
 
@@ -24,8 +26,17 @@ struct Told {
     transition: u32,
 }
 
+/// What becomes of an Event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Told,
+    Folded,
+    /// As it was when its write was tried before.
+    FoldedAgain,
+}
+
 impl Folds {
-    /// Whether the Event of this transition is to be folded, where `most` of its workload and cause may be told.
+    /// What becomes of the Event of this transition, where `most` of its workload and cause may be told.
     pub(super) fn fold(
         &mut self,
         workload: &WorkloadKey,
@@ -33,19 +44,27 @@ impl Folds {
         (pod, transition): (&str, u32),
         most: usize,
         now: Timestamp,
-    ) -> bool {
+    ) -> Fate {
         self.sweep(now);
         let told = self.told.entry((workload.clone(), cause.to_owned())).or_default();
         told.retain(|told| seconds_between(told.at, now) < WINDOW);
         if told.iter().any(|told| *told.pod == *pod && told.transition == transition) {
-            return false;
+            return Fate::Told;
         }
         if told.len() >= most {
+            if !self.under_way.insert(pod.into()) {
+                return Fate::FoldedAgain;
+            }
             *self.folded.entry(workload.clone()).or_default() += 1;
-            return true;
+            return Fate::Folded;
         }
         told.push_back(Told { at: now, pod: pod.into(), transition });
-        false
+        Fate::Told
+    }
+
+    /// The diagnosis of this pod is written.
+    pub(super) fn written(&mut self, pod: &str) {
+        self.under_way.remove(pod);
     }
 
     /// How many Events of its pods were folded since the workload began to fail.
@@ -68,6 +87,8 @@ impl Folds {
             return;
         }
         self.swept = Some(now);
+        // Those that were never written.
+        self.under_way.clear();
         self.told.retain(|_, told| told.back().is_some_and(|told| seconds_between(told.at, now) < WINDOW));
     }
 }

@@ -49,6 +49,11 @@ impl Outers {
         self.custody.begin_write(key, now);
     }
 
+    /// Whether somebody else deleted it, and it was not put back yet.
+    pub(super) fn is_deleted(&self, key: &DiagnosisKey) -> bool {
+        self.custody.is_deleted(key)
+    }
+
     /// What goes before any new judgement: an Event that is owed, an object that another hand touched.
     pub(super) fn overdue(&self, key: &DiagnosisKey, now: Timestamp) -> Option<Plan> {
         let record = self.by_key.get(key)?;

@@ -7,7 +7,7 @@ use crate::api::TemplateLedger;
 use crate::diagnosis::FailingPod;
 use crate::facts::{Timestamp, WorkloadKey};
 
-/// Templates and, of each, pods that are remembered.
+/// Templates that are remembered and, of each, pods that do not fail any more.
 const TEMPLATES: usize = 5;
 const PODS: usize = 500;
 
@@ -16,6 +16,8 @@ pub(super) struct Stories {
     by_workload: HashMap<WorkloadKey, Vec<Chapter>>,
     /// When each workload was first seen to fail, until it is told.
     began: HashMap<WorkloadKey, Timestamp>,
+    /// Since when none of the pods of a workload that was told fails.
+    calm: HashMap<WorkloadKey, Timestamp>,
 }
 
 /// One template.
@@ -24,7 +26,7 @@ struct Chapter {
     ledger: TemplateLedger,
     /// Restarts of each pod that we saw; those that an earlier run of the operator counted are in the ledger alone.
     pods: HashMap<Arc<str>, u32>,
-    /// Pods that an earlier run counted are told by the time since when they fail.
+    /// Pods that an earlier run counted are told by the time since when they fail: the newest of them.
     counted_until: Option<Timestamp>,
 }
 
@@ -33,11 +35,11 @@ pub(super) type Restarting<'a> = (&'a FailingPod, u32);
 
 impl Stories {
     /// Takes back what the object of a workload remembers.
-    pub(super) fn restore(&mut self, key: WorkloadKey, templates: &[TemplateLedger], written_at: Timestamp) {
+    pub(super) fn restore(&mut self, key: WorkloadKey, templates: &[TemplateLedger]) {
         let chapter = |ledger: &TemplateLedger| Chapter {
             ledger: ledger.clone(),
             pods: HashMap::new(),
-            counted_until: Some(written_at),
+            counted_until: ledger.last_failure,
         };
         self.by_workload.insert(key, templates.iter().map(chapter).collect());
     }
@@ -45,6 +47,12 @@ impl Stories {
     pub(super) fn forget(&mut self, key: &WorkloadKey) {
         self.by_workload.remove(key);
         self.began.remove(key);
+        self.calm.remove(key);
+    }
+
+    /// Since when nothing fails of a workload that was told.
+    pub(super) fn calm_since(&mut self, key: &WorkloadKey, now: Timestamp) -> Timestamp {
+        *self.calm.entry(key.clone()).or_insert(now)
     }
 
     /// Since when the workload is seen to fail.
@@ -59,6 +67,7 @@ impl Stories {
         failing: &[Restarting<'_>],
         now: Timestamp,
     ) -> Vec<TemplateLedger> {
+        self.calm.remove(key);
         let chapters = self.by_workload.entry(key.clone()).or_default();
         for (pod, restarts) in failing {
             let template = pod.template.as_deref().unwrap_or_default();
@@ -68,6 +77,10 @@ impl Stories {
                 chapters.len() - 1
             });
             chapters[place].count(pod, *restarts, now);
+        }
+        let fails: HashSet<&Arc<str>> = failing.iter().map(|(pod, _)| &pod.uid).collect();
+        for chapter in chapters.iter_mut().filter(|chapter| chapter.pods.len() > PODS) {
+            chapter.pods.retain(|uid, _| fails.contains(uid));
         }
         let present: HashSet<&str> = failing.iter().filter_map(|(pod, _)| pod.template.as_deref()).collect();
         while chapters.len() > TEMPLATES {
@@ -96,9 +109,7 @@ impl Chapter {
                 ledger.failed_pods += 1;
                 ledger.restarts += restarts;
             }
-            if self.pods.len() < PODS {
-                self.pods.insert(pod.uid.clone(), restarts);
-            }
+            self.pods.insert(pod.uid.clone(), restarts);
         }
         ledger.first_failure = Some(ledger.first_failure.map_or(since, |first| first.min(since)));
         if ledger.last_failure.is_none_or(|last| last <= since) {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use kube::ResourceExt;
+use shindan::api::{DiagnosisState, NodeDiagnosisStatus, WorkloadDiagnosisStatus};
 
 use crate::support::{
-    KUBELET, OPERATOR, SOON, Space, alone, ensure, eventually, kubectl, machine, node, node_ready, our_events, status,
-    story, told,
+    KUBELET, OPERATOR, SOON, Space, alone, columns_of_all, ensure, eventually, kubectl, machine, node, node_diagnosis,
+    node_ready, our_events, status, story, told,
 };
 
 /// Until the node controller or the kubelet has noticed, and until all is well again.
@@ -67,6 +68,32 @@ async fn told_once(space: &Space, cause: &str, before: usize) {
     assert!(of_pods.is_empty(), "its pods tell nothing of their own: {:?}", told(&of_pods));
 }
 
+/// Waits until this is said of the node.
+async fn node_is(what: &str, is: impl Fn(&NodeDiagnosisStatus) -> bool) -> NodeDiagnosisStatus {
+    eventually(SOON * 2, format!("the node is said to be {what}"), async || {
+        let found = node_diagnosis().await.ok_or("no diagnosis")?;
+        let head = &found.head;
+        let says = format!("{} {} {:?} {:?}", head.state, head.cause, head.summary, found.flapping);
+        ensure(is(&found), || says).map(|()| found)
+    })
+    .await
+}
+
+/// The object of the node says what its Event says, and more.
+async fn object_tells(space: &Space, cause: &str, ready: &str) {
+    let is = |found: &NodeDiagnosisStatus| {
+        let here = found.affected.iter().find(|a| a.namespace == space.name && a.workload == "Deployment/web");
+        let state = (found.head.state, found.head.cause.as_str());
+        state == (DiagnosisState::Active, cause) && here.is_some_and(|workload| workload.pods == 2)
+    };
+    let found = node_is(cause, is).await;
+    let last = found.ready_history.last().expect("a history");
+    assert_eq!(last.status, ready, "{:?}", found.ready_history);
+    assert!(found.pods >= 2 && !found.head.remedies.is_empty(), "{found:?}");
+    let stalled = found.head.conditions.iter().find(|c| c.kind == "Stalled").expect("for kstatus");
+    assert_eq!((stalled.status.as_str(), stalled.reason.as_str()), ("True", cause));
+}
+
 async fn pods_recovered(space: &Space) {
     eventually(KUBELET, "the pods have recovered", async || {
         let all = space.diagnoses().await;
@@ -79,6 +106,8 @@ async fn pods_recovered(space: &Space) {
 async fn recovered(space: &Space, before: usize) {
     ready_is("True", "").await;
     pods_recovered(space).await;
+    let found = node_is("well again", |found| found.head.state == DiagnosisState::Recovered).await;
+    assert!(found.head.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "True"), "{found:?}");
     let events = node_events().await;
     assert_eq!(events.last(), Some(&("Normal".to_owned(), "Recovered".to_owned())), "{events:?}");
     assert_eq!(events.len(), before + 2, "{events:?}");
@@ -109,6 +138,16 @@ fn a_silent_kubelet_and_a_stopped_runtime() {
         machine(&["stop", "kubelet"]);
         ready_is("Unknown", "Kubelet stopped posting node status").await;
         told_once(&space, "NodeStatusUnknown", before).await;
+        object_tells(&space, "NodeStatusUnknown", "Unknown").await;
+        // Nobody can be reached: of the workload there is an object, and no Event.
+        let silent = |status: &WorkloadDiagnosisStatus| status.head.cause == "NodeStatusUnknown";
+        space.told_of("deployment-web", SOON, silent).await;
+        let columns = columns_of_all();
+        for own in ["CONTAINER SEVERITY STATE RESTARTS", "PROBLEM SEVERITY STATE READY", "FLAPPING SEVERITY STATE PODS"]
+        {
+            let whole = format!("NAME CAUSE {own} SINCE");
+            assert!(columns.iter().any(|line| line.ends_with(&whole)), "no {whole:?} in {columns:?}");
+        }
         machine(&["start", "kubelet"]);
         recovered(&space, before).await;
 
@@ -116,6 +155,7 @@ fn a_silent_kubelet_and_a_stopped_runtime() {
         machine(&["signal", "containerd", "STOP"]);
         ready_is("False", "container runtime is down").await;
         told_once(&space, "NodeRuntimeDown", before).await;
+        object_tells(&space, "NodeRuntimeDown", "False").await;
         machine(&["signal", "containerd", "CONT"]);
         recovered(&space, before).await;
 
@@ -143,6 +183,7 @@ fn pleg_and_flapping_are_one_incident() {
             ensure(better.count() == 2, || all.iter().map(story).collect::<Vec<_>>().join("; "))
         })
         .await;
+        object_tells(&space, "NodePlegUnhealthy", "False").await;
         machine(&["signal", "containerd", "CONT"]);
         ready_is("True", "").await;
 
@@ -170,6 +211,12 @@ fn pleg_and_flapping_are_one_incident() {
             ensure(flapping.count() == 2, || all.iter().map(story).collect::<Vec<_>>().join("; "))
         })
         .await;
+        let flapping = node_is("flapping", |found| found.flapping.as_ref().is_some_and(|f| f.changes >= 5)).await;
+        assert_eq!(flapping.head.state, DiagnosisState::Active);
+        let words = flapping.last_words.as_ref().expect("what the kubelet said before it fell silent");
+        assert!(words.message.contains("container runtime is down"), "{words:?}");
+        let history: Vec<_> = flapping.ready_history.iter().map(|change| change.status.as_str()).collect();
+        assert!(history.ends_with(&["False", "True", "Unknown"]), "{history:?}");
         machine(&["start", "kubelet"]);
         ready_is("True", "").await;
         space.caught_up("canary").await;

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
 use kube::runtime::watcher;
 use kube::{Client, ResourceExt};
-use shindan::api::PodDiagnosis;
+use shindan::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
 use tokio::sync::RwLock;
 use tokio::time::Instant;
@@ -228,6 +228,38 @@ impl Space {
         .await
     }
 
+    /// What is told of a workload: `deployment-web`.
+    pub(crate) async fn workload(&self, name: &str) -> Option<WorkloadDiagnosisStatus> {
+        let objects = Api::<WorkloadDiagnosis>::namespaced(client(), &self.name);
+        objects.get_opt(name).await.unwrap().and_then(|object| object.status)
+    }
+
+    /// Waits until this is told of a workload.
+    pub(crate) async fn told_of(
+        &self,
+        name: &str,
+        within: Duration,
+        is: impl Fn(&WorkloadDiagnosisStatus) -> bool,
+    ) -> WorkloadDiagnosisStatus {
+        eventually(within, format!("{}/{name} is told", self.name), async || {
+            let found = self.workload(name).await.ok_or("no diagnosis")?;
+            let head = &found.head;
+            let says = format!(
+                "{} {} {} {} {:?} {:?}",
+                head.state, head.cause, found.problem, head.severity, head.summary, found.pods
+            );
+            ensure(is(&found), || says).map(|()| found)
+        })
+        .await
+    }
+
+    /// Our Events about the object of this kind and name, oldest first.
+    pub(crate) async fn our_events_of(&self, kind: &str, name: &str) -> Vec<Event> {
+        let selector =
+            format!("involvedObject.kind={kind},involvedObject.name={name},reportingComponent=shindan.dev/operator");
+        our_events(&self.name, &selector).await
+    }
+
     /// Waits for a state of the diagnosis of this pod.
     pub(crate) async fn ends(&self, pod: &str, state: &str, within: Duration) -> PodDiagnosis {
         eventually(within, format!("{}/{pod} is {state}", self.name), async || {
@@ -251,9 +283,11 @@ impl Drop for Space {
     fn drop(&mut self) {
         if std::thread::panicking() {
             println!("---- what is in {}", self.name);
-            for what in
-                [&["get", "events"][..], &["get", "pods,jobs", "-o", "wide"], &["get", "poddiagnoses", "-o", "wide"]]
-            {
+            for what in [
+                &["get", "events"][..],
+                &["get", "pods,jobs", "-o", "wide"],
+                &["get", "poddiagnoses,workloaddiagnoses", "-o", "wide"],
+            ] {
                 println!("{}", try_kubectl(&[&["-n", &self.name], what].concat(), None).unwrap_or_else(|e| e));
             }
             // Once more: all of the above stands between it and the end.
@@ -292,6 +326,22 @@ pub(crate) fn story(diagnosis: &PodDiagnosis) -> String {
 pub(crate) async fn node() -> Node {
     let nodes = Api::<Node>::all(client()).list(&ListParams::default()).await.unwrap();
     nodes.items.into_iter().next().expect("a node")
+}
+
+/// What is told of the node.
+pub(crate) async fn node_diagnosis() -> Option<NodeDiagnosisStatus> {
+    let name = node().await.name_any();
+    Api::<NodeDiagnosis>::all(client()).get_opt(&name).await.unwrap().and_then(|object| object.status)
+}
+
+/// The words in the first line of each table that kubectl prints of all diagnoses of the cluster, by kind.
+pub(crate) fn columns_of_all() -> Vec<String> {
+    // What kubectl has learnt of the API of an earlier cluster may be in its cache.
+    let cache = tempfile::tempdir().unwrap();
+    let cache = format!("--cache-dir={}", cache.path().display());
+    let tables = kubectl(&[&cache, "get", "diagnoses", "--all-namespaces"]);
+    let heads = tables.lines().filter(|line| line.contains(" CAUSE "));
+    heads.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// Status and message of the node's Ready condition.

@@ -1,9 +1,11 @@
 //! What is told of nodes, and what pods take on them.
 
 use shindan::api::DiagnosisState;
+use shindan::facts::NodeFacts;
+use shindan::plan::DiagnosisKey;
 use shindan::world::Change;
 
-use super::operator::{Operator, at, crashed, dump, end_pod, node, oom, pod, running_again, well};
+use super::operator::{Operator, WELL, at, crashed, dump, end_pod, node, oom, pod, pod_of, running_again, well};
 
 #[test]
 fn an_incident_is_told_once_and_so_is_its_end() {
@@ -139,4 +141,120 @@ fn a_reboot_that_is_told_late_explains_what_was_lost_and_nothing_that_came_back(
     back.pod(&pod("a", "u1", true, &running_again(2, 255, "Unknown")));
     back.advance(600);
     assert!(back.server.objects.is_empty(), "it came back in time");
+}
+
+/// The control plane has written over what the kubelet said.
+fn silent(since: &str) -> NodeFacts {
+    let mut facts = node("n1", "Unknown", "Kubelet stopped posting node status.", since);
+    "NodeStatusUnknown".clone_into(&mut facts.conditions[0].reason);
+    facts
+}
+
+fn down(since: &str) -> NodeFacts {
+    node("n1", "False", "container runtime is down", since)
+}
+
+fn ready(since: &str) -> NodeFacts {
+    node("n1", "True", "", since)
+}
+
+#[test]
+fn the_object_of_a_node_tells_its_outage_its_last_words_and_who_suffers() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    for n in 1..=2 {
+        operator.pod(&pod_of(&format!("web-{n}"), &format!("u{n}"), Some("web"), true, WELL));
+    }
+    operator.pod(&well("alone", "u3"));
+    operator.node(&down("09:00:00"));
+    operator.advance(40);
+    operator.node(&silent("09:00:40"));
+    operator.advance(60);
+    let status = operator.node_status("n1");
+    assert_eq!((status.head.cause.as_str(), status.head.state), ("NodeRuntimeDown", DiagnosisState::Active));
+    let words = status.last_words.as_ref().expect("what the kubelet said before it fell silent");
+    assert_eq!(words.message, "container runtime is down");
+    let affected: Vec<_> =
+        status.affected.iter().map(|a| format!("{}/{} {}", a.namespace, a.workload, a.pods)).collect();
+    assert_eq!((status.pods, affected), (3, vec!["demo/Deployment/web 2".to_owned(), "demo/Pod/alone 1".to_owned()]));
+    let history: Vec<_> = status.ready_history.iter().map(|change| change.status.as_str()).collect();
+    assert_eq!(history, ["True", "False", "Unknown"]);
+    let conditions: Vec<_> = status.head.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str())).collect();
+    assert_eq!(conditions, [("Healthy", "False"), ("Ready", "False"), ("Stalled", "True")]);
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"], "its pods tell nothing of their own");
+
+    operator.node(&ready("09:02:00"));
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Recovered);
+    operator.node_deleted("n1");
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Recovered, "it had ended before");
+}
+
+#[test]
+fn a_flapping_node_is_one_incident_over_a_restart_too_and_keeps_its_history() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    operator.node(&down("09:00:00"));
+    operator.advance(300);
+    operator.node(&ready("09:05:00"));
+    operator.advance(300);
+    operator.node(&down("09:10:00"));
+    operator.advance(60);
+    let flapping = operator.node_status("n1").flapping.clone().expect("it is flapping");
+    assert_eq!((flapping.changes, flapping.window_seconds), (3, 600));
+    let told = operator.told();
+    operator.advance(240);
+    operator.node(&ready("09:15:00"));
+
+    let mut operator = operator.restarted(300);
+    operator.list(&[ready("09:15:00")], &[]);
+    operator.advance(60);
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Active, "Ready for a moment is no recovery");
+    operator.node(&down("09:21:00"));
+    operator.advance(60);
+    let status = operator.node_status("n1");
+    assert_eq!(status.flapping.as_ref().map(|flapping| flapping.changes), Some(5));
+    let history: Vec<_> = status.ready_history.iter().map(|change| change.status.as_str()).collect();
+    assert_eq!(history, ["True", "False", "True", "False", "True", "False"]);
+    assert_eq!(operator.told(), told, "nothing of it is told again");
+    operator.node(&ready("09:22:00"));
+    operator.advance(1900);
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Recovered);
+    assert_eq!(operator.told().len(), told.len() + 1);
+}
+
+#[test]
+fn a_node_that_is_deleted_while_it_fails_is_gone_without_an_event() {
+    for while_nobody_watches in [false, true] {
+        let mut operator = Operator::idle();
+        operator.node(&ready("01:00:00"));
+        operator.node(&down("09:00:00"));
+        operator.advance(60);
+        if while_nobody_watches {
+            operator = operator.restarted(60);
+            operator.list(&[], &[]);
+        } else {
+            operator.node_deleted("n1");
+        }
+        operator.advance(60);
+        let status = operator.node_status("n1");
+        assert_eq!(status.head.state, DiagnosisState::Gone, "while nobody watches: {while_nobody_watches}");
+        assert_eq!(status.head.conditions[0].reason, "NodeDeleted");
+        assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
+    }
+}
+
+#[test]
+fn the_object_of_a_node_is_put_back_as_it_was() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    operator.node(&down("09:00:00"));
+    operator.advance(60);
+    let summary = operator.node_status("n1").head.summary.clone();
+    for remove in [false, true] {
+        let change = operator.server.meddle_outer(&DiagnosisKey::of_node("n1"), remove);
+        operator.take(change);
+        operator.advance(10);
+        assert_eq!(operator.node_status("n1").head.summary, summary);
+    }
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
 }

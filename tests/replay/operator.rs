@@ -9,7 +9,8 @@ use shindan::api::{
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::Thresholds;
 use shindan::facts::{
-    ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp, Want, after,
+    ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp, Want, WorkloadFacts,
+    after,
 };
 use shindan::outbox::{Outbox, Subject};
 use shindan::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
@@ -51,6 +52,8 @@ pub struct Operator {
     pub log: Option<&'static str>,
     /// Logs that were asked for.
     pub logs_read: usize,
+    /// Events that were folded, as the metric counts them.
+    pub folded: usize,
     /// What may not be read.
     pub refused: HashSet<Want>,
     outbox: Outbox,
@@ -82,6 +85,7 @@ impl Operator {
             refused: HashSet::new(),
             log: None,
             logs_read: 0,
+            folded: 0,
             outbox: Outbox::default(),
             unposted: Vec::new(),
         };
@@ -107,6 +111,11 @@ impl Operator {
 
     /// Lists everything: our own objects as they are, these nodes and these pods.
     pub fn list(&mut self, nodes: &[NodeFacts], pods: &[PodFacts]) {
+        self.list_with(nodes, pods, &[]);
+    }
+
+    /// The same with workloads.
+    pub fn list_with(&mut self, nodes: &[NodeFacts], pods: &[PodFacts], workloads: &[WorkloadFacts]) {
         for source in Source::ALL {
             self.take(Change::ListStarted(source));
         }
@@ -122,6 +131,9 @@ impl Operator {
         }
         for pod in pods {
             self.take(Change::Pod(Box::new(pod.clone())));
+        }
+        for workload in workloads {
+            self.see(workload);
         }
         for source in Source::ALL {
             self.take(Change::ListDone(source));
@@ -165,6 +177,29 @@ impl Operator {
         self.settle();
     }
 
+    pub fn node_deleted(&mut self, name: &str) {
+        self.take(Change::NodeDeleted(name.into()));
+        self.settle();
+    }
+
+    /// The watch and lookups tell of a workload as it is now.
+    pub fn workload(&mut self, workload: &WorkloadFacts) {
+        self.see(workload);
+        self.settle();
+    }
+
+    fn see(&mut self, workload: &WorkloadFacts) {
+        let looked = Looked::Workload(Some(Box::new(workload.clone())));
+        self.answers.insert(Want::Workload(workload.key.clone()), looked);
+        self.take(Change::Workload(Box::new(workload.clone())));
+    }
+
+    pub fn workload_deleted(&mut self, workload: &WorkloadFacts) {
+        self.answers.remove(&Want::Workload(workload.key.clone()));
+        self.take(Change::WorkloadDeleted(workload.key.clone()));
+        self.settle();
+    }
+
     /// Lets time pass, timer by timer.
     pub fn advance(&mut self, seconds: i64) {
         let end = after(self.now, seconds);
@@ -201,6 +236,7 @@ impl Operator {
             turns += 1;
             assert!(turns < 10_000, "it goes round in circles over {subject:?}");
             let decision = self.world.decide(&subject, self.now);
+            self.folded += usize::from(decision.folded);
             for (other, lane) in decision.touched {
                 self.outbox.push(other, lane);
             }
@@ -277,6 +313,19 @@ impl Operator {
                 self.wrote(key, write.status.transition, write.announcement, touched);
             }
             Intent::ApplyOuter(write) => {
+                let known = self.server.outers.get(&write.key);
+                let theirs = known.map(|record| record.resource_version.clone());
+                if write.resource_version.is_some() && write.resource_version != theirs {
+                    let current = known.map(|record| (record.uid.clone(), record.resource_version.clone()));
+                    self.server.conflicts += 1;
+                    let mut touched = self.world.not_written(&write.key);
+                    touched.extend(self.world.conflicted(&write.key, current));
+                    for (subject, lane) in touched {
+                        self.outbox.push(subject, lane);
+                    }
+                    self.outbox.retry(subject, self.now, None);
+                    return;
+                }
                 self.server.outer_applies += 1;
                 self.server.version += 1;
                 let version = self.server.version.to_string();
@@ -338,7 +387,7 @@ impl Operator {
 
     /// The diagnosis of a workload: `deployment-web`.
     pub fn workload_status(&self, name: &str) -> &WorkloadDiagnosisStatus {
-        let key = DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("demo", name) };
+        let key = workload_object(name);
         match &self.server.outers.get(&key).unwrap_or_else(|| panic!("{:?}", self.server.outers.keys())).object {
             Outer::Workload(_, status) => status,
             Outer::Node(..) => panic!("{name} is a workload"),
@@ -401,6 +450,27 @@ impl Server {
         "meddled".clone_into(&mut object.status.summary);
         Change::Object { key: DiagnosisKey::of_pod(key), resource_version: self.version.to_string() }
     }
+
+    /// The same of the diagnosis of a node or a workload.
+    pub fn meddle_outer(&mut self, key: &DiagnosisKey, remove: bool) -> Change {
+        self.version += 1;
+        if remove {
+            self.outers.remove(key).unwrap();
+            return Change::ObjectDeleted(key.clone());
+        }
+        let record = self.outers.get_mut(key).unwrap();
+        record.resource_version = self.version.to_string();
+        match &mut record.object {
+            Outer::Node(_, status) => "meddled".clone_into(&mut status.head.summary),
+            Outer::Workload(_, status) => "meddled".clone_into(&mut status.head.summary),
+        }
+        Change::Object { key: key.clone(), resource_version: self.version.to_string() }
+    }
+}
+
+/// The object of a workload: `deployment-web`.
+pub fn workload_object(name: &str) -> DiagnosisKey {
+    DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("demo", name) }
 }
 
 pub fn dump(text: &str) -> Dump {
@@ -412,9 +482,14 @@ pub fn dump(text: &str) -> Dump {
 
 /// A pod with one container `app` in this state (flow YAML of a container status), of a Deployment where `workload`.
 pub fn pod_of(name: &str, uid: &str, workload: Option<&str>, ready: bool, status: &str) -> PodFacts {
-    let (labels, owner) = workload.map_or_else(Default::default, |w| {
-        let owner = format!("[{{apiVersion: apps/v1, kind: ReplicaSet, name: {w}-5, uid: rs, controller: true}}]");
-        ("{pod-template-hash: '5'}".to_owned(), format!(", ownerReferences: {owner}"))
+    pod_of_template(name, uid, workload.map(|workload| (workload, "5")), ready, status)
+}
+
+/// The same; of this template of the Deployment.
+pub fn pod_of_template(name: &str, uid: &str, workload: Option<(&str, &str)>, ready: bool, status: &str) -> PodFacts {
+    let (labels, owner) = workload.map_or_else(Default::default, |(w, hash)| {
+        let owner = format!("[{{apiVersion: apps/v1, kind: ReplicaSet, name: {w}-{hash}, uid: rs, controller: true}}]");
+        (format!("{{pod-template-hash: '{hash}'}}"), format!(", ownerReferences: {owner}"))
     });
     let labels = if labels.is_empty() { "{}".to_owned() } else { labels };
     let ready = if ready { "'True'" } else { "'False', reason: ContainersNotReady" };
@@ -530,6 +605,16 @@ pub fn evicted(workload: &str, name: &str, uid: &str) -> PodFacts {
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.".clone_into(&mut pod.message);
     pod.containers[0].state = shindan::facts::State::Waiting { reason: String::new(), message: String::new() };
     pod
+}
+
+/// A Deployment of so many pods, so many of which are ready.
+pub fn rollout(name: &str, desired: u32, ready: u32) -> WorkloadFacts {
+    let unavailable = desired - ready;
+    dump(&format!(
+        "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: {name}, namespace: demo, uid: uid-{name}, generation: 1}}, spec: {{replicas: {desired}}}, status: {{observedGeneration: 1, replicas: {desired}, updatedReplicas: {desired}, readyReplicas: {ready}, availableReplicas: {ready}, unavailableReplicas: {unavailable}}}}}"
+    ))
+    .workloads
+    .remove(0)
 }
 
 /// A Deployment as a lookup finds it.

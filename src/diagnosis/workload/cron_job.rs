@@ -25,9 +25,13 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     if let Some(own) = bad_schedule(case, cron) {
         return not_scheduled(case, &pods, "never runs", own);
     }
-    if let Some((run, verdict)) = failed_run(case, &pods) {
-        let own = pods.among(|pod| is_of_run(run, &pod.name));
-        return WorkloadJudged::failing(tell(case, &own, verdict));
+    match failed_run(case, &pods) {
+        Some(Run::Failed(run, verdict)) => {
+            let own = pods.among(|pod| is_of_run(run, &pod.name));
+            return WorkloadJudged::failing(tell(case, &own, verdict));
+        }
+        Some(Run::NotBefore(at)) => return WorkloadJudged::later(at),
+        None => {}
     }
     let stuck = pods.among(job::never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
@@ -92,8 +96,15 @@ fn bad_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>
     }))
 }
 
+/// A run that failed.
+enum Run<'a> {
+    Failed(&'a str, Verdict<'a>),
+    /// Its pods may say why until then.
+    NotBefore(Timestamp),
+}
+
 /// The newest of its Jobs that failed for good, unless a later run succeeded.
-fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<(&'a str, Verdict<'a>)> {
+fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<Run<'a>> {
     let failed = case.jobs.iter().filter_map(|run| Some((run, job::failed(run)?)));
     let (run, condition) = failed.max_by_key(|(run, _)| (run.created, &run.key.name))?;
     let began = run.created;
@@ -107,11 +118,15 @@ fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<(&'a str, 
     let own = pods.among(|pod| is_of_run(name, &pod.name));
     let why = match own.dominant(|_| false) {
         Some(group) => Why::Pods(group),
-        None => Why::Own(job::of_condition(case, run, condition)),
+        None => match job::pods_may_speak(case, condition) {
+            Some(until) => return Some(Run::NotBefore(until)),
+            None => Why::Own(job::of_condition(case, run, condition)),
+        },
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
     let stands = format!("its run {} {}", text::cut(name, 63), job::gave_up(condition));
-    Some((name, Verdict { after: vec![remedies::run_now(case)], ..Verdict::new("JobFailed", severity, stands, why) }))
+    let verdict = Verdict::new("JobFailed", severity, stands, why);
+    Some(Run::Failed(name, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
 }
 
 /// A Job's pods are named after it.

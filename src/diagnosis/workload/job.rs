@@ -7,7 +7,10 @@ use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::{Category, evidence};
-use crate::facts::{Condition, OwnFacts, WorkloadFacts};
+use crate::facts::{Condition, OwnFacts, Timestamp, WorkloadFacts, after};
+
+/// A Job tells that it has failed before its last pod is diagnosed: so many seconds later, pods that say nothing are gone.
+const PODS_SPEAK_FIRST: i64 = 15;
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let job = case.workload;
@@ -20,7 +23,10 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     if let Some(condition) = failed(job) {
         let why = match pods.dominant(|_| false) {
             Some(group) => Why::Pods(group),
-            None => Why::Own(of_condition(case, job, condition)),
+            None => match pods_may_speak(case, condition) {
+                Some(until) => return WorkloadJudged::later(until),
+                None => Why::Own(of_condition(case, job, condition)),
+            },
         };
         let (stands, after) = match &why {
             // What failed is mended first.
@@ -48,6 +54,12 @@ pub(super) fn gave_up(condition: &Condition) -> &'static str {
         "FailedIndexes" => "failed, some of its indexes did",
         _ => "failed",
     }
+}
+
+/// Until when a pod of a Job that has failed may still say why.
+pub(super) fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Timestamp> {
+    let until = after(condition.last_transition?.min(case.now), PODS_SPEAK_FIRST);
+    (case.thresholds.patient && case.now < until).then_some(until)
 }
 
 /// What its condition tells where no pod is left to say more.

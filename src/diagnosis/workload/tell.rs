@@ -86,8 +86,11 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
         // Nobody pastes what cannot be typed.
         remedy.command = remedy.command.take().filter(|command| !command.chars().any(char::is_control));
     }
-    evidence.extend(complaints(case));
-    evidence.dedup();
+    for complaint in complaints(case) {
+        if !evidence.contains(&complaint) {
+            evidence.push(complaint);
+        }
+    }
     let summary = if verdict.stands.is_empty() { summary } else { format!("{}: {summary}", verdict.stands) };
     Box::new(WorkloadFailure {
         cause,
