@@ -1,6 +1,7 @@
 //! Pods by UID: a few words for those that are well, all facts for the others.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::ledger;
@@ -17,9 +18,8 @@ pub(super) struct Pods {
     by_node: HashMap<Arc<str>, HashSet<Arc<str>>>,
     /// Not over, and bound to no node.
     waiting: HashSet<Arc<str>>,
-    requests: HashSet<Arc<Resources>>,
-    /// How many different requests there may be before those of no pod are forgotten.
-    requests_most: usize,
+    requests: Pool<Resources>,
+    owned_by: Pool<WorkloadKey>,
     /// The static pods' UIDs of mirrors.
     statics: HashMap<Arc<str>, Arc<str>>,
     /// UIDs that a running relist has not named yet.
@@ -76,6 +76,39 @@ impl Moved {
     }
 }
 
+/// What many pods have in common, one copy of each: the requests of a template, the key of a workload.
+#[derive(Debug)]
+struct Pool<T> {
+    known: HashSet<Arc<T>>,
+    /// How many there may be before those of no pod are forgotten.
+    most: usize,
+}
+
+impl<T> Pool<T> {
+    const FEW: usize = 256;
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self { known: HashSet::new(), most: Self::FEW }
+    }
+}
+
+impl<T: Eq + Hash> Pool<T> {
+    fn share(&mut self, value: T) -> Arc<T> {
+        if let Some(known) = self.known.get(&value) {
+            return known.clone();
+        }
+        if self.known.len() >= self.most {
+            self.known.retain(|known| Arc::strong_count(known) > 1);
+            self.most = (self.known.len() * 2).max(Self::FEW);
+        }
+        let shared = Arc::new(value);
+        self.known.insert(shared.clone());
+        shared
+    }
+}
+
 impl Pods {
     pub(super) fn put(&mut self, facts: PodFacts, keep: bool, past: Ledger, at_start: bool, now: Timestamp) -> Moved {
         let uid = facts.uid.clone();
@@ -87,7 +120,7 @@ impl Pods {
             self.statics.insert(uid.clone(), static_uid.clone());
         }
         let known = self.by_uid.remove(&uid);
-        let place = self.place_of(&facts, known.as_ref().map(Pod::place));
+        let place = self.place_of(&facts);
         let before = known.as_ref().map(|pod| pod.place().clone());
         let is_unwell = keep || !is_well(&facts);
         let pod = if is_unwell {
@@ -120,14 +153,9 @@ impl Pods {
         Some((key, moved))
     }
 
-    fn place_of(&mut self, facts: &PodFacts, known: Option<&Place>) -> Place {
-        let requests = self.shared(facts.effective_requests());
-        let workload = crate::diagnosis::top_workload(facts, None);
-        // One allocation a workload key is shared by a pod's successive places.
-        let workload = workload.map(|key| match known.and_then(|k| k.workload.as_ref()).filter(|k| ***k == key) {
-            Some(same) => same.clone(),
-            None => Arc::new(key),
-        });
+    fn place_of(&mut self, facts: &PodFacts) -> Place {
+        let requests = self.requests.share(facts.effective_requests());
+        let workload = crate::diagnosis::top_workload(facts, None).map(|key| self.owned_by.share(key));
         Place {
             key: facts.key.clone(),
             node: facts.node_name.clone(),
@@ -137,21 +165,6 @@ impl Pods {
             ready: facts.is_ready() && facts.deletion.is_none(),
             over: facts.is_over(),
         }
-    }
-
-    /// Pods of one template share their requests.
-    fn shared(&mut self, requests: Resources) -> Arc<Resources> {
-        const FEW: usize = 256;
-        if let Some(shared) = self.requests.get(&requests) {
-            return shared.clone();
-        }
-        if self.requests.len() >= self.requests_most.max(FEW) {
-            self.requests.retain(|shared| Arc::strong_count(shared) > 1);
-            self.requests_most = self.requests.len() * 2;
-        }
-        let shared = Arc::new(requests);
-        self.requests.insert(shared.clone());
-        shared
     }
 
     fn reindex_node(&mut self, uid: &Arc<str>, moved: &Moved) {
