@@ -21,7 +21,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::RunArgs;
 
-/// Works out why Kubernetes pods fail, and says so.
+/// Works out why Kubernetes pods, workloads and nodes fail, and says so.
 #[derive(Debug, Parser)]
 #[command(name = "shindan", version, propagate_version = true)]
 pub struct Cli {
@@ -31,15 +31,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the operator: watch pods and nodes, write PodDiagnosis objects and Events
+    /// Run the operator: watch pods, workloads and nodes, write diagnoses and Events
     Run(Box<RunArgs>),
-    /// Diagnose the pods of a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
+    /// Diagnose the pods, workloads and nodes of a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     /// Say what a cause means, how it is told apart, and what to do
     Explain(explain::Args),
     /// List all causes
     Causes(causes::Args),
-    /// Print the definition of the PodDiagnosis resource, to be applied to a cluster
+    /// Print the definitions of our three kinds of objects, to be applied to a cluster
     Crd,
     /// Print a completion script for a shell
     Completions(completions::Args),

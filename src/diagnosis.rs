@@ -29,7 +29,7 @@ pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
     FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, immediate as immediate_workload,
-    judge as judge_workload, stray_services, top as top_workload,
+    judge as judge_workload, stray_services, strays_due, top as top_workload,
 };
 
 use crate::api::{ContainerType, OtherFinding};

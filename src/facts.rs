@@ -17,18 +17,18 @@ pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
 pub use pod::{
-    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Operator, Owner, Phase, PodFacts, PodTerm, Port,
-    Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,
+    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Mount, Operator, Owner, Phase, PodFacts, PodTerm,
+    Port, Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,
     VolumeSource,
 };
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use surroundings::{
-    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ServiceFacts, Siblings, Surroundings,
-    Want,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ReachedFacts, ServiceFacts, Siblings,
+    Surroundings, Want,
 };
 pub use workload::{
-    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
+    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
     TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind,
 };
 

@@ -18,7 +18,7 @@ use prometheus_client::registry::{Registry, Unit};
 mod active;
 mod watches;
 
-use crate::api::Severity;
+use crate::api::{DiagnosisKind, Severity};
 use crate::world::Source;
 use active::Active;
 pub use watches::WatchHandle;
@@ -33,6 +33,8 @@ type Two = [(&'static str, &'static str); 2];
 /// An active diagnosis, as it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActiveKey {
+    pub kind: DiagnosisKind,
+    /// Empty for a node.
     pub namespace: Arc<str>,
     pub cause: String,
     pub severity: Severity,
@@ -223,6 +225,7 @@ mod tests {
     fn active_labels_come_from_closed_sets() {
         let metrics = Metrics::new(["OOMKilled"]);
         let key = |namespace: String, cause: &str| ActiveKey {
+            kind: DiagnosisKind::Pod,
             namespace: namespace.into(),
             cause: cause.to_owned(),
             severity: Severity::Warning,
@@ -233,7 +236,10 @@ mod tests {
         let text = metrics.encode().unwrap();
         let lines: Vec<_> = text.lines().filter(|l| l.starts_with("shindan_diagnoses_active{")).collect();
         assert_eq!(lines.len(), 201, "200 namespaces and other");
-        assert!(lines.iter().any(|l| l.contains(r#"namespace="big",cause="other",severity="Warning"} 50"#)), "{text}");
+        assert!(
+            lines.iter().any(|l| l.contains(r#"kind="Pod",namespace="big",cause="other",severity="Warning"} 50"#)),
+            "{text}"
+        );
         assert!(lines.iter().any(|l| l.contains(r#"namespace="other""#) && l.ends_with(" 202")), "{text}");
     }
 

@@ -17,6 +17,8 @@ pub enum Subject {
     Object(ObjectKey),
     Node(Arc<str>),
     Workload(WorkloadKey),
+    /// The Services of a namespace: whether each reaches a pod.
+    Services(Arc<str>),
 }
 
 /// Lanes in the order in which they are served.

@@ -17,6 +17,7 @@ mod owners;
 mod pods;
 mod reach;
 mod records;
+mod services;
 mod stories;
 mod workloads;
 
@@ -24,10 +25,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::DiagnosisKind;
-use crate::diagnosis::{Case, Health, Ledger, StrayService, Thresholds, diagnose};
+use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
-    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, Surroundings, Timestamp, Want, WorkloadFacts,
-    WorkloadKey, WorkloadKind, after,
+    EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, ServiceFacts, Surroundings, Timestamp, Want,
+    WorkloadFacts, WorkloadKey, WorkloadKind, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy, Record};
@@ -50,11 +51,11 @@ pub enum Change {
     NodeDeleted(Arc<str>),
     Event(Box<EventFacts>),
     Workload(Box<WorkloadFacts>),
-    /// The Services of a namespace that reach nobody.
-    Strays {
+    Service {
         namespace: Arc<str>,
-        strays: Vec<StrayService>,
+        service: ServiceFacts,
     },
+    ServiceDeleted(ObjectKey),
     WorkloadDeleted(WorkloadKey),
     /// One of our own objects as the API server has it now (from the metadata-only watch).
     Object {
@@ -76,12 +77,13 @@ pub enum Source {
     Nodes,
     Events,
     Workloads(WorkloadKind),
+    Services,
     /// Our own objects.
     Objects(DiagnosisKind),
 }
 
 impl Source {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Pods,
         Self::Nodes,
         Self::Events,
@@ -90,6 +92,7 @@ impl Source {
         Self::Workloads(WorkloadKind::DaemonSet),
         Self::Workloads(WorkloadKind::Job),
         Self::Workloads(WorkloadKind::CronJob),
+        Self::Services,
         Self::Objects(DiagnosisKind::Pod),
         Self::Objects(DiagnosisKind::Node),
         Self::Objects(DiagnosisKind::Workload),
@@ -101,6 +104,7 @@ impl Source {
             Self::Nodes => "nodes",
             Self::Events => "events",
             Self::Workloads(kind) => kind.plural(),
+            Self::Services => "services",
             Self::Objects(kind) => kind.plural(),
         }
     }
@@ -138,8 +142,7 @@ pub struct World {
     node_objects: Outers,
     workload_objects: Outers,
     owners: owners::Owners,
-    /// Services that reach nobody, by namespace.
-    strays: HashMap<Arc<str>, Vec<StrayService>>,
+    services: services::Services,
     /// Workloads that are not there any more, while their diagnosis is.
     gone_workloads: HashSet<WorkloadKey>,
     stories: stories::Stories,
@@ -174,7 +177,7 @@ impl World {
             node_objects: Outers::default(),
             workload_objects: Outers::default(),
             owners: owners::Owners::default(),
-            strays: HashMap::new(),
+            services: services::Services::default(),
             gone_workloads: HashSet::new(),
             stories: stories::Stories::default(),
             folds: folds::Folds::default(),
@@ -220,7 +223,10 @@ impl World {
             touched.push((outers::subject_of(&record.object, &record.key), Lane::Resync));
             match &record.object {
                 Outer::Node(spec, status) => self.nodes.restore(&spec.node_name, about_nodes::history_of(status)),
-                Outer::Workload(_, status) => self.restore_workload(&record, status),
+                Outer::Workload(_, status) => {
+                    self.restore_workload(&record, status);
+                    self.reach.set_refused(&record);
+                }
             }
             if let Some(outers) = self.outers(record.key.kind) {
                 outers.restore(record);
@@ -253,6 +259,7 @@ impl World {
                         let told = self.workload_objects.workloads().filter(|key| key.watched_kind() == Some(kind));
                         self.owners.begin_list(kind, told);
                     }
+                    Source::Services => self.services.begin_list(),
                     Source::Events => {}
                 }
                 Vec::new()
@@ -261,7 +268,8 @@ impl World {
             Change::Pod(pod) => self.pod(*pod, now),
             Change::PodDeleted(pod) => self.pod_deleted(&pod.uid),
             Change::Workload(workload) => self.workload(*workload, now),
-            Change::Strays { namespace, strays } => self.strays(namespace, strays),
+            Change::Service { namespace, service } => self.service(&namespace, service),
+            Change::ServiceDeleted(key) => self.service_deleted(&key),
             Change::WorkloadDeleted(key) => self.workload_deleted(&key),
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),
@@ -326,7 +334,14 @@ impl World {
                 let mut touched: Touched = missing.iter().flat_map(|key| self.workload_deleted(key)).collect();
                 if first {
                     touched.extend(self.all_unsettled());
+                    touched.extend(self.all_served());
                 }
+                touched
+            }
+            Source::Services => {
+                let missing = self.services.end_list();
+                let mut touched: Touched = missing.iter().flat_map(|key| self.service_deleted(key)).collect();
+                touched.extend(self.all_served());
                 touched
             }
             Source::Events => {
@@ -450,7 +465,7 @@ impl World {
         let key = match subject {
             Subject::Pod(uid) => self.pods.full(uid).map(|pod| pod.facts.key.clone()),
             Subject::Object(key) => Some(key.clone()),
-            Subject::Node(_) | Subject::Workload(_) => None,
+            Subject::Node(_) | Subject::Workload(_) | Subject::Services(_) => None,
         };
         // A pod and its object are two subjects of one object: they take turns.
         if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
@@ -468,6 +483,7 @@ impl World {
             Subject::Object(key) => self.decide_object(key, now).into(),
             Subject::Node(name) => self.decide_node(name, now),
             Subject::Workload(key) => self.decide_workload(key, now),
+            Subject::Services(namespace) => self.decide_services(namespace, now),
         };
         let (plan, touched) = self.records.within_caps(decision.plan);
         decision.touched.extend(touched);
@@ -534,7 +550,7 @@ impl World {
             Want::Claims(_) => Some((want, case.observed.situation_since)),
             Want::Log(_) => Some((want, first_seen)),
             Want::Workload(_) if hangs => Some((want, first_seen)),
-            Want::Workload(_) | Want::Services(_) | Want::PodsOn(_) => None,
+            Want::Workload(_) | Want::Services(_) | Want::Reached(_) | Want::PodsOn(_) => None,
         });
         let awaited = decisive.filter_map(|(want, since)| self.lookups.awaited(want, since, ANSWER_WITHIN, now)).max();
         let mut plan = if !is_active && pod.superseded && case.pod.is_over() {
@@ -651,6 +667,7 @@ impl World {
             surroundings,
             thresholds: &self.thresholds,
             observed: pod.observed,
+            status_before: &pod.status_before,
             now,
         }
     }
@@ -693,14 +710,19 @@ impl World {
         resource_version: String,
         now: Timestamp,
     ) -> Touched {
-        let outers = self.outers(write.key.kind);
-        outers.map(|outers| outers.acknowledged(write, uid, resource_version, now)).unwrap_or_default()
+        let Some(outers) = self.outers(write.key.kind) else { return Vec::new() };
+        let touched = outers.acknowledged(write, uid, resource_version, now);
+        if let Some(record) = self.workload_objects.get(&write.key) {
+            self.reach.set_refused(record);
+        }
+        touched
     }
 
     /// An object is removed.
     pub fn removed(&mut self, key: &DiagnosisKey) {
         if let Some(outers) = self.outers(key.kind) {
             outers.remove(key);
+            self.reach.forget_refused(key);
             return;
         }
         self.records.written(&key.object, None);
@@ -762,12 +784,14 @@ impl World {
         }
     }
 
-    /// All nodes, and all workloads that may have something to tell.
+    /// The Services of each namespace, all nodes, and all workloads that may have something to tell.
     pub fn outer_subjects(&self) -> Vec<Subject> {
+        let services = self.all_served().into_iter().map(|(subject, _)| subject);
         let nodes = self.nodes.all().keys().map(|name| Subject::Node(name.clone()));
         let failing = self.workloads.that_fail().filter(|key| key.watched_kind().is_some()).cloned();
         let unsettled = self.all_unsettled().into_iter().map(|(subject, _)| subject);
-        let all: BTreeSet<Subject> = nodes.chain(failing.map(Subject::Workload)).chain(unsettled).collect();
+        let all: BTreeSet<Subject> =
+            services.chain(nodes).chain(failing.map(Subject::Workload)).chain(unsettled).collect();
         all.into_iter().collect()
     }
 
@@ -804,9 +828,13 @@ impl World {
 }
 
 /// A pod that has failed may be no failure at all: its Job has succeeded at a retry, its Deployment has replaced it. Only
-/// the workload knows.
+/// the workload knows. And a failed try is none to warn of while its Job has others left.
 fn hangs_on_its_workload(case: &Case<'_>) -> bool {
     let around = case.surroundings;
+    let has_crashed = || case.pod.containers.iter().any(|c| c.last_end().is_some_and(|end| end.exit_code != 0));
+    if case.pod.is_of_job() && around.job.is_none() && has_crashed() {
+        return true;
+    }
     let top = crate::diagnosis::top_workload(case.pod, around.known_job());
     case.pod.has_failed() && around.workload.is_none() && top.is_some_and(|top| top.is_known())
 }

@@ -324,6 +324,72 @@ status:
     assert!(found(&pod(1, "2026-11-21T08:59:50Z"), &["--at", "2026-11-21T09:02:00Z"]), "two minutes ago");
 }
 
+/// What a lone pod tells without a clock: its newest time is often its own last change.
+#[test]
+fn what_nothing_but_others_can_change_any_more_fails_in_a_snapshot() {
+    let found = |input: &str| {
+        let run = shindan(&["diagnose", "-f", "-", "-o", "json"], input);
+        let list: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["status"]["cause"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let deleted = |grace: u32, finalizer: &str| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: a, uid: a, creationTimestamp: "2026-11-21T09:00:00Z", finalizers: [{finalizer}],
+  deletionGracePeriodSeconds: {grace}, deletionTimestamp: "2026-11-21T09:10:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: a, image: a}}]}}
+status:
+  phase: Running
+  containerStatuses: [{{name: a, restartCount: 0, state: {{terminated: {{exitCode: 137, reason: Error, finishedAt: "2026-11-21T09:10:00Z"}}}}}}]
+"#
+        )
+    };
+    assert_eq!(found(&deleted(0, "example.com/hold")), ["TerminatingFinalizer"]);
+    assert_eq!(found(&deleted(30, "example.com/hold")), [""; 0], "the kubelet may still have to do with it");
+    assert_eq!(found(&deleted(0, "batch.kubernetes.io/job-tracking")), [""; 0], "its controller counts it");
+
+    let job = |helper: &str| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: a, uid: a, ownerReferences: [{{apiVersion: batch/v1, kind: Job, name: a, uid: j, controller: true}}]}}
+spec: {{nodeName: n1, restartPolicy: Never, containers: [{{name: main, image: a}}, {{name: {helper}, image: b}}]}}
+status:
+  phase: Running
+  containerStatuses:
+  - {{name: main, state: {{terminated: {{exitCode: 0, reason: Completed, finishedAt: "2026-11-21T09:10:00Z"}}}}}}
+  - {{name: {helper}, ready: true, state: {{running: {{startedAt: "2026-11-21T09:00:00Z"}}}}}}
+"#
+        )
+    };
+    assert_eq!(found(&job("istio-proxy")), ["SidecarBlocksJob"]);
+    assert_eq!(found(&job("second")), [""; 0], "it may be at work");
+
+    let gated = |gate: &str| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: a, uid: a}}
+spec: {{nodeName: n1, readinessGates: [{{conditionType: {gate}}}], containers: [{{name: a, image: a}}]}}
+status:
+  phase: Running
+  conditions:
+  - {{type: ContainersReady, status: "True", lastTransitionTime: "2026-11-21T09:10:00Z"}}
+  - {{type: Ready, status: "False", reason: ReadinessGatesNotReady, lastTransitionTime: "2026-11-21T09:10:00Z"}}
+  containerStatuses: [{{name: a, ready: true, restartCount: 0, state: {{running: {{startedAt: "2026-11-21T09:09:59Z"}}}}}}]
+"#
+        )
+    };
+    assert_eq!(found(&gated("example.com/feature")), ["ReadinessGateNotReady"]);
+    assert_eq!(found(&gated("target-health.elbv2.k8s.aws/web")), [""; 0], "a load balancer takes its time");
+}
+
 /// A probe that is wrong in itself has not to be watched for five minutes.
 #[test]
 fn a_readiness_probe_that_can_never_pass_fails_in_a_snapshot() {

@@ -386,6 +386,7 @@ impl<C: Cluster> Engine<C> {
             Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
             Subject::Object(key) => self.world.owed_is_there(key, event),
             Subject::Pod(uid) => self.world.announced_without_object(uid),
+            Subject::Services(_) => {}
         }
     }
 
@@ -486,9 +487,20 @@ impl<C: Cluster> Engine<C> {
         let mut active: BTreeMap<ActiveKey, u64> = BTreeMap::new();
         for record in self.world.records().filter(|r| r.status.state == DiagnosisState::Active) {
             let key = ActiveKey {
+                kind: DiagnosisKind::Pod,
                 namespace: record.key.namespace.clone(),
                 cause: record.status.cause.clone(),
                 severity: record.status.severity,
+            };
+            *active.entry(key).or_default() += 1;
+        }
+        let heads = self.world.outer_records().map(|record| (&record.key, record.object.head()));
+        for (key, head) in heads.filter(|(_, head)| head.state == DiagnosisState::Active) {
+            let key = ActiveKey {
+                kind: key.kind,
+                namespace: key.object.namespace.clone(),
+                cause: head.cause.clone(),
+                severity: head.severity,
             };
             *active.entry(key).or_default() += 1;
         }

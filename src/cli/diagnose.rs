@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Show pods of this namespace only
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Exit with 2 where pods fail
+    /// Exit with 2 where a pod, a workload or a node fails
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]

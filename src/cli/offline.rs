@@ -2,15 +2,15 @@
 
 mod logs;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
-use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload, stray_services};
+use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
 use crate::facts::{
-    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ServiceFacts, Timestamp, Want,
-    WorkloadFacts, WorkloadKey,
+    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ReachedFacts, ServiceFacts,
+    Timestamp, Want, WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, OuterWrite, Policy};
@@ -94,9 +94,9 @@ fn outers(
     asked: &mut HashSet<Want>,
     now: Timestamp,
 ) -> (Vec<OuterWrite>, Option<Timestamp>) {
-    let subjects = world.outer_subjects();
-    // A first answer may lead to a question.
-    for _ in 0..3 {
+    let mut subjects = world.outer_subjects();
+    // A first answer may lead to a question, and to workloads that are well by themselves but reached by nobody.
+    for _ in 0..4 {
         let mut fresh = Vec::new();
         for subject in &subjects {
             let decision = world.decide(subject, now);
@@ -105,7 +105,8 @@ fn outers(
                 let _ = world.not_written(&write.key);
             }
         }
-        if fresh.is_empty() {
+        let known = std::mem::replace(&mut subjects, world.outer_subjects());
+        if fresh.is_empty() && known == subjects {
             break;
         }
         for want in fresh {
@@ -137,18 +138,16 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     let watched: Vec<_> =
         dump.workloads.iter().filter(|workload| workload.key.watched_kind().is_some()).cloned().collect();
     let surroundings = Surrounding::of(&mut dump, logs);
-    for (namespace, services) in &surroundings.services {
-        let here = |other: &Arc<str>| other == namespace;
-        let pods = dump.pods.iter().filter(|pod| here(&pod.key.namespace)).map(|pod| &pod.labels);
-        let workloads: Vec<_> = watched.iter().filter(|w| here(&w.key.namespace)).cloned().collect();
-        let strays = stray_services(services, &pods, &workloads, now);
-        let _ = world.apply(Change::Strays { namespace: namespace.clone(), strays }, now);
-    }
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
     }
     for workload in watched {
         let _ = world.apply(Change::Workload(Box::new(workload)), now);
+    }
+    for (namespace, services) in &surroundings.services {
+        for service in services.iter().cloned() {
+            let _ = world.apply(Change::Service { namespace: namespace.clone(), service }, now);
+        }
     }
     for node in dump.nodes {
         let _ = world.apply(Change::Node(Box::new(node)), now);
@@ -188,6 +187,8 @@ fn name_by_uid(dump: &mut Dump) {
 struct Surrounding {
     workloads: HashMap<WorkloadKey, WorkloadFacts>,
     services: HashMap<Arc<str>, Vec<ServiceFacts>>,
+    /// Of all pods, by namespace.
+    labels: HashMap<Arc<str>, Vec<BTreeMap<String, String>>>,
     logs: Logs,
     claims: HashMap<Arc<str>, Vec<ClaimFacts>>,
     classes: Option<Arc<[ClassFacts]>>,
@@ -220,7 +221,11 @@ impl Surrounding {
             (!services.is_empty()).then_some((namespace, services))
         });
         let services = services.collect();
-        Self { workloads, services, logs, claims, classes }
+        let mut labels: HashMap<Arc<str>, Vec<BTreeMap<String, String>>> = HashMap::new();
+        for pod in &dump.pods {
+            labels.entry(pod.key.namespace.clone()).or_default().push(pod.labels.clone());
+        }
+        Self { workloads, services, labels, logs, claims, classes }
     }
 
     /// `None` where the dump does not hold it: that is no proof that it does not exist.
@@ -230,6 +235,10 @@ impl Surrounding {
             // A dump's pods are all there, with all their facts.
             Want::PodsOn(_) => None,
             Want::Log(key) => self.logs.of(&key.pod, &key.container).map(Looked::Log),
+            Want::Reached(namespace) => Some(Looked::Reached(ReachedFacts {
+                services: self.services.get(namespace)?.clone(),
+                pods: self.labels.get(namespace).cloned().unwrap_or_default(),
+            })),
             Want::Services(namespace) => self.services.get(namespace).map(|all| Looked::Services(all.clone())),
             Want::Claims(namespace) => self
                 .claims

@@ -29,7 +29,7 @@ pub const ACCESS: &[Access] = &[
     access("", "pods", WATCH, "what fails"),
     access("", "nodes", WATCH, "why it fails: conditions, taints, room"),
     access("", "events", WATCH, "why it fails: the kubelet's and the scheduler's own words"),
-    access("", "services", &["list"], "who suffers: read for the namespace of a failing pod only"),
+    access("", "services", WATCH, "who suffers, and which reach nobody"),
     access("discovery.k8s.io", "endpointslices", &["list"], "who suffers: what a Service has left"),
     access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
     access("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),

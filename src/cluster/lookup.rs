@@ -18,7 +18,9 @@ use tokio::time::Instant;
 use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, call};
 use crate::diagnosis::text;
-use crate::facts::{ClaimsFacts, LogKey, Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line};
+use crate::facts::{
+    ClaimsFacts, LogKey, Looked, ReachedFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line,
+};
 use crate::metrics::Metrics;
 
 /// Lookups under way at a time.
@@ -96,6 +98,7 @@ impl Lookup {
         let failed = |failure| LookupError::Failed { what: kind_label(want), failure };
         match want {
             Want::Services(namespace) => self.services(namespace).await.map_err(failed),
+            Want::Reached(namespace) => self.reached(namespace).await.map_err(failed),
             Want::Workload(key) if key.is_known() => {
                 self.workload(key).await.map(|found| Looked::Workload(found.map(Box::new))).map_err(failed)
             }
@@ -172,6 +175,16 @@ impl Lookup {
         let slices: Vec<wire::EndpointSlice> =
             if services.is_empty() { Vec::new() } else { self.list(namespace, None).await? };
         Ok(Looked::Services(wire::services_of(namespace, &services, &slices, &[])))
+    }
+
+    async fn reached(&self, namespace: &str) -> Result<Looked, Failure> {
+        let services: Vec<wire::Service> = self.list(namespace, None).await?;
+        let slices: Vec<wire::EndpointSlice> = self.list(namespace, None).await?;
+        let pods: Vec<wire::Pod> = self.list(namespace, None).await?;
+        Ok(Looked::Reached(ReachedFacts {
+            services: wire::services_of(namespace, &services, &slices, &[]),
+            pods: pods.into_iter().map(|pod| pod.metadata.labels.unwrap_or_default()).collect(),
+        }))
     }
 
     async fn workload(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure> {
@@ -261,6 +274,7 @@ impl<'de> serde::Deserialize<'de> for WithSelector {
 fn kind_label(want: &Want) -> &'static str {
     let key = match want {
         Want::Services(_) => return "Services",
+        Want::Reached(_) => return "Reached",
         Want::PodsOn(_) => return "PodsOn",
         Want::Log(_) => return "Log",
         Want::Claims(_) => return "Claims",

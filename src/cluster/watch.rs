@@ -75,11 +75,12 @@ pub fn spawn(
     let nodes = Api::<Node>::all(starter.observed(Source::Nodes, "nodes"));
     starter.start(nodes, "nodes", None, OBJECT_SECONDS, Listing::Alone);
     starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
-    starter.workloads::<wire::Deployment>("deployments");
-    starter.workloads::<wire::StatefulSet>("statefulsets");
-    starter.workloads::<wire::DaemonSet>("daemonsets");
-    starter.workloads::<wire::Job>("jobs");
-    starter.workloads::<wire::CronJob>("cronjobs");
+    starter.listed::<wire::Deployment>("deployments");
+    starter.listed::<wire::StatefulSet>("statefulsets");
+    starter.listed::<wire::DaemonSet>("daemonsets");
+    starter.listed::<wire::Job>("jobs");
+    starter.listed::<wire::CronJob>("cronjobs");
+    starter.listed::<wire::Service>("services");
     let events = starter.gate(Source::Events, 1 + NORMAL_REASONS.len());
     // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
     let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
@@ -116,7 +117,7 @@ impl Starter<'_> {
         self.everywhere::<Own<K>>(name, None, OBJECT_SECONDS, &gate);
     }
 
-    fn workloads<K>(&mut self, name: &'static str)
+    fn listed<K>(&mut self, name: &'static str)
     where
         K: Watched + Resource<Scope = NamespaceResourceScope>,
     {

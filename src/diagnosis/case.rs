@@ -21,6 +21,8 @@ pub struct Case<'a> {
     pub surroundings: &'a Surroundings,
     pub thresholds: &'a Thresholds,
     pub observed: Observed,
+    /// What kubectl printed under STATUS before the present word, each until when; the newest few.
+    pub status_before: &'a [(String, Timestamp)],
     pub now: Timestamp,
 }
 

@@ -6,6 +6,7 @@
 mod complaints;
 mod conditions;
 mod judgement;
+mod reboot;
 
 use super::{Known, Thresholds, evidence, remedy, text};
 use crate::api::{Evidence, Remedy};
@@ -246,7 +247,8 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
     let mut best = (NOT_READY, "");
     for (reason, message) in messages {
         let cause = classify(reason, message);
-        if best.1.is_empty() || rank(cause) > rank(best.0) {
+        // What a kubelet says that has just come back tells nothing of why it was away.
+        if best.1.is_empty() || (rank(cause) > rank(best.0) && !says(message, NOT_ASKED_YET)) {
             best = (cause, message);
         }
     }

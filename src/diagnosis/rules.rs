@@ -1,5 +1,7 @@
 //! The one table of causes, in the order in which they are asked: specific before general, cause before consequence.
 
+#[cfg(test)]
+mod advice;
 mod crash;
 mod image;
 mod lifecycle;

@@ -144,6 +144,7 @@ impl Scenario {
             ledger: &self.ledger,
             surroundings: &self.surroundings[index],
             thresholds: &self.thresholds,
+            status_before: &[],
             observed: self.observed.unwrap_or(Observed { first: self.now, situation_since: self.now, at_start: true }),
             now: self.now,
         }

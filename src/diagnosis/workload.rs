@@ -18,9 +18,9 @@ mod template;
 mod tests;
 
 pub use case::{FailingPod, WorkloadCase, WorkloadFailure, WorkloadJudged};
-pub(super) use ownership::{JobState, job_given_up, job_state};
+pub(super) use ownership::{JobState, is_first_failed_try, job_given_up, job_state};
 pub use ownership::{immediate, top};
-pub use service::{StrayService, stray_services};
+pub use service::{StrayService, stray_services, strays_due};
 
 pub(super) use known::KNOWN;
 

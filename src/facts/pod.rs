@@ -14,6 +14,8 @@ pub struct PodFacts {
     pub created: Option<Timestamp>,
     /// `metadata.deletionTimestamp`: the moment of the request plus the grace period.
     pub deletion: Option<Timestamp>,
+    /// Deleted without a grace period (any more): by force, or the kubelet is done with it.
+    pub released: bool,
     pub finalizers: Vec<String>,
     pub labels: BTreeMap<String, String>,
     /// It mirrors a static pod, which a kubelet has from a file on its node, and this is that one's UID
@@ -194,6 +196,7 @@ pub struct Container {
     pub allocated: Option<Box<Resources>>,
     pub limits: Resources,
     pub env_refs: Vec<EnvRef>,
+    pub mounts: Vec<Mount>,
     pub run_as_user: Option<i64>,
     /// The container's own, else the pod's.
     pub run_as_non_root: Option<bool>,
@@ -218,6 +221,15 @@ pub struct Container {
 }
 
 impl Container {
+    /// The mount that holds what lies at `path`, or would; the innermost of several.
+    pub fn mount_over(&self, path: &str) -> Option<&Mount> {
+        let holds = |mount: &&Mount| {
+            let rest = path.strip_prefix(mount.path.trim_end_matches('/'));
+            !mount.path.is_empty() && rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.mounts.iter().filter(holds).max_by_key(|mount| mount.path.len())
+    }
+
     /// The run that ended last: the present state's, else `lastState`'s.
     pub fn last_end(&self) -> Option<&Terminated> {
         match &self.state {
@@ -425,6 +437,15 @@ pub enum ProbeHandler {
 pub enum RefKind {
     ConfigMap,
     Secret,
+}
+
+/// Where a volume is in a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    pub volume: String,
+    pub path: String,
+    /// The part of the volume that is mounted; empty for all of it.
+    pub sub_path: String,
 }
 
 /// An environment variable (or `envFrom`, without a key) that comes from a ConfigMap or a Secret.

@@ -21,6 +21,9 @@ pub enum Want {
     PodsOn(Arc<str>),
     /// What an ended run wrote last. Answered only where somebody has allowed it.
     Log(LogKey),
+    /// All Services of a namespace with their endpoints, and the labels of all pods there: whether a Service that seems to
+    /// reach nobody does.
+    Reached(Arc<str>),
     /// The claims of a namespace that have no volume, with their Events and the classes that the cluster offers: what
     /// keeps a claim from its volume is told there, and to the pod only that it is so.
     Claims(Arc<str>),
@@ -91,6 +94,7 @@ impl LogKey {
 pub enum Looked {
     Workload(Option<Box<WorkloadFacts>>),
     Services(Vec<ServiceFacts>),
+    Reached(ReachedFacts),
     Pods(Vec<PodFacts>),
     /// The last lines of a run, masked; empty where nothing is kept of it.
     Log(Arc<str>),
@@ -111,6 +115,13 @@ impl ServiceFacts {
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
         !self.selector.is_empty() && self.selector.iter().all(|(k, v)| labels.get(k) == Some(v))
     }
+}
+
+/// All Services of a namespace, and the labels of all pods there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReachedFacts {
+    pub services: Vec<ServiceFacts>,
+    pub pods: Vec<BTreeMap<String, String>>,
 }
 
 /// Claims without a volume, and what they could ask for.

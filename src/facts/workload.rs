@@ -123,6 +123,15 @@ pub struct WorkloadFacts {
     pub last_successful: Option<Timestamp>,
 }
 
+/// Of a workload that is well, what a Service sees of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labelled {
+    pub key: WorkloadKey,
+    pub desired: i64,
+    /// Of its pods.
+    pub labels: BTreeMap<String, String>,
+}
+
 /// What only one kind of workload has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum OwnFacts {
@@ -175,6 +184,13 @@ pub struct CronJobFacts {
 }
 
 impl WorkloadFacts {
+    /// What a Service sees of it, where its kind serves and its template is known.
+    pub fn labelled(&self) -> Option<Labelled> {
+        let serves = matches!(&*self.key.kind, "Deployment" | "StatefulSet" | "DaemonSet");
+        let template = self.template.as_ref().filter(|_| serves)?;
+        Some(Labelled { key: self.key.clone(), desired: self.desired, labels: template.labels.clone() })
+    }
+
     /// The workload above it: a `CronJob` above its Job.
     pub fn owner_key(&self) -> Option<WorkloadKey> {
         let owner = self.owner.as_ref()?;

@@ -17,7 +17,7 @@ const NAMESPACES: usize = 200;
 #[derive(Debug)]
 pub(super) struct Active {
     causes: BTreeSet<&'static str>,
-    counts: Mutex<BTreeMap<[String; 3], u64>>,
+    counts: Mutex<BTreeMap<[String; 4], u64>>,
 }
 
 impl Active {
@@ -31,7 +31,8 @@ impl Active {
         for (key, count) in counts {
             let namespace = if named.contains(&key.namespace) { &*key.namespace } else { OTHER };
             let cause = self.causes.get(key.cause.as_str()).copied().unwrap_or(OTHER);
-            let labels = [namespace.to_owned(), cause.to_owned(), key.severity.to_string()];
+            let kind = key.kind.as_str().trim_end_matches("Diagnosis");
+            let labels = [kind.to_owned(), namespace.to_owned(), cause.to_owned(), key.severity.to_string()];
             *folded.entry(labels).or_default() += count;
         }
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = folded;
@@ -54,13 +55,17 @@ impl Collector for Active {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut metric = encoder.encode_descriptor(
             "diagnoses_active",
-            "Pods that fail now, by namespace, cause and severity",
+            "Pods, workloads and nodes that fail now, by namespace, cause and severity",
             None,
             MetricType::Gauge,
         )?;
-        for ([namespace, cause, severity], count) in &counts {
-            let labels =
-                [("namespace", namespace.as_str()), ("cause", cause.as_str()), ("severity", severity.as_str())];
+        for ([kind, namespace, cause, severity], count) in &counts {
+            let labels = [
+                ("kind", kind.as_str()),
+                ("namespace", namespace.as_str()),
+                ("cause", cause.as_str()),
+                ("severity", severity.as_str()),
+            ];
             ConstGauge::new(*count).encode(metric.encode_family(&labels)?)?;
         }
         Ok(())

@@ -90,7 +90,11 @@ fn brought_up_to_date(record: &Record, case: &Case<'_>) -> PodDiagnosisStatus {
 
 /// What kubectl prints; where a raw error stands for a reason, as much of it as fits.
 fn shown_status(case: &Case<'_>) -> String {
-    text::line(&pod_status(case.pod), text::SUMMARY_MAX)
+    shown_word(&pod_status(case.pod))
+}
+
+pub(super) fn shown_word(status: &str) -> String {
+    text::line(status, text::SUMMARY_MAX)
 }
 
 pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {

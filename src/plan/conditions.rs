@@ -16,13 +16,13 @@ pub(super) struct Told<'a> {
 
 /// The conditions as they are now; one whose status stays keeps its time.
 pub(super) fn of(told: Told<'_>, previous: &[HealthyCondition], now: Timestamp) -> Vec<HealthyCondition> {
-    let (healthy, stalled, reason) = match told.state {
-        DiagnosisState::Active => ("False", "True", told.cause),
-        DiagnosisState::Recovered => ("True", "False", "Recovered"),
-        DiagnosisState::Gone => ("Unknown", "False", told.gone),
+    // What is gone is not known to be well, but nothing is to be waited for: kstatus would take Unknown for "in progress".
+    let (healthy, ready, stalled, reason) = match told.state {
+        DiagnosisState::Active => ("False", "False", "True", told.cause),
+        DiagnosisState::Recovered => ("True", "True", "False", "Recovered"),
+        DiagnosisState::Gone => ("Unknown", "True", "False", told.gone),
     };
-    // `Ready` says nothing that `Healthy` does not; kstatus knows no other name for it.
-    [("Healthy", healthy, told.summary), ("Ready", healthy, ""), ("Stalled", stalled, "")]
+    [("Healthy", healthy, told.summary), ("Ready", ready, ""), ("Stalled", stalled, "")]
         .into_iter()
         .map(|(kind, status, message)| {
             let since = previous.iter().find(|c| c.kind == kind && c.status == status);

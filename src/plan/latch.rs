@@ -14,6 +14,11 @@ const IMPACT_WITHIN: i64 = 10;
 /// A run that lasts this long is told of before it ends, in seconds; a shorter one with the failure that ends it, so
 /// that count and summary agree.
 const LASTING_RUN: i64 = 60;
+/// How long the word under STATUS may differ from the written one, in seconds. The pull error between two tries of the
+/// kubelet lasts 10 to 15.
+const OTHER_STATUS: i64 = 20;
+/// The same for a word that was written since the last restart already: words that take turns are not followed.
+const STATUS_AGAIN: i64 = 120;
 
 /// The pod fails, and did so already.
 pub(super) fn still_failing(
@@ -58,11 +63,15 @@ pub(super) fn still_failing(
 /// The pod looks well, or fails in a way that was told before: only the restarts may be news.
 pub(super) fn between_failures(record: &Record, case: &Case<'_>, policy: &Policy) -> Plan {
     let write = compose::with_restarts(record, case);
-    if restarts(&write.status) == restarts(&record.status) {
-        return Plan::default();
-    }
-    let lasting = after(case.observed.situation_since, LASTING_RUN);
-    let due = after(record.written_at, restart_interval(&write.status, policy)).max(lasting);
+    let due = if restarts(&write.status) == restarts(&record.status) {
+        match status_due(record, &write.status, case, policy) {
+            Some(due) => due,
+            None => return Plan::default(),
+        }
+    } else {
+        let lasting = after(case.observed.situation_since, LASTING_RUN);
+        after(record.written_at, restart_interval(&write.status, policy)).max(lasting)
+    };
     if due <= case.now { Plan::write(write) } else { Plan::wake(due) }
 }
 
@@ -72,6 +81,26 @@ fn restarts(status: &PodDiagnosisStatus) -> u32 {
 
 fn restart_interval(status: &PodDiagnosisStatus, policy: &Policy) -> i64 {
     if restarts(status) > policy.busy_restarts { policy.busy_interval } else { 0 }
+}
+
+/// When the word under STATUS deserves a write of its own: once it has differed from the written one for long enough,
+/// whatever other words it took meanwhile. `None`: it is the written one.
+fn status_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: &Policy) -> Option<Timestamp> {
+    let written = &record.status.pod_status;
+    if new.pod_status == *written {
+        return None;
+    }
+    let stood = case.status_before.iter().find(|(word, _)| compose::shown_word(word) == *written);
+    let differs_since = stood.map_or(case.observed.first, |(_, until)| *until);
+    let patience = match restart_interval(new, policy) {
+        // No word of a settled loop stays for so long: it is followed with the restarts, which are written as seldom.
+        busy if busy > 0 => busy,
+        _ if record.shown.has_word_of(new) => STATUS_AGAIN,
+        // Most that get well stay so, which is written anyhow.
+        _ if case.pod.is_ready() => LASTING_RUN,
+        _ => OTHER_STATUS,
+    };
+    Some(after(differs_since, patience))
 }
 
 /// When what is new deserves a write that is no transition. `None`: nothing is new.
@@ -94,7 +123,7 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: 
     let impact = (suffers(new) != suffers(old)).then(|| after(record.written_at, policy.impact_interval.max(busy)));
     let is_better_told = new.confidence < old.confidence || !record.shown.has_all_of(new);
     let better = is_better_told.then(|| after(record.written_at, policy.minor_interval.max(busy)));
-    impact.into_iter().chain(better).min()
+    impact.into_iter().chain(better).chain(status_due(record, new, case, policy)).min()
 }
 
 /// Whether everything around the pod that can be looked up has been.

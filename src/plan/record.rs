@@ -26,9 +26,13 @@ pub struct Record {
     pub summary_is_behind: bool,
 }
 
-/// Evidence and side findings by hash.
+/// Evidence and side findings by hash, and the words under STATUS since the last restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Shown(BTreeSet<u64>);
+pub struct Shown {
+    parts: BTreeSet<u64>,
+    words: BTreeSet<u64>,
+    restarts: u32,
+}
 
 impl Shown {
     pub fn of(status: &PodDiagnosisStatus) -> Self {
@@ -38,21 +42,37 @@ impl Shown {
     }
 
     pub fn add(&mut self, status: &PodDiagnosisStatus) {
-        self.0.extend(parts(status));
+        self.parts.extend(parts(status));
+        let restarts = restarts(status);
+        if self.restarts != restarts {
+            self.restarts = restarts;
+            self.words.clear();
+        }
+        self.words.insert(hash(&status.pod_status));
+    }
+
+    /// Whether it showed this word under STATUS since the last restart.
+    pub fn has_word_of(&self, status: &PodDiagnosisStatus) -> bool {
+        self.restarts == restarts(status) && self.words.contains(&hash(&status.pod_status))
     }
 
     /// Whether the status shows nothing that was not shown before.
     pub fn has_all_of(&self, status: &PodDiagnosisStatus) -> bool {
-        parts(status).all(|part| self.0.contains(&part))
+        parts(status).all(|part| self.parts.contains(&part))
     }
 }
 
+fn restarts(status: &PodDiagnosisStatus) -> u32 {
+    status.restarts.as_ref().map_or(0, |r| r.count)
+}
+
+fn hash(part: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    part.hash(&mut hasher);
+    hasher.finish()
+}
+
 fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u64> {
-    fn hash(part: impl Hash) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        part.hash(&mut hasher);
-        hasher.finish()
-    }
     // The end of a run moves from one to the other and back while the kubelet backs off.
     let source = |e: &Evidence| e.source.replace(".lastState.", ".state.");
     let evidence = status.evidence.iter().map(move |e| hash(("evidence", &status.cause, source(e))));

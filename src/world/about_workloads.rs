@@ -1,12 +1,11 @@
 //! What is to be done for a workload: its judgement, and what its pods have in common.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::folds::Fate;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef};
-use crate::diagnosis::{Category, FailingPod, StrayService, WorkloadCase, WorkloadFailure, judge_workload};
+use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
@@ -32,7 +31,7 @@ impl World {
 
     /// All workloads that may have something to tell.
     pub(super) fn all_unsettled(&self) -> super::Touched {
-        let strays = self.strays.values().flatten().map(|stray| stray.workload.clone());
+        let strays = self.services.strayed();
         let kept = crate::facts::WorkloadKind::ALL.into_iter().flat_map(|kind| self.owners.of_kind(kind)).cloned();
         let told = self.workload_objects.workloads();
         kept.chain(told).chain(strays).map(|key| (Subject::Workload(key), Lane::Resync)).collect()
@@ -105,7 +104,7 @@ impl World {
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
             // Settled. Its pods are looked at once more if they are said to fail.
-            if failing.is_empty() && !self.is_strayed(key) {
+            if failing.is_empty() && self.services.strays_of(key).is_empty() {
                 return self.workload_is_well(key, &object, None, now).into();
             }
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
@@ -116,8 +115,7 @@ impl World {
         let services = self.lookups.services_for(&key.namespace, &labels, settled);
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
-        let strays: Vec<_> =
-            self.strays.get(&key.namespace).into_iter().flatten().filter(|s| s.workload == *key).cloned().collect();
+        let strays = self.services.strays_of(key);
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
@@ -318,39 +316,32 @@ impl World {
         self.gone_workloads.remove(&key);
         let at_start = key.watched_kind().is_none_or(|kind| !self.is_listed(Source::Workloads(kind)));
         let is_known_to_fail = self.is_failing(&key);
+        let labelled = facts.labelled().filter(|_| !facts.deleting);
+        let mut touched =
+            if self.services.workload(&key, labelled) { self.look_at_services(&key.namespace) } else { Vec::new() };
         let cron = facts.owner_key().filter(|owner| &*owner.kind == "CronJob");
         let seen = self.owners.put(facts, is_known_to_fail, at_start, now);
         if seen == super::owners::Seen::Well && !is_known_to_fail {
-            return Vec::new();
+            return touched;
         }
         self.lookups.outdated(&Want::Workload(key.clone()), now);
-        [Some(key), cron].into_iter().flatten().map(|key| (Subject::Workload(key), Lane::Change)).collect()
+        touched.extend([Some(key), cron].into_iter().flatten().map(|key| (Subject::Workload(key), Lane::Change)));
+        touched
     }
 
     pub(super) fn workload_deleted(&mut self, key: &WorkloadKey) -> super::Touched {
         self.owners.remove(key);
         self.owners.forget_events(key);
+        let mut touched =
+            if self.services.workload(key, None) { self.look_at_services(&key.namespace) } else { Vec::new() };
         let object = DiagnosisKey::of_workload(key);
         // A write under way may be its first.
         if self.workload_objects.get(&object).is_none() && !self.workload_objects.is_writing(&object) {
-            return Vec::new();
+            return touched;
         }
         self.gone_workloads.insert(key.clone());
-        vec![(Subject::Workload(key.clone()), Lane::Change)]
-    }
-
-    fn is_strayed(&self, key: &WorkloadKey) -> bool {
-        self.strays.get(&key.namespace).is_some_and(|strays| strays.iter().any(|stray| stray.workload == *key))
-    }
-
-    /// The Services of a namespace that reach nobody, as far as it is known; each concerns the workload that it is meant for.
-    pub(super) fn strays(&mut self, namespace: Arc<str>, strays: Vec<StrayService>) -> super::Touched {
-        let before = self.strays.remove(&namespace).unwrap_or_default();
-        let concerned: BTreeSet<_> = before.iter().chain(&strays).map(|stray| stray.workload.clone()).collect();
-        if !strays.is_empty() {
-            self.strays.insert(namespace, strays);
-        }
-        concerned.into_iter().map(|key| (Subject::Workload(key), Lane::Change)).collect()
+        touched.push((Subject::Workload(key.clone()), Lane::Change));
+        touched
     }
 
     /// Whether all of a workload is of interest, though it may be settled.

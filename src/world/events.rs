@@ -13,7 +13,7 @@ const MOST: usize = 6;
 /// For how long an Event is remembered, in seconds.
 pub const KEPT: i64 = 3600;
 /// The most bytes of a message.
-const MESSAGE_MAX: usize = 512;
+const MESSAGE_MAX: usize = 1024;
 /// Pods that are not known (yet) whose Events are kept, once all pods have been listed.
 const STRANGERS: usize = 1000;
 /// What is too old is looked for once in so many seconds.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
-    ClaimsFacts, LogKey, Looked, PodFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want, WorkloadFacts,
-    WorkloadKey, after,
+    ClaimsFacts, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
+    WorkloadFacts, WorkloadKey, after,
 };
 use crate::outbox::Subject;
 
@@ -152,7 +152,7 @@ impl Lookups {
     fn log(&self, key: LogKey) -> Option<Arc<str>> {
         match self.answers.get(&Want::Log(key))?.looked.as_ref()? {
             Looked::Log(log) => Some(log.clone()),
-            Looked::Workload(_) | Looked::Services(_) | Looked::Pods(_) | Looked::Claims(_) => None,
+            _ => None,
         }
     }
 
@@ -160,7 +160,15 @@ impl Lookups {
     pub(super) fn known_workload(&self, key: &WorkloadKey) -> Option<&WorkloadFacts> {
         match self.answers.get(&Want::Workload(key.clone()))?.looked.as_ref()? {
             Looked::Workload(found) => found.as_deref(),
-            Looked::Services(_) | Looked::Pods(_) | Looked::Log(_) | Looked::Claims(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Services and the labels of pods, as they were looked up.
+    pub(super) fn reached(&self, want: &Want) -> Option<&ReachedFacts> {
+        match self.answers.get(want)?.looked.as_ref()? {
+            Looked::Reached(reached) => Some(reached),
+            _ => None,
         }
     }
 
@@ -180,7 +188,7 @@ impl Lookups {
     fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
         match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
             Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            Looked::Services(_) | Looked::Pods(_) | Looked::Claims(_) | Looked::Log(_) => None,
+            _ => None,
         }
     }
 

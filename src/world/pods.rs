@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ledger;
 use crate::api::ContainerType;
-use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload};
+use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload, pod_status};
 use crate::facts::{
     Condition, Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, State, Timestamp, WorkloadKey,
 };
@@ -38,6 +38,8 @@ pub(super) struct Full {
     pub(super) facts: PodFacts,
     pub(super) ledger: Ledger,
     pub(super) observed: Observed,
+    /// What kubectl printed under STATUS before, each until when.
+    pub(super) status_before: Vec<(String, Timestamp)>,
     /// It was seen that its workload has what it wants without it: what has failed for good is no failure again when
     /// the workload has another one.
     pub(super) superseded: bool,
@@ -271,7 +273,7 @@ impl Pod {
 impl Full {
     fn new(facts: PodFacts, known: Option<Pod>, past: Ledger, place: Place, at_start: bool, now: Timestamp) -> Self {
         let situation = Situation::of(&facts);
-        let (mut ledger, observed, superseded) = match known {
+        let (mut ledger, observed, status_before, superseded) = match known {
             Some(Pod::Full(old)) => {
                 let same = old.situation == situation;
                 let observed = Observed {
@@ -279,17 +281,34 @@ impl Full {
                     situation_since: if same { old.observed.situation_since } else { now },
                     at_start: same && old.observed.at_start,
                 };
-                (old.ledger, observed, old.superseded && facts.is_over())
+                let mut words = old.status_before;
+                remember_status(&mut words, &old.facts, &facts, now);
+                (old.ledger, observed, words, old.superseded && facts.is_over())
             }
             // A slim pod was seen before, but its times were not kept: what changes it, changes now.
             known => {
                 let fresh = Observed { first: now, situation_since: now, at_start: at_start && known.is_none() };
-                (past, fresh, false)
+                (past, fresh, Vec::new(), false)
             }
         };
         ledger::record(&mut ledger, &facts);
-        Self { facts, ledger, observed, superseded, situation, place }
+        Self { facts, ledger, observed, status_before, superseded, situation, place }
     }
+}
+
+/// Keeps the word under STATUS that has just gone, with the time until which it stood.
+fn remember_status(words: &mut Vec<(String, Timestamp)>, old: &PodFacts, new: &PodFacts, now: Timestamp) {
+    /// A loop has three: it runs, has ended, backs off.
+    const WORDS: usize = 4;
+    let gone = pod_status(old);
+    if gone == pod_status(new) {
+        return;
+    }
+    words.retain(|(word, _)| *word != gone);
+    if words.len() == WORDS {
+        words.remove(0);
+    }
+    words.push((gone, now));
 }
 
 /// What a threshold runs on: a new situation starts it anew.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::api::{DiagnosisState, Root, RootReach};
 use crate::diagnosis::RootKind;
 use crate::facts::{ObjectKey, Timestamp, seconds_between};
-use crate::plan::Record;
+use crate::plan::{DiagnosisKey, Outer, OuterRecord, Record};
 
 /// A root is told once in so many seconds, however many workloads fail of it.
 const TOLD_FOR: i64 = 600;
@@ -14,6 +14,8 @@ const TOLD_FOR: i64 = 600;
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     by_root: HashMap<Place, HashMap<ObjectKey, String>>,
+    /// Workloads that have no pods for it: a quota, a webhook.
+    refused: HashMap<Place, HashSet<ObjectKey>>,
     /// The workload whose Event told of a root, and when.
     told: HashMap<Place, (String, Timestamp)>,
 }
@@ -54,17 +56,38 @@ impl Reach {
         }
     }
 
+    /// The object of a workload as it is now written: whether it is refused its pods by a root.
+    pub(super) fn set_refused(&mut self, record: &OuterRecord) {
+        self.forget_refused(&record.key);
+        let Outer::Workload(_, status) = &record.object else { return };
+        let is_refused = status.head.state == DiagnosisState::Active && status.causes.is_empty();
+        if let Some(reach) = status.root.as_ref().filter(|_| is_refused) {
+            let place = Place::of(&reach.root, &record.key.object.namespace);
+            self.refused.entry(place).or_default().insert(record.key.object.clone());
+        }
+    }
+
+    pub(super) fn forget_refused(&mut self, key: &DiagnosisKey) {
+        self.refused.retain(|_, refused| {
+            refused.remove(&key.object);
+            !refused.is_empty()
+        });
+    }
+
     /// What hangs on a root, seen from a namespace.
     pub(super) fn of(&self, root: &Root, namespace: &Arc<str>) -> RootReach {
-        let pods = self.by_root.get(&Place::of(root, namespace));
+        let place = Place::of(root, namespace);
+        let pods = self.by_root.get(&place);
+        let refused = || self.refused.get(&place).into_iter().flatten();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let all = || pods.into_iter().flatten();
         let workloads: HashSet<_> = all().map(|(key, workload)| (&key.namespace, workload)).collect();
-        let namespaces: HashSet<_> = all().map(|(key, _)| &key.namespace).collect();
+        let namespaces: HashSet<_> =
+            all().map(|(key, _)| &key.namespace).chain(refused().map(|key| &key.namespace)).collect();
         RootReach {
             root: root.clone(),
             pods: count(all().count()),
-            workloads: count(workloads.len()),
+            workloads: count(workloads.len() + refused().count()),
             namespaces: count(namespaces.len()),
         }
     }

@@ -102,7 +102,7 @@ async fn a_diagnosis_is_one_apply_and_one_event() {
             "eventTime": "2026-01-02T03:04:05.678900Z",
             "reportingController": "shindan.dev/operator", "reportingInstance": "shindan-0",
             "action": "Diagnosed", "reason": "OOMKilled", "type": "Warning", "note": "killed at its limit",
-            "regarding": reference("v1".into(), "Pod".into(), "pod-uid"),
+            "regarding": reference("v1", "Pod", "pod-uid"),
             "related": reference("shindan.dev/v1alpha1", "PodDiagnosis", "u1"),
         })
     );

@@ -65,7 +65,9 @@ fn word(change: &Change) -> Option<(Source, String)> {
             (Source::Objects(key.kind), format!("+{}@{resource_version}", key.object))
         }
         Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
-        Change::Looked { .. } | Change::Strays { .. } => return None,
+        Change::Service { service, .. } => (Source::Services, format!("+{}", service.name)),
+        Change::ServiceDeleted(key) => (Source::Services, format!("-{}", key.name)),
+        Change::Looked { .. } => return None,
     })
 }
 

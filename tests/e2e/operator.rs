@@ -152,7 +152,8 @@ fn at_rest_nothing_is_written() {
 
         let samples = metrics().unwrap();
         let active = |cause: &str| {
-            let begin = format!("shindan_diagnoses_active{{namespace=\"{}\",cause=\"{cause}\"", space.name);
+            let begin =
+                format!("shindan_diagnoses_active{{kind=\"Pod\",namespace=\"{}\",cause=\"{cause}\"", space.name);
             sum(&samples, &begin)
         };
         assert!((active("ConfigMapNotFound") - 1.0).abs() < f64::EPSILON, "{samples:?}");

@@ -9,7 +9,8 @@ use shindan::api::{
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::Thresholds;
 use shindan::facts::{
-    ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, Timestamp, Want, WorkloadFacts, after,
+    ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp, Want, WorkloadFacts,
+    after,
 };
 use shindan::outbox::{Outbox, Subject};
 use shindan::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
@@ -263,6 +264,7 @@ impl Operator {
                 let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
                     Want::Workload(_) => Looked::Workload(None),
                     Want::Services(_) => Looked::Services(Vec::new()),
+                    Want::Reached(_) => Looked::Reached(ReachedFacts::default()),
                     Want::PodsOn(_) | Want::Log(_) => Looked::Pods(Vec::new()),
                     Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
                 });
@@ -357,6 +359,7 @@ impl Operator {
                     Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
                     Subject::Object(key) => self.world.owed_is_there(key, &event.key),
                     Subject::Pod(uid) => self.world.announced_without_object(uid),
+                    Subject::Services(_) => {}
                 }
             }
         }

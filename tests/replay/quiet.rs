@@ -316,10 +316,52 @@ fn a_job_that_is_tried_again_has_an_object_and_no_event() {
     );
     operator.pod(&failed);
     operator.advance(60);
-    assert_eq!((operator.state("load-a").as_str(), operator.status("load-a").severity.as_str()), ("Active", "Warning"));
+    assert_eq!((operator.state("load-a").as_str(), operator.status("load-a").severity.as_str()), ("Active", "Info"));
     operator.answers.extend([job("succeeded: 1, failed: 1, conditions: [{type: Complete, status: 'True'}]")]);
     operator.advance(600);
     assert_eq!(operator.state("load-a").as_str(), "Recovered");
+    assert_eq!(operator.told(), [""; 0]);
+}
+
+#[test]
+fn a_job_whose_second_try_fails_too_is_a_warning_and_still_no_event() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([job("active: 1, failed: 1")]);
+    let failed = |name| {
+        let status = format!(
+            "phase: Failed, containerStatuses: [{{name: app, ready: false, restartCount: 0, {}}}]",
+            ended(1, "Error")
+        );
+        of_job(name, "Never", &status)
+    };
+    operator.pod(&failed("load-a"));
+    operator.advance(60);
+    operator.answers.extend([job("active: 1, failed: 2")]);
+    operator.pod(&failed("load-b"));
+    operator.advance(60);
+    assert_eq!(operator.status("load-b").severity.as_str(), "Warning");
+    assert_eq!(operator.told(), [""; 0]);
+}
+
+#[test]
+fn a_job_that_restarts_its_container_once_is_recorded_and_never_warned_of() {
+    let mut operator = Operator::idle();
+    operator.answers.extend([job("active: 1")]);
+    let container = |state: &str, restarts: u32, phase: &str| {
+        let status = format!(
+            "phase: {phase}, conditions: [{{type: Initialized, status: 'True'}}, {{type: Ready, status: 'False'}}],
+             containerStatuses: [{{name: app, ready: false, restartCount: {restarts}, {state}}}]"
+        );
+        of_job("load-a", "OnFailure", &status)
+    };
+    operator.pod(&container(&ended(1, "Error"), 0, "Running"));
+    operator.advance(20);
+    assert_eq!(operator.status("load-a").severity.as_str(), "Info", "also the first thing that was written");
+    let back_off =
+        format!("state: {{waiting: {{reason: CrashLoopBackOff}}}}, last{}", ended(1, "Error").replacen('s', "S", 1));
+    operator.pod(&container(&back_off, 1, "Running"));
+    operator.advance(20);
+    assert_eq!(operator.status("load-a").severity.as_str(), "Warning", "its second try failed");
     assert_eq!(operator.told(), [""; 0]);
 }
 

@@ -110,7 +110,7 @@ fn conditions_say_what_kstatus_reads() {
     operator.advance(30);
     assert_eq!(conditions(&operator), failing);
     operator.workload_deleted(&web);
-    let gone = ["Healthy=Unknown WorkloadDeleted", "Ready=Unknown WorkloadDeleted", "Stalled=False WorkloadDeleted"];
+    let gone = ["Healthy=Unknown WorkloadDeleted", "Ready=True WorkloadDeleted", "Stalled=False WorkloadDeleted"];
     assert_eq!(conditions(&operator), gone);
 }
 

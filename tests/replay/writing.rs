@@ -52,6 +52,75 @@ fn each_restart_is_written_once_and_after_ten_once_in_a_quarter_of_an_hour() {
     assert_eq!(operator.status("a").restarts.as_ref().unwrap().history.len(), 10);
 }
 
+/// What each of the next three restarts of a loop that had so many costs in writes.
+fn writes_of_three_restarts(after: u32) -> (usize, String) {
+    let mut operator = Operator::idle();
+    operator.pod(&pod("a", "u1", false, &crashed(after, 1, "Error")));
+    operator.advance(30);
+    let before = operator.server.applies;
+    for n in after + 1..=after + 3 {
+        operator.pod(&pod("a", "u1", false, &running_again(n - 1, 1, "Error")));
+        operator.advance(3);
+        operator.pod(&pod("a", "u1", false, &ended(n, 1, "Error")));
+        operator.advance(12);
+        operator.pod(&pod("a", "u1", false, &crashed(n, 1, "Error")));
+        operator.advance(285);
+    }
+    (operator.server.applies - before, operator.status("a").pod_status.clone())
+}
+
+#[test]
+fn the_word_under_status_follows_kubectl_until_a_loop_has_settled() {
+    assert_eq!(writes_of_three_restarts(2), (6, "CrashLoopBackOff".to_owned()), "the end, and the back-off that lasts");
+    assert_eq!(writes_of_three_restarts(20).0, 1, "once in a quarter of an hour");
+}
+
+#[test]
+fn an_error_and_its_back_off_that_take_turns_are_not_followed() {
+    let mut operator = Operator::idle();
+    let waiting = |reason: &str| {
+        let state = format!(
+            "ready: false, restartCount: 0, state: {{waiting: {{reason: {reason}, message: 'manifest unknown'}}}}"
+        );
+        let mut pod = pod("a", "u1", false, &state);
+        pod.phase = shindan::facts::Phase::Pending;
+        pod
+    };
+    let mut word = |reason: &str, seconds| {
+        operator.pod(&waiting(reason));
+        operator.advance(seconds);
+        (operator.status("a").pod_status.clone(), operator.server.applies)
+    };
+    let (first, told) = word("ErrImagePull", 12);
+    assert_eq!(first, "ErrImagePull");
+    assert_eq!(word("ImagePullBackOff", 30), ("ImagePullBackOff".to_owned(), told + 1));
+    for _ in 0..50 {
+        assert_eq!(word("ErrImagePull", 15).1, told + 1);
+        assert_eq!(word("ImagePullBackOff", 285), ("ImagePullBackOff".to_owned(), told + 1));
+    }
+    for _ in 0..50 {
+        assert_eq!(word("ErrImagePull", 100).1, told + 1, "slower turns neither");
+        assert_eq!(word("ImagePullBackOff", 100).1, told + 1);
+    }
+}
+
+#[test]
+fn words_that_hide_the_written_one_between_them_are_told_all_the_same() {
+    let mut operator = Operator::idle();
+    operator.pod(&oom("a", "u1"));
+    operator.advance(30);
+    assert_eq!(operator.status("a").pod_status, "CrashLoopBackOff");
+    let with = |status: &str| pod("a", "u1", false, status);
+    let running = with(&running_again(2, 137, "OOMKilled"));
+    for _ in 0..3 {
+        operator.pod(&with(&ended(2, 137, "OOMKilled")));
+        operator.advance(5);
+        operator.pod(&running);
+        operator.advance(5);
+    }
+    assert_ne!(operator.status("a").pod_status, "CrashLoopBackOff");
+}
+
 #[test]
 fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five_minutes() {
     let mut operator = Operator::idle();

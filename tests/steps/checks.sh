@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # What needs no cluster and no root. Sourced after steps.sh.
 
+gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 scripts() {
   local file
-  for file in tests/steps/* tests/cluster/{cluster,install,record} tests/cluster/lib/*.sh demo/demo .ci/run; do
+  for file in tests/steps/* tests/cluster/{cluster,install,record} tests/cluster/lib/*.sh tests/gitops/check demo/demo .ci/run; do
     bash -n "$file"
   done
 }
@@ -16,3 +17,4 @@ step "lints" cargo clippy --locked --all-targets --all-features -- -D warnings
 find_kubectl
 step "unit and fixture tests" cargo test --locked
 step "documentation" documentation
+step "gating" gating

@@ -18,7 +18,7 @@ keep_logs() {
   cp "$SHINDAN_RUN"/log/*.log "$LOGS"/
   "$CLUSTER" kubectl -n shindan-system logs deployment/shindan --tail=-1 >"$LOGS/operator.log" 2>&1
   "$CLUSTER" exec "$ROOT/tests/cluster/record" --everything >"$LOGS/everything.yaml" 2>/dev/null
-  "$CLUSTER" kubectl get poddiagnoses --all-namespaces -o yaml >"$LOGS/poddiagnoses.yaml" 2>&1
+  "$CLUSTER" kubectl get diagnoses --all-namespaces -o yaml >"$LOGS/diagnoses.yaml" 2>&1
   echo "logs and a dump of the cluster are in $LOGS"
 }
 

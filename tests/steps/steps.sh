@@ -50,6 +50,14 @@ find_kubectl() {
   fi
 }
 
+# Lua 5.1 as the machine has it, else from its packages.
+find_lua() {
+  if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends lua5.1
+  fi
+  need lua5.1 "it runs the health check of docs/gitops.md; install the package lua5.1"
+}
+
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 BINARY=$ROOT/target/$HOST/release/shindan
 

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{ClaimsFacts, PodFacts};
+use crate::facts::{ClaimsFacts, PodFacts, ReachedFacts};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -86,6 +86,7 @@ impl Cluster for FakeCluster {
         Ok(match want {
             Want::Workload(_) => Looked::Workload(None),
             Want::Services(_) => Looked::Services(Vec::new()),
+            Want::Reached(_) => Looked::Reached(ReachedFacts::default()),
             Want::PodsOn(_) => Looked::Pods(Vec::new()),
             Want::Log(_) => Looked::Log("".into()),
             Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),

@@ -85,6 +85,26 @@ impl Watched for Event {
     }
 }
 
+impl Watched for wire::Service {
+    const SOURCE: Source = Source::Services;
+
+    fn applied(self, strings: &mut Interner) -> Change {
+        let namespace = strings.intern(self.metadata.namespace.as_deref().unwrap_or_default());
+        Change::Service { namespace, service: self.facts() }
+    }
+
+    fn deleted(self, _: &mut Interner) -> Option<Change> {
+        let meta = self.metadata;
+        Some(Change::ServiceDeleted(ObjectKey::new(meta.namespace.unwrap_or_default(), meta.name.unwrap_or_default())))
+    }
+
+    fn stub(metadata: ObjectMeta) -> Self {
+        let mut service = Self::default();
+        service.metadata = metadata;
+        service
+    }
+}
+
 macro_rules! watched_workloads {
     ($($kind:ident),*) => {$(
         impl Watched for wire::$kind {

@@ -309,8 +309,7 @@ impl<'de> Deserialize<'de> for Tree {
     }
 }
 
-/// Fields that say when something was. `time` is not among them: only `managedFields` use it; `deletionTimestamp` lies
-/// in the future by the grace period.
+/// Fields that say when something was. Two more do so where [`counts`] finds what belongs to them.
 const TIME_FIELDS: [&str; 20] = [
     "creationTimestamp",
     "lastTransitionTime",
@@ -352,7 +351,7 @@ fn newest_time(text: &str) -> Option<Timestamp> {
         let length = bytes[start..].iter().take_while(|b| b.is_ascii_digit() || b"-:.TZ+".contains(b)).count();
         let (Some(before), Some(time)) = (text.get(..start), text.get(start..start + length)) else { continue };
         // Times of one zone, which is what the API writes, compare as text: most are passed over without being parsed.
-        if newest.is_some_and(|(newest, _)| time <= newest) || !TIME_FIELDS.contains(&key_before(before)) {
+        if newest.is_some_and(|(newest, _)| time <= newest) || !counts(before, &text[start + length..]) {
             continue;
         }
         if let Ok(parsed) = time.parse() {
@@ -360,6 +359,33 @@ fn newest_time(text: &str) -> Option<Timestamp> {
         }
     }
     newest.map(|(_, time)| time)
+}
+
+/// Whether a time between these two texts tells when something was. `time` does so in `managedFields` only, where an
+/// `operation` stands before it; `deletionTimestamp` lies in the future by the grace period, unless that is 0, which stands
+/// beside it.
+fn counts(before: &str, behind: &str) -> bool {
+    match key_before(before) {
+        "time" => tail(before, 160).contains("operation"),
+        "deletionTimestamp" => [tail(before, 80), head(behind, 60)].iter().any(|near| has_no_grace(near)),
+        key => TIME_FIELDS.contains(&key),
+    }
+}
+
+fn has_no_grace(text: &str) -> bool {
+    let Some((_, value)) = text.split_once("deletionGracePeriodSeconds") else { return false };
+    value.trim_start_matches(['"', ':', ' ']).split(|c: char| !c.is_ascii_digit()).next() == Some("0")
+}
+
+/// The last `length` bytes of a text, or a few less: what is cut through is left out.
+fn tail(text: &str, length: usize) -> &str {
+    let from = text.len().saturating_sub(length);
+    (from..=text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
+}
+
+/// The first `length` bytes of a text, or a few less.
+fn head(text: &str, length: usize) -> &str {
+    (0..=text.len().min(length)).rev().find_map(|at| text.get(..at)).unwrap_or_default()
 }
 
 /// The key that a value beginning here belongs to: `..., "startedAt": "` or `  startedAt: "`.
@@ -421,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_time_is_of_any_object_but_not_of_managed_fields() {
+    fn the_newest_time_is_of_any_object() {
         let dump = read(
             "kind: Pod\nmetadata:\n  name: a\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n  deletionTimestamp: \"2027-01-01T00:00:00Z\"\n  managedFields:\n  - time: \"2028-01-01T00:00:00Z\"\n---\nkind: Lease\nspec:\n  renewTime: \"2026-01-02T00:00:00.123456Z\"\n",
         );
@@ -429,6 +455,24 @@ mod tests {
         let dump =
             read(r#"{"kind":"Event","lastTimestamp":"2026-03-01T00:00:00Z","message":"at 2029-01-01T00:00:00Z"}"#);
         assert_eq!(dump.newest.unwrap().to_string(), "2026-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn the_writers_of_an_object_tell_the_time_and_what_merely_looks_like_one_does_not() {
+        let newest = |text: &str| read(text).newest.map(|at| at.to_string());
+        let written = "kind: Pod\nmetadata:\n  name: a\n  managedFields:\n  - manager: kubelet\n    operation: Update\n    \
+                       apiVersion: v1\n    time: '2026-01-03T00:00:00Z'\n";
+        assert_eq!(newest(written).as_deref(), Some("2026-01-03T00:00:00Z"));
+        let written = r#"{"kind":"Pod","metadata":{"managedFields":[{"manager":"k","operation":"Update","apiVersion":"v1","time":"2026-01-03T00:00:00Z"}]}}"#;
+        assert_eq!(newest(written).as_deref(), Some("2026-01-03T00:00:00Z"));
+        assert_eq!(newest("kind: Backup\nspec: {time: \"2030-01-01T00:00:00Z\"}\n"), None);
+        let deleted = |grace: &str| {
+            format!(
+                "kind: Pod\nmetadata:\n  deletionGracePeriodSeconds: {grace}\n  deletionTimestamp: \"2026-01-04T00:00:00Z\"\n"
+            )
+        };
+        assert_eq!(newest(&deleted("0")).as_deref(), Some("2026-01-04T00:00:00Z"), "the kubelet is done with it");
+        assert_eq!(newest(&deleted("30")), None);
     }
 
     #[test]

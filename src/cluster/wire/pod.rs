@@ -193,6 +193,7 @@ struct Container {
     resources: Obj<Demands>,
     env: List<EnvVar>,
     env_from: List<EnvFrom>,
+    volume_mounts: List<VolumeMount>,
     security_context: Obj<SecurityContext>,
     liveness_probe: Obj<Probe>,
     readiness_probe: Obj<Probe>,
@@ -200,6 +201,20 @@ struct Container {
     lifecycle: Obj<Lifecycle>,
     restart_policy: Text,
     restart_policy_rules: List<Nothing>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct VolumeMount {
+    name: Text,
+    mount_path: Text,
+    sub_path: Text,
+}
+
+impl From<VolumeMount> for facts::Mount {
+    fn from(mount: VolumeMount) -> Self {
+        Self { volume: mount.name.0, path: mount.mount_path.0, sub_path: mount.sub_path.0 }
+    }
 }
 
 /// An object of which only the presence counts.
@@ -426,6 +441,7 @@ impl Pod {
             uid: meta::uid(&meta),
             created: meta::created(&meta),
             deletion: meta.deletion_timestamp.as_ref().map(|t| t.0),
+            released: meta.deletion_grace_period_seconds == Some(0),
             static_uid: meta
                 .annotations
                 .as_ref()
@@ -603,6 +619,7 @@ fn container(
         requests,
         limits,
         env_refs: env_refs(spec.env, spec.env_from),
+        mounts: spec.volume_mounts.into_iter().map(Into::into).collect(),
         run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
         run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
         liveness: spec.liveness_probe.0.map(Probe::into_facts),

@@ -80,6 +80,19 @@ struct Address {
     target_ref: Obj<Target>,
 }
 
+impl Service {
+    /// Without its endpoints, which are other objects.
+    pub fn facts(&self) -> ServiceFacts {
+        ServiceFacts {
+            name: Arc::from(self.metadata.name.as_deref().unwrap_or_default()),
+            created: meta::created(&self.metadata),
+            external: self.spec.0.as_ref().is_some_and(|s| &*s.r#type == "ExternalName"),
+            selector: self.spec.0.as_ref().map(|s| s.selector.0.clone()).unwrap_or_default(),
+            ready_endpoints: 0,
+        }
+    }
+}
+
 /// The Services of one namespace with their ready endpoints. An endpoint counts once, however many slices (one for each
 /// IP family) name it. `Endpoints` count only for a Service without a slice.
 pub fn services_of(
@@ -113,11 +126,8 @@ pub fn services_of(
     own.map(|service| {
         let name = service.metadata.name.as_deref().unwrap_or_default();
         ServiceFacts {
-            name: Arc::from(name),
-            created: meta::created(&service.metadata),
-            external: service.spec.0.as_ref().is_some_and(|s| &*s.r#type == "ExternalName"),
-            selector: service.spec.0.as_ref().map(|s| s.selector.0.clone()).unwrap_or_default(),
             ready_endpoints: ready.get(name).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX)),
+            ..service.facts()
         }
     })
     .collect()

@@ -1,7 +1,7 @@
 //! All that is wrong with a node, ranked: for its own diagnosis. (Its pods look at the incident of its Ready condition
 //! alone: a node that is short of disk keeps its pods running.)
 
-use super::{Flapping, NodeIncident, complaints, conditions, judge};
+use super::{Flapping, NodeIncident, complaints, conditions, judge, reboot};
 use crate::api::{Confidence, Evidence, OtherFinding, Remedy, Severity};
 use crate::diagnosis::{Thresholds, text};
 use crate::facts::{NodeState, Timestamp};
@@ -47,14 +47,16 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let is_down = ready.incident.as_ref().is_some_and(|incident| !incident.ready_now);
     // A kubelet that is silent or out of order keeps its other conditions as they were, or has them overwritten.
     let beside = if is_down { Vec::new() } else { conditions::of(node) };
-    let mut findings = ready.incident.map(of_incident).into_iter().chain(beside).chain(told.findings);
+    let (rebooted, until) = reboot::of(node, now).unzip();
+    let findings = ready.incident.map(of_incident).into_iter().chain(beside).chain(told.findings);
+    let mut findings = findings.chain(rebooted);
     let failure = findings.next();
     let others = findings.map(|other| OtherFinding {
         cause: other.cause.to_owned(),
         container: None,
         summary: text::line(&other.summary, text::SUMMARY_MAX),
     });
-    Judgement { others: others.collect(), failure, wake: ready.wake.into_iter().chain(told.wake).min() }
+    Judgement { others: others.collect(), failure, wake: ready.wake.into_iter().chain(told.wake).chain(until).min() }
 }
 
 fn of_incident(incident: NodeIncident) -> NodeFinding {

@@ -44,8 +44,14 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
 fn script_remedies(case: &Case<'_>, finding: &Finding, check: &str) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let line = container.last_end().and_then(|run| last_words::line(case, container, run));
-    let is_library = line.is_some_and(|line| text::has(&line.text, &["shared librar"]));
-    let fix = if is_library {
+    let is_library = line.as_ref().is_some_and(|line| text::has(&line.text, &["shared librar"]));
+    let is_libc = line.is_some_and(|line| line.text.contains("version `GLIBC"));
+    let fix = if is_libc {
+        format!(
+            "{}'s program was built with a newer C library than its image has: build it on that image, or take a newer base image.",
+            container.name
+        )
+    } else if is_library {
         format!(
             "Install the library that {}'s program was built with in the image, or build on the image that it runs in.",
             container.name

@@ -78,8 +78,10 @@ fn has_failed_twice(
     if patience == 0 {
         return Ok(());
     }
+    // A second try proves nothing where it is only a matter of turns.
+    let takes_turns = patience > SECOND_TRY;
     // In back-off when we came: it failed at least 10 s ago, and nobody knows how often.
-    if seen.reason == "ImagePullBackOff" && case.observed.at_start {
+    if seen.reason == "ImagePullBackOff" && case.observed.at_start && !takes_turns {
         return Ok(());
     }
     let failed = |e: &&crate::facts::EventFacts| e.message.contains("Failed to pull image");
@@ -89,7 +91,7 @@ fn has_failed_twice(
         tries += event.count.max(1);
         since = since.min(signature::first_told(case, event));
     }
-    signature::has_lasted(case, since, patience, tries)
+    signature::has_lasted(case, since, patience, if takes_turns { 0 } else { tries })
 }
 
 fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> Finding {

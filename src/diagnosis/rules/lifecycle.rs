@@ -523,6 +523,9 @@ fn failed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     remedies
 }
 
+/// Gates of load balancers, which look at a new pod for up to some minutes before they send it traffic.
+const LOAD_BALANCERS: [&str; 2] = ["target-health.", "cloud.google.com/load-balancer-neg-ready"];
+
 fn gate_not_ready(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     if pod.deletion.is_some() || pod.is_over() || !pod.condition_is_true("ContainersReady") {
@@ -540,7 +543,12 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     } else {
         (containers, case.thresholds.never_ready)
     };
-    let due = after(case.held_since(since), patience);
+    // In a snapshot nothing may be newer than the readiness of the containers, which is all that a kubelet has to say.
+    let usual = crate::diagnosis::Thresholds::default();
+    let is_chosen = patience != if was_ready { usual.readiness_lost } else { usual.never_ready };
+    let by_nature = pod.readiness_gates.iter().any(|gate| LOAD_BALANCERS.iter().any(|name| gate.starts_with(name)));
+    let at_once = !case.thresholds.patient && !is_chosen && !by_nature;
+    let due = after(case.held_since(since), if at_once { 0 } else { patience });
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -597,7 +605,11 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     };
     let (reason, message) = container.waiting().unwrap_or_default();
     let sandbox = pod.condition("PodReadyToStartContainers").map(evidence::condition);
-    let finding = Finding::of_pod(summary)
+    let finding = match hooked(case).filter(|_| !pulling) {
+        Some(hooked) => Finding::of_container(hooked, summary),
+        None => Finding::of_pod(summary),
+    };
+    let finding = finding
         .confidence(Confidence::Likely)
         .with(evidence::field(
             format!("{}.state.waiting", container.status_path()),

@@ -57,6 +57,14 @@ fn a_transient_pull_error_counts_from_its_second_try() {
 }
 
 #[test]
+fn pulls_that_take_turns_count_after_minutes_however_often_they_were_put_off() {
+    let put_off = PULLING.replace("MESSAGE", "pull QPS exceeded").replace("COUNT", "4");
+    let live = |text: &str| Scenario::from_yaml(text).observed_since("2026-11-21T09:00:02Z");
+    assert_eq!(verdicts(&live(&put_off).at("2026-11-21T09:02:00Z")), (vec![], true));
+    assert_eq!(verdicts(&live(&put_off).at("2026-11-21T09:05:02Z")), (vec!["PullQPSExceeded"], false));
+}
+
+#[test]
 fn a_definite_answer_of_the_registry_counts_at_once() {
     let text = PULLING.replace("MESSAGE", "manifest unknown").replace("COUNT", "1");
     let scenario = Scenario::from_yaml(&text).observed_since("2026-11-21T09:00:02Z").at("2026-11-21T09:00:03Z");

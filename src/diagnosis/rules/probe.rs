@@ -278,7 +278,7 @@ fn with_failed_pre_stop(
     finding: Finding,
 ) -> Finding {
     let Some(failed) = doubt::pre_stop_failed(case, container, run) else { return finding };
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let took = match killed.kill.proof {
         Proof::Event(kill) => kill.last.zip(failed.last).map(|(from, to)| seconds_between(from, to)),
         _ => None,
@@ -289,12 +289,6 @@ fn with_failed_pre_stop(
         "fails at each kill, so what it should bring to an end is cut off".to_owned()
     };
     finding.with(evidence::event(failed)).consequence("PreStopHookFailed", Some(&container.name), words)
-}
-
-/// What a container has from this probe's kill to SIGKILL, in seconds.
-fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
-    let own = container.probe(probe).and_then(|p| p.termination_grace);
-    own.unwrap_or(case.pod.termination_grace_seconds)
 }
 
 /// Exit code 137 after a kill that took the whole grace period.
@@ -308,7 +302,7 @@ fn with_ignored_sigterm(
     if run.exit_code != 137 {
         return finding;
     }
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let took = match (killed.kill.proof, run.finished_at) {
         (Proof::Event(event), Some(finished)) => event.last.map(|at| seconds_between(at, finished)),
         _ => None,
@@ -346,7 +340,7 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
-    let grace = grace(case, container, killed.kill.probe);
+    let grace = end::grace(case, container, killed.kill.probe);
     let kill_took = match event_at.filter(|at| run.finished_at.is_some_and(|finished| *at <= finished)) {
         Some(at) => length - seconds_between(started, at),
         None if run.exit_code == 137 && length > grace => grace,
@@ -385,6 +379,9 @@ fn istio_remedies(
         _ => None,
     }
 }
+
+/// A budget for the start that many a program needs more than, in seconds.
+const SHORT_BUDGET: i64 = 30;
 
 fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Remedy> {
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
@@ -425,7 +422,16 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
                 probe.initial_delay
             );
             let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
-            remedies.push(target.with_container_patch(remedy::fix(text), Some(container), &fields));
+            let slower = target.with_container_patch(remedy::fix(text), Some(container), &fields);
+            // One that nothing answers yet, ended as soon as its probe may: most likely it is only slow.
+            let most = probe.budget() + case.pod.termination_grace_seconds + 5;
+            let at_once =
+                container.last_end().and_then(crate::facts::Terminated::ran_for).is_some_and(|ran| ran <= most);
+            let port = words::port_number(container, &probe.handler);
+            let is_declared = container.ports.is_empty() || container.ports.iter().any(|p| Some(p.number) == port);
+            let is_refused = matches!(heard, Some(Trouble::Refused)) && is_declared;
+            let is_short = probe.budget() < SHORT_BUDGET && is_refused && at_once;
+            remedies.insert(if is_short { 0 } else { remedies.len() }, slower);
         }
     }
     remedies.push(log_remedy(case, container));
@@ -465,6 +471,57 @@ fn named_port(container: &Container, handler: &ProbeHandler) -> Option<(String, 
     Some((format!("{} ({})", port.name, port.number), format!("  {field}:\n    port: {}\n", port.name)))
 }
 
+fn cannot_run(container: &Container, handler: &ProbeHandler, name: &str) -> Vec<Remedy> {
+    let program = match handler {
+        ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
+        _ => "the probe",
+    };
+    vec![
+        remedy::fix(format!(
+            "Give {} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
+            container.name, container.image
+        )),
+        remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
+    ]
+}
+
+/// For a command that is refused a connection, or is not done in time: it is no port itself, and no server.
+fn about_command(
+    container: &Container,
+    probe: &Probe,
+    name: &str,
+    place: &str,
+    heard: &Trouble,
+    patched: &dyn Fn(String, String) -> Remedy,
+) -> Option<Remedy> {
+    let who = &container.name;
+    match heard {
+        _ if !matches!(probe.handler, ProbeHandler::Exec { .. }) => None,
+        Trouble::Refused => Some(remedy::fix(format!(
+            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where \
+             the command asks, and what else it says."
+        ))),
+        Trouble::Other(words) if words.contains("timed out") => Some(patched(
+            format!(
+                "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({}) in {who}. Give it more time.",
+                probe.timeout
+            ),
+            format!("  timeoutSeconds: {}\n", (probe.timeout * 5).max(5)),
+        )),
+        _ => None,
+    }
+}
+
+/// The name by which a probe asks for its port.
+fn named_by(handler: &ProbeHandler) -> Option<&str> {
+    match handler {
+        ProbeHandler::Http { port, .. } | ProbeHandler::Tcp { port } => {
+            Some(port.as_str()).filter(|port| port.parse::<i32>().is_err())
+        }
+        _ => None,
+    }
+}
+
 /// For a server that answers, and says that it is not well.
 fn not_well(who: &str, kind: ProbeKind, status: u16) -> Remedy {
     let advice = match kind {
@@ -490,20 +547,21 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
     let patched = |text: String, fields: String| {
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
+    if let Some(remedy) = heard.and_then(|heard| about_command(container, probe, name, &place, heard, &patched)) {
+        return vec![remedy];
+    }
+    let unnamed = named_by(&probe.handler).filter(|name| container.ports.iter().all(|port| port.name != *name));
+    let no_such_port = |wanted: &str| match named_port(container, &probe.handler) {
+        Some((declared, fields)) => patched(
+            format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
+            fields,
+        ),
+        None => remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number.")),
+    };
     match heard {
-        Some(Trouble::CannotRun(_)) => {
-            let program = match &probe.handler {
-                ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
-                _ => "the probe",
-            };
-            vec![
-                remedy::fix(format!(
-                    "Give {who} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
-                    container.image
-                )),
-                remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
-            ]
-        }
+        // The kubelet takes a name that no port has for a number.
+        Some(Trouble::CannotRun(_)) if unnamed.is_some() => unnamed.map(no_such_port).into_iter().collect(),
+        Some(Trouble::CannotRun(_)) => cannot_run(container, &probe.handler, name),
         Some(Trouble::Refused) => {
             let port = words::port_number(container, &probe.handler);
             let port_text = port.map_or_else(|| place.clone(), |p| p.to_string());
@@ -558,15 +616,7 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
                 format!("  httpGet:\n    scheme: {scheme}\n"),
             )]
         }
-        Some(Trouble::NoSuchPort(wanted)) => vec![match named_port(container, &probe.handler) {
-            Some((declared, fields)) => patched(
-                format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
-                fields,
-            ),
-            None => {
-                remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number."))
-            }
-        }],
+        Some(Trouble::NoSuchPort(wanted)) => vec![no_such_port(wanted)],
         Some(trouble @ (Trouble::GrpcUnimplemented | Trouble::GrpcNoAnswer | Trouble::GrpcNotServing(_))) => {
             vec![grpc_remedy(trouble, who, name, &place)]
         }

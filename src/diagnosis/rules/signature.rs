@@ -191,6 +191,19 @@ pub(super) fn middle_cut(text: &str, most: usize) -> String {
     format!("{head}…{tail}")
 }
 
+/// What an API of a cloud says, without the marks of the request that follow it (AWS) or stand around it (Azure).
+fn without_request(text: &str) -> &str {
+    let text = match text.find("status code: ") {
+        Some(at) if text[at..].contains("request id: ") => text[..at].trim_end(),
+        _ => text,
+    };
+    let text = text.split(" Encoded authorization failure message").next().unwrap_or(text);
+    match text.rsplit_once(" Message=\"") {
+        Some((before, message)) if before.contains("Code=\"") => message.split('"').next().unwrap_or(message),
+        _ => text,
+    }
+}
+
 /// The last of the errors that a runtime nests with `: `, at most `most` characters: what actually went wrong.
 pub(super) fn innermost(text: &str, most: usize) -> String {
     let trimmed = text.trim().trim_end_matches(": unknown").trim_end_matches('.');
@@ -200,6 +213,7 @@ pub(super) fn innermost(text: &str, most: usize) -> String {
     // runc's flags of a mount tell nothing: `mount A:B (via /proc/self/fd/6), flags: 0x5001: not a directory`.
     let trimmed =
         trimmed.rsplit_once(", flags: 0x").and_then(|(_, rest)| Some(rest.split_once(": ")?.1)).unwrap_or(trimmed);
+    let trimmed = without_request(trimmed);
     let mut start = 0;
     for (at, _) in trimmed.match_indices(": ") {
         if trimmed.len() - start <= most {

@@ -9,6 +9,7 @@ mod rows;
 
 use std::cell::OnceCell;
 
+use super::crash::end;
 use super::signature::{self, Row, Seen};
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Scope, Verdict, evidence, text};
@@ -70,11 +71,21 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
     }
     super::sandbox::failure(case)
         .filter(|event| rows::INIT_OOM.words.iter().any(|words| text::has(&event.message, words)))
-        .map(|event| {
-            Finding::of_pod("the memory limit is too low even to start the pod's sandbox, so no container can start")
-                .with(evidence::event(event))
-        })
+        .map(|event| sandbox_oom(case).with(evidence::event(event)))
         .into()
+}
+
+/// The sandbox has the pod's limit: that of its only container with one, where there is one.
+fn sandbox_oom(case: &Case<'_>) -> Finding {
+    const SAYS: &str = "is too low even to start the pod's sandbox, so no container can start";
+    let mut limited = case.pod.containers.iter().filter_map(|c| Some((c, c.limits.memory?)));
+    match (limited.next(), limited.next()) {
+        (Some((container, limit)), None) => Finding::of_container(
+            container,
+            format!("{}'s memory limit of {} {SAYS}", container.name, format_bytes(limit)),
+        ),
+        _ => Finding::of_pod(format!("the memory limit {SAYS}")),
+    }
 }
 
 /// Why a container could not be started, while it does not run.
@@ -137,7 +148,10 @@ fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<
         return None;
     }
     let end = container.last_end().filter(|end| end.exit_code != 0 || container.restart_count > 0)?;
-    let event = case.container_events(container, "FailedPostStartHook").next_back()?;
+    let Some(event) = case.container_events(container, "FailedPostStartHook").next_back() else {
+        let may_be = case.events_settled().is_ok() && end::may_be_by_post_start(case, container, end);
+        return may_be.then(|| of_hook(container, None));
+    };
     // An Event long before the end that is shown is about another run; but a loop outlives its Events, and a run that was
     // killed as soon as the hook allows ended like those before.
     let at_once = case.pod.termination_grace_seconds + 60;
@@ -149,14 +163,18 @@ fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<
         }
         _ => true,
     };
-    close.then(|| Seen {
+    close.then(|| of_hook(container, Some(event)))
+}
+
+fn of_hook<'a>(container: &'a Container, event: Option<&'a EventFacts>) -> Seen<'a> {
+    Seen {
         reason: "FailedPostStartHook",
-        text: &event.message,
+        text: event.map_or("", |event| &event.message),
         lower: OnceCell::new(),
-        event: Some(event),
+        event,
         container: Some(container),
         path: None,
-    })
+    }
 }
 
 /// The last `Failed` Event of a container that is not about its image.
@@ -192,9 +210,32 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
     match row.cause {
         "ExecutableNotFound" | "ExecutablePermissionDenied" if !container.command.is_empty() => finding
             .with(evidence::field(format!("{}.command", container.spec_path()), format!("{:?}", container.command))),
-        "PostStartHookError" => finding.proven(),
+        "PostStartHookError" if !is_guess(seen) => finding.proven(),
+        "PostStartHookError" => guessed(container, finding),
         _ => finding,
     }
+}
+
+/// Whether nothing tells of the hook's failure but the end of the run.
+fn is_guess(seen: &Seen<'_>) -> bool {
+    seen.reason == "FailedPostStartHook" && seen.event.is_none()
+}
+
+fn guessed(container: &Container, finding: Finding) -> Finding {
+    let path = container.last_end_path();
+    let finding = finding.confidence(Confidence::Possible);
+    let finding = match container.last_end() {
+        Some(end) => finding
+            .with(evidence::field_at(format!("{path}.reason"), &end.reason, end.finished_at))
+            .with(evidence::field(format!("{path}.exitCode"), end.exit_code.to_string())),
+        None => finding,
+    };
+    let silence = "no Event of the pod is known; the run ended as late as one whose hook fails at its start";
+    finding.with(evidence::contradicting(evidence::field("event/FailedPostStartHook", silence))).consequence(
+        "SigKilledNotOom",
+        Some(&container.name),
+        "if its hook did not fail, something else sends SIGKILL",
+    )
 }
 
 fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> String {
@@ -216,6 +257,12 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     fill("{volume}", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
     fill("{user}", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
     fill("{executable}", &|| signature::middle_cut(executable(container, text).unwrap_or("(the image's own)"), 60));
+    let mount = || container.mount_over(executable(container, text)?);
+    fill("{place}", &|| mount().map_or_else(|| "the image".to_owned(), |m| format!("volume {}", m.volume)));
+    fill("{source}", &|| match mount() {
+        Some(m) => format!("volume {}, which is mounted over {} and hides what the image has there", m.volume, m.path),
+        None => format!("image {}", signature::middle_cut(&container.image, 70)),
+    });
     fill("{why_not}", &|| {
         if seen.has("is a directory") { "it is a directory" } else { "permission denied" }.to_owned()
     });
@@ -229,6 +276,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
             String::new()
         }
     });
+    fill("{perhaps}", &|| if is_guess(seen) { " perhaps" } else { "" }.to_owned());
     fill("{short}", &|| signature::innermost(text, 70));
     fill("{words}", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
         words if words.is_empty() => "the runtime left no message".to_owned(),

@@ -9,7 +9,7 @@ use super::sandbox::{self, is_being_set_up};
 use super::signature::{self, Seen};
 use crate::api::Root;
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, RootKind, Rule, Verdict, evidence, text};
-use crate::facts::{EventFacts, VolumeSource};
+use crate::facts::{EventFacts, VolumeSource, seconds_between};
 
 /// A mount is tried again after 0.5 s, 1 s, 2 s, ...: what fails only at first is over by then.
 const NEXT_TRIES: i64 = 15;
@@ -31,6 +31,9 @@ const EVENTS: [&str; 7] = [
 /// What the kubelet says while its own caches fill, or of a pod that goes away.
 const TRANSIENT: [&str; 4] =
     ["not registered", "failed to sync configmap cache", "failed to sync secret cache", "object is being deleted"];
+
+/// How long such words have to be repeated before they are taken for the reason.
+const TOO_LONG: i64 = 120;
 
 const MOUNT: &[&str] = &["FailedMount"];
 
@@ -80,7 +83,7 @@ fn current<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a EventFacts> {
     case.events.iter().rev().filter(move |event| {
         if !EVENTS.contains(&&*event.reason)
             || past.is_some_and(|past| event.last.is_some_and(|at| at < past))
-            || TRANSIENT.iter().any(|words| event.message.contains(words))
+            || TRANSIENT.iter().any(|words| event.message.contains(words)) && !goes_on(case, event)
         {
             return false;
         }
@@ -90,6 +93,12 @@ fn current<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a EventFacts> {
             true
         }
     })
+}
+
+/// Whether what passes by itself is said for far longer than that takes.
+fn goes_on(case: &Case<'_>, event: &EventFacts) -> bool {
+    let told_for = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
+    case.pod.deletion.is_none() && told_for >= TOO_LONG
 }
 
 fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
@@ -113,13 +122,15 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
     fill("{host_path}", &|| {
         said.split_once("check failed: ").map_or_else(unnamed, |(_, rest)| signature::middle_cut(rest.trim(), 90))
     });
-    fill("{helper}", &|| signature::between(said, "need a ", " helper").map_or_else(unnamed, str::to_owned));
+    fill("{helper}", &|| helper(said).map(|helper| format!(" ({helper})")).unwrap_or_default());
     fill("{unmounted}", &|| signature::between(said, "unmounted volumes=[", "]").unwrap_or("of the pod").to_owned());
     fill("{output}", &|| {
         let output = said.rsplit("Output: ").next().filter(|o| o.len() < said.len()).unwrap_or(said);
         signature::innermost(output, 90)
     });
-    fill("{short}", &|| signature::innermost(said, 90));
+    // The volume is named already: `MountVolume.SetUp failed for volume "data" : object ... not registered`.
+    let why = said.split_once("Volume.").and_then(|(_, rest)| rest.split_once("\" : ")).map_or(said, |(_, why)| why);
+    fill("{short}", &|| signature::innermost(why, 90));
     text::line(&out, text::SUMMARY_MAX)
 }
 
@@ -163,6 +174,12 @@ fn source_of(case: &Case<'_>, said: &str) -> Option<Root> {
 /// `namespace/name` of a claim.
 fn claim(said: &str) -> Option<&str> {
     signature::between(said, "error processing PVC ", ":").map(|c| c.rsplit('/').next().unwrap_or(c))
+}
+
+/// The mount helper that is missing: mount names it, or the type of the file system.
+fn helper(said: &str) -> Option<String> {
+    let kind = signature::between(said, "unknown filesystem type '", "'").map(|kind| format!("mount.{kind}"));
+    signature::between(said, "need a ", " helper").map(str::to_owned).or(kind)
 }
 
 fn driver(said: &str) -> Option<&str> {

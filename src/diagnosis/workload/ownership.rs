@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::Evidence;
 use crate::diagnosis::{Case, evidence};
-use crate::facts::{PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
+use crate::facts::{Container, PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
 
 const ROLLOUT: &str = "argoproj.io/v1alpha1";
 
@@ -70,6 +70,15 @@ pub(in crate::diagnosis) fn job_state(case: &Case<'_>) -> JobState {
         Some((_, state)) => state,
         None => JobState::Unknown,
     }
+}
+
+/// Whether only one try of the pod's Job is known to have failed: to try again is what its retries are for.
+pub(in crate::diagnosis) fn is_first_failed_try(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    let restarts = pod.containers.iter().fold(0_u32, |all, c| all.saturating_add(c.restart_count));
+    let has_ended = |c: &Container| !c.is_running() && c.last_end().is_some_and(|end| end.exit_code != 0);
+    let here = restarts.saturating_add(u32::from(pod.containers.iter().any(has_ended)));
+    here <= 1 && job_of(case).is_some_and(|job| job.failed <= 1)
 }
 
 /// The pod's Job, where it was looked up.

@@ -12,10 +12,16 @@ use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Root, Severity};
 use crate::diagnosis::{evidence, text};
-use crate::facts::{ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey, after};
+use crate::facts::{Labelled, ServiceFacts, Timestamp, WorkloadKey, after};
 
 /// For so long, in seconds, a new Service may be ahead of its workload.
 const YOUNG: i64 = 300;
+
+/// When the youngest of these Services is old enough to count.
+pub fn strays_due(services: &[ServiceFacts], now: Timestamp) -> Option<Timestamp> {
+    let due = services.iter().filter_map(|service| Some(after(service.created?, YOUNG)));
+    due.filter(|due| *due > now).min()
+}
 
 /// A Service whose selector matches nothing, and the workload that it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +40,7 @@ pub struct StrayService {
 pub fn stray_services<'p>(
     services: &[ServiceFacts],
     pods: &(impl Iterator<Item = &'p BTreeMap<String, String>> + Clone),
-    workloads: &[WorkloadFacts],
+    workloads: &[Labelled],
     now: Timestamp,
 ) -> Vec<StrayService> {
     let is_due = |service: &&ServiceFacts| {
@@ -43,7 +49,7 @@ pub fn stray_services<'p>(
     };
     let selects_none = |service: &&ServiceFacts| {
         !pods.clone().any(|labels| service.selects(labels))
-            && !workloads.iter().filter_map(labels_of).any(|labels| service.selects(labels))
+            && !workloads.iter().any(|workload| service.selects(&workload.labels))
     };
     let due = services.iter().filter(is_due).filter(selects_none);
     due.filter_map(|service| {
@@ -55,14 +61,12 @@ pub fn stray_services<'p>(
     .collect()
 }
 
-fn labels_of(workload: &WorkloadFacts) -> Option<&BTreeMap<String, String>> {
-    workload.template.as_ref().map(|template| &template.labels)
-}
-
 /// Whether a workload has all labels that the Service asks for but one, and no Service that reaches it.
-fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &WorkloadFacts) -> Option<StrayService> {
-    let serves = matches!(&*workload.key.kind, "Deployment" | "StatefulSet" | "DaemonSet") && workload.desired > 0;
-    let labels = labels_of(workload).filter(|labels| serves && !services.iter().any(|other| other.selects(labels)))?;
+fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &Labelled) -> Option<StrayService> {
+    let labels = &workload.labels;
+    if workload.desired <= 0 || services.iter().any(|other| other.selects(labels)) {
+        return None;
+    }
     let mut apart = service.selector.iter().filter(|(key, value)| labels.get(*key) != Some(value));
     let (key, wants) = apart.next()?;
     let is_near = apart.next().is_none() && (service.selector.len() > 1 || service.name == workload.key.name);

@@ -89,7 +89,8 @@ impl World {
         let labels = workload.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
         let around = self.services.get(&workload.key.namespace).map(Vec::as_slice).unwrap_or_default();
         let pods = self.pods.iter().filter(|pod| pod.key.namespace == workload.key.namespace).map(|pod| &pod.labels);
-        let mut strays = stray_services(around, &pods, &self.workloads, now);
+        let labelled: Vec<_> = self.workloads.iter().filter_map(WorkloadFacts::labelled).collect();
+        let mut strays = stray_services(around, &pods, &labelled, now);
         strays.retain(|stray| stray.workload == workload.key);
         let services: Vec<ServiceFacts> = around.iter().filter(|service| service.selects(&labels)).cloned().collect();
         judge(&WorkloadCase {
@@ -467,7 +468,8 @@ fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_me
         let mut workloads: Vec<_> = world.workloads.iter().filter(|w| &*w.key.kind == "Deployment").cloned().collect();
         change(&mut services[0], &mut workloads[0]);
         let now = after(services[0].created.unwrap(), age);
-        stray_services(&services, &world.pods.iter().map(|pod| &pod.labels), &workloads, now).len()
+        let labelled: Vec<_> = workloads.iter().filter_map(WorkloadFacts::labelled).collect();
+        stray_services(&services, &world.pods.iter().map(|pod| &pod.labels), &labelled, now).len()
     };
     assert_eq!(strays(&|_, _| {}, 600), 1);
     assert_eq!(strays(&|_, _| {}, 100), 0, "it may be ahead of its workload");

@@ -1,7 +1,7 @@
 //! Which end of a container's run counts as a failure, shared by the families that judge ends.
 
 use crate::api::{ContainerType, Severity};
-use crate::diagnosis::workload::{JobState, job_state};
+use crate::diagnosis::workload::{JobState, is_first_failed_try, job_state};
 use crate::diagnosis::{Case, Finding, Verdict, text};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, after, seconds_between};
 
@@ -66,6 +66,23 @@ fn is_past(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
     let is_alike = |ran: i64| ran < resets && runs <= 2 * ran + OUTLIVED;
     let is_loop = container.restart_count > 1 && end.ran_for().is_none_or(is_alike);
     !case.thresholds.patient && is_well && !is_loop && end.reason != OOM_KILLED
+}
+
+/// Whether a snapshot that knows nothing newer than a container's last start shows it Ready, after a failure that need not
+/// be one of a loop: one or two ends in the pod's first minutes, as of a program that does not wait for what it needs, or
+/// memory that ran out once in a long run. Whether it fails again such a snapshot cannot say.
+fn is_perhaps_over(case: &Case<'_>, finding: &Finding) -> bool {
+    const FEW: u32 = 2;
+    const FIRST_MINUTES: i64 = 300;
+    let container = finding.container.as_deref().and_then(|name| case.pod.container(name));
+    let Some((container, end)) = container.and_then(|c| Some((c, c.last.as_ref()?))) else { return false };
+    let State::Running { started_at: Some(started) } = container.state else { return false };
+    let is_newest = !case.thresholds.patient && case.age(started) <= SLACK;
+    let is_well = container.ready && case.pod.is_ready() && container.restart_count <= FEW;
+    let is_early = || case.pod.created.is_some_and(|made| seconds_between(made, started) <= FIRST_MINUTES);
+    let is_once =
+        || container.restart_count == 1 && end.ran_for().is_some_and(|ran| ran >= case.thresholds.recovered_restarting);
+    is_newest && is_well && if end.reason == OOM_KILLED { is_once() } else { is_early() }
 }
 
 /// Like [`crash`], but only once the Events that might explain the end have had time to come.
@@ -159,7 +176,8 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     /// The probe failed until the end, and the end looks like a kill.
     Inferred,
     /// No Event of the pod is known at all (they live for an hour); the run took as long and ended as this probe ends runs:
-    /// by a signal, or in peace, as servers do that heed SIGTERM.
+    /// by a signal, or in peace, as servers do that heed SIGTERM. Or it is one of a loop, and ended by SIGKILL when the
+    /// probe may have failed.
     Silent,
 }
 
@@ -205,10 +223,69 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
         Some(Kill { probe, proof: Proof::Inferred })
     })
     .or_else(|| {
-        let is_silent = case.events.is_empty();
-        let probe = probes.into_iter().find(|p| is_silent && ended_within_budget(case, container, end, *p))?;
+        let probe = killed_in_silence(case, container, end)?;
         Some(Kill { probe, proof: Proof::Silent })
     })
+}
+
+/// The probe that may have ended a run, where no Event of the pod is known at all.
+fn killed_in_silence(case: &Case<'_>, container: &Container, end: &Terminated) -> Option<ProbeKind> {
+    if !case.events.is_empty() {
+        return None;
+    }
+    // Until the startup probe has passed, the liveness probe is not asked.
+    let as_startup = || ended_at_budget(case, container, end, ProbeKind::Startup).then_some(ProbeKind::Startup);
+    let within = |probe: &ProbeKind| ended_within_budget(case, container, end, *probe);
+    as_startup()
+        .or_else(|| [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find(within))
+        .or_else(|| outlived_a_kill(case, container, end).then_some(ProbeKind::Liveness))
+}
+
+/// Whether a run was as long as this probe's patience with one that never passes it, and not only about as long; 137 comes
+/// when the grace period is over.
+fn ended_at_budget(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
+    let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 0 | 137 | 143)) else { return false };
+    let kill_takes = if end.exit_code == 137 { grace(case, container, kind) } else { 0 };
+    let least = probe.initial_delay + probe.period * (probe.failure_threshold.max(1) - 1) + kill_takes;
+    let most = probe.budget() + probe.timeout * probe.failure_threshold.max(1) + kill_takes + SLACK;
+    end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
+}
+
+/// Whether runs of a loop pass their liveness probe for a while, and then end by a SIGKILL that is not put down to memory:
+/// what follows a probe's SIGTERM that nobody heeds. Which is not before the earliest kill and the grace period.
+fn outlived_a_kill(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    let Some(probe) = container.liveness.as_ref() else { return false };
+    let is_killed = end.exit_code == 137 && end.reason == "Error" && container.limits.memory.is_none();
+    let earliest = probe.initial_delay
+        + probe.period * (probe.failure_threshold.max(1) - 1)
+        + grace(case, container, ProbeKind::Liveness);
+    let is_loop = container.restart_count > 1;
+    is_killed
+        && is_loop
+        && end.ran_for().is_some_and(|ran| (earliest..case.thresholds.recovered_restarting).contains(&ran))
+}
+
+/// What a container has from this probe's kill to SIGKILL, in seconds.
+pub(in crate::diagnosis::rules) fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
+    let own = container.probe(probe).and_then(|p| p.termination_grace);
+    own.unwrap_or(case.pod.termination_grace_seconds)
+}
+
+/// Whether a run lasted for the grace period, and no Event of the pod is known: so it is with a process that does not heed
+/// SIGTERM, where the postStart hook fails at once.
+pub(in crate::diagnosis::rules) fn may_be_by_post_start(
+    case: &Case<'_>,
+    container: &Container,
+    end: &Terminated,
+) -> bool {
+    let grace = case.pod.termination_grace_seconds;
+    let is_killed = end.exit_code == 137 && end.reason == "Error" && container.restart_count > 0;
+    container.has_post_start
+        && is_killed
+        && case.events.is_empty()
+        && grace > 2 * SLACK
+        && end.ran_for().is_some_and(|ran| (grace - 1..=grace + SLACK).contains(&ran))
+        && kill(case, container, end).is_none()
 }
 
 /// The Killing Event of a probe's kill that does not name the probe. Where a pod's only container is killed and is not
@@ -287,8 +364,7 @@ fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, ki
     let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 137 | 143)) else { return false };
     let Some(event) = unhealthy(case, container, kind).filter(|event| in_run(event, end)) else { return false };
     let (Some(at), Some(finished)) = (event.last, end.finished_at) else { return false };
-    let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
-    let near_end = seconds_between(at, finished) <= grace + 2 * probe.period + SLACK;
+    let near_end = seconds_between(at, finished) <= grace(case, container, kind) + 2 * probe.period + SLACK;
     let tries = probe.failure_threshold.max(1);
     near_end && (ended_within_budget(case, container, end, kind) || i64::from(event.count) >= tries)
 }
@@ -309,15 +385,22 @@ pub(in crate::diagnosis::rules) fn ended_within_budget(
 /// The seconds that a run takes at most which never passes this probe, with the end that it is given.
 pub(in crate::diagnosis::rules) fn patience(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Option<i64> {
     let probe = container.probe(kind)?;
-    let grace = probe.termination_grace.unwrap_or(case.pod.termination_grace_seconds);
-    Some(probe.budget() + probe.timeout * probe.failure_threshold.max(1) + probe.period + grace + SLACK)
+    Some(
+        probe.budget()
+            + probe.timeout * probe.failure_threshold.max(1)
+            + probe.period
+            + grace(case, container, kind)
+            + SLACK,
+    )
 }
 
 /// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left
-/// is no alarm.
+/// is no alarm, at its first failed try not even a warning.
 pub(in crate::diagnosis::rules) fn judged(case: &Case<'_>, finding: Finding) -> Verdict {
     let finding = match job_state(case) {
         JobState::Complete => return Verdict::No,
+        JobState::Retries if is_first_failed_try(case) => finding.noted(),
+        JobState::None | JobState::Failed if is_perhaps_over(case, &finding) => finding.noted(),
         JobState::Retries | JobState::Unknown => finding.severity(Severity::Warning).quiet(),
         JobState::None | JobState::Failed => finding,
     };

@@ -11,7 +11,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 35] = [
+const SIGNS: [&str; 36] = [
     "error",
     "fatal",
     "panic",
@@ -39,6 +39,7 @@ const SIGNS: [&str; 35] = [
     "missing",
     "required",
     "timed out",
+    "timeout occurred",
     "bad address",
     "can't reach",
     "not defined",
@@ -50,7 +51,7 @@ const SIGNS: [&str; 35] = [
 ];
 
 /// Beginnings of lines that hold such a word and tell nothing: frames of a stack, and what wraps another's failure.
-const NOISE: [&str; 17] = [
+const NOISE: [&str; 19] = [
     "at ",
     "from ",
     "goroutine ",
@@ -59,6 +60,8 @@ const NOISE: [&str; 17] = [
     "throw ",
     "npm err!",
     "npm error",
+    "nginx: configuration file ",
+    "--- end of",
     "node.js v",
     "emitted 'error' event",
     "error command failed with exit code",
@@ -69,6 +72,13 @@ const NOISE: [&str; 17] = [
     "exit status ",
     "(background on this error at",
 ];
+
+/// Beginnings of what npm says: it tells something only where the program that it ran said nothing.
+const NPM: [&str; 2] = ["npm err!", "npm error"];
+
+/// Beginnings of what follows the line of an exception besides [`NOISE`], and levels of what is told by the way.
+const AFTER: [&str; 6] = ["... ", "^", "~", "#", "stack trace:", "thrown in "];
+const BY_THE_WAY: [&str; 4] = ["INFO", "DEBUG", "TRACE", "note:"];
 
 /// The line of an ended run that tells most.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +118,38 @@ pub(super) fn all<'a>(
     trimmed(&run.message, false).chain(trimmed(log, true))
 }
 
+/// Whether nothing was said after `line` but the rest of a stack and what is told by the way: it is what the program fell to,
+/// and not what it met and went on from.
+pub(super) fn is_the_end(case: &Case<'_>, container: &Container, run: &Terminated, line: &str) -> bool {
+    // Python ends with 1 where nobody catches an exception, and writes what it has kept for stdout after the stack.
+    const KEPT: usize = 5;
+    let lines: Vec<_> = all(case, container, run).map(|(line, _)| line).collect();
+    let below = lines.iter().rev().take_while(|other| other.is_empty() || !line.contains(**other));
+    let said = below.filter(|line| !follows(line)).count();
+    let of_python = || run.exit_code == 1 && lines.iter().any(|line| line.starts_with("Traceback (most recent call"));
+    said == 0 || (said <= KEPT && of_python())
+}
+
+fn follows(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let is_rest = NOISE.iter().chain(&AFTER).any(|noise| lower.starts_with(noise));
+    line.is_empty() || is_rest || BY_THE_WAY.iter().any(|level| line.contains(level))
+}
+
+/// Whether one of the few lines above the last `line` holds `part`: the frame of a stack that it comes from.
+pub(super) fn comes_from(case: &Case<'_>, container: &Container, run: &Terminated, line: &str, part: &str) -> bool {
+    const FRAME: usize = 3;
+    let lines: Vec<_> = all(case, container, run).map(|(line, _)| line).collect();
+    let Some(at) = lines.iter().rposition(|other| *other == line) else { return false };
+    lines.get(at.saturating_sub(FRAME)..at).is_some_and(|above| above.iter().any(|line| line.contains(part)))
+}
+
 impl Line {
+    /// This line, and another that tells more of it.
+    pub(super) fn after(self, above: &Self) -> Self {
+        Self { text: format!("{} {}", above.text, self.text), ..self }
+    }
+
     /// `: "..."` for a summary.
     fn quoted(&self, most: usize) -> String {
         format!(": \"{}\"", text::line(&self.text, most))
@@ -155,8 +196,14 @@ pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Op
 fn decisive(words: &str) -> Option<String> {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    let at = lines.iter().rposition(|line| is_telling(line)).or_else(|| lines.len().checked_sub(1))?;
+    let told = lines.iter().rposition(|line| is_telling(line));
+    let at = told.or_else(|| lines.iter().rposition(|line| npm_tells(line))).or_else(|| lines.len().checked_sub(1))?;
     let line = lines.get(at)?;
+    // Rust's message stands in the line below the place.
+    let place = at.checked_sub(1).and_then(|above| lines.get(above)).filter(|line| is_place_of_panic(line));
+    if let Some(place) = place {
+        return Some(format!("{place} {line}"));
+    }
     // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line, and libpq names the server there.
     let goes_on = |next: &&&str| line.ends_with(':') || next.starts_with("Is the server running on host ");
     let rest = lines.get(at + 1).filter(goes_on).map_or_else(String::new, |next| format!(" {next}"));
@@ -167,6 +214,18 @@ fn decisive(words: &str) -> Option<String> {
 fn is_telling(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     !NOISE.iter().any(|noise| lower.starts_with(noise)) && SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+/// Whether npm itself says what is wrong.
+fn npm_tells(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let said = NPM.iter().find_map(|npm| lower.strip_prefix(npm)).map(str::trim_start);
+    said.is_some_and(is_telling)
+}
+
+/// `thread 'main' panicked at src/main.rs:2:5:`, as Rust writes it since 1.73.
+fn is_place_of_panic(line: &str) -> bool {
+    line.starts_with("thread '") && line.contains("panicked at ") && line.ends_with(':')
 }
 
 /// Message and error of a line that a program wrote as JSON.
@@ -214,8 +273,31 @@ mod tests {
         let rust = "thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds\n\
                     note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
         assert_eq!(told(rust).as_deref(), Some("thread 'main' panicked at src/main.rs:2:5: index out of bounds"));
+        let unwrap = "thread 'main' panicked at src/main.rs:2:5:\ncalled `Result::unwrap()` on an `Err` value: ParseIntError\n\
+                      note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        let whole =
+            "thread 'main' panicked at src/main.rs:2:5: called `Result::unwrap()` on an `Err` value: ParseIntError";
+        assert_eq!(told(unwrap).as_deref(), Some(whole));
         let npm = "Error: Cannot find module 'express'\nnpm ERR! code ELIFECYCLE\nnpm ERR! Exit status 1\n";
         assert_eq!(told(npm).as_deref(), Some("Error: Cannot find module 'express'"));
+    }
+
+    #[test]
+    fn where_nobody_else_speaks_npm_tells() {
+        for npm in ["npm ERR!", "npm error"] {
+            let script = format!(
+                "{npm} Missing script: \"start\"\n{npm} \n{npm} To see a list of scripts, run:\n{npm}   npm run\n"
+            );
+            assert_eq!(told(&script), Some(format!("{npm} Missing script: \"start\"")));
+        }
+    }
+
+    #[test]
+    fn of_a_file_that_nginx_does_not_take_the_mistake_is_told() {
+        let nginx = "nginx: [emerg] unknown directive \"servr\" in /etc/nginx/nginx.conf:12\n\
+                     nginx: configuration file /etc/nginx/nginx.conf test failed\n";
+        let told = told(nginx);
+        assert_eq!(told.as_deref(), Some("nginx: [emerg] unknown directive \"servr\" in /etc/nginx/nginx.conf:12"));
     }
 
     #[test]

@@ -47,10 +47,14 @@ pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Re
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
     let arch = arch.map_or("the node's architecture", String::as_str);
-    vec![
+    let mut remedies = vec![
         remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
         remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),
-    ]
+    ];
+    if container.command.first().is_some_and(|program| program.to_ascii_lowercase().ends_with(".sh")) {
+        remedies.reverse();
+    }
+    remedies
 }
 
 pub(super) fn interpreter_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

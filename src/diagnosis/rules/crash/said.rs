@@ -29,7 +29,30 @@ pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> 
         return Some(last);
     }
     let names = |line: &last_words::Line| words::is_refusal(&line.text) && words::endpoint(&line.text).is_some();
-    last_words::telling(case, container, run).find(names).or(Some(last))
+    let tried = |line: &last_words::Line| words::is_try(&line.text) && words::endpoint(&line.text).is_some();
+    if let Some(named) = last_words::telling(case, container, run).find(names) {
+        return Some(named);
+    }
+    Some(match last_words::telling(case, container, run).find(tried) {
+        Some(named) => last.after(&named),
+        None => last,
+    })
+}
+
+/// Whether the program fell to an exception of a connection that did not come about, though it does not say with whom.
+fn fell_to_a_refusal(case: &Case<'_>, seen: &Seen<'_>) -> bool {
+    let Some((container, run)) = run_of(seen) else { return false };
+    words::unnamed(seen.text).is_some() && last_words::is_the_end(case, container, run, seen.text)
+}
+
+/// Whether the stack above an exception ends in a call of `bind`.
+fn comes_from_bind(case: &Case<'_>, seen: &Seen<'_>) -> bool {
+    run_of(seen).is_some_and(|(container, run)| last_words::comes_from(case, container, run, seen.text, ".bind("))
+}
+
+fn run_of<'a>(seen: &Seen<'a>) -> Option<(&'a Container, &'a Terminated)> {
+    let container = seen.container?;
+    Some((container, container.last_end()?))
 }
 
 /// The variable that the line names, or one beside it.
@@ -43,7 +66,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         let run = end::crash(case, container).filter(|run| ended_by_itself(run))?;
         let line = line(case, container, run)?;
         let seen = Seen {
-            reason: if run.exit_code == ABORTED { "Aborted" } else { "Ended" },
+            reason: if run.exit_code == ABORTED { rows::ABORTED } else { "Ended" },
             text: &line.text,
             lower: OnceCell::new(),
             event: None,
@@ -84,7 +107,9 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
         let port = words::port(said);
         words::rival(case, container, port).map_or_else(String::new, |rival| format!(" (by {rival}, it seems)"))
     });
-    fill("{endpoint}", &|| words::endpoint(said).unwrap_or_default());
+    fill("{endpoint}", &|| {
+        words::endpoint(said).or_else(|| words::unnamed(said).map(str::to_owned)).unwrap_or_default()
+    });
     fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
     fill("{variable}", &|| variable(case, container, run, said).unwrap_or_else(|| "that it needs".to_owned()));
     out.push_str(&exit::when(case, container));

@@ -182,3 +182,44 @@ fn a_probe_that_was_passed_for_hours_asks_for_another_remedy_than_a_slow_start()
     assert!(summary.contains(" only 2 h after its last start"), "{summary}");
     assert!(late.contains("ran for 2 h before") && !late.contains("add a startupProbe"), "{late}");
 }
+
+/// A lone pod that runs again and is Ready, in which nothing is newer than that start.
+fn ready_again(restarts: u32, made: &str, end: &str) -> Scenario {
+    let mut scenario = Scenario::from_yaml(&format!(
+        r#"
+kind: Pod
+metadata: {{name: web, namespace: default, creationTimestamp: "{made}"}}
+spec: {{containers: [{{name: web, image: web}}]}}
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: "True", lastTransitionTime: "2026-11-21T09:20:41Z"}}]
+  containerStatuses:
+  - name: web
+    ready: true
+    restartCount: {restarts}
+    state: {{running: {{startedAt: "2026-11-21T09:20:41Z"}}}}
+    lastState: {{terminated: {{{end}, finishedAt: "2026-11-21T09:20:40Z"}}}}
+"#
+    ));
+    scenario.thresholds = crate::diagnosis::Thresholds::default().for_snapshot();
+    scenario
+}
+
+#[test]
+fn what_a_lone_pod_has_perhaps_got_over_is_only_noted() {
+    use crate::api::Severity;
+    let severity = |restarts, made, end| diagnosed(&ready_again(restarts, made, end)).severity;
+    let crash = "exitCode: 1, reason: Error, startedAt: \"2026-11-21T09:19:40Z\"";
+    let memory = "exitCode: 137, reason: OOMKilled, startedAt: \"2026-11-11T09:00:00Z\"";
+    let (new, old) = ("2026-11-21T09:18:40Z", "2026-11-10T09:00:00Z");
+    assert_eq!(severity(2, new, crash), Severity::Info, "it waited for something at its start");
+    assert_ne!(severity(2, old, crash), Severity::Info, "its start is long ago");
+    assert_ne!(severity(3, new, crash), Severity::Info, "a loop");
+    assert_eq!(severity(1, old, memory), Severity::Info, "once in ten days");
+    assert_ne!(severity(2, old, memory), Severity::Info, "again");
+    let at_once = "exitCode: 137, reason: OOMKilled, startedAt: \"2026-11-21T09:19:40Z\"";
+    assert_ne!(severity(1, new, at_once), Severity::Info, "too little for its start");
+    let mut watched = ready_again(2, new, crash);
+    watched.thresholds = crate::diagnosis::Thresholds::default();
+    assert_ne!(diagnosed(&watched).severity, Severity::Info, "in a cluster it is seen whether it fails again");
+}

@@ -146,6 +146,8 @@ pub(super) fn wait(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![remedy::fix("Wait: the kubelet tries again. If it is frequent, raise registryPullQPS in its configuration.")]
 }
 
+const DOCKER_HUB: [&str; 4] = ["registry-1.docker.io", "docker.io", "index.docker.io", "auth.docker.io"];
+
 pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     let host = container(case, finding)
@@ -153,11 +155,24 @@ pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         .and_then(|seen| looked_up(seen.text).map(str::to_owned))
         .unwrap_or_else(|| registry_of(image).to_owned());
     let mut out: Vec<_> = roll_back(case).into_iter().collect();
-    out.push(set_image(case, finding, format!("If {host} is a typo, correct the image.")));
-    out.push(remedy::fix(format!(
-        "Else check the resolver of node {} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
-        node(case)
-    )));
+    let resolver = |first: &str| {
+        remedy::fix(format!(
+            "{first} the resolver of node {} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
+            node(case)
+        ))
+    };
+    // Docker Hub is what an image means that names no registry.
+    if DOCKER_HUB.contains(&host.as_str()) {
+        out.push(resolver("Check"));
+        out.push(remedy::fix(format!(
+            "If node {} is not to reach {host}, configure a mirror for its runtime.",
+            node(case)
+        )));
+        out.push(set_image(case, finding, "Or use the image from a registry that the node reaches.".to_owned()));
+    } else {
+        out.push(set_image(case, finding, format!("If {host} is a typo, correct the image.")));
+        out.push(resolver("Else check"));
+    }
     out
 }
 

@@ -136,7 +136,13 @@ fn check(case: &Case<'_>) -> Verdict {
         return Verdict::No;
     }
     let others_work = !is_helper(first) || running.any(|other| !is_helper(other));
-    let due = after(case.held_since(Some(done_at)), if others_work { MAY_WORK } else { FLUSH });
+    let patience = match others_work {
+        true => MAY_WORK,
+        // A snapshot may hold no time after the end of the work, and a known helper never ends by itself.
+        false if !case.thresholds.patient => 0,
+        false => FLUSH,
+    };
+    let due = after(case.held_since(Some(done_at)), patience);
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -147,7 +153,7 @@ fn check(case: &Case<'_>) -> Verdict {
         first.name
     );
     let finding = Finding::of_container(first, summary)
-        .confidence(if others_work { Confidence::Likely } else { Confidence::Certain })
+        .confidence(if others_work || case.age(done_at) < FLUSH { Confidence::Likely } else { Confidence::Certain })
         .severity(Severity::Warning)
         .with(evidence::field_at(format!("{}.state.terminated", work.status_path()), "Completed exit 0", Some(done_at)))
         .with(evidence::field(format!("{}.state", first.status_path()), "running"))

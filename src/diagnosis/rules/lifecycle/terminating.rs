@@ -53,6 +53,11 @@ pub(super) const KILL_FAILING: Rule = rule(
     },
 );
 
+/// Seconds past the deletion time within which the kubelet lets go of a pod whose containers have ended, in a snapshot.
+const RELEASED_WITHIN: i64 = 30;
+/// The finalizer of the pods of Jobs, with which their controller counts them.
+const JOB_TRACKING: &str = "batch.kubernetes.io/job-tracking";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stuck {
     Node,
@@ -85,7 +90,20 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
     // In a snapshot nothing may be newer than the deletion, and a node that is down, or the kubelet's own word, tells that the
     // pod is not just on its way. And where its node had been silent for minutes, that was the reason to delete it.
     let is_held = what == Stuck::Node || case.events.iter().any(|e| UNKILLED.contains(&&*e.reason));
-    let due = if !case.thresholds.patient && is_held { deletion } else { after(deletion, OVERDUE) };
+    let late = match what {
+        _ if case.thresholds.patient => OVERDUE,
+        _ if is_held => 0,
+        // Nobody but whoever set the finalizer has anything to do; the Job controller takes its own away soon.
+        Stuck::Finalizer if pod.finalizers.iter().any(|name| name != JOB_TRACKING) => {
+            if pod.released {
+                0
+            } else {
+                RELEASED_WITHIN
+            }
+        }
+        _ => OVERDUE,
+    };
+    let due = after(deletion, late);
     if case.now < due && pod.reason != "NodeLost" {
         return Verdict::NotBefore(due);
     }

@@ -26,6 +26,21 @@ pub(super) fn cni(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     ]
 }
 
+/// Programs that every network needs and no network plugin brings: the distribution's package of the CNI project does.
+const STANDARD: [&str; 5] = ["loopback", "bridge", "host-local", "portmap", "bandwidth"];
+
+pub(super) fn cni_program(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let missing = STANDARD.iter().find(|name| finding.summary.ends_with(&format!(" {name}")));
+    let install = missing.map(|name| {
+        remedy::fix(format!(
+            "Install the standard CNI plugins on node {} (package kubernetes-cni or containernetworking-plugins): {name} \
+             must lie in /opt/cni/bin, or where the runtime's bin_dir is.",
+            node(case)
+        ))
+    });
+    install.into_iter().chain(cni(case, finding)).collect()
+}
+
 pub(super) fn ip_exhausted(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         elsewhere(case),

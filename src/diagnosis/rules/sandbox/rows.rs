@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         patience: SECOND_TRY,
         says: "node {node} lacks the network plugin {missing_plugin}",
         root: its_node,
-        remedies: remedies::cni,
+        remedies: remedies::cni_program,
         explain: Explain {
             meaning: "The node's network configuration names a CNI program that is not on the node.",
             told_apart: "The configuration is there, its program is not (an installer that failed, another bin_dir).",

@@ -28,7 +28,7 @@ impl<'a> Analysis<'a> {
             several => view
                 .as_ref()
                 .and_then(|view| view.choose(several))
-                .or_else(|| by_words(&reasons).map(|kind| (kind, false)))?,
+                .or_else(|| by_words(case.pod, &reasons).map(|kind| (kind, false)))?,
         };
         Some(Self { reasons, total: words::total(&condition.message), kind, certain, view })
     }
@@ -38,9 +38,20 @@ impl<'a> Analysis<'a> {
         self.reasons.iter().filter(|r| r.kind == Some(kind)).filter_map(|r| r.nodes).reduce(u32::saturating_add)
     }
 
-    /// `2 of 3 nodes`, `the only node`, `each of 3 nodes`, from the scheduler's count.
+    /// What it says of the taint that matters: that of the control plane only where it names no other.
+    pub(super) fn told_taint(&self) -> Option<&Reason<'a>> {
+        let taints = self.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
+        taints.min_by_key(|r| (is_control_planes(r), std::cmp::Reverse(r.nodes)))
+    }
+
+    /// `2 of 3 nodes`, `the only node`, `all 3 nodes`, from the scheduler's count.
     pub(super) fn how_many(&self) -> String {
-        match (self.said(self.kind), self.total) {
+        self.so_many(self.said(self.kind))
+    }
+
+    /// The same of so many nodes.
+    pub(super) fn so_many(&self, nodes: Option<u32>) -> String {
+        match (nodes, self.total) {
             (Some(1), Some(1)) => "the only node".to_owned(),
             (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
             (Some(n), Some(total)) => format!("{n} of {total} nodes"),
@@ -73,17 +84,39 @@ pub(super) fn reasons<'m>(pod: &PodFacts, message: &'m str) -> Vec<Reason<'m>> {
 }
 
 /// The cause by the scheduler's counts alone: nodes that are not meant for the pod (by its selector, or the control
-/// plane's) do not count where others fail for something else.
-fn by_words(reasons: &[Reason<'_>]) -> Option<Kind> {
-    let known = || reasons.iter().filter_map(|r| r.kind.map(|kind| (kind, r)));
-    let not_meant = |kind: Kind, r: &Reason<'_>| {
-        kind == Kind::Selector || kind == Kind::Taint && words::taint_key(r.text).is_some_and(is_control_plane_taint)
+/// plane's) do not count where others fail for something else, and the control plane's least.
+fn by_words(pod: &PodFacts, reasons: &[Reason<'_>]) -> Option<Kind> {
+    let count = |r: &Reason<'_>| r.nodes.unwrap_or(0);
+    let meant_less = |kind: Kind, r: &Reason<'_>| match kind {
+        Kind::Taint if is_control_planes(r) || may_be_control_planes(pod, r, reasons) => 2,
+        Kind::Selector => 1,
+        _ => 0,
     };
-    let most = |left: Vec<(Kind, u32)>| left.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
-    let meant = known().filter(|(kind, r)| !not_meant(*kind, r)).map(|(kind, r)| (kind, r.nodes.unwrap_or(0)));
-    most(meant.collect())
-        .or_else(|| most(known().map(|(kind, r)| (kind, r.nodes.unwrap_or(0))).collect()))
-        .map(|(kind, _)| kind)
+    let known = reasons.iter().filter_map(|r| r.kind.map(|kind| (kind, r)));
+    let first = |(kind, r): &(Kind, &Reason<'_>)| (meant_less(*kind, r), std::cmp::Reverse(count(r)), *kind);
+    known.min_by_key(first).map(|(kind, _)| kind)
+}
+
+/// Whether it is about a taint of the control plane, by its name.
+fn is_control_planes(reason: &Reason<'_>) -> bool {
+    words::taint_key(reason.text).is_some_and(is_control_plane_taint)
+}
+
+/// Whether the pod selects nodes with accelerators: most clusters taint theirs, so that a taint is as likely there.
+fn asks_for_devices(pod: &PodFacts) -> bool {
+    const WORDS: [&str; 4] = ["gpu", "nvidia", "accelerator", "tpu"];
+    let of_selector = pod.node_selector.iter().flat_map(|(key, value)| [key, value]);
+    let of_affinity = pod.node_affinity.iter().flat_map(|term| &term.expressions);
+    let mut texts = of_selector.chain(of_affinity.flat_map(|e| std::iter::once(&e.key).chain(&e.values)));
+    texts.any(|text| WORDS.iter().any(|word| text.to_ascii_lowercase().contains(word)))
+}
+
+/// Kubernetes 1.35 names no taint. Where a pod that asks for certain nodes is refused for that by as many others, what it
+/// asks for itself is the likelier reason than a taint, which most clusters have on their control plane.
+fn may_be_control_planes(pod: &PodFacts, taint: &Reason<'_>, reasons: &[Reason<'_>]) -> bool {
+    let asks = (!pod.node_selector.is_empty() || !pod.node_affinity.is_empty()) && !asks_for_devices(pod);
+    let as_many = |r: &Reason<'_>| r.kind == Some(Kind::Selector) && r.nodes == taint.nodes;
+    asks && words::taint_key(taint.text).is_none() && reasons.iter().any(as_many)
 }
 
 impl Analysis<'_> {

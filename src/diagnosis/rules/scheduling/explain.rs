@@ -222,6 +222,8 @@ pub(super) struct NodeView<'a> {
     pub cordoned: bool,
     /// The requirements of the best alternative that do not hold.
     pub unmet: Vec<Unmet>,
+    /// Whether the node tells how much it has of all that the pod asks for.
+    pub tells_room: bool,
 }
 
 impl<'a> NodeView<'a> {
@@ -239,6 +241,7 @@ impl<'a> NodeView<'a> {
                 .collect(),
             cordoned: facts.unschedulable && !tolerated(&cordon),
             unmet: unmet(pod, state),
+            tells_room: tells_room(asks, &facts.allocatable),
         }
     }
 
@@ -389,13 +392,14 @@ impl<'a> View<'a> {
 
     /// A node with room for the pod that something else keeps from it: what is quickest to change first.
     pub(super) fn with_room(&self) -> Option<&NodeView<'a>> {
-        let roomy = self.nodes.iter().filter(|n| n.shortfalls.is_empty() && n.obstacles() == 1);
+        let roomy = self.nodes.iter().filter(|n| n.tells_room && n.shortfalls.is_empty() && n.obstacles() == 1);
         roomy.min_by_key(|n| (!n.cordoned, n.taints.iter().any(|t| is_state_taint(&t.key))))
     }
 
     /// A node on which the pod would fit if nothing else ran there.
     pub(super) fn fits_empty(&self) -> Option<&NodeView<'a>> {
-        let fits = self.nodes.iter().filter(|n| n.unmet.is_empty() && n.shortfalls.iter().all(Shortfall::fits_empty));
+        let is_large = |n: &&NodeView<'_>| n.tells_room && n.shortfalls.iter().all(Shortfall::fits_empty);
+        let fits = self.nodes.iter().filter(|n| n.unmet.is_empty()).filter(is_large);
         fits.min_by_key(|n| !n.taints.is_empty())
     }
 
@@ -420,6 +424,12 @@ impl<'a> View<'a> {
         });
         nodes
     }
+}
+
+/// A Node whose kubelet has never reported has no amounts at all.
+fn tells_room(asks: &Resources, has: &Resources) -> bool {
+    let amounts = [Resource::Cpu, Resource::Memory, Resource::EphemeralStorage];
+    *has != Resources::default() && amounts.iter().all(|r| r.of(asks).unwrap_or(0) <= 0 || r.of(has).is_some())
 }
 
 fn shortfalls(asks: &Resources, node: &NodeState) -> Vec<Shortfall> {

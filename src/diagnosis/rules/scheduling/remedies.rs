@@ -365,6 +365,9 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
     let short: Option<&Shortfall> =
         analysis.view.as_ref().and_then(|v| v.nearest(Kind::Extended).first().map(|(_, s)| *s));
     let name = short.map(|s| s.resource.name()).or_else(|| analysis.extended()).unwrap_or("the resource").to_owned();
+    // Where no node was seen, all may have some.
+    let nowhere =
+        if short.is_some() { format!("No node offers {name}.") } else { "See which nodes offer it.".to_owned() };
     if short.is_some_and(|s| s.allocatable > 0) {
         return capacity(case, analysis, target, Kind::Extended);
     }
@@ -372,7 +375,7 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
         return vec![
             remedy::command(
                 remedy::fix(format!(
-                    "No node offers {name}. Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
+                    "{nowhere} Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
                      restart its kubelet."
                 )),
                 format!("kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{name}"),
@@ -383,7 +386,7 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
     vec![
         remedy::command(
             remedy::fix(format!(
-                "No node offers {name}. Check its spelling, and that its device plugin runs on the nodes with such devices."
+                "{nowhere} Check its spelling, and that its device plugin runs on the nodes with such devices."
             )),
             format!(
                 "kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{}",
@@ -422,8 +425,8 @@ fn cordoned(analysis: &Analysis<'_>) -> Vec<Remedy> {
 fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     let tainted = analysis.view.as_ref().and_then(|v| v.blamed_taint().map(|(node, _)| node));
     let Some(node) = tainted else {
-        let named = analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
-        if let Some(key) = named.filter_map(|r| super::words::taint_key(r.text)).find(|key| is_state_taint(key)) {
+        let told = analysis.told_taint().and_then(|r| super::words::taint_key(r.text));
+        if let Some(key) = told.filter(|key| is_state_taint(key)) {
             return vec![
                 remedy::command(
                     remedy::fix(format!(

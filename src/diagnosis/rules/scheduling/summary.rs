@@ -260,21 +260,8 @@ fn node_by_name<'v>(view: &'v View<'_>) -> Option<&'v str> {
 }
 
 fn taint_summary(analysis: &Analysis<'_>) -> String {
+    let Some(view) = &analysis.view else { return told_taint_summary(analysis) };
     let nodes = analysis.how_many();
-    let Some(view) = &analysis.view else {
-        let taints = || analysis.reasons.iter().filter(|r| r.kind == Some(Kind::Taint));
-        let named = taints().find_map(|r| Some((r.text, words::taint_key(r.text)?)));
-        return match named {
-            Some((said, key)) if is_state_taint(key) => {
-                let has = if nodes.starts_with("1 ") || analysis.total == Some(1) { "is" } else { "are" };
-                // Old schedulers looked at the nodes' conditions instead.
-                let taint = if said.contains(key) { format!(" (taint {key})") } else { String::new() };
-                format!("{nodes} {has} {}{taint}, and no other takes it", state_in_words(key))
-            }
-            Some((_, key)) => format!("does not tolerate the taint {key} of {nodes}"),
-            None => format!("does not tolerate the taints of {nodes}"),
-        };
-    };
     let Some((_, taint)) = view.blamed_taint() else { return format!("does not tolerate the taints of {nodes}") };
     let (same, other): (Vec<_>, Vec<_>) =
         view.nodes.iter().filter(|n| !n.taints.is_empty()).partition(|n| n.taints.contains(&taint));
@@ -290,6 +277,26 @@ fn taint_summary(analysis: &Analysis<'_>) -> String {
     }
     let has = if same.len() == 1 { "has" } else { "have" };
     format!("does not tolerate the taint {taint} that {who} {has}, and {rest}")
+}
+
+/// The same where no node is known.
+fn told_taint_summary(analysis: &Analysis<'_>) -> String {
+    let Some((told, key)) = analysis.told_taint().and_then(|r| Some((r, words::taint_key(r.text)?))) else {
+        return format!("does not tolerate the taints of {}", analysis.how_many());
+    };
+    let nodes = analysis.so_many(told.nodes);
+    if is_state_taint(key) {
+        let has = if nodes.starts_with("1 ") || analysis.total == Some(1) { "is" } else { "are" };
+        // Old schedulers looked at the nodes' conditions instead.
+        let taint = if told.text.contains(key) { format!(" (taint {key})") } else { String::new() };
+        return format!("{nodes} {has} {}{taint}, and no other takes it", state_in_words(key));
+    }
+    let others = analysis.said(Kind::Taint).zip(told.nodes).map_or(0, |(all, these)| all.saturating_sub(these));
+    let others = if others > 0 { ", nor those of the others" } else { "" };
+    format!(
+        "does not tolerate the taint {} of {nodes}{others}",
+        words::taint(told.text).unwrap_or_else(|| key.to_owned())
+    )
 }
 
 fn state_in_words(key: &str) -> &'static str {

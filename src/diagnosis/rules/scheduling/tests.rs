@@ -479,3 +479,61 @@ fn of_several_claims_none_is_blamed_unless_it_is_named() {
     let missing = "0/1 nodes are available: persistentvolumeclaim \"data\" not found.";
     assert_eq!(root(&waiting(&spec, missing, &[])).as_deref(), Some("PersistentVolumeClaim data"));
 }
+
+#[test]
+fn a_taint_that_may_be_the_control_planes_gives_way_to_what_the_pod_asks_for() {
+    let selector = "nodeSelector: {disk: ssd}, containers: []";
+    for taint in
+        ["node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }", "node(s) had untolerated taint(s)"]
+    {
+        let message =
+            format!("0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 {taint}.");
+        assert_eq!(cause(&waiting(selector, &message, &[])), Some("NodeSelectorMismatch"), "{taint}");
+    }
+    let dedicated = "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated \
+                     taint {dedicated: db}.";
+    assert_eq!(cause(&waiting(selector, dedicated, &[])), Some("UntoleratedTaint"));
+    let unnamed = "0/2 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated \
+                   taint(s).";
+    let gpu = "nodeSelector: {accelerator: nvidia}, containers: []";
+    assert_eq!(cause(&waiting(gpu, unnamed, &[])), Some("UntoleratedTaint"), "such nodes are tainted mostly");
+    let full = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s).";
+    assert_eq!(cause(&waiting(selector, full, &[])), Some("UntoleratedTaint"));
+}
+
+#[test]
+fn of_two_taints_that_are_named_the_control_planes_is_not_the_one_that_matters() {
+    let message = "0/3 nodes are available: 2 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 1 \
+                   node(s) had untolerated taint {spray: mortein}.";
+    assert_eq!(
+        summary(&waiting("containers: []", message, &[])),
+        "UntoleratedTaint: does not tolerate the taint spray=mortein of 1 of 3 nodes, nor those of the others"
+    );
+    let message = message.replace("{spray: mortein}", "{node.kubernetes.io/not-ready: }");
+    assert_eq!(
+        summary(&waiting("containers: []", &message, &[])),
+        "UntoleratedTaint: 1 of 3 nodes is not ready (taint node.kubernetes.io/not-ready), and no other takes it"
+    );
+}
+
+#[test]
+fn a_node_that_does_not_tell_its_size_has_no_room_to_offer() {
+    let never_joined =
+        "{kind: Node, metadata: {name: n2}, spec: {taints: [{key: gpu, effect: NoSchedule}]}, status: {}}";
+    let nodes = [node("n1", "2", "", ""), never_joined.to_owned()];
+    let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).";
+    let found = diagnosed(&waiting("containers: [{name: web, resources: {requests: {cpu: 100}}}]", message, &nodes));
+    let (cause, finding, remedies) = found.unwrap();
+    assert_eq!(cause, "InsufficientCpu");
+    assert!(!finding.summary.contains("n2"), "{}", finding.summary);
+    assert!(remedies.iter().all(|r| !r.text.contains("n2")), "{remedies:?}");
+}
+
+#[test]
+fn that_no_node_offers_a_device_is_said_only_of_nodes_that_were_seen() {
+    let asks = "containers: [{name: web, resources: {limits: {nvidia.com/gpu: 1}}}]";
+    let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
+    let first = |nodes: &[String]| diagnosed(&waiting(asks, message, nodes)).unwrap().2.remove(0).text;
+    assert!(first(&[]).starts_with("See which nodes offer it."));
+    assert!(first(&[node("n1", "2", "", "")]).starts_with("No node offers nvidia.com/gpu."));
+}

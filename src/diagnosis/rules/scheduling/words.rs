@@ -327,6 +327,13 @@ pub(super) fn taint_key(text: &str) -> Option<&str> {
     Some(inside.split_once(':').map_or(inside, |(key, _)| key).trim())
 }
 
+/// The same taint with its value: `dedicated=gpu`.
+pub(super) fn taint(text: &str) -> Option<String> {
+    let inside = text.split_once('{')?.1.split_once('}')?.0;
+    let (key, value) = inside.split_once(':').unwrap_or((inside, ""));
+    Some(if value.trim().is_empty() { key.trim().to_owned() } else { format!("{}={}", key.trim(), value.trim()) })
+}
+
 /// The name between the first pair of double quotes.
 pub(super) fn quoted(text: &str) -> Option<&str> {
     Some(text.split_once('"')?.1.split_once('"')?.0)

@@ -4,7 +4,7 @@ use super::{executable, key, mount_target, object, refs, see, working_dir as nam
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, Finding, remedy};
-use crate::facts::{Container, RefKind, format_bytes};
+use crate::facts::{Container, RefKind, VolumeSource, format_bytes};
 
 /// The container, and the words about it.
 struct About<'a> {
@@ -179,7 +179,16 @@ pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about.target.display();
     let mut out: Vec<_> = roll_back(case).into_iter().collect();
     let Some(container) = about.container else { return out };
-    let text = match (executable(container, &about.text), container.command.is_empty()) {
+    let what = executable(container, &about.text);
+    if let Some((what, mount)) = what.and_then(|what| Some((what, container.mount_over(what)?))) {
+        out.push(remedy::fix(format!(
+            "Mount volume {} in {display} elsewhere than over {}, if {what} is in the image; or put it into the volume.",
+            mount.volume, mount.path
+        )));
+        out.push(remedy::fix(format!("Or correct `command` of {display}.")));
+        return out;
+    }
+    let text = match (what, container.command.is_empty()) {
         (Some(what), false) => format!("Correct `command` of {display}: {what} is not in {}.", container.image),
         (Some(what), true) if container.args.iter().any(|a| a == what) => {
             format!("The image has no entry point, so `args` of {display} is run as the command. Set `command`.")
@@ -202,13 +211,39 @@ pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let named = executable(container, &about.text);
     let what = named.unwrap_or("the file");
     let how = named.map_or_else(|| "`RUN chmod +x`".to_owned(), |path| format!("`RUN chmod +x {path}`"));
-    out.push(remedy::fix(format!("Make {what} executable in the image: {how}; in a volume, set defaultMode: 0755.")));
+    out.push(executable_in_volume(case, &about, container, named).unwrap_or_else(|| {
+        remedy::fix(format!("Make {what} executable in the image: {how}; in a volume, set defaultMode: 0755."))
+    }));
     out.push(about.target.with_container_patch(
         remedy::fix("Or run a script through its interpreter, or correct a command that names a directory."),
         Some(container),
         &format!("command: [\"sh\", {}]\n", yaml_string(what)),
     ));
     out
+}
+
+/// For a file that a ConfigMap or Secret brings: their files have no execute bit unless the volume gives it.
+fn executable_in_volume(
+    case: &Case<'_>,
+    about: &About<'_>,
+    container: &Container,
+    path: Option<&str>,
+) -> Option<Remedy> {
+    let mount = container.mount_over(path?)?;
+    let volume = case.pod.volumes.iter().find(|v| v.name == mount.volume)?;
+    let (field, naming, name) = match &volume.source {
+        VolumeSource::ConfigMap { name, .. } => ("configMap", "name", name),
+        VolumeSource::Secret { name, .. } => ("secret", "secretName", name),
+        _ => return None,
+    };
+    let fix =
+        remedy::fix(format!("Give the files of volume {} the execute bit: defaultMode: 0755 (493).", volume.name));
+    let patch = format!(
+        "volumes:\n- name: {}\n  {field}:\n    {naming}: {}\n    defaultMode: 493\n",
+        yaml_string(&volume.name),
+        yaml_string(name)
+    );
+    Some(about.target.with_pod_patch(fix, &patch))
 }
 
 pub(super) fn profile(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -235,12 +270,38 @@ pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let at = mount_target(&about.text).unwrap_or("its mountPath");
+    let display = about.target.display();
     let mut out: Vec<_> = roll_back(case).into_iter().collect();
-    out.push(remedy::fix(format!(
-        "Mount the volume in {} at a directory, not over the file {at}; for a single file set subPath to its key.",
-        about.target.display()
-    )));
+    out.push(remedy::fix(match single_file(case, &about, at) {
+        Some(file) => {
+            let name = file.rsplit('/').next().unwrap_or(&file);
+            format!(
+                "{file} is a file, and {at} a directory of the image: in {display}, mount it at a file (mountPath: \
+                 {}/{name}), or mount a directory.",
+                at.trim_end_matches('/')
+            )
+        }
+        None => {
+            format!("Mount the volume in {display} at a directory, not over the file {at}; for a single file set subPath to its key.")
+        }
+    }));
     out
+}
+
+/// What seems to be one file and is mounted over a directory: that has no ending in its name, and the file is a part of a
+/// volume, or a path on the node.
+fn single_file(case: &Case<'_>, about: &About<'_>, at: &str) -> Option<String> {
+    if !about.text.contains("not a directory") || at.rsplit('/').next()?.contains('.') {
+        return None;
+    }
+    let mount = about.container?.mounts.iter().find(|m| m.path.trim_end_matches('/') == at.trim_end_matches('/'))?;
+    if !mount.sub_path.is_empty() {
+        return Some(mount.sub_path.clone());
+    }
+    match &case.pod.volumes.iter().find(|v| v.name == mount.volume)?.source {
+        VolumeSource::HostPath { path } => Some(path.clone()),
+        _ => None,
+    }
 }
 
 pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -262,7 +323,11 @@ pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn raise_memory(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let now = about.container.and_then(|c| c.limits.memory).map(|m| format!(" (now {})", format_bytes(m)));
-    let text = format!("Raise the memory limit{}: a process needs some 16Mi to start at all.", now.unwrap_or_default());
+    let of = about.container.map(|c| format!(" of {}", c.name)).unwrap_or_default();
+    let now = now.unwrap_or_default();
+    let text = format!(
+        "Raise the memory limit{of}{now} to 128Mi or what it needs: a process needs some 16Mi to start at all."
+    );
     vec![about.target.with_container_patch(
         remedy::fix(text),
         about.container,
@@ -313,8 +378,38 @@ pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     out
 }
 
+/// `subPathExpr` names a variable that the container has not.
+fn expanded(about: &About<'_>, variable: &str) -> Vec<Remedy> {
+    // What the kubelet adds behind the name, if anything.
+    let variable = variable.split([' ', ',']).next().unwrap_or(variable);
+    const FIELDS: [(&str, &str); 4] = [
+        ("POD_NAME", "metadata.name"),
+        ("POD_NAMESPACE", "metadata.namespace"),
+        ("NODE_NAME", "spec.nodeName"),
+        ("POD_IP", "status.podIP"),
+    ];
+    let fix = remedy::fix(format!(
+        "Define {variable} under env of the container in {}: a subPathExpr uses it, and sees only env.",
+        about.target.display()
+    ));
+    let field = FIELDS.iter().find(|(name, _)| *name == variable);
+    let fix = match field {
+        Some((_, field)) => about.target.with_container_patch(
+            fix,
+            about.container,
+            &format!("env:\n- name: {variable}\n  valueFrom:\n    fieldRef:\n      fieldPath: {field}\n"),
+        ),
+        None => fix,
+    };
+    vec![fix, remedy::fix("Or use subPath, where no variable is needed.")]
+}
+
 pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let display = about(case, finding).target.display();
+    let about = about(case, finding);
+    let display = about.target.display();
+    if let Some((_, variable)) = about.text.split_once("missing value for ") {
+        return expanded(&about, variable.trim());
+    }
     roll_back(case)
         .into_iter()
         .chain([remedy::fix(format!(

@@ -290,6 +290,8 @@ pub(super) const ROWS: &[Row] = &[
             &["error setting cgroup config"],
             &["unable to set cgroup config"],
             &["cgroup: writing to file"],
+            // runc, where it is to use systemd and the kubelet names a path of cgroupfs.
+            &["expected cgroupspath to be of format"],
         ],
         says: "{container}: node {node} cannot set up its cgroup: {short}",
         root: cannot_join_cgroup,
@@ -325,7 +327,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ExecutablePermissionDenied",
         reasons: RUNTIME,
         also: Some(is_permission_denied),
-        says: "{container}: its command {executable} is in the image but cannot be executed: {why_not}",
+        says: "{container}: its command {executable} is in {place} but cannot be executed: {why_not}",
         remedies: remedies::permission,
         explain: Explain {
             meaning: "The file that the container is to run exists but may not be executed.",
@@ -339,7 +341,7 @@ pub(super) const ROWS: &[Row] = &[
         cause: "ExecutableNotFound",
         reasons: RUNTIME,
         also: Some(is_not_found),
-        says: "{container}: its command {executable} is not in image {image}",
+        says: "{container}: its command {executable} is not in {source}",
         remedies: remedies::set_command,
         explain: Explain {
             meaning: "The file that the container is to run does not exist in its image or PATH.",
@@ -396,11 +398,12 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "PostStartHookError",
         reasons: &["PostStartHookError", "FailedPostStartHook"],
-        says: "{container} is killed after each start because its postStart hook fails{hook}",
+        says: "{container} is{perhaps} killed after each start because its postStart hook fails{hook}",
         remedies: remedies::post_start,
         explain: Explain {
             meaning: "The postStart hook failed, so the kubelet killed the container that it had just started.",
-            told_apart: "The container ends with 137 or 143 though nothing is wrong with it; only the reason PostStartHookError or the FailedPostStartHook Event tells. The output of the hook is in the message at first sight only.",
+            told_apart: "The container ends with 137 or 143 though nothing is wrong with it; only the reason PostStartHookError or the FailedPostStartHook Event tells. Where no Event of the pod is known, runs of \
+                         just the grace period speak for it. The output of the hook is in the message at first sight only.",
             action: "Run the hook's command by hand in the image; let it end with 0, or move it into the container's entry point.",
             source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer; pkg/kubelet/lifecycle/handlers.go",
         },
@@ -489,7 +492,8 @@ fn secret(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
 
 /// A cgroup that nothing can join is the node's trouble; a limit that the kernel does not take is the container's.
 fn cannot_join_cgroup(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
-    its_node(case, seen).filter(|_| seen.has("cgroup configuration") && !seen.has("invalid argument"))
+    let is_nodes = seen.has("cgroup configuration") || seen.has("expected cgroupspath");
+    its_node(case, seen).filter(|_| is_nodes && !seen.has("invalid argument"))
 }
 
 fn is_working_dir(_: &Case<'_>, seen: &Seen<'_>) -> bool {

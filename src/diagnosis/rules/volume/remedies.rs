@@ -2,16 +2,16 @@
 
 use super::{claim as claim_in, current, driver, holder, key as key_in, object, source_of};
 use crate::api::{Remedy, Root};
+use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word, yaml_string};
-use crate::diagnosis::{Case, Finding, RootKind, remedy};
+use crate::diagnosis::{Case, Finding, RootKind, evidence, remedy};
 use crate::facts::{EventFacts, VolumeSource};
 
 /// The Event that the finding rests on.
 fn event<'a>(case: &Case<'a>, finding: &Finding) -> Option<&'a EventFacts> {
     let evidence = finding.evidence.first()?;
-    let mut events = current(case);
-    let newest = current(case).next();
-    events.find(|e| evidence.source == format!("event/{}", e.reason) && evidence.time == e.last).or(newest)
+    // Two Events of one reason may be of the same second.
+    current(case).find(|e| evidence::event(e) == *evidence).or_else(|| current(case).next())
 }
 
 fn said<'a>(case: &Case<'a>, finding: &Finding) -> &'a str {
@@ -225,6 +225,47 @@ pub(super) fn file_system(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         remedy::fix("With no pod using it, run fsck on the volume, or restore it from a snapshot."),
         remedy::fix("If the data is well, correct fsType of the PV or StorageClass."),
     ]
+}
+
+/// For a mount that fails for a reason without a cause of its own: two that the words tell, else the driver's log.
+pub(super) fn set_up(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let said = said(case, finding);
+    let node = node(case);
+    // A local PersistentVolume is a path on its node that somebody has to make.
+    if let Some(path) = signature::between(said, "path \"", "\" does not exist") {
+        return vec![
+            remedy::fix(format!(
+                "Create {path} on node {node} (a local volume is made by hand), or mount its disk there."
+            )),
+            remedy::command(
+                remedy::fix("Or correct spec.local.path of the PersistentVolume: make it anew, with its claim."),
+                "kubectl get pv -o custom-columns=NAME:.metadata.name,PATH:.spec.local.path,CLAIM:.spec.claimRef.name",
+            ),
+        ];
+    }
+    let unregistered = said.strip_suffix(" not registered").and_then(|words| words.rsplit('/').next());
+    if let Some(name) = unregistered.map(|name| name.trim_matches('"')) {
+        let namespace = &case.pod.key.namespace;
+        return vec![
+            remedy::command(
+                remedy::fix(format!("See that {name} exists in namespace {namespace}: the kubelet has never got it.")),
+                format!("kubectl -n {namespace} get configmap,secret"),
+            ),
+            remedy::fix(format!(
+                "If it does, delete the pod, and restart the kubelet on node {node} if it comes again."
+            )),
+        ];
+    }
+    if said.contains("failed to sync configmap cache") || said.contains("failed to sync secret cache") {
+        return vec![
+            remedy::fix(format!(
+                "The kubelet on node {node} does not get ConfigMaps and Secrets from the API server: look at its log and its \
+                 connection, and restart it if it hangs."
+            )),
+            remedy::mitigate("Delete the pod, so that it starts elsewhere."),
+        ];
+    }
+    driver_log(case, finding)
 }
 
 pub(super) fn driver_log(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {

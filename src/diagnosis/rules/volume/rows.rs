@@ -214,7 +214,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "NfsHelperMissing",
         words: &[&["need a /sbin/mount."], &["unknown filesystem type 'nfs"], &["unknown filesystem type 'cifs"]],
-        says: "node {node} lacks the mount helper that volume {volume} needs ({helper})",
+        says: "node {node} lacks the mount helper that volume {volume} needs{helper}",
         root: its_node,
         remedies: remedies::helper,
         explain: Explain {
@@ -371,7 +371,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &[&["mountvolume.setup failed"]],
         patience: NEXT_TRIES,
         says: "volume {volume} cannot be mounted for the pod on node {node}: {short}",
-        remedies: remedies::driver_log,
+        remedies: remedies::set_up,
         explain: Explain {
             meaning: "The volume cannot be mounted for the pod, for a reason not known by name.",
             told_apart: "The second of two steps, per pod; for CSI volumes it is the driver's NodePublishVolume.",
@@ -386,7 +386,7 @@ pub(super) const ROWS: &[Row] = &[
         patience: NEXT_TRIES,
         specificity: Specificity::Umbrella,
         says: "volumes {unmounted} cannot be mounted on node {node}: {short}",
-        remedies: remedies::driver_log,
+        remedies: remedies::set_up,
         explain: Explain {
             meaning: "Volumes of the pod cannot be mounted, and no Event says why.",
             told_apart: "Older kubelets only name the volumes that they wait for; Events of attach or mount would tell more.",

@@ -84,10 +84,6 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
     let said = said.to_ascii_lowercase();
-    let limit = container
-        .limits
-        .memory
-        .map_or_else(|| "no memory limit".to_owned(), |m| format!("a memory limit of {}", format_bytes(m)));
     let knob = if said.contains("javascript heap") {
         "--max-old-space-size (NODE_OPTIONS)"
     } else if said.contains("java") {
@@ -97,11 +93,17 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     } else {
         "its own limit, where its language has one"
     };
+    let raise = match container.limits.memory {
+        Some(limit) => format!(
+            "{} has a memory limit of {}. Raise {knob} up to about three quarters of the limit, and the limit with it if that is \
+             what is short.",
+            container.name,
+            format_bytes(limit)
+        ),
+        None => format!("{} has no memory limit: what is short is set by itself. Raise {knob}.", container.name),
+    };
     vec![
-        remedy::fix(format!(
-            "{} has {limit}. Raise {knob} up to about three quarters of the limit, and the limit with it if that is what is short.",
-            container.name
-        )),
+        remedy::fix(raise),
         remedy::fix("If it ran well for a while, look for a leak: take a heap dump before it ends."),
         log_remedy(case, container),
     ]
@@ -126,7 +128,13 @@ pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let endpoint = words::endpoint(&said).unwrap_or_default();
     let host = words::host(&endpoint);
     let mut out = Vec::new();
-    if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
+    if endpoint.is_empty() {
+        out.push(remedy::fix(format!(
+            "See in {}'s configuration which server it connects to at its start, and that its name and port are right and it \
+             has ready endpoints.",
+            container.name
+        )));
+    } else if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
         out.push(remedy::fix(format!(
             "{host} is the pod itself: nothing in it listens there. Give {} the name of the Service that it needs.",
             container.name

@@ -8,6 +8,9 @@ use crate::diagnosis::{Case, Explain, RootKind};
 /// Ends by a code of the program's own, and not by SIGABRT.
 const ENDED: &[&str] = &["Ended"];
 
+/// Ends by SIGABRT.
+pub(super) const ABORTED: &str = "Aborted";
+
 pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "AddressInUse",
@@ -27,12 +30,19 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "BindPermissionDenied",
         reasons: ENDED,
-        words: &[&["bind", "permission denied"], &["listen", "permission denied"], &["listen eacces"]],
+        words: &[
+            &["bind", "permission denied"],
+            &["listen", "permission denied"],
+            &["listen eacces"],
+            &["permissionerror: [errno 13] permission denied"],
+        ],
+        also: Some(|case, seen| !seen.has("permissionerror") || seen.has("bind") || super::comes_from_bind(case, seen)),
         says: "{container} may not listen on {port}: permission denied; it ends",
         remedies: remedies::bind_permission,
         explain: Explain {
             meaning: "The program may not listen on its port, most often because it is below 1024 and the process is not root.",
-            told_apart: "Its last line names bind or listen, and permission denied. A port that somebody else has is AddressInUse.",
+            told_apart: "Its last line names bind or listen, and permission denied, or an exception of Python that comes from bind() says \
+                         so. A port that somebody else has is AddressInUse.",
             action: "Listen on a port from 1024 on and point the Service's targetPort there, or add NET_BIND_SERVICE.",
             source: "the program's last words (termination message, or its log): EACCES of bind(2)",
         },
@@ -105,7 +115,6 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "DependencyUnreachable",
-        reasons: ENDED,
         words: &[
             &["connection refused"],
             &["econnrefused"],
@@ -125,17 +134,28 @@ pub(super) const ROWS: &[Row] = &[
             &["bad address '"],
             &["no route to host"],
             &["connection timed out"],
+            &["connect timed out"],
             &["etimedout"],
             &["i/o timeout"],
+            // wait-for-it
+            &["timeout occurred after waiting ", " for "],
+            &["communications link failure"],
+            &["amqpconnectionerror"],
+            &["zookeeperclienttimeoutexception"],
+            &["no resolvable bootstrap urls"],
         ],
-        also: Some(|_, seen| words::endpoint(seen.text).is_some()),
+        also: Some(|case, seen| {
+            // .NET aborts where nobody catches an exception; of others an abort is their own doing.
+            (seen.reason != ABORTED || seen.has("exception"))
+                && (words::endpoint(seen.text).is_some() || super::fell_to_a_refusal(case, seen))
+        }),
         says: "{container} cannot reach {endpoint}; it ends",
         root: its_host,
         remedies: remedies::dependency,
         explain: Explain {
             meaning: "The program ends because something that it depends on cannot be reached: a database, a queue, another service.",
-            told_apart: "Its last line names the address and says that the connection is refused or times out, or that the name is not found. \
-                         The same words of a program that goes on are no failure.",
+            told_apart: "Its last line names the address and says that the connection is refused or times out, or that the name is not found; \
+                         or its very last word is an exception or panic that says so and names nobody. The same words of a program that goes on are no failure.",
             action: "See that the other service exists, has ready endpoints and is named rightly; let the program wait for it.",
             source: "the program's last words (termination message, or its log): ECONNREFUSED, ETIMEDOUT, getaddrinfo",
         },
@@ -158,6 +178,7 @@ pub(super) const ROWS: &[Row] = &[
             &["unbound variable"],
             &["password is not specified"],
             &["password option is not specified"],
+            &["could not resolve placeholder '"],
         ],
         also: Some(|_, seen| {
             words::variable(seen.text).is_some()

@@ -23,6 +23,12 @@ static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r#"translate host name "(?<host>[^"]+)""#,
         // Prisma
         r"server at `(?<host>[^`:]+)(?::(?<port>\d+))?`",
+        // Python's urllib3, wait-for-it, Kafka
+        r"ConnectionPool\(host='(?<host>[^']+)', port=(?<port>\d+)",
+        r"timeout occurred after waiting \d+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
+        r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
+        // Ruby
+        r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>\d+)"#,
         // MySQL
         r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'",
         // nginx, HAProxy
@@ -68,13 +74,20 @@ fn is_of_pod(host: &str) -> bool {
 }
 
 fn first_of(patterns: &[Regex], line: &str) -> Option<String> {
-    let found = patterns.iter().find_map(|pattern| pattern.captures(line))?;
+    let found = patterns.iter().find_map(|pattern| pattern.captures_iter(line).find(|found| !is_source(found)))?;
     let host = found.name("host")?.as_str().trim_end_matches('.');
     Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
 }
 
+/// Whether what looks like `host:port` is a place in a program: `main.rs:12`.
+fn is_source(found: &regex_lite::Captures<'_>) -> bool {
+    const ENDINGS: [&str; 12] =
+        [".rs", ".go", ".py", ".js", ".ts", ".mjs", ".java", ".kt", ".rb", ".cs", ".cpp", ".php"];
+    found.name("host").is_some_and(|host| ENDINGS.iter().any(|ending| host.as_str().ends_with(ending)))
+}
+
 /// Words of a connection that did not come about.
-const REFUSALS: [&str; 9] = [
+const REFUSALS: [&str; 14] = [
     "connection refused",
     "refused",
     "econnrefused",
@@ -84,7 +97,53 @@ const REFUSALS: [&str; 9] = [
     "could not translate host",
     "unknownhost",
     "can't reach",
+    "couldn't resolve server",
+    "name or service not known",
+    "name resolution",
+    "amqpconnectionerror",
+    "no resolvable bootstrap urls",
 ];
+
+/// What an exception that names no server says of it.
+const UNNAMED: [(&str, &str); 16] = [
+    ("amqpconnectionerror", "its AMQP server"),
+    ("zookeeperclienttimeoutexception", "its ZooKeeper"),
+    ("no resolvable bootstrap urls", "its Kafka: no name in bootstrap.servers is found"),
+    ("communications link failure", "its MySQL server"),
+    ("name or service not known", "a server whose name is not found"),
+    ("name does not resolve", "a server whose name is not found"),
+    ("temporary failure in name resolution", "a server whose name cannot be looked up"),
+    ("unknownhostexception", "a server whose name is not found"),
+    ("[errno 111]", "a server that refuses the connection"),
+    ("econnrefused", "a server that refuses the connection"),
+    ("connectionrefused", "a server that refuses the connection"),
+    ("connection refused", "a server that refuses the connection"),
+    ("no route to host", "a server that no route leads to"),
+    ("connect timed out", "a server that does not answer"),
+    ("connection timed out", "a server that does not answer"),
+    ("etimedout", "a server that does not answer"),
+];
+
+/// An exception or panic, as the one that ends a program is written.
+static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let class = r"[A-Za-z_][\w.$]*(?:[Ee]rror|Exception)";
+    Regex::new(&format!(
+        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception"#
+    ))
+    .ok()
+});
+
+/// What could not be reached, of an exception that does not name it.
+pub(super) fn unnamed(line: &str) -> Option<&'static str> {
+    EXCEPTION.as_ref()?.find(line)?;
+    let lower = line.to_ascii_lowercase();
+    UNNAMED.iter().find(|(sign, _)| lower.contains(sign)).map(|(_, what)| *what)
+}
+
+/// Whether the line tells of a try to connect; what came of it may stand below.
+pub(super) fn is_try(line: &str) -> bool {
+    line.to_ascii_lowercase().contains("failed to connect to ")
+}
 
 pub(super) fn is_refusal(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
@@ -130,6 +189,8 @@ pub(super) fn path(line: &str) -> Option<&str> {
 pub(super) fn variable(line: &str) -> Option<&str> {
     const LEVELS: [&str; 12] =
         ["ERROR", "FATAL", "PANIC", "CRITICAL", "WARN", "WARNING", "INFO", "DEBUG", "EMERG", "ALERT", "SEVERE", "ENV"];
+    // Spring looks for a placeholder in the environment and in files: only the name tells which was meant.
+    let line = line.split_once("resolve placeholder '").and_then(|(_, rest)| rest.split('\'').next()).unwrap_or(line);
     let lower = line.to_ascii_lowercase();
     let says_so = ["environment", "env var", "env:", "unbound variable", "parameter not set", "parameter null"]
         .iter()
@@ -184,11 +245,51 @@ mod tests {
             ("Connection to db:5432 refused. Check that the hostname and port are correct", "db:5432"),
             ("Get \"http://auth.default.svc:8080/keys\": connection refused", "auth.default.svc:8080"),
             ("failed to connect to rabbit:5672: connection refused", "rabbit:5672"),
+            (
+                "ConnectionError: HTTPConnectionPool(host='backend', port=8080): Max retries exceeded with url: /api (Caused by \
+                 NewConnectionError('[Errno 111] Connection refused'))",
+                "backend:8080",
+            ),
+            ("connect: Connection refused - connect(2) for \"db\" port 5432 (Errno::ECONNREFUSED)", "db:5432"),
+            ("wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "db:5432"),
+            ("WARN Couldn't resolve server kafka:9092 from bootstrap.servers as DNS resolution failed", "kafka:9092"),
         ] {
             assert_eq!(endpoint(line).as_deref(), Some(named), "{line}");
         }
+        assert_eq!(endpoint("main.rs:120: connection refused"), None, "a place in a program");
         assert_eq!(endpoint("connection refused"), None);
         assert_eq!(endpoint("12:30:11 connection refused"), None, "a time of day is no address");
+    }
+
+    #[test]
+    fn an_exception_that_names_no_server_is_told_from_words_by_the_way() {
+        for (line, what) in [
+            ("ConnectionRefusedError: [Errno 111] Connection refused", Some("a server that refuses the connection")),
+            (
+                "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>",
+                Some("a server that refuses the connection"),
+            ),
+            ("socket.gaierror: [Errno -2] Name or service not known", Some("a server whose name is not found")),
+            (
+                "Caused by: java.net.ConnectException: Connection refused (Connection refused)",
+                Some("a server that refuses the connection"),
+            ),
+            ("pika.exceptions.AMQPConnectionError", Some("its AMQP server")),
+            (
+                "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection refused in /app/db.php:12",
+                Some("a server that refuses the connection"),
+            ),
+            (
+                "Unhandled exception. System.Net.Sockets.SocketException (5): Name or service not known",
+                Some("a server whose name is not found"),
+            ),
+            ("Error: connection refused by policy: quota used up", None),
+            ("warning: metrics not sent: [Errno 111] Connection refused", None),
+            ("ERROR:root:metrics not sent: [Errno 111] Connection refused", None),
+            ("ValueError: invalid literal for int()", None),
+        ] {
+            assert_eq!(unnamed(line), what, "{line}");
+        }
     }
 
     #[test]
@@ -207,6 +308,8 @@ mod tests {
             ("/run.sh: line 3: TOKEN: unbound variable", Some("TOKEN")),
             ("ERROR: config file is required", None),
             ("KeyError: 'name'", None),
+            ("Could not resolve placeholder 'DB_URL' in value \"${DB_URL}\"", Some("DB_URL")),
+            ("Could not resolve placeholder 'db.url' in value \"${db.url} of MY_APP\"", None),
         ] {
             assert_eq!(variable(line), name, "{line}");
         }

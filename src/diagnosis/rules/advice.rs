@@ -1,0 +1,220 @@
+//! What is advised first, where the words of an error alone would lead astray: what the pod says beside them decides.
+
+use crate::diagnosis::testing::Scenario;
+use crate::diagnosis::{Diagnosis, Health, diagnose};
+
+fn diagnosed(text: &str) -> Diagnosis {
+    match diagnose(&Scenario::from_yaml(text).at("2026-11-21T10:00:00Z").case()).health {
+        Health::Failing(found) => *found,
+        Health::Well => panic!("it fails"),
+    }
+}
+
+/// The summary, and the first remedy with its patch.
+fn said(text: &str) -> (String, String) {
+    let found = diagnosed(text);
+    let first = found.remedies.first().unwrap();
+    (found.summary.clone(), format!("{} {}", first.text, first.patch.as_deref().unwrap_or_default()))
+}
+
+/// A pod of Deployment `web` whose container cannot be started.
+fn not_started(container: &str, volumes: &str, words: &str) -> String {
+    format!(
+        r#"
+kind: Pod
+metadata: {{name: web-5d9-x, namespace: shop, uid: u1, labels: {{pod-template-hash: 5d9}},
+  ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d9, controller: true, uid: r}}]}}
+spec: {{nodeName: n1, volumes: [{volumes}], containers: [{{name: web, image: "shop/web:1", {container}}}]}}
+status:
+  phase: Running
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {{name: web, restartCount: 9, state: {{waiting: {{reason: CrashLoopBackOff}}}},
+      lastState: {{terminated: {{exitCode: 128, reason: StartError, finishedAt: "2026-11-21T09:59:00Z", message: '{words}'}}}}}}
+"#
+    )
+}
+
+#[test]
+fn a_command_that_a_volume_hides_is_not_said_to_be_missing_in_the_image() {
+    let words = r#"unable to start container process: exec: "/app/server": stat /app/server: no such file or directory: unknown"#;
+    let command = "command: [/app/server]";
+    let mounted = format!("{command}, volumeMounts: [{{name: data, mountPath: /app}}]");
+    let (summary, first) = said(&not_started(&mounted, "{name: data, emptyDir: {}}", words));
+    assert!(summary.contains("not in volume data, which is mounted over /app and hides"), "{summary}");
+    assert!(first.starts_with("Mount volume data in Deployment web elsewhere than over /app"), "{first}");
+    let beside = format!("{command}, volumeMounts: [{{name: data, mountPath: /appdata}}]");
+    let (summary, _) = said(&not_started(&beside, "{name: data, emptyDir: {}}", words));
+    assert!(summary.contains("not in image shop/web:1"), "{summary}");
+}
+
+#[test]
+fn a_script_of_a_config_map_gets_its_execute_bit_from_the_volume() {
+    let words = r#"unable to start container process: exec: "/scripts/run.sh": permission denied: unknown"#;
+    let container = "command: [/scripts/run.sh], volumeMounts: [{name: s, mountPath: /scripts}]";
+    let (summary, first) = said(&not_started(container, "{name: s, configMap: {name: scripts}}", words));
+    assert!(summary.contains("is in volume s but cannot be executed"), "{summary}");
+    assert!(first.contains("defaultMode: 493") && first.contains(r#"name: "scripts""#), "{first}");
+}
+
+#[test]
+fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
+    let words = |at: &str| {
+        format!(
+            r#"error during container init: error mounting "/var/lib/kubelet/x" to rootfs at "{at}": mount /x:{at} (via /proc/self/fd/6), flags: 0x5001: not a directory: unknown"#
+        )
+    };
+    let container =
+        |at: &str, sub_path: &str| format!(r#"volumeMounts: [{{name: c, mountPath: "{at}", subPath: "{sub_path}"}}]"#);
+    let first = |at: &str, sub_path: &str, volume: &str| {
+        said(&not_started(&container(at, sub_path), &format!("{{name: c, {volume}}}"), &words(at))).1
+    };
+    let map = "configMap: {name: conf}";
+    assert!(first("/etc", "nginx.conf", map).starts_with("nginx.conf is a file, and /etc a directory of the image"));
+    assert!(first("/var/www", "", "hostPath: {path: /etc/hostname}").contains("mountPath: /var/www/hostname"));
+    assert!(first("/etc/nginx/nginx.conf", "", map).contains("not over the file /etc/nginx/nginx.conf"));
+}
+
+#[test]
+fn a_variable_of_a_sub_path_is_to_be_defined_under_env() {
+    let text = not_started("command: [a]", "", "").replace(
+        "state: {waiting: {reason: CrashLoopBackOff}}",
+        "state: {waiting: {reason: CreateContainerConfigError, message: 'missing value for POD_NAME'}}",
+    );
+    let (_, first) = said(&text);
+    assert!(first.starts_with("Define POD_NAME under env") && first.contains("fieldPath: metadata.name"), "{first}");
+}
+
+/// A pod that waits for a volume, with what the kubelet says of it.
+fn not_mounted(words: &str) -> String {
+    format!(
+        r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: u1}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "shop/web:1"}}]}}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses: [{{name: web, state: {{waiting: {{reason: ContainerCreating}}}}}}]
+---
+kind: Event
+involvedObject: {{kind: Pod, namespace: shop, name: web, uid: u1}}
+reason: FailedMount
+type: Warning
+message: '{words}'
+count: 12
+firstTimestamp: "2026-11-21T09:00:10Z"
+lastTimestamp: "2026-11-21T09:59:00Z"
+"#
+    )
+}
+
+#[test]
+fn what_a_mount_lacks_is_named() {
+    let of = |words: &str| said(&not_mounted(words));
+    let nfs = "MountVolume.SetUp failed for volume \"nfs\" : mount failed: exit status 32 Output: mount: /x: unknown \
+               filesystem type ''nfs''.";
+    assert!(of(nfs).0.ends_with("that volume nfs needs (mount.nfs)"));
+    let local = "MountVolume.NewMounter initialization failed for volume \"pv\" : path \"/mnt/d1\" does not exist";
+    assert!(of(local).1.starts_with("Create /mnt/d1 on node n1"));
+    let unknown = "MountVolume.SetUp failed for volume \"c\" : object \"shop\"/\"settings\" not registered";
+    assert!(of(unknown).1.starts_with("See that settings exists in namespace shop"));
+}
+
+#[test]
+fn of_two_events_in_one_second_the_one_that_tells_names_the_object() {
+    let missing = not_mounted("MountVolume.SetUp failed for volume \"c\" : configmap \"conf\" not found");
+    let (_, event) = missing.split_once("---\n").unwrap();
+    let timed_out = "Unable to attach or mount volumes: unmounted volumes=[c], timed out waiting for the condition";
+    let start = event.find("message: ").unwrap();
+    let end = event.find("\ncount").unwrap();
+    let other = format!("{}message: '{timed_out}'{}", &event[..start], &event[end..]);
+    for text in [format!("{missing}---\n{other}"), missing.replace("---\n", &format!("---\n{other}---\n"))] {
+        assert!(said(&text).1.starts_with("Create ConfigMap conf in namespace shop"));
+    }
+}
+
+#[test]
+fn what_a_cloud_answers_is_told_without_the_marks_of_the_request() {
+    use super::signature::innermost;
+    let aws = "could not attach volume \"vol-0\" to node \"i-0\": UnauthorizedOperation: You are not authorized to perform \
+               this operation. Encoded authorization failure message: xyz\n\tstatus code: 403, request id: 1";
+    assert_eq!(innermost(aws, 90), "UnauthorizedOperation: You are not authorized to perform this operation.");
+    let azure = "failed to mount objects, error: autorest/azure: Service returned an error. Status=403 Code=\"Forbidden\" \
+                 Message=\"The user, group or application does not have secrets get permission\"";
+    assert_eq!(innermost(azure, 90), "The user, group or application does not have secrets get permission");
+}
+
+/// A container that its liveness probe ends, `ran` seconds after each start.
+fn killed(container: &str, words: &str, ran: u32) -> String {
+    format!(
+        r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: u1}}
+spec: {{nodeName: n1, terminationGracePeriodSeconds: 0, containers: [{{name: web, image: "shop/web:1", {container}}}]}}
+status:
+  phase: Running
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {{name: web, restartCount: 9, state: {{waiting: {{reason: CrashLoopBackOff}}}},
+      lastState: {{terminated: {{exitCode: 137, reason: Error, startedAt: "2026-11-21T09:58:00Z", finishedAt: "2026-11-21T09:58:{ran:02}Z"}}}}}}
+---
+kind: Event
+involvedObject: {{kind: Pod, namespace: shop, name: web, uid: u1, fieldPath: "spec.containers{{web}}"}}
+reason: Unhealthy
+type: Warning
+message: '{words}'
+count: 27
+firstTimestamp: "2026-11-21T09:00:10Z"
+lastTimestamp: "2026-11-21T09:58:{ran:02}Z"
+---
+kind: Event
+involvedObject: {{kind: Pod, namespace: shop, name: web, uid: u1, fieldPath: "spec.containers{{web}}"}}
+reason: Killing
+message: Container web failed liveness probe, will be restarted
+count: 9
+firstTimestamp: "2026-11-21T09:00:20Z"
+lastTimestamp: "2026-11-21T09:58:{ran:02}Z"
+"#
+    )
+}
+
+#[test]
+fn who_is_ended_as_soon_as_the_probe_may_gets_more_time_to_start() {
+    let probe = "livenessProbe: {httpGet: {path: /, port: 8080}, initialDelaySeconds: 3, periodSeconds: 3, failureThreshold: 3}";
+    let refused =
+        "Liveness probe failed: Get \"http://10.0.0.1:8080/\": dial tcp 10.0.0.1:8080: connect: connection refused";
+    let first = |ports: &str| said(&killed(&format!("{probe}, ports: [{ports}]"), refused, 12)).1;
+    assert!(first("").starts_with("If it needs longer than"));
+    assert!(first("{containerPort: 80}").starts_with("Nothing listens on 8080"), "another port is declared");
+}
+
+#[test]
+fn a_command_of_a_probe_is_no_port() {
+    let probe = "livenessProbe: {exec: {command: [ping, db]}, initialDelaySeconds: 30, periodSeconds: 5}";
+    let timed_out = "Liveness probe failed: command \"ping db\" timed out";
+    let (_, first) = said(&killed(probe, timed_out, 45));
+    assert!(first.contains("takes longer than timeoutSeconds (1)"), "{first}");
+    let (_, first) = said(&killed(probe, "Liveness probe failed: Could not connect: connection refused", 45));
+    assert!(first.contains("The command of the liveness probe (exec ping db)"), "{first}");
+}
+
+#[test]
+fn docker_hub_is_no_typo_of_an_image_that_names_no_registry() {
+    let pod = |image: &str, host: &str| {
+        format!(
+            r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: u1}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "{image}"}}]}}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {{name: web, state: {{waiting: {{reason: ErrImagePull, message: 'dial tcp: lookup {host} on 10.0.0.2:53: no such host'}}}}}}
+"#
+        )
+    };
+    assert!(said(&pod("nginx:latest", "registry-1.docker.io")).1.starts_with("Check the resolver of node n1"));
+    assert!(said(&pod("reg.exmaple.com/web:1", "reg.exmaple.com")).1.starts_with("If reg.exmaple.com is a typo"));
+}
