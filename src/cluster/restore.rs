@@ -161,6 +161,7 @@ impl<K: Kept> Read<K> {
             uid: self.uid,
             resource_version: self.resource_version,
             written_at: object.head().last_transition.unwrap_or(Timestamp::UNIX_EPOCH),
+            told: vec![object.head().cause.clone()],
             object,
         }
     }

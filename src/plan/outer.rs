@@ -42,6 +42,8 @@ pub struct OuterRecord {
     pub object: Outer,
     /// When it was last written by us; after a restart, when it last changed.
     pub written_at: Timestamp,
+    /// The causes that this episode was put down to so far: those that take turns are told once each.
+    pub told: Vec<String>,
 }
 
 /// What is wrong now, and how it is to be told.
@@ -202,6 +204,23 @@ impl Outer {
 }
 
 impl OuterRecord {
+    /// What is there once a write is acknowledged.
+    pub fn after(
+        last: Option<&Self>,
+        write: &OuterWrite,
+        uid: String,
+        resource_version: String,
+        now: Timestamp,
+    ) -> Self {
+        let mut told = last.filter(|record| record.is_active()).map(|record| record.told.clone()).unwrap_or_default();
+        let cause = &write.object.head().cause;
+        if !told.contains(cause) {
+            told.push(cause.clone());
+        }
+        let object = write.object.clone();
+        Self { key: write.key.clone(), uid, resource_version, object, written_at: now, told }
+    }
+
     fn is_active(&self) -> bool {
         self.object.head().state == DiagnosisState::Active
     }
@@ -239,7 +258,8 @@ pub fn failing(
     head.announced = before.announced;
     head.last_transition = before.last_transition;
     if head.cause != before.cause || is_worse {
-        return transition(key, last, object, DiagnosisState::Active, !quiet, now);
+        let is_news = is_worse || !record.told.contains(&head.cause);
+        return transition(key, last, object, DiagnosisState::Active, !quiet && is_news, now);
     }
     head.state = DiagnosisState::Active;
     head.event_owed = before.event_owed;
@@ -462,10 +482,13 @@ mod tests {
     }
 
     fn acknowledged(write: OuterWrite, now: Timestamp) -> OuterRecord {
-        let OuterWrite { key, mut object, .. } = write;
-        let transition = object.head().transition;
-        object.announced(transition);
-        OuterRecord { key, uid: "object".to_owned(), resource_version: "1".to_owned(), object, written_at: now }
+        acknowledged_after(None, write, now)
+    }
+
+    fn acknowledged_after(last: Option<&OuterRecord>, mut write: OuterWrite, now: Timestamp) -> OuterRecord {
+        let transition = write.object.head().transition;
+        write.object.announced(transition);
+        OuterRecord::after(last, &write, "object".to_owned(), "1".to_owned(), now)
     }
 
     /// Told at 0 as a Warning of OOMKilled.
@@ -516,6 +539,21 @@ mod tests {
         let fallen = again(|status| status.head.severity = Severity::Info);
         let plan = planned(Some(&last), fallen, at(400));
         assert_eq!((plan.intent, plan.wake), (None, None), "the worst stands until it is over");
+    }
+
+    #[test]
+    fn causes_that_take_turns_are_told_once_each() {
+        let first = told();
+        let turn = |last: &OuterRecord, cause, now| {
+            let (spec, status) = workload(cause, Severity::Warning);
+            let write = written(planned(Some(last), Outer::Workload(spec, status), at(now)));
+            let is_told = write.announcement.is_some();
+            (acknowledged_after(Some(last), write, at(now)), is_told)
+        };
+        let (second, told_second) = turn(&first, "AppError", 60);
+        let (third, told_third) = turn(&second, "OOMKilled", 120);
+        let (_, told_fourth) = turn(&third, "AppError", 180);
+        assert_eq!((told_second, told_third, told_fourth), (true, false, false));
     }
 
     #[test]

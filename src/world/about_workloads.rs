@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::folds::Fate;
 use super::{Decision, Source, World, earliest, lookups};
-use crate::api::{DiagnosisKind, DiagnosisState, Head, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef};
+use crate::api::{
+    DiagnosisKind, DiagnosisState, Head, PodCounts, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+};
 use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -255,7 +257,17 @@ impl World {
         if facts.is_some_and(wants_none) {
             return outer::laid_down(last, &self.policy, now);
         }
-        outer::well(last, &self.policy, now)
+        let mut plan = outer::well(last, &self.policy, now);
+        if let Some(Intent::ApplyOuter(write)) = &mut plan.intent
+            && let Outer::Workload(_, status) = &mut write.object
+            && !matches!(&*key.kind, "Job" | "CronJob")
+        {
+            // How it stands now, beside what it was.
+            let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
+            let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
+            status.pods = PodCounts { desired, ready, failing: 0, display: format!("{ready}/{desired}") };
+        }
+        plan
     }
 
     fn bury(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {

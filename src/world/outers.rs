@@ -74,13 +74,7 @@ impl Outers {
         now: Timestamp,
     ) -> Touched {
         let again = self.custody.written(&write.key, Some(&resource_version));
-        let record = OuterRecord {
-            key: write.key.clone(),
-            uid,
-            resource_version,
-            object: write.object.clone(),
-            written_at: now,
-        };
+        let record = OuterRecord::after(self.by_key.get(&write.key), write, uid, resource_version, now);
         let ended = record.object.head().state != DiagnosisState::Active;
         let subject = subject_of(&record.object, &record.key);
         self.by_key.insert(record.key.clone(), record);

@@ -329,13 +329,9 @@ impl Operator {
                 self.server.outer_applies += 1;
                 self.server.version += 1;
                 let version = self.server.version.to_string();
-                let record = OuterRecord {
-                    key: write.key.clone(),
-                    uid: format!("object-of-{}", write.key.object.name),
-                    resource_version: version.clone(),
-                    object: write.object.clone(),
-                    written_at: self.now,
-                };
+                let uid = format!("object-of-{}", write.key.object.name);
+                let record =
+                    OuterRecord::after(self.server.outers.get(&write.key), &write, uid, version.clone(), self.now);
                 let (uid, transition) = (record.uid.clone(), record.object.head().transition);
                 self.server.outers.insert(write.key.clone(), record);
                 self.take(Change::Object { key: write.key.clone(), resource_version: version.clone() });

@@ -85,7 +85,7 @@ impl WorkloadJudged {
 /// What is wrong with a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadFailure {
-    /// The pods' cause where they have one, else one of [`super::KNOWN`].
+    /// The pods' cause where they have one, else one of those that only a workload has.
     pub cause: String,
     pub category: Category,
     pub problem: &'static str,
