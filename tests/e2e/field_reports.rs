@@ -208,7 +208,10 @@ fn columns(space: &Space) {
     assert_eq!(head(&["get", "poddiagnoses"]), narrow);
     assert_eq!(head(&["get", "pdx", "-o", "wide"]), format!("{narrow} POD-STATUS WORKLOAD NODE CONFIDENCE SUMMARY"));
     let selected = space.kubectl(&["get", "diagnoses", "-l", "shindan.dev/cause=OOMKilled", "-o", "name"]);
-    assert!(selected.starts_with("poddiagnosis.shindan.dev/oom-") && selected.lines().count() == 1, "{selected}");
+    let lines: Vec<_> = selected.lines().collect();
+    let [pod, workload] = lines.as_slice() else { panic!("the pod and its workload: {selected}") };
+    assert!(pod.starts_with("poddiagnosis.shindan.dev/oom-"), "{selected}");
+    assert_eq!(*workload, "workloaddiagnosis.shindan.dev/deployment-oom");
 }
 
 /// Each patch as a person would apply it, but for `--dry-run=server`.
