@@ -161,8 +161,12 @@ async fn recovers(space: &Space, [kind, name]: [&str; 2], cause: &str, within: D
 async fn events_are(space: &Space, [kind, name]: [&str; 2], expected: &[(&str, &str)]) {
     eventually(SOON, format!("the Events of {kind}/{name}"), async || {
         let told = told(&space.our_events_of(kind, name).await);
-        let is = told.iter().map(|(kind, reason)| (kind.as_str(), reason.as_str())).eq(expected.iter().copied());
-        ensure(is, || format!("{told:?}"))
+        // They are listed by their names, which follow from a hash.
+        let mut seen: Vec<_> = told.iter().map(|(kind, reason)| (kind.as_str(), reason.as_str())).collect();
+        let mut expected = expected.to_vec();
+        seen.sort_unstable();
+        expected.sort_unstable();
+        ensure(seen == expected, || format!("{told:?}"))
     })
     .await;
 }
@@ -171,7 +175,7 @@ async fn events_are(space: &Space, [kind, name]: [&str; 2], expected: &[(&str, &
 fn a_rolling_update_with_a_wrong_tag_is_undone() {
     together(async {
         const WHAT: [&str; 2] = ["Deployment", "web"];
-        let space = Space::new("rollout").await;
+        let space = Space::new("wrong-tag").await;
         space.apply(WEB);
         space.kubectl(&["rollout", "status", "deployment/web", "--timeout=120s"]);
         space.kubectl(&["set", "image", "deployment/web", "nginx=127.0.0.1:5000/nginx:nope"]);
