@@ -426,9 +426,14 @@ impl<C: Cluster> Engine<C> {
                     Done::Reread { subject, key, result }
                 });
             }
-            (PublishError::NamespaceGone, Some(key)) => {
-                // Its pods and our objects go with it.
-                self.world.namespace_gone(&key, now);
+            (PublishError::NamespaceGone, object) => {
+                // Its pods and our objects go with it, and whoever would read an Event.
+                if let Some(key) = object {
+                    self.world.namespace_gone(&key, now);
+                }
+                if let Intent::Announce(announcement) = intent {
+                    self.told(subject, &announcement.key);
+                }
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }

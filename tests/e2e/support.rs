@@ -1,6 +1,7 @@
 //! The cluster as the tests see it, and how they wait.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::future::Future;
 use std::path::Path;
@@ -33,6 +34,8 @@ thread_local! {
     /// What the test of this thread died of.
     static LAST_WORDS: RefCell<String> = const { RefCell::new(String::new()) };
 }
+/// Namespaces that a test has: two at once in one would disturb each other.
+static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Every version of every PodDiagnosis, as the API server told it.
 static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
 
@@ -176,6 +179,8 @@ impl Space {
     }
 
     pub(crate) async fn named(name: String) -> Self {
+        let is_free = TAKEN.lock().unwrap().insert(name.clone());
+        assert!(is_free, "another test has namespace {name}: give this one a name of its own");
         kubectl(&["delete", "namespace", &name, "--ignore-not-found", "--timeout=120s"]);
         // Objects of an earlier run are no story of this one.
         SEEN.lock().unwrap().retain(|d| d.namespace().as_deref() != Some(&name));

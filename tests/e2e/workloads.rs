@@ -221,7 +221,7 @@ fn a_daemon_set_that_fails_everywhere() {
 #[test]
 fn a_stateful_set_is_blocked_by_one_of_its_pods() {
     together(async {
-        let space = Space::new("statefulset").await;
+        let space = Space::new("ordinal").await;
         space.apply(DB);
         let found = fails(&space, ["StatefulSet", "db"], "AppError", "BlockedOnOrdinal").await;
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Warning, "1/3"));

@@ -108,10 +108,14 @@ impl Running {
     }
 
     fn with(fake: Fake) -> Self {
+        Self::with_caps(fake, Caps::default())
+    }
+
+    fn with_caps(fake: Fake, caps: Caps) -> Self {
         let fake = Arc::new(fake);
         let (sender, receiver) = mpsc::channel(64);
         let metrics = Metrics::new(rules::known().map(|known| known.cause));
-        let world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+        let world = World::new(Thresholds::default(), Policy::default(), caps);
         let started = Instant::now();
         let cluster = FakeCluster { fake: fake.clone(), started };
         let mut engine = Engine::new(world, cluster, metrics.clone(), Pace::default(), receiver);
@@ -272,6 +276,18 @@ async fn a_namespace_that_is_going_is_left_alone() {
     assert_eq!(running.applies().len(), 1);
     let (world, _) = running.stop().await;
     assert_eq!(world.records().count(), 0);
+}
+
+/// A namespace that holds no object of ours has Events only.
+#[tokio::test(start_paused = true)]
+async fn an_event_in_a_namespace_that_is_going_is_not_lost() {
+    let fake = Fake { next: Mutex::new([Behaviour::NamespaceGone].into()), ..Fake::default() };
+    let running = Running::with_caps(fake, Caps { per_namespace: 0, ..Caps::default() }).listed().await;
+    running.pod(oom("a")).await;
+    seconds(120).await;
+    assert_eq!(running.announces().len(), 1, "nobody is left to read it");
+    assert!(running.metrics.encode().unwrap().contains("shindan_events_lost_total 0"));
+    running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
