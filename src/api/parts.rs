@@ -209,6 +209,29 @@ pub struct Head {
     pub conditions: Vec<HealthyCondition>,
 }
 
+impl Head {
+    /// A failure that is found now: what was written before, and told of it, is carried over when it is planned.
+    pub fn active(cause: &str, category: &str, severity: Severity, confidence: Confidence, summary: String) -> Self {
+        Self {
+            state: DiagnosisState::Active,
+            cause: cause.to_owned(),
+            category: category.to_owned(),
+            severity,
+            confidence,
+            summary,
+            remedies: Vec::new(),
+            evidence: Vec::new(),
+            first_seen: None,
+            last_transition: None,
+            transition: 0,
+            event_owed: false,
+            announced: false,
+            truncated: 0,
+            conditions: Vec::new(),
+        }
+    }
+}
+
 /// What many failures have in common, outside all of them: a registry, a ConfigMap, a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

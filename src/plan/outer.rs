@@ -424,23 +424,7 @@ mod tests {
     }
 
     fn head(cause: &str, severity: Severity) -> Head {
-        Head {
-            state: DiagnosisState::Active,
-            cause: cause.to_owned(),
-            category: "Crash".to_owned(),
-            severity,
-            confidence: Confidence::Certain,
-            summary: "3 of 3 pods fail".to_owned(),
-            remedies: Vec::new(),
-            evidence: Vec::new(),
-            first_seen: None,
-            last_transition: None,
-            transition: 0,
-            event_owed: false,
-            announced: false,
-            truncated: 0,
-            conditions: Vec::new(),
-        }
+        Head::active(cause, "Crash", severity, Confidence::Certain, "3 of 3 pods fail".to_owned())
     }
 
     fn workload(cause: &str, severity: Severity) -> (WorkloadDiagnosisSpec, WorkloadDiagnosisStatus) {

@@ -130,21 +130,10 @@ fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
     let kept = node.ready_history.len().saturating_sub(HISTORY);
     NodeDiagnosisStatus {
         head: Head {
-            state: DiagnosisState::Active,
-            cause: found.cause.to_owned(),
-            category: Category::Node.as_str().to_owned(),
-            severity: found.severity,
-            confidence: found.confidence,
-            summary: found.summary,
             remedies: found.remedies,
             evidence: found.evidence,
             first_seen: found.since,
-            last_transition: None,
-            transition: 0,
-            event_owed: false,
-            announced: false,
-            truncated: 0,
-            conditions: Vec::new(),
+            ..Head::active(found.cause, Category::Node.as_str(), found.severity, found.confidence, found.summary)
         },
         other_findings: Vec::new(),
         last_words,

@@ -365,23 +365,13 @@ impl World {
 }
 
 fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagnosisStatus {
+    let category = failure.category.as_str();
     WorkloadDiagnosisStatus {
         head: Head {
-            state: DiagnosisState::Active,
-            cause: failure.cause,
-            category: failure.category.as_str().to_owned(),
-            severity: failure.severity,
-            confidence: failure.confidence,
-            summary: failure.summary,
             remedies: failure.remedies,
             evidence: failure.evidence,
             first_seen: failing.iter().filter_map(|pod| pod.since).min(),
-            last_transition: None,
-            transition: 0,
-            event_owed: false,
-            announced: false,
-            truncated: 0,
-            conditions: Vec::new(),
+            ..Head::active(&failure.cause, category, failure.severity, failure.confidence, failure.summary)
         },
         problem: failure.problem.to_owned(),
         container: failure.container,
