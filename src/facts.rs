@@ -4,6 +4,7 @@
 //! reads is not here, because every field is paid for in memory by every pod that is not well.
 
 mod event;
+mod labels;
 mod node;
 mod pod;
 mod quantity;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
+pub use labels::Labels;
 pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Mount, Operator, Owner, Phase, PodFacts, PodTerm,
@@ -29,7 +31,7 @@ pub use surroundings::{
 };
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
-    TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind,
+    TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

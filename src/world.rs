@@ -11,6 +11,7 @@ mod events;
 mod folds;
 mod ledger;
 mod lookups;
+mod names;
 mod nodes;
 mod outers;
 mod owners;

@@ -1,5 +1,6 @@
 //! What the diagnoses of all three kinds have in common.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -109,9 +110,9 @@ pub struct ServiceImpact {
 pub struct HealthyCondition {
     /// `Healthy`.
     #[serde(rename = "type")]
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// `True`, `False` or `Unknown`.
-    pub status: String,
+    pub status: Cow<'static, str>,
     /// The cause while it fails; how it ended afterwards.
     pub reason: String,
     /// One line for people.

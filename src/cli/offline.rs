@@ -2,15 +2,15 @@
 
 mod logs;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
 use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
 use crate::facts::{
-    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Looked, ObjectKey, Phase, PodFacts, ReachedFacts, ServiceFacts,
-    Timestamp, Want, WorkloadFacts, WorkloadKey,
+    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Looked, ObjectKey, Phase, PodFacts, ReachedFacts,
+    ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, ObjectWrite, OuterWrite, Policy};
@@ -188,7 +188,7 @@ struct Surrounding {
     workloads: HashMap<WorkloadKey, WorkloadFacts>,
     services: HashMap<Arc<str>, Vec<ServiceFacts>>,
     /// Of all pods, by namespace.
-    labels: HashMap<Arc<str>, Vec<BTreeMap<String, String>>>,
+    labels: HashMap<Arc<str>, Vec<Labels>>,
     logs: Logs,
     claims: HashMap<Arc<str>, Vec<ClaimFacts>>,
     classes: Option<Arc<[ClassFacts]>>,
@@ -221,7 +221,7 @@ impl Surrounding {
             (!services.is_empty()).then_some((namespace, services))
         });
         let services = services.collect();
-        let mut labels: HashMap<Arc<str>, Vec<BTreeMap<String, String>>> = HashMap::new();
+        let mut labels: HashMap<Arc<str>, Vec<Labels>> = HashMap::new();
         for pod in &dump.pods {
             labels.entry(pod.key.namespace.clone()).or_default().push(pod.labels.clone());
         }

@@ -183,7 +183,7 @@ impl Lookup {
         let pods: Vec<wire::Pod> = self.list(namespace, None).await?;
         Ok(Looked::Reached(ReachedFacts {
             services: wire::services_of(namespace, &services, &slices, &[]),
-            pods: pods.into_iter().map(|pod| pod.metadata.labels.unwrap_or_default()).collect(),
+            pods: pods.into_iter().map(|pod| pod.metadata.labels.into_iter().flatten().collect()).collect(),
         }))
     }
 

@@ -20,6 +20,8 @@ mod workload;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::facts::Labels;
+
 pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
 pub use dump::{Dump, Problem};
 pub use event::Event;
@@ -45,6 +47,11 @@ impl Interner {
         let new: Arc<str> = Arc::from(text);
         self.known.insert(new.clone());
         new
+    }
+
+    /// The shared copy of labels, which a template's pods have in common.
+    pub fn labels(&mut self, labels: Labels) -> Labels {
+        labels.shared(|text| self.intern(text))
     }
 
     /// Forgets what nobody else holds any more.

@@ -445,7 +445,6 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
     use crate::facts::{Condition, NodeFacts, Resources, Taint};
@@ -470,7 +469,7 @@ mod tests {
             name: "n1".into(),
             uid: "uid-1".into(),
             created: Some(at(-1440)),
-            labels: BTreeMap::new(),
+            labels: crate::facts::Labels::default(),
             unschedulable: false,
             taints: Vec::new(),
             allocatable: Resources::default(),

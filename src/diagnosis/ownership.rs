@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use super::{Case, evidence};
 use crate::api::Evidence;
-use crate::facts::{Container, PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey};
+use crate::facts::{Container, PodFacts, RestartPolicy, WorkloadFacts, WorkloadKey, WorkloadName};
 
 const ROLLOUT: &str = "argoproj.io/v1alpha1";
 
 /// The controller of the pod itself: its ReplicaSet, its Job. Mirror pods have none (their owner is the Node).
 pub fn immediate(pod: &PodFacts) -> Option<WorkloadKey> {
     let owner = pod.owner.as_ref().filter(|owner| !pod.is_mirror() && &*owner.kind != "Node")?;
-    Some(WorkloadKey {
+    let name = WorkloadName {
         api_version: owner.api_version.clone(),
         kind: owner.kind.clone(),
         namespace: pod.key.namespace.clone(),
         name: owner.name.clone(),
-    })
+    };
+    Some(name.into())
 }
 
 /// The controller that a person knows by name. A Deployment's name is its ReplicaSet's less the `pod-template-hash`, so
@@ -25,24 +26,26 @@ pub fn top(pod: &PodFacts, job: Option<&WorkloadFacts>) -> Option<WorkloadKey> {
     let own = immediate(pod)?;
     if &*own.kind == "ReplicaSet" {
         let above = |label| {
-            let hash: &String = pod.labels.get(label)?;
-            own.name.strip_suffix(hash.as_str())?.strip_suffix('-').map(Arc::<str>::from)
+            let hash = pod.labels.get(label)?;
+            own.name.strip_suffix(hash)?.strip_suffix('-').map(Arc::<str>::from)
         };
         if let Some(name) = above("pod-template-hash") {
-            return Some(WorkloadKey { kind: "Deployment".into(), name, ..own });
+            return Some(WorkloadName { kind: "Deployment".into(), name, ..(*own).clone() }.into());
         }
         // Argo Rollouts keeps ReplicaSets of its own, and undoes what somebody else changes of them.
         if let Some(name) = above("rollouts-pod-template-hash") {
-            return Some(WorkloadKey { api_version: ROLLOUT.into(), kind: "Rollout".into(), name, ..own });
+            let kind = "Rollout".into();
+            return Some(WorkloadName { api_version: ROLLOUT.into(), kind, name, ..(*own).clone() }.into());
         }
     }
     if let Some(owner) = job.and_then(|j| j.owner.as_ref()).filter(|_| &*own.kind == "Job") {
-        return Some(WorkloadKey {
+        let above = WorkloadName {
             api_version: owner.api_version.clone(),
             kind: owner.kind.clone(),
             name: owner.name.clone(),
-            ..own
-        });
+            ..(*own).clone()
+        };
+        return Some(above.into());
     }
     Some(own)
 }

@@ -47,7 +47,8 @@ pub fn of(case: &Case<'_>) -> Target {
     };
     let sets = case.surroundings.known_workload().map(|known| known.replica_sets.as_slice()).unwrap_or_default();
     let is_first = sets.iter().map(|set| set.revision).max() == Some(1);
-    Target { kind: top.kind, name: top.name, namespace: top.namespace, holder, is_first }
+    let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
+    Target { kind, name, namespace, holder, is_first }
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.

@@ -1,16 +1,15 @@
 //! What a Node says of itself.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Condition, Resources, Timestamp, Toleration};
+use super::{Condition, Labels, Resources, Timestamp, Toleration};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeFacts {
     pub name: Arc<str>,
     pub uid: Arc<str>,
     pub created: Option<Timestamp>,
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// Cordoned.
     pub unschedulable: bool,
     pub taints: Vec<Taint>,

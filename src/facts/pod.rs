@@ -1,9 +1,8 @@
 //! What a Pod says of itself.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ObjectKey, Resources, Timestamp};
+use super::{Labels, ObjectKey, Resources, Timestamp};
 use crate::api::ContainerType;
 
 /// A Pod, as far as a rule reads it.
@@ -17,7 +16,8 @@ pub struct PodFacts {
     /// Deleted without a grace period (any more): by force, or the kubelet is done with it.
     pub released: bool,
     pub finalizers: Vec<String>,
-    pub labels: BTreeMap<String, String>,
+    /// Those of a template's pods are one copy.
+    pub labels: Labels,
     /// It mirrors a static pod, which a kubelet has from a file on its node, and this is that one's UID
     /// (`kubernetes.io/config.mirror`): the kubelet's Events of it carry it.
     pub static_uid: Option<Arc<str>>,
@@ -30,7 +30,7 @@ pub struct PodFacts {
     pub scheduling_gates: Vec<String>,
     /// The ResourceClaims (or their templates) that `spec.resourceClaims` asks for.
     pub resource_claims: Vec<String>,
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: Labels,
     /// `requiredDuringSchedulingIgnoredDuringExecution` of the node affinity; the terms are alternatives.
     pub node_affinity: Vec<SelectorTerm>,
     /// Required pod affinity and anti-affinity; a preferred one never keeps a pod from running.
@@ -159,7 +159,7 @@ impl RestartPolicy {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Phase {
     Pending,
     Running,
@@ -200,9 +200,9 @@ pub struct Container {
     pub run_as_user: Option<i64>,
     /// The container's own, else the pod's.
     pub run_as_non_root: Option<bool>,
-    pub liveness: Option<Probe>,
-    pub readiness: Option<Probe>,
-    pub startup: Option<Probe>,
+    pub liveness: Option<Box<Probe>>,
+    pub readiness: Option<Box<Probe>>,
+    pub startup: Option<Box<Probe>>,
     pub has_post_start: bool,
     pub has_pre_stop: bool,
     /// The container's own policy (a sidecar's `Always`, or 1.34+), where it has one.
@@ -300,9 +300,9 @@ impl Container {
 
     pub fn probe(&self, kind: ProbeKind) -> Option<&Probe> {
         match kind {
-            ProbeKind::Liveness => self.liveness.as_ref(),
-            ProbeKind::Readiness => self.readiness.as_ref(),
-            ProbeKind::Startup => self.startup.as_ref(),
+            ProbeKind::Liveness => self.liveness.as_deref(),
+            ProbeKind::Readiness => self.readiness.as_deref(),
+            ProbeKind::Startup => self.startup.as_deref(),
         }
     }
 

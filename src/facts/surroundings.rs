@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Container, EventFacts, ObjectKey, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey};
+use super::{Container, EventFacts, Labels, ObjectKey, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// A fact that a diagnosis lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ pub enum Want {
     /// The pods bound to a node that is not ready: of those that looked well until then, only a few words were kept.
     PodsOn(Arc<str>),
     /// What an ended run wrote last. Answered only where somebody has allowed it.
-    Log(LogKey),
+    Log(Box<LogKey>),
     /// All Services of a namespace with their endpoints, and the labels of all pods there: whether a Service that seems to
     /// reach nobody does.
     Reached(Arc<str>),
@@ -107,12 +107,12 @@ pub struct ServiceFacts {
     pub created: Option<Timestamp>,
     /// `type: ExternalName`: it is a name for something elsewhere, and has no endpoints.
     pub external: bool,
-    pub selector: BTreeMap<String, String>,
+    pub selector: Labels,
     pub ready_endpoints: u32,
 }
 
 impl ServiceFacts {
-    pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn selects(&self, labels: &Labels) -> bool {
         !self.selector.is_empty() && self.selector.iter().all(|(k, v)| labels.get(k) == Some(v))
     }
 }
@@ -121,7 +121,7 @@ impl ServiceFacts {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReachedFacts {
     pub services: Vec<ServiceFacts>,
-    pub pods: Vec<BTreeMap<String, String>>,
+    pub pods: Vec<Labels>,
 }
 
 /// Claims without a volume, and what they could ask for.

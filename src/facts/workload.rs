@@ -1,20 +1,51 @@
 //! Controllers of pods: what they ask for, what they say of themselves, and the template of their pods.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{Condition, Owner, Timestamp};
+use super::{Condition, Labels, Owner, Timestamp};
+use crate::api::WorkloadRef;
 
-/// Kind, namespace and name of a workload that can be read.
+/// Kind, namespace and name of a workload that can be read. A clone is another reference: these stand wherever something
+/// is known of a workload or its pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct WorkloadKey {
+pub struct WorkloadKey(Arc<WorkloadName>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct WorkloadName {
     pub api_version: Arc<str>,
     pub kind: Arc<str>,
     pub namespace: Arc<str>,
     pub name: Arc<str>,
 }
 
+impl From<WorkloadName> for WorkloadKey {
+    fn from(name: WorkloadName) -> Self {
+        Self(Arc::new(name))
+    }
+}
+
+impl Deref for WorkloadKey {
+    type Target = WorkloadName;
+
+    fn deref(&self) -> &WorkloadName {
+        &self.0
+    }
+}
+
 impl WorkloadKey {
+    /// The workload that an object of this namespace names.
+    pub fn of(reference: &WorkloadRef, namespace: &Arc<str>) -> Self {
+        let name = WorkloadName {
+            api_version: reference.api_version.as_str().into(),
+            kind: reference.kind.as_str().into(),
+            namespace: namespace.clone(),
+            name: reference.name.as_str().into(),
+        };
+        name.into()
+    }
+
     /// The kind, where it is one that is watched.
     pub fn watched_kind(&self) -> Option<WorkloadKind> {
         let is_this = |kind: &WorkloadKind| *kind.as_str() == *self.kind && *kind.api_version() == *self.api_version;
@@ -113,7 +144,7 @@ pub struct WorkloadFacts {
     /// Seconds of `progressDeadlineSeconds`, where it has one.
     pub progress_deadline: Option<i64>,
     /// `spec.selector.matchLabels`.
-    pub selector: BTreeMap<String, String>,
+    pub selector: Labels,
     pub template: Option<Box<TemplateFacts>>,
     /// What only its kind has.
     pub own: OwnFacts,
@@ -129,7 +160,7 @@ pub struct Labelled {
     pub key: WorkloadKey,
     pub desired: i64,
     /// Of its pods.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
 }
 
 /// What only one kind of workload has.
@@ -194,12 +225,13 @@ impl WorkloadFacts {
     /// The workload above it: a `CronJob` above its Job.
     pub fn owner_key(&self) -> Option<WorkloadKey> {
         let owner = self.owner.as_ref()?;
-        Some(WorkloadKey {
+        let name = WorkloadName {
             api_version: owner.api_version.clone(),
             kind: owner.kind.clone(),
             namespace: self.key.namespace.clone(),
             name: owner.name.clone(),
-        })
+        };
+        Some(name.into())
     }
 
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
@@ -275,7 +307,7 @@ pub struct ReplicaSetFacts {
 /// The template of pods, as far as two of them are compared: names and texts, never the value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TemplateFacts {
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// Init containers first.
     pub containers: Vec<ContainerTemplate>,
     /// Named in variables and volumes.
@@ -283,7 +315,7 @@ pub struct TemplateFacts {
     pub secrets: BTreeSet<String>,
     pub claims: BTreeSet<String>,
     pub service_account: String,
-    pub node_selector: BTreeMap<String, String>,
+    pub node_selector: Labels,
 }
 
 /// A container of a template. Probes and resources are each one text, the same for the same meaning.
@@ -309,7 +341,7 @@ mod tests {
     use super::*;
 
     fn workload(kind: &str, desired: i64) -> WorkloadFacts {
-        let key = WorkloadKey { kind: kind.into(), ..WorkloadKey::default() };
+        let key = WorkloadName { kind: kind.into(), ..WorkloadName::default() }.into();
         WorkloadFacts { key, desired, current: desired, ready: desired, updated: desired, ..WorkloadFacts::default() }
     }
 

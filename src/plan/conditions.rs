@@ -27,8 +27,8 @@ pub(super) fn of(told: Told<'_>, previous: &[HealthyCondition], now: Timestamp) 
         .map(|(kind, status, message)| {
             let since = previous.iter().find(|c| c.kind == kind && c.status == status);
             HealthyCondition {
-                kind: kind.to_owned(),
-                status: status.to_owned(),
+                kind: kind.into(),
+                status: status.into(),
                 reason: reason.to_owned(),
                 message: message.to_owned(),
                 last_transition_time: since.map_or(now, |c| c.last_transition_time),

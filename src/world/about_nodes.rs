@@ -76,12 +76,12 @@ impl World {
         let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
         let mut by_workload: BTreeMap<(String, String), u32> = BTreeMap::new();
         for place in self.pods.places_on(name).filter(|place| !place.over) {
-            if !is_down && !self.is_said_to_suffer_from(name, &place.key) {
+            if !is_down && !self.is_said_to_suffer_from(name, &place.key()) {
                 continue;
             }
             let workload =
-                place.workload.as_ref().map_or_else(|| format!("Pod/{}", place.key.name), ToString::to_string);
-            *by_workload.entry((place.key.namespace.to_string(), workload)).or_default() += 1;
+                place.kin.workload.as_ref().map_or_else(|| format!("Pod/{}", place.key().name), ToString::to_string);
+            *by_workload.entry((place.kin.namespace.to_string(), workload)).or_default() += 1;
         }
         status.pods = by_workload.values().sum();
         let mut affected: Vec<AffectedWorkload> = by_workload
@@ -109,7 +109,7 @@ impl World {
         if others == 0 {
             return Vec::new();
         }
-        let here: Vec<_> = self.pods.places_on(name).filter_map(|place| place.workload.as_ref()).collect();
+        let here: Vec<_> = self.pods.places_on(name).filter_map(|place| place.kin.workload.as_ref()).collect();
         let most = |pods: u32| usize::try_from(pods).unwrap_or(0) * 2 > others;
         let everywhere = self.workloads.totals().filter(|(key, total)| &*key.kind == "DaemonSet" && most(*total));
         let missing = everywhere.filter(|(key, _)| !here.contains(key));

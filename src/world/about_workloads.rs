@@ -55,12 +55,7 @@ impl World {
             return false;
         }
         let Some(workload) = &write.spec.workload else { return false };
-        let key = WorkloadKey {
-            api_version: workload.api_version.as_str().into(),
-            kind: workload.kind.as_str().into(),
-            namespace: write.key.namespace.clone(),
-            name: workload.name.as_str().into(),
-        };
+        let key = WorkloadKey::of(workload, &write.key.namespace);
         // What no object of its own stands for is told pod by pod.
         if key.watched_kind().is_none() {
             return false;
@@ -285,7 +280,7 @@ impl World {
     fn failing_pods(&self, key: &WorkloadKey) -> Vec<FailingPod> {
         let records = self.workloads.failing(key).filter_map(|uid| {
             let place = self.pods.place(uid)?;
-            let record = self.records.get(&place.key).filter(|record| record.is_active_of(uid))?;
+            let record = self.records.get(&place.key()).filter(|record| record.is_active_of(uid))?;
             Some(self.failing_pod(uid, record))
         });
         let mut pods: Vec<FailingPod> = records.collect();
@@ -296,12 +291,12 @@ impl World {
     fn failing_pod(&self, uid: &Arc<str>, record: &Record) -> FailingPod {
         let status = &record.status;
         let facts = self.pods.full(uid).map(|full| &full.facts);
-        let owner = self.pods.place(uid).and_then(|place| place.owner.clone());
+        let owner = self.pods.place(uid).and_then(|place| place.kin.owner.clone());
         let revision = facts.and_then(|facts| facts.labels.get("controller-revision-hash"));
         FailingPod {
             name: record.key.name.as_ref().into(),
             uid: uid.clone(),
-            template: revision.map(|hash| hash.as_str().into()).or(owner),
+            template: revision.map(Into::into).or(owner),
             node: record.spec.node_name.as_deref().map(Into::into),
             cause: status.cause.clone(),
             category: Category::named(&status.category).unwrap_or(Category::Lifecycle),

@@ -1,11 +1,11 @@
 //! Answers to what diagnoses wanted to know, kept for as long as a failing pod asks.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
-    ClaimsFacts, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
+    ClaimsFacts, Labels, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
     WorkloadFacts, WorkloadKey, after,
 };
 use crate::outbox::Subject;
@@ -150,7 +150,7 @@ impl Lookups {
     }
 
     fn log(&self, key: LogKey) -> Option<Arc<str>> {
-        match self.answers.get(&Want::Log(key))?.looked.as_ref()? {
+        match self.answers.get(&Want::Log(Box::new(key)))?.looked.as_ref()? {
             Looked::Log(log) => Some(log.clone()),
             _ => None,
         }
@@ -176,7 +176,7 @@ impl Lookups {
     pub(super) fn services_for(
         &self,
         namespace: &Arc<str>,
-        labels: &BTreeMap<String, String>,
+        labels: &Labels,
         fresh_from: Timestamp,
     ) -> Option<Vec<ServiceFacts>> {
         let answer = self.answers.get(&Want::Services(namespace.clone())).filter(|answer| answer.is_of(fresh_from))?;

@@ -105,7 +105,9 @@ impl Nodes {
     /// Moves a pod's requests from the node where it was to the node where it is.
     pub(super) fn move_requests(&mut self, moved: &Moved) {
         let (before, after) = (moved.before.as_ref(), moved.after.as_ref());
-        let spot = |place: Option<&Place>| place.filter(|p| !p.over).map(|p| (p.node.clone(), p.requests.clone()));
+        fn spot(place: Option<&Place>) -> Option<(&Option<Arc<str>>, &Resources)> {
+            place.filter(|p| !p.over).map(|p| (&p.node, &p.kin.requests))
+        }
         if spot(before) == spot(after) {
             return;
         }
@@ -120,11 +122,11 @@ impl Nodes {
     fn requested_on(&mut self, place: &Place, change: impl Fn(&mut Resources, &Resources)) {
         let Some(name) = place.node.as_ref().filter(|_| !place.over) else { return };
         if let Some(node) = self.by_name.get_mut(name) {
-            change(&mut node.requested, &place.requests);
+            change(&mut node.requested, &place.kin.requests);
             return;
         }
         let sum = self.orphaned.entry(name.clone()).or_default();
-        change(sum, &place.requests);
+        change(sum, &place.kin.requests);
         if !is_asked_for(sum) {
             self.orphaned.remove(name);
         }

@@ -156,11 +156,6 @@ impl Outers {
 pub(super) fn subject_of(object: &Outer, key: &DiagnosisKey) -> Subject {
     match object {
         Outer::Node(..) => Subject::Node(key.object.name.as_ref().into()),
-        Outer::Workload(spec, _) => Subject::Workload(WorkloadKey {
-            api_version: spec.workload.api_version.as_str().into(),
-            kind: spec.workload.kind.as_str().into(),
-            namespace: key.object.namespace.clone(),
-            name: spec.workload.name.as_str().into(),
-        }),
+        Outer::Workload(spec, _) => Subject::Workload(WorkloadKey::of(&spec.workload, &key.object.namespace)),
     }
 }

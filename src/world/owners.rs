@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, seconds_between};
+use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between};
 
 /// Events of a workload are kept for so many seconds, the newest of each reason, and so many reasons.
 const EVENTS_KEPT: i64 = 3600;
@@ -147,10 +147,11 @@ fn began(facts: &WorkloadFacts) -> Option<Timestamp> {
 /// The name under which an Event's object is watched; a `ReplicaSet` tells its failures to its Deployment.
 pub(super) fn key_of(event: &EventFacts) -> Option<WorkloadKey> {
     let kind = WorkloadKind::ALL.into_iter().find(|kind| *kind.as_str() == *event.regarding.kind)?;
-    Some(WorkloadKey {
+    let name = WorkloadName {
         api_version: Arc::from(kind.api_version()),
         kind: event.regarding.kind.clone(),
         namespace: event.regarding.namespace.clone(),
         name: event.regarding.name.clone(),
-    })
+    };
+    Some(name.into())
 }

@@ -1,12 +1,13 @@
 //! Pods by UID: a few words for those that are well, all facts for the others.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::ledger;
+use super::names::Names;
 use crate::api::ContainerType;
-use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload, pod_status};
+use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload, pod_status, top_workload};
 use crate::facts::{
     Condition, Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, State, Timestamp, WorkloadKey,
 };
@@ -14,12 +15,11 @@ use crate::facts::{
 #[derive(Debug, Default)]
 pub(super) struct Pods {
     by_uid: HashMap<Arc<str>, Pod>,
-    by_key: HashMap<ObjectKey, Arc<str>>,
+    names: Names,
     by_node: HashMap<Arc<str>, HashSet<Arc<str>>>,
     /// Not over, and bound to no node.
     waiting: HashSet<Arc<str>>,
-    requests: Pool<Resources>,
-    owned_by: Pool<WorkloadKey>,
+    kin: Pool<Kin>,
     /// The static pods' UIDs of mirrors.
     statics: HashMap<Arc<str>, Arc<str>>,
     /// UIDs that a running relist has not named yet.
@@ -27,7 +27,7 @@ pub(super) struct Pods {
 }
 
 #[derive(Debug)]
-enum Pod {
+pub(super) enum Pod {
     Slim(Place),
     Full(Box<Full>),
 }
@@ -47,18 +47,78 @@ pub(super) struct Full {
     place: Place,
 }
 
-/// What is counted of every pod: where it is, whose it is, what it takes and whether it serves.
+/// What is counted of every pod: where it is, whose it is, what it takes and whether it serves. There are as many as pods,
+/// so what they have in common stands elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
-    pub(super) key: ObjectKey,
+    name: Name,
+    pub(super) kin: Arc<Kin>,
     pub(super) node: Option<Arc<str>>,
-    /// The controller itself (a ReplicaSet) and the workload on top of it.
-    pub(super) owner: Option<Arc<str>>,
-    pub(super) workload: Option<Arc<WorkloadKey>>,
-    pub(super) requests: Arc<Resources>,
     pub(super) ready: bool,
     /// Succeeded or Failed: takes no room and does not serve.
     pub(super) over: bool,
+}
+
+/// What the pods of one template have in common.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Kin {
+    pub(super) namespace: Arc<str>,
+    /// The controller itself (a ReplicaSet) and the workload on top of it.
+    pub(super) owner: Option<Arc<str>>,
+    pub(super) workload: Option<WorkloadKey>,
+    pub(super) requests: Resources,
+}
+
+/// A pod's name: most begin with their maker's, and only a few random letters are their own.
+#[derive(Debug, Clone, PartialEq)]
+enum Name {
+    /// After the maker's name and a hyphen: so many bytes.
+    Own(u8, [u8; Self::FEW]),
+    Whole(Arc<str>),
+}
+
+impl Name {
+    /// Room in the place of an `Arc`; a ReplicaSet's pods have five letters, a StatefulSet's a number.
+    const FEW: usize = 14;
+
+    fn of(name: &Arc<str>, maker: Option<&Arc<str>>) -> Self {
+        let own = maker.and_then(|maker| name.strip_prefix(&**maker)?.strip_prefix('-'));
+        let own = own.map(str::as_bytes).filter(|own| own.len() <= Self::FEW);
+        let Some((own, len)) = own.and_then(|own| Some((own, u8::try_from(own.len()).ok()?))) else {
+            return Self::Whole(name.clone());
+        };
+        let mut bytes = [0; Self::FEW];
+        bytes[..own.len()].copy_from_slice(own);
+        Self::Own(len, bytes)
+    }
+
+    /// In parts that make it up when they are put together.
+    fn parts<'a>(&'a self, maker: Option<&'a Arc<str>>) -> [&'a str; 3] {
+        match self {
+            Self::Whole(name) => [name, "", ""],
+            Self::Own(len, bytes) => {
+                let own = std::str::from_utf8(&bytes[..usize::from(*len)]).unwrap_or_default();
+                [maker.map_or("", |maker| &**maker), "-", own]
+            }
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn key(&self) -> ObjectKey {
+        let name = match &self.name {
+            Name::Whole(name) => name.clone(),
+            own @ Name::Own(..) => own.parts(self.kin.owner.as_ref()).concat().into(),
+        };
+        ObjectKey { namespace: self.kin.namespace.clone(), name }
+    }
+
+    /// Whether this is its key.
+    pub(super) fn is(&self, key: &ObjectKey) -> bool {
+        let parts = self.name.parts(self.kin.owner.as_ref());
+        let rest = parts.into_iter().try_fold(&*key.name, |rest, part| rest.strip_prefix(part));
+        rest == Some("") && self.kin.namespace == key.namespace
+    }
 }
 
 /// How a pod's place changed; `None` where it was not there before, or is not any more.
@@ -76,7 +136,7 @@ impl Moved {
     }
 }
 
-/// What many pods have in common, one copy of each: the requests of a template, the key of a workload.
+/// What many pods have in common, one copy of each.
 #[derive(Debug)]
 struct Pool<T> {
     known: HashSet<Arc<T>>,
@@ -111,11 +171,10 @@ impl<T: Eq + Hash> Pool<T> {
 
 impl Pods {
     pub(super) fn put(&mut self, facts: PodFacts, keep: bool, past: Ledger, at_start: bool, now: Timestamp) -> Moved {
-        let uid = facts.uid.clone();
+        let (uid, key) = (facts.uid.clone(), facts.key.clone());
         if let Some(unlisted) = &mut self.unlisted {
             unlisted.remove(&uid);
         }
-        self.by_key.insert(facts.key.clone(), uid.clone());
         if let Some(static_uid) = &facts.static_uid {
             self.statics.insert(uid.clone(), static_uid.clone());
         }
@@ -129,6 +188,7 @@ impl Pods {
             Pod::Slim(place.clone())
         };
         self.by_uid.insert(uid.clone(), pod);
+        self.names.put(&key, &uid, &self.by_uid);
         if place.node.is_none() && !place.over {
             self.waiting.insert(uid.clone());
         } else {
@@ -144,24 +204,24 @@ impl Pods {
         self.statics.remove(uid);
         self.waiting.remove(uid);
         let place = pod.place().clone();
-        if self.by_key.get(&place.key) == Some(uid) {
-            self.by_key.remove(&place.key);
-        }
-        let key = place.key.clone();
+        let key = place.key();
+        self.names.remove(&key, uid);
         let moved = Moved { before: Some(place), after: None, is_unwell: false };
         self.reindex_node(uid, &moved);
         Some((key, moved))
     }
 
     fn place_of(&mut self, facts: &PodFacts) -> Place {
-        let requests = self.requests.share(facts.effective_requests());
-        let workload = crate::diagnosis::top_workload(facts, None).map(|key| self.owned_by.share(key));
+        let kin = Kin {
+            namespace: facts.key.namespace.clone(),
+            owner: immediate_workload(facts).map(|w| w.name.clone()),
+            workload: top_workload(facts, None),
+            requests: facts.effective_requests(),
+        };
         Place {
-            key: facts.key.clone(),
+            name: Name::of(&facts.key.name, kin.owner.as_ref()),
+            kin: self.kin.share(kin),
             node: facts.node_name.clone(),
-            owner: immediate_workload(facts).map(|w| w.name),
-            workload,
-            requests,
             ready: facts.is_ready() && facts.deletion.is_none(),
             over: facts.is_over(),
         }
@@ -251,7 +311,7 @@ impl Pods {
             return Some(named.clone());
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
-        let of_name = self.by_key.get(&key);
+        let of_name = self.names.get(&key, &self.by_uid);
         if named.is_empty() {
             return of_name.cloned();
         }
@@ -275,7 +335,7 @@ impl Pods {
 }
 
 impl Pod {
-    fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &Place {
         match self {
             Self::Slim(place) => place,
             Self::Full(full) => &full.place,
@@ -324,32 +384,23 @@ fn remember_status(words: &mut Vec<(String, Timestamp)>, old: &PodFacts, new: &P
     words.push((gone, now));
 }
 
-/// What a threshold runs on: a new situation starts it anew.
-#[derive(Debug, PartialEq)]
-struct Situation {
-    phase: Phase,
-    node: Option<Arc<str>>,
-    /// A node is being cleared for the pod, or its volume made there.
-    nominated: Option<Arc<str>>,
-    ready: Option<(String, String)>,
-    scheduled: Option<String>,
-    /// Why a change of its resources is not made.
-    resize: Option<String>,
-    containers: Vec<(u8, String, bool, u32)>,
-}
+/// What a threshold runs on, as a hash: a new situation starts it anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Situation(u64);
 
 impl Situation {
     fn of(facts: &PodFacts) -> Self {
-        let status = |c: &Condition| (c.status.clone(), c.reason.clone());
-        Self {
-            phase: facts.phase,
-            node: facts.node_name.clone(),
-            nominated: facts.nominated_node.clone(),
-            ready: facts.condition("Ready").map(status),
-            scheduled: facts.condition("PodScheduled").map(|c| c.reason.clone()),
-            resize: resize_trouble(facts).map(|c| c.reason.clone()),
-            containers: facts.containers.iter().map(situation_of).collect(),
-        }
+        let mut hasher = DefaultHasher::new();
+        facts.phase.hash(&mut hasher);
+        facts.node_name.hash(&mut hasher);
+        // A node is being cleared for the pod, or its volume made there.
+        facts.nominated_node.hash(&mut hasher);
+        facts.condition("Ready").map(|c| (&c.status, &c.reason)).hash(&mut hasher);
+        facts.condition("PodScheduled").map(|c| &c.reason).hash(&mut hasher);
+        // Why a change of its resources is not made.
+        resize_trouble(facts).map(|c| &c.reason).hash(&mut hasher);
+        facts.containers.iter().for_each(|container| situation_of(container).hash(&mut hasher));
+        Self(hasher.finish())
     }
 }
 
@@ -363,17 +414,17 @@ fn resize_trouble(facts: &PodFacts) -> Option<&Condition> {
     facts.conditions.iter().find(is_trouble)
 }
 
-fn situation_of(container: &Container) -> (u8, String, bool, u32) {
+fn situation_of(container: &Container) -> (u8, &str, bool, u32) {
     let (kind, reason) = match &container.state {
         // The pull error and its back-off take turns: one situation.
-        State::Waiting { reason, .. } if reason == "ErrImagePull" => (0, "ImagePullBackOff".to_owned()),
+        State::Waiting { reason, .. } if reason == "ErrImagePull" => (0, "ImagePullBackOff"),
         // Kubernetes 1.35 shows the run that ended for most of the back-off, and the back-off now and then.
         State::Waiting { reason, .. } if reason == "CrashLoopBackOff" => {
-            (2, container.last.as_ref().map_or_else(String::new, |end| end.reason.clone()))
+            (2, container.last.as_ref().map_or("", |end| &end.reason))
         }
-        State::Waiting { reason, .. } => (0, reason.clone()),
-        State::Running { .. } => (1, String::new()),
-        State::Terminated(end) => (2, end.reason.clone()),
+        State::Waiting { reason, .. } => (0, reason.as_str()),
+        State::Running { .. } => (1, ""),
+        State::Terminated(end) => (2, end.reason.as_str()),
     };
     (kind, reason, container.ready, container.restart_count)
 }

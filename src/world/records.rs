@@ -38,7 +38,8 @@ pub struct Stored {
 #[derive(Debug)]
 pub(super) struct Records {
     caps: Caps,
-    by_key: HashMap<ObjectKey, Record>,
+    /// Boxed, as the table is twice as large as what is in it.
+    by_key: HashMap<ObjectKey, Box<Record>>,
     by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
     custody: Custody<ObjectKey>,
     /// Evicted by a cap.
@@ -90,15 +91,15 @@ impl Records {
 
     fn insert(&mut self, record: Record) {
         self.by_namespace.entry(record.key.namespace.clone()).or_default().insert(record.key.clone());
-        self.by_key.insert(record.key.clone(), record);
+        self.by_key.insert(record.key.clone(), Box::new(record));
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Record> {
-        self.by_key.get(key)
+        self.by_key.get(key).map(|record| &**record)
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Record> {
-        self.by_key.values()
+        self.by_key.values().map(|record| &**record)
     }
 
     pub(super) fn active(&self) -> impl Iterator<Item = &Record> {
@@ -159,7 +160,7 @@ impl Records {
     }
 
     fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record> {
-        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.by_key.get(key))
+        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.get(key))
     }
 
     /// A pod is gone, or well: it has no failure without an object any more.
@@ -333,7 +334,7 @@ impl Records {
         }
     }
 
-    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Record> {
+    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Box<Record>> {
         self.doomed.remove(key);
         self.custody.forget(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {

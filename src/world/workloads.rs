@@ -13,7 +13,7 @@ use crate::plan::Record;
 
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
-    counts: HashMap<Arc<WorkloadKey>, Counts>,
+    counts: HashMap<WorkloadKey, Counts>,
     /// When pods were thrown out last: evicted, shut down, rejected.
     thrown_out: HashMap<WorkloadKey, VecDeque<Timestamp>>,
     swept: Option<Timestamp>,
@@ -42,7 +42,8 @@ impl Workloads {
         let changed = serving(&moved.before) != serving(&moved.after) || moved.has_ended();
         self.add(moved.before.as_ref(), -1);
         self.add(moved.after.as_ref(), 1);
-        let Some(workload) = moved.after.as_ref().or(moved.before.as_ref()).and_then(|p| p.workload.as_ref()) else {
+        let Some(workload) = moved.after.as_ref().or(moved.before.as_ref()).and_then(|p| p.kin.workload.as_ref())
+        else {
             return Vec::new();
         };
         let Some(counts) = self.counts.get_mut(workload) else { return Vec::new() };
@@ -62,12 +63,12 @@ impl Workloads {
 
     fn add(&mut self, place: Option<&Place>, by: i32) {
         let Some(place) = place.filter(|p| !p.over) else { return };
-        let Some(workload) = &place.workload else { return };
+        let Some(workload) = &place.kin.workload else { return };
         let counts = self.counts.entry(workload.clone()).or_default();
         counts.total = counts.total.saturating_add_signed(by);
         if place.ready {
             counts.ready = counts.ready.saturating_add_signed(by);
-            if let Some(owner) = &place.owner {
+            if let Some(owner) = &place.kin.owner {
                 let ready = counts.ready_by_owner.entry(owner.clone()).or_default();
                 *ready = ready.saturating_add_signed(by);
                 if *ready == 0 {
@@ -87,7 +88,7 @@ impl Workloads {
 
     /// Workloads with a pod that has an Active diagnosis.
     pub(super) fn that_fail(&self) -> impl Iterator<Item = &WorkloadKey> {
-        self.counts.iter().filter(|(_, counts)| !counts.failing.is_empty()).map(|(key, _)| &**key)
+        self.counts.iter().filter(|(_, counts)| !counts.failing.is_empty()).map(|(key, _)| key)
     }
 
     /// How many of its pods are Ready, by the object that made them.
@@ -99,7 +100,7 @@ impl Workloads {
     }
 
     /// How many pods each workload has that are not over.
-    pub(super) fn totals(&self) -> impl Iterator<Item = (&Arc<WorkloadKey>, u32)> {
+    pub(super) fn totals(&self) -> impl Iterator<Item = (&WorkloadKey, u32)> {
         self.counts.iter().map(|(key, counts)| (key, counts.total))
     }
 
@@ -143,7 +144,7 @@ impl Workloads {
             return;
         }
         if let Some(key) = key_of(record) {
-            self.counts.entry(Arc::new(key)).or_default().failing.insert(record.spec.pod_uid.as_str().into());
+            self.counts.entry(key).or_default().failing.insert(record.spec.pod_uid.as_str().into());
         }
     }
 
@@ -158,11 +159,5 @@ impl Workloads {
 }
 
 pub(super) fn key_of(record: &Record) -> Option<WorkloadKey> {
-    let workload = record.spec.workload.as_ref()?;
-    Some(WorkloadKey {
-        api_version: workload.api_version.as_str().into(),
-        kind: workload.kind.as_str().into(),
-        namespace: record.key.namespace.clone(),
-        name: workload.name.as_str().into(),
-    })
+    record.spec.workload.as_ref().map(|workload| WorkloadKey::of(workload, &record.key.namespace))
 }

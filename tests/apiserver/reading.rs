@@ -6,7 +6,7 @@ use serde_json::json;
 use shindan::api::DiagnosisState;
 use shindan::cluster::lookup::Lookup;
 use shindan::cluster::restore;
-use shindan::facts::{Looked, Want, WorkloadKey};
+use shindan::facts::{Looked, Want, WorkloadName};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
 use shindan::plan::Outer;
@@ -14,12 +14,13 @@ use shindan::plan::Outer;
 use crate::server::{Answer, list, server, status};
 
 fn workload(api_version: &str, kind: &str) -> Want {
-    Want::Workload(WorkloadKey {
+    let name = WorkloadName {
         api_version: api_version.into(),
         kind: kind.into(),
         namespace: "demo".into(),
         name: "web".into(),
-    })
+    };
+    Want::Workload(name.into())
 }
 
 #[tokio::test]

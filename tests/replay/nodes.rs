@@ -179,7 +179,7 @@ fn the_object_of_a_node_tells_its_outage_its_last_words_and_who_suffers() {
     assert_eq!((status.pods, affected), (3, vec!["demo/Deployment/web 2".to_owned(), "demo/Pod/alone 1".to_owned()]));
     let history: Vec<_> = status.ready_history.iter().map(|change| change.status.as_str()).collect();
     assert_eq!(history, ["True", "False", "Unknown"]);
-    let conditions: Vec<_> = status.head.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str())).collect();
+    let conditions: Vec<_> = status.head.conditions.iter().map(|c| (&*c.kind, &*c.status)).collect();
     assert_eq!(conditions, [("Healthy", "False"), ("Ready", "False"), ("Stalled", "True")]);
     assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"], "its pods tell nothing of their own");
 

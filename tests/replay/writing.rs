@@ -127,7 +127,7 @@ fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five
     let services = |n| {
         Looked::Services(vec![ServiceFacts {
             name: "web".into(),
-            selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
+            selector: [("pod-template-hash", "5")].into_iter().collect(),
             ready_endpoints: n,
             ..ServiceFacts::default()
         }])
@@ -153,7 +153,7 @@ fn a_service_without_endpoints_is_a_rise_in_severity() {
     let mut operator = Operator::idle();
     let none = ServiceFacts {
         name: "web".into(),
-        selector: [("pod-template-hash".to_owned(), "5".to_owned())].into(),
+        selector: [("pod-template-hash", "5")].into_iter().collect(),
         ready_endpoints: 0,
         ..ServiceFacts::default()
     };
@@ -204,7 +204,7 @@ fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
 fn what_services_had_in_the_second_before_a_failure_makes_it_no_worse() {
     let mut operator = Operator::idle();
     let service = |ready_endpoints| {
-        let selector = [("pod-template-hash".to_owned(), "5".to_owned())].into();
+        let selector = [("pod-template-hash", "5")].into_iter().collect();
         Looked::Services(vec![ServiceFacts {
             name: "web".into(),
             selector,

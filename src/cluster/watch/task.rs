@@ -85,6 +85,13 @@ struct Progress {
     streams_begun: u32,
 }
 
+impl Progress {
+    fn sweep(&mut self) {
+        self.since_sweep = 0;
+        self.strings.sweep();
+    }
+}
+
 enum Stop {
     /// Nobody reads the changes any more.
     Closed,
@@ -157,6 +164,7 @@ impl<K: Watched> Task<K> {
             Event::InitDone => {
                 self.open_list(progress).await?;
                 self.end_list(progress).await?;
+                progress.sweep();
             }
             Event::Apply(object) => {
                 progress.lists.applied(object.meta());
@@ -172,8 +180,7 @@ impl<K: Watched> Task<K> {
         self.watch.alive();
         progress.since_sweep += 1;
         if progress.since_sweep >= SWEEP_EVERY {
-            progress.since_sweep = 0;
-            progress.strings.sweep();
+            progress.sweep();
         }
         ControlFlow::Continue(())
     }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::facts::{Resources, parse_bytes, parse_cpu};
+use crate::facts::{Labels, Resources, parse_bytes, parse_cpu};
 
 /// Reads the rest of a list or map that is of no use, since a parser cannot go on from its middle.
 fn drain_seq<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
@@ -328,6 +328,16 @@ impl<T> Default for List<T> {
     }
 }
 
+impl<T> List<T> {
+    /// Each as something else. Not collected: a vector that is collected from another one may take over its memory, which
+    /// for what is sent is many times as much as for what is kept.
+    pub(super) fn map<U>(self, into: impl FnMut(T) -> U) -> Vec<U> {
+        let mut out = Vec::with_capacity(self.0.len());
+        out.extend(self.0.into_iter().map(into));
+        out
+    }
+}
+
 impl<T> IntoIterator for List<T> {
     type Item = T;
     type IntoIter = std::vec::IntoIter<T>;
@@ -380,6 +390,12 @@ impl<'de> Deserialize<'de> for Texts {
 /// A map of strings, such as labels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Dict(pub(super) BTreeMap<String, String>);
+
+impl Dict {
+    pub(super) fn into_labels(self) -> Labels {
+        self.0.into_iter().collect()
+    }
+}
 
 impl<'de> Deserialize<'de> for Dict {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

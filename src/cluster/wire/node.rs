@@ -60,20 +60,16 @@ impl Node {
             uid: meta.uid.as_deref().map_or_else(|| name.clone(), Arc::from),
             name,
             created: meta::created(&meta),
-            labels: meta.labels.take().unwrap_or_default(),
+            labels: meta.labels.take().into_iter().flatten().collect(),
             unschedulable: spec.unschedulable.is_true(),
-            taints: spec
-                .taints
-                .into_iter()
-                .map(|t| Taint { key: t.key.0, value: t.value.0, effect: t.effect.0 })
-                .collect(),
+            taints: spec.taints.map(|t| Taint { key: t.key.0, value: t.value.0, effect: t.effect.0 }),
             // The API server sets allocatable to capacity where the kubelet reports none.
             allocatable: if status.allocatable == Amounts::default() {
                 status.capacity.0
             } else {
                 status.allocatable.0
             },
-            conditions: status.conditions.into_iter().map(Into::into).collect(),
+            conditions: status.conditions.map(Into::into),
             runtime: status.node_info.or_default().container_runtime_version.0,
         }
     }

@@ -412,7 +412,8 @@ impl Pod {
         let security = spec.security_context.or_default();
         let affinity = spec.affinity.or_default();
 
-        let mut containers = Vec::new();
+        let sent = [&spec.init_containers, &spec.containers, &spec.ephemeral_containers];
+        let mut containers = Vec::with_capacity(sent.iter().map(|list| list.0.len()).sum());
         let mut originals = HashMap::new();
         let lists = [
             (spec.init_containers, status.init_container_statuses, ContainerType::Init),
@@ -449,26 +450,20 @@ impl Pod {
                 .map(|uid| Arc::from(uid.as_str())),
             owner: meta::controller(&meta, strings),
             finalizers: meta.finalizers.take().unwrap_or_default(),
-            labels: meta.labels.take().unwrap_or_default(),
+            labels: strings.labels(meta.labels.take().into_iter().flatten().collect()),
 
             node_name: interned(&spec.node_name, strings),
             restart_policy: RestartPolicy::parse(&spec.restart_policy).unwrap_or_default(),
             scheduler_name: spec.scheduler_name.non_empty().unwrap_or_else(|| "default-scheduler".to_owned()),
             scheduling_gates: names(spec.scheduling_gates),
-            resource_claims: spec.resource_claims.into_iter().map(DeviceClaim::source).collect(),
-            node_selector: spec.node_selector.0,
-            node_affinity: affinity
-                .node_affinity
-                .or_default()
-                .required
-                .or_default()
-                .node_selector_terms
-                .into_iter()
-                .map(|term| SelectorTerm {
-                    expressions: term.match_expressions.into_iter().map(expression).collect(),
-                    fields: term.match_fields.into_iter().map(expression).collect(),
-                })
-                .collect(),
+            resource_claims: spec.resource_claims.map(DeviceClaim::source),
+            node_selector: strings.labels(spec.node_selector.into_labels()),
+            node_affinity: affinity.node_affinity.or_default().required.or_default().node_selector_terms.map(|term| {
+                SelectorTerm {
+                    expressions: term.match_expressions.map(expression),
+                    fields: term.match_fields.map(expression),
+                }
+            }),
             pod_affinity: affinity.pod_affinity.or_default().into_terms(),
             pod_anti_affinity: affinity.pod_anti_affinity.or_default().into_terms(),
             spread_over: spec
@@ -477,17 +472,17 @@ impl Pod {
                 .filter(|constraint| &*constraint.when_unsatisfiable == "DoNotSchedule")
                 .map(|constraint| constraint.topology_key.0)
                 .collect(),
-            tolerations: spec.tolerations.into_iter().map(toleration).collect(),
+            tolerations: spec.tolerations.map(toleration),
             priority: spec.priority.as_i32().unwrap_or(0),
             host_network: spec.host_network.is_true(),
             overhead: spec.overhead.0,
             pod_requests: spec.resources.or_default().with_defaults().0,
             termination_grace_seconds: spec.termination_grace_period_seconds.or(30),
             active_deadline_seconds: spec.active_deadline_seconds.0,
-            readiness_gates: spec.readiness_gates.into_iter().map(|g| g.condition_type.0).collect(),
+            readiness_gates: spec.readiness_gates.map(|g| g.condition_type.0),
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
             image_pull_secrets: names(spec.image_pull_secrets),
-            volumes: spec.volumes.into_iter().map(|v| volume(v, meta.name.as_deref().unwrap_or_default())).collect(),
+            volumes: spec.volumes.map(|v| volume(v, meta.name.as_deref().unwrap_or_default())),
 
             containers,
 
@@ -503,7 +498,7 @@ impl Pod {
             message: status.message.0,
             start_time: status.start_time.real(),
             nominated_node: interned(&status.nominated_node_name, strings),
-            conditions: status.conditions.into_iter().map(Into::into).collect(),
+            conditions: status.conditions.map(Into::into),
         }
     }
 }
@@ -513,18 +508,15 @@ fn interned(text: &str, strings: &mut Interner) -> Option<Arc<str>> {
 }
 
 fn names(list: List<Named>) -> Vec<String> {
-    list.into_iter().map(|n| n.name.0).collect()
+    list.map(|n| n.name.0)
 }
 
 impl PodAffinity {
     fn into_terms(self) -> Vec<PodTerm> {
-        let terms = self.required.into_iter();
-        terms
-            .map(|term| PodTerm {
-                selector: term.label_selector.or_default().into_words(),
-                topology_key: term.topology_key.0,
-            })
-            .collect()
+        self.required.map(|term| PodTerm {
+            selector: term.label_selector.or_default().into_words(),
+            topology_key: term.topology_key.0,
+        })
     }
 }
 
@@ -614,17 +606,17 @@ fn container(
         command: spec.command.0,
         args: spec.args.0,
         working_dir: spec.working_dir.non_empty(),
-        ports: spec.ports.into_iter().map(port).collect(),
+        ports: spec.ports.map(port),
         allocated: is_resized.then(|| Box::new(Resources { cpu, memory, ..Resources::default() })),
         requests,
         limits,
         env_refs: env_refs(spec.env, spec.env_from),
-        mounts: spec.volume_mounts.into_iter().map(Into::into).collect(),
+        mounts: spec.volume_mounts.map(Into::into),
         run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
         run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
-        liveness: spec.liveness_probe.0.map(Probe::into_facts),
-        readiness: spec.readiness_probe.0.map(Probe::into_facts),
-        startup: spec.startup_probe.0.map(Probe::into_facts),
+        liveness: spec.liveness_probe.0.map(|probe| Box::new(probe.into_facts())),
+        readiness: spec.readiness_probe.0.map(|probe| Box::new(probe.into_facts())),
+        startup: spec.startup_probe.0.map(|probe| Box::new(probe.into_facts())),
         has_post_start: lifecycle.post_start.0.is_some(),
         has_pre_stop: lifecycle.pre_stop.0.is_some(),
         restart_policy,
@@ -698,6 +690,7 @@ fn volume(v: Volume, pod: &str) -> facts::Volume {
             // A projected Secret is called by `name`, unlike a volume of its own.
             sources.extend(s.secret.0.map(|s| VolumeSource::Secret { name: s.name.0, optional: s.optional.is_true() }));
         }
+        sources.shrink_to_fit();
         VolumeSource::Projected { sources }
     } else if let Some(s) = v.image.0 {
         VolumeSource::Image { reference: s.reference.0 }

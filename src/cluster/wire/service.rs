@@ -87,7 +87,7 @@ impl Service {
             name: Arc::from(self.metadata.name.as_deref().unwrap_or_default()),
             created: meta::created(&self.metadata),
             external: self.spec.0.as_ref().is_some_and(|s| &*s.r#type == "ExternalName"),
-            selector: self.spec.0.as_ref().map(|s| s.selector.0.clone()).unwrap_or_default(),
+            selector: self.spec.0.as_ref().map(|s| s.selector.clone().into_labels()).unwrap_or_default(),
             ready_endpoints: 0,
         }
     }
@@ -162,6 +162,6 @@ mod tests {
         let facts = services_of("n", &services, &slices, &endpoints);
         let counts: Vec<_> = facts.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
         assert_eq!(counts, [("web", 1), ("old", 2)]);
-        assert!(facts[0].selects(&[("app".to_owned(), "web".to_owned())].into()));
+        assert!(facts[0].selects(&[("app", "web")].into_iter().collect()));
     }
 }

@@ -10,7 +10,7 @@ use super::lenient::{Count, Dict, Flag, Int, List, Obj, Text, Time};
 use super::meta::{self, WireCondition};
 use super::pod::Template;
 use crate::facts::{
-    CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts, WorkloadFacts, WorkloadKey,
+    CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts, WorkloadFacts, WorkloadName,
 };
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -173,12 +173,13 @@ fn facts(
         None => spec.template,
     };
     WorkloadFacts {
-        key: WorkloadKey {
+        key: WorkloadName {
             api_version: strings.intern(api_version),
             kind: strings.intern(kind),
             namespace: key.namespace,
             name: key.name,
-        },
+        }
+        .into(),
         uid: meta::uid(metadata),
         created: meta::created(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
@@ -195,9 +196,9 @@ fn facts(
         failed: status.failed.or(0),
         succeeded: status.succeeded.or(0),
         suspended: spec.suspend.is_true(),
-        conditions: status.conditions.into_iter().map(Into::into).collect(),
+        conditions: status.conditions.map(Into::into),
         progress_deadline: (kind == "Deployment").then(|| spec.progress_deadline_seconds.or(600)),
-        selector: spec.selector.or_default().match_labels.0,
+        selector: spec.selector.or_default().match_labels.into_labels(),
         template: template.or_default().into_facts(strings),
         own,
         replica_sets: Vec::new(),

@@ -445,7 +445,7 @@ fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: Pr
         State::Running { started_at } if finding.goes_on => case.age(started_at?),
         _ => container.last_end()?.ran_for()?,
     };
-    let patience = end::patience(case, container, kind)? + container.startup.as_ref().map_or(0, Probe::budget);
+    let patience = end::patience(case, container, kind)? + container.startup.as_deref().map_or(0, Probe::budget);
     (ran > 2 * patience).then_some(ran)
 }
 
@@ -654,7 +654,7 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     let due = if lost_at.is_some() {
         after(case.held_since(lost_at), case.thresholds.readiness_lost)
     } else {
-        let startup = container.startup.as_ref().map_or(0, Probe::budget);
+        let startup = container.startup.as_deref().map_or(0, Probe::budget);
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
         after(case.held_since(started_at), case.thresholds.never_ready + budget)
     };

@@ -3,15 +3,13 @@
 //! Many such Services are meant to be so (a canary's, one that waits for its workload): it counts only where a workload
 //! that no other Service reaches has all labels but one.
 
-use std::collections::BTreeMap;
-
 use super::case::{StrayService, WorkloadCase, WorkloadJudged};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Root, Severity};
 use crate::diagnosis::{evidence, text};
-use crate::facts::{Labelled, ServiceFacts, Timestamp, after};
+use crate::facts::{Labelled, Labels, ServiceFacts, Timestamp, after};
 
 /// For so long, in seconds, a new Service may be ahead of its workload.
 const YOUNG: i64 = 300;
@@ -26,7 +24,7 @@ pub fn strays_due(services: &[ServiceFacts], now: Timestamp) -> Option<Timestamp
 /// workloads of the namespace must be given, those that are well too.
 pub fn stray_services<'p>(
     services: &[ServiceFacts],
-    pods: &(impl Iterator<Item = &'p BTreeMap<String, String>> + Clone),
+    pods: &(impl Iterator<Item = &'p Labels> + Clone),
     workloads: &[Labelled],
     now: Timestamp,
 ) -> Vec<StrayService> {
@@ -54,15 +52,15 @@ fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &Labelled
     if workload.desired <= 0 || services.iter().any(|other| other.selects(labels)) {
         return None;
     }
-    let mut apart = service.selector.iter().filter(|(key, value)| labels.get(*key) != Some(value));
+    let mut apart = service.selector.iter().filter(|(key, value)| labels.get(key) != Some(*value));
     let (key, wants) = apart.next()?;
-    let is_near = apart.next().is_none() && (service.selector.len() > 1 || service.name == workload.key.name);
+    let is_near = apart.next().is_none() && (service.selector.iter().count() > 1 || service.name == workload.key.name);
     is_near.then(|| StrayService {
         service: service.name.clone(),
         workload: workload.key.clone(),
-        key: key.clone(),
-        wants: wants.clone(),
-        has: labels.get(key).cloned(),
+        key: key.to_owned(),
+        wants: wants.to_owned(),
+        has: labels.get(key).map(str::to_owned),
     })
 }
 

@@ -1,10 +1,10 @@
 //! What one template has otherwise than another: names and short texts, never the value of a variable.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::api::TemplateChange;
 use crate::diagnosis::text;
-use crate::facts::{ContainerTemplate, TemplateFacts};
+use crate::facts::{ContainerTemplate, Labels, TemplateFacts};
 
 /// The most differences that are told.
 const MOST: usize = 20;
@@ -99,7 +99,7 @@ impl Changes {
     }
 }
 
-fn pairs(labels: &BTreeMap<String, String>) -> String {
+fn pairs(labels: &Labels) -> String {
     labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 

@@ -13,7 +13,7 @@ use crate::cluster::wire::{self, Dump};
 use crate::diagnosis::immediate_workload as immediate;
 use crate::diagnosis::testing::Scenario;
 use crate::diagnosis::{Category, Health, Thresholds, diagnose};
-use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
+use crate::facts::{EventFacts, Labels, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
 
 /// The workloads of a dump, their pods and all around them, at its newest time or at another.
 struct World {
@@ -127,7 +127,7 @@ fn failing(text: &str, now: Timestamp) -> Vec<(Arc<str>, Arc<str>, FailingPod)> 
     for pod in &scenario.pods {
         let Some(maker) = immediate(pod) else { continue };
         let Health::Failing(found) = diagnose(&scenario.case_of(&pod.key.name)).health else { continue };
-        let revision = pod.labels.get("controller-revision-hash").map(|hash| Arc::from(hash.as_str()));
+        let revision = pod.labels.get("controller-revision-hash").map(Arc::from);
         let template = if &*maker.kind == "ReplicaSet" { Some(maker.name.clone()) } else { revision };
         let failing = FailingPod {
             name: pod.key.name.clone(),
@@ -145,7 +145,7 @@ fn failing(text: &str, now: Timestamp) -> Vec<(Arc<str>, Arc<str>, FailingPod)> 
             root: found.root,
             since: pod.created,
         };
-        out.push((maker.kind, maker.name, failing));
+        out.push((maker.kind.clone(), maker.name.clone(), failing));
     }
     out
 }
@@ -476,9 +476,9 @@ fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_me
     assert_eq!(strays(&|_, _| {}, 100), 0, "it may be ahead of its workload");
     assert_eq!(strays(&|_, w| w.desired = 0, 600), 0, "scaled to 0");
     assert_eq!(strays(&|s, _| s.external = true, 600), 0, "a name for something elsewhere");
-    assert_eq!(strays(&|s, _| s.selector.clear(), 600), 0, "its endpoints are made by hand");
+    assert_eq!(strays(&|s, _| s.selector = Labels::default(), 600), 0, "its endpoints are made by hand");
     let two_off = |s: &mut ServiceFacts, _: &mut WorkloadFacts| {
-        s.selector.insert("app".to_owned(), "other".to_owned());
+        s.selector = s.selector.iter().chain([("app", "other")]).collect();
     };
     assert_eq!(strays(&two_off, 600), 0, "meant for something that is not there");
 }

@@ -27,9 +27,9 @@ impl Template {
     pub(in crate::cluster::wire) fn into_facts(self, strings: &mut Interner) -> Option<Box<TemplateFacts>> {
         let spec = self.spec.0?;
         let mut out = TemplateFacts {
-            labels: self.metadata.or_default().labels.0,
+            labels: self.metadata.or_default().labels.into_labels(),
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
-            node_selector: spec.node_selector.0,
+            node_selector: spec.node_selector.into_labels(),
             ..TemplateFacts::default()
         };
         for (containers, kind) in [(spec.init_containers, ContainerType::Init), (spec.containers, ContainerType::App)] {
@@ -62,9 +62,9 @@ fn one(spec: Container, kind: ContainerType, out: &mut TemplateFacts, strings: &
         command: read.command,
         args: read.args,
         ports: read.ports.iter().map(|port| format!("{}/{}", port.number, port.protocol)).collect(),
-        liveness: read.liveness.as_ref().map(probe),
-        readiness: read.readiness.as_ref().map(probe),
-        startup: read.startup.as_ref().map(probe),
+        liveness: read.liveness.as_deref().map(probe),
+        readiness: read.readiness.as_deref().map(probe),
+        startup: read.startup.as_deref().map(probe),
         requests: amounts(&read.requests),
         limits: amounts(&read.limits),
         env,

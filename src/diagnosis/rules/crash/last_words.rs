@@ -190,7 +190,7 @@ pub(in crate::diagnosis::rules) fn line_evidence(
 pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
     let run = end::crash(case, container).filter(|run| run.reason != end::OOM_KILLED)?;
     let is_silent = run.message.trim().is_empty();
-    is_silent.then(|| LogKey::of(case.pod, container).map(Want::Log)).flatten()
+    is_silent.then(|| LogKey::of(case.pod, container).map(|key| Want::Log(Box::new(key)))).flatten()
 }
 
 fn decisive(words: &str) -> Option<String> {

@@ -46,7 +46,7 @@ pub(super) fn is_refusal(line: &str, refusal: &str) -> bool {
 pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
-    let arch = arch.map_or("the node's architecture", String::as_str);
+    let arch = arch.unwrap_or("the node's architecture");
     let mut remedies = vec![
         remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
         remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),

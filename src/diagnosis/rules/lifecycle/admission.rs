@@ -171,7 +171,7 @@ fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     } else {
         remedy::command(remedy::fix("A refused pod is never tried again: delete it and apply it anew."), delete)
     });
-    let own_node = pod.node_selector.contains_key("kubernetes.io/hostname");
+    let own_node = pod.node_selector.get("kubernetes.io/hostname").is_some();
     if pod.reason.starts_with("OutOf") {
         let target = target::of(case);
         remedies.push(remedy::fix(format!(

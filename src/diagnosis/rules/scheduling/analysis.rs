@@ -107,7 +107,8 @@ fn asks_for_devices(pod: &PodFacts) -> bool {
     const WORDS: [&str; 4] = ["gpu", "nvidia", "accelerator", "tpu"];
     let of_selector = pod.node_selector.iter().flat_map(|(key, value)| [key, value]);
     let of_affinity = pod.node_affinity.iter().flat_map(|term| &term.expressions);
-    let mut texts = of_selector.chain(of_affinity.flat_map(|e| std::iter::once(&e.key).chain(&e.values)));
+    let mut texts =
+        of_selector.chain(of_affinity.flat_map(|e| std::iter::once(&e.key).chain(&e.values).map(String::as_str)));
     texts.any(|text| WORDS.iter().any(|word| text.to_ascii_lowercase().contains(word)))
 }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::words::Kind;
 use crate::api::ContainerType;
 use crate::facts::{
-    Container, Expression, NodeState, Operator, PodFacts, Resources, SelectorTerm, Taint, format_bytes, format_cpu,
+    Container, Expression, Labels, NodeState, Operator, PodFacts, Resources, SelectorTerm, Taint, format_bytes,
+    format_cpu,
 };
 
 /// Taints of nodes that run the control plane: work is kept away from them on purpose.
@@ -410,7 +411,7 @@ impl<'a> View<'a> {
 
     /// All values that the nodes have under this label.
     pub(super) fn values_of(&self, key: &str) -> Vec<&str> {
-        let values = self.nodes.iter().filter_map(|n| n.state.facts.labels.get(key)).map(String::as_str);
+        let values = self.nodes.iter().filter_map(|n| n.state.facts.labels.get(key));
         values.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -456,9 +457,9 @@ fn unmet(pod: &PodFacts, node: &NodeState) -> Vec<Unmet> {
     let mut found: Vec<_> = pod
         .node_selector
         .iter()
-        .filter(|(key, value)| labels.get(*key) != Some(value))
+        .filter(|(key, value)| labels.get(key) != Some(*value))
         .map(|(key, value)| {
-            let wanted = Expression { key: key.clone(), operator: Operator::In, values: vec![value.clone()] };
+            let wanted = Expression { key: key.to_owned(), operator: Operator::In, values: vec![value.to_owned()] };
             unmet_label(&format!("spec.nodeSelector[{key}]"), &wanted, labels)
         })
         .collect();
@@ -473,7 +474,7 @@ fn unmet_term(term: &SelectorTerm, node: &NodeState) -> Vec<Unmet> {
     let mut found: Vec<_> = term
         .expressions
         .iter()
-        .filter(|e| !holds(e, labels.get(&e.key).map(String::as_str)))
+        .filter(|e| !holds(e, labels.get(&e.key)))
         .map(|e| unmet_label(PATH, e, labels))
         .collect();
     found.extend(term.fields.iter().filter(|e| e.key != NODE_NAME || !holds(e, Some(&node.facts.name))).map(|e| {
@@ -500,15 +501,16 @@ fn unmet_term(term: &SelectorTerm, node: &NodeState) -> Vec<Unmet> {
     found
 }
 
-fn unmet_label(path: &str, wanted: &Expression, labels: &BTreeMap<String, String>) -> Unmet {
-    let has = labels.get(&wanted.key).cloned();
+fn unmet_label(path: &str, wanted: &Expression, labels: &Labels) -> Unmet {
+    let has = labels.get(&wanted.key).map(str::to_owned);
     let resembles = match (&has, wanted.operator) {
         (Some(value), Operator::In) => {
             wanted.values.iter().any(|w| alike(w, value)).then(|| (wanted.key.clone(), value.clone()))
         }
-        (None, Operator::In | Operator::Exists) => {
-            labels.iter().find(|(key, _)| alike(key, &wanted.key)).map(|(key, value)| (key.clone(), value.clone()))
-        }
+        (None, Operator::In | Operator::Exists) => labels
+            .iter()
+            .find(|(key, _)| alike(key, &wanted.key))
+            .map(|(key, value)| (key.to_owned(), value.to_owned())),
         _ => None,
     };
     Unmet {

@@ -63,7 +63,7 @@ fn missing_label(case: &Case<'_>, view: &View<'_>) -> Option<Root> {
     let nearest = *view.nearest_by_labels().first()?;
     let is_nowhere = |key: &str, values: Option<&[String]>| {
         let mut has = case.nodes.values().filter_map(|node| node.facts.labels.get(key));
-        !has.any(|value| values.is_none_or(|values| values.contains(value)))
+        !has.any(|value| values.is_none_or(|values| values.iter().any(|known| known == value)))
     };
     let missing = nearest.unmet.iter().filter(|unmet| !unmet.is_node_name()).find(|unmet| match unmet.operator {
         Operator::In => is_nowhere(&unmet.key, Some(&unmet.values)),
