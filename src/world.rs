@@ -20,6 +20,7 @@ mod reach;
 mod records;
 mod services;
 mod stories;
+mod sweeps;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
