@@ -682,10 +682,12 @@ impl World {
         now: Timestamp,
     ) -> Touched {
         let mut workloads = Vec::new();
+        let mut suffered = None;
         self.folds.written(&write.spec.pod_uid);
         if let Some(before) = self.records.get(&write.key) {
             self.workloads.unset_failing(before);
             self.reach.remove(before);
+            suffered = about_nodes::suffers_from(before);
             workloads.extend(Self::workload_of(before));
         }
         let mut touched = self.records.acknowledged(write, uid, resource_version, now);
@@ -697,6 +699,11 @@ impl World {
                 // Its pod went while it was being written.
                 touched.push((Subject::Object(write.key.clone()), Lane::Change));
             }
+        }
+        let suffers = self.records.get(&write.key).and_then(about_nodes::suffers_from);
+        if suffered != suffers {
+            // Its node tells how many suffer there.
+            touched.extend([suffered, suffers].into_iter().flatten().map(|node| (Subject::Node(node), Lane::Resync)));
         }
         workloads.dedup();
         touched.extend(workloads.into_iter().map(|key| (Subject::Workload(key), Lane::Change)));

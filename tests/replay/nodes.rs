@@ -223,6 +223,57 @@ fn a_flapping_node_is_one_incident_over_a_restart_too_and_keeps_its_history() {
 }
 
 #[test]
+fn the_pods_of_a_flapping_node_are_well_as_soon_as_it_is_ready_again() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    let pods: Vec<_> =
+        (1..=3).map(|n| pod_of(&format!("web-{n}"), &format!("u{n}"), Some("web"), true, WELL)).collect();
+    pods.iter().for_each(|pod| operator.pod(pod));
+    for (out, back) in [("09:00:00", "09:03:00"), ("09:06:00", "09:09:00")] {
+        operator.node(&down(out));
+        pods.iter().for_each(|pod| operator.pod(pod));
+        operator.advance(180);
+        operator.node(&ready(back));
+        operator.advance(180);
+    }
+    let pleg = "PLEG is not healthy: pleg was last seen active 6m38.7s ago; threshold is 3m0s";
+    operator.node(&down("09:12:00"));
+    operator.advance(60);
+    operator.node(&node("n1", "False", pleg, "09:12:00"));
+    operator.advance(120);
+    assert_eq!(operator.status("web-1").cause, "NodePlegUnhealthy");
+    assert_eq!(operator.node_status("n1").pods, 3);
+    let told = operator.told();
+    operator.node(&ready("09:15:00"));
+    operator.advance(20);
+    assert_eq!(operator.state("web-1"), DiagnosisState::Active, "Ready for a moment is no recovery");
+    operator.advance(20);
+    for pod in ["web-1", "web-2", "web-3"] {
+        assert_eq!(operator.state(pod), DiagnosisState::Recovered, "{pod}");
+    }
+    let status = operator.node_status("n1");
+    assert_eq!((status.head.state, status.pods), (DiagnosisState::Active, 0), "nobody suffers there now");
+    let summary = &status.head.summary;
+    assert!(summary.contains("Ready at the moment") && summary.contains("had not answered for 6m38s"), "{summary}");
+    assert_eq!(operator.told(), told, "and none of it is news");
+}
+
+#[test]
+fn what_keeps_a_pod_down_between_two_outages_is_its_own() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    for (out, back) in [("09:00:00", "09:01:00"), ("09:02:00", "09:03:00")] {
+        operator.node(&down(out));
+        operator.pod(&oom("a", "u1"));
+        operator.advance(60);
+        operator.node(&ready(back));
+        operator.advance(60);
+    }
+    assert!(operator.node_status("n1").flapping.is_some());
+    assert_eq!(operator.status("a").cause, "OOMKilled");
+}
+
+#[test]
 fn a_node_that_is_deleted_while_it_fails_is_gone_without_an_event() {
     for while_nobody_watches in [false, true] {
         let mut operator = Operator::idle();
