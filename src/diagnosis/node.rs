@@ -109,6 +109,11 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     }
 }
 
+/// Whether the node is out of order now, so that its own diagnosis tells of what it does to others.
+pub fn is_down(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> bool {
+    judge(node, thresholds, now).incident.is_some_and(|incident| !incident.ready_now)
+}
+
 /// For how many seconds from its beginning an incident is likely to pass by itself.
 fn patience(node: &NodeState, incident: &NodeIncident) -> Option<i64> {
     match incident.cause {

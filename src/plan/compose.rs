@@ -292,7 +292,11 @@ fn announcement(
 /// What an Event says: the summary, then the first remedy.
 pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
     let recovered = action == Action::Recovered;
-    let mut note = if recovered { format!("Well again after {cause}: {summary}") } else { summary.to_owned() };
+    let mut note = match summary {
+        "" if recovered => format!("Well again after {cause}"),
+        _ if recovered => format!("Well again after {cause}: {summary}"),
+        _ => summary.to_owned(),
+    };
     if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);
         if let Some(command) = &remedy.command {

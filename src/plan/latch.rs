@@ -144,8 +144,7 @@ fn is_of_node(cause: &str) -> bool {
 /// Whether the pod's node is in trouble now. A node that is Ready, be it between two outages, explains nothing any more:
 /// whatever keeps the pod down from then on is its own.
 fn has_incident(case: &Case<'_>) -> bool {
-    let incident = |state| node::judge(state, case.thresholds, case.now).incident;
-    case.node.and_then(incident).is_some_and(|incident| !incident.ready_now)
+    case.node.is_some_and(|state| node::is_down(state, case.thresholds, case.now))
 }
 
 /// Whether the latched cause kept the container from running, and it has run since: what ails it now is another matter.

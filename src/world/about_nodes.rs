@@ -64,7 +64,12 @@ impl World {
                 status.other_findings = judged.others;
                 self.tell_who_suffers(name, is_back, &mut status);
                 // Each outage is told: where they come too often, the node is flapping, and that is told once.
-                let failing = outer::Failing { object: Outer::Node(spec, status), quiet, same_failure_quiet: 0 };
+                let failing = outer::Failing {
+                    object: Outer::Node(spec, status),
+                    quiet,
+                    worse_is_told: false,
+                    same_failure_quiet: 0,
+                };
                 outer::failing(&key, last, failing, &self.policy, now)
             }
             None => outer::well(last, &self.policy, now),

@@ -1,7 +1,7 @@
 //! What is told of nodes, and what pods take on them.
 
 use shindan::api::DiagnosisState;
-use shindan::facts::NodeFacts;
+use shindan::facts::{NodeFacts, PodFacts, Taint};
 use shindan::plan::DiagnosisKey;
 use shindan::world::Change;
 
@@ -308,4 +308,57 @@ fn the_object_of_a_node_is_put_back_as_it_was() {
         assert_eq!(operator.node_status("n1").head.summary, summary);
     }
     assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
+}
+
+/// `n1` as the control plane closes it while it is not Ready.
+fn closed(since: &str) -> NodeFacts {
+    let mut facts = down(since);
+    facts.taints.push(Taint {
+        key: "node.kubernetes.io/not-ready".to_owned(),
+        value: String::new(),
+        effect: "NoSchedule".to_owned(),
+    });
+    facts
+}
+
+fn waits_for_a_node(name: &str) -> PodFacts {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    dump(&format!(
+        "{{kind: Pod, metadata: {{namespace: demo, name: {name}, uid: u-{name}, creationTimestamp: '2026-11-21T09:00:00Z'}}, spec: {{containers: [{{name: app, image: 'app:1'}}]}}, status: {{phase: Pending, conditions: [{{type: PodScheduled, status: 'False', reason: Unschedulable, message: '{message}', lastTransitionTime: '2026-11-21T09:00:00Z'}}]}}}}"
+    ))
+    .pods
+    .remove(0)
+}
+
+#[test]
+fn what_waits_for_a_node_that_is_down_leaves_the_telling_to_the_node() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    operator.node(&closed("09:00:00"));
+    let going = end_pod(&well("going", "u1"), "Running", "09:00:30");
+    operator.pod(&waits_for_a_node("new"));
+    operator.pod(&going);
+    operator.advance(600);
+    assert_eq!(operator.status("new").cause, "UntoleratedTaint");
+    assert_eq!(operator.status("new").root.as_ref().map(|root| root.name.as_str()), Some("n1"));
+    assert_eq!(operator.status("going").cause, "TerminatingNodeUnreachable");
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
+    operator.node(&ready("09:11:00"));
+    operator.deleted(&going);
+    operator.pod(&well("new", "u-new"));
+    operator.advance(60);
+    assert_eq!(operator.state("new"), DiagnosisState::Recovered);
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown", "Recovered Recovered"], "nor is their end told");
+}
+
+#[test]
+fn a_taint_that_somebody_set_is_told_though_the_node_is_down() {
+    let mut operator = Operator::idle();
+    let mut kept_for_others = closed("09:00:00");
+    kept_for_others.taints[0].key = "dedicated".to_owned();
+    operator.node(&ready("01:00:00"));
+    operator.node(&kept_for_others);
+    operator.pod(&waits_for_a_node("new"));
+    operator.advance(600);
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown", "Diagnosed UntoleratedTaint"]);
 }

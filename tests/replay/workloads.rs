@@ -1,11 +1,14 @@
 //! What is told of workloads, and what of their pods is folded into it.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::facts::{Condition, PodFacts, WorkloadFacts};
+use shindan::api::Severity;
+use shindan::facts::{Condition, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts};
 use shindan::plan::Action;
 use shindan::world::Change;
 
-use super::operator::{Operator, WELL, at, crashed, dump, oom_of, pod_of, pod_of_template, rollout, workload_object};
+use super::operator::{
+    Operator, WELL, at, crashed, dump, node, oom_of, pod_of, pod_of_template, rollout, workload_object,
+};
 
 /// The n-th pod of a Deployment; it has run out of memory.
 fn failing(workload: &str, n: usize) -> PodFacts {
@@ -351,4 +354,74 @@ fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_be
     }
     assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert!(operator.workload_status("cronjob-nightly").head.summary.contains("nightly-3"));
+}
+
+/// `n1`, of which the kubelet says this.
+fn n1(ready: bool, since: &str) -> NodeFacts {
+    let (status, message) = if ready { ("True", "") } else { ("False", "container runtime is down") };
+    node("n1", status, message, since)
+}
+
+/// A Deployment of two in the middle of a rollout: its old template made `web-5`, the new one `web-6`.
+fn rolling(old_ready: u32) -> WorkloadFacts {
+    let mut web = rollout("web", 2, old_ready);
+    web.updated = 1;
+    let set = |name: &str, revision, desired, ready: u32| ReplicaSetFacts {
+        name: name.into(),
+        uid: format!("uid-{name}").into(),
+        revision,
+        created: Some(at("08:00:00")),
+        desired,
+        ready: i64::from(ready),
+        template: None,
+    };
+    web.replica_sets = vec![set("web-6", 6, 1, 0), set("web-5", 5, 2, old_ready)];
+    web
+}
+
+#[test]
+fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
+    let mut operator = Operator::idle();
+    operator.node(&n1(true, "01:00:00"));
+    operator.workload(&rolling(2));
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image \"app:2\": manifest unknown'}}";
+    let old =
+        |n: u32, ready| pod_of_template(&format!("old-{n}"), &format!("old-{n}"), Some(("web", "5")), ready, WELL);
+    (1..=2).for_each(|n| operator.pod(&old(n, true)));
+    operator.pod(&pod_of_template("new", "new", Some(("web", "6")), false, waits));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
+    assert_eq!(operator.workload_status("deployment-web").head.severity, Severity::Warning, "the old pods serve");
+    let told = operator.told();
+
+    operator.node(&n1(false, "09:02:00"));
+    (1..=2).for_each(|n| operator.pod(&old(n, false)));
+    operator.workload(&rolling(0));
+    operator.advance(400);
+    let status = operator.workload_status("deployment-web");
+    assert_eq!((status.head.cause.as_str(), status.head.severity), ("ImageTagNotFound", Severity::Critical));
+    assert!(status.head.summary.contains("the old pods are down with their node"), "{}", status.head.summary);
+    let mut with_the_node = told.clone();
+    with_the_node.push("Diagnosed NodeRuntimeDown".to_owned());
+    assert_eq!(operator.told(), with_the_node, "the node tells it");
+}
+
+#[test]
+fn a_recovery_names_the_cause_that_was_told() {
+    let (mut operator, _, pods) = told();
+    operator.node(&n1(true, "01:00:00"));
+    pods.iter().for_each(|pod| operator.deleted(pod));
+    operator.node(&n1(false, "09:02:00"));
+    let on_it = |ready| pod_of("web-4", "uid-web-4", Some("web"), ready, WELL);
+    operator.pod(&on_it(false));
+    operator.advance(30);
+    assert_eq!(operator.workload_status("deployment-web").head.cause, "NodeRuntimeDown");
+    operator.node(&n1(true, "09:04:00"));
+    operator.pod(&on_it(true));
+    operator.workload(&rollout("web", 3, 3));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    let end =
+        operator.server.events.iter().find(|e| e.action == Action::Recovered && &*e.regarding.kind == "Deployment");
+    assert_eq!(end.map(|end| end.note.as_str()), Some("Well again after OOMKilled"));
 }
