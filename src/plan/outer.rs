@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Action, Announcement, DiagnosisKey, Intent, Plan, Policy, Reference, compose, conditions};
 use crate::api::{
-    API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus,
+    API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, RootReach,
     WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, short_hash,
 };
 use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
@@ -158,8 +158,13 @@ impl Outer {
             }
             Self::Workload(_, status) => {
                 status.folded_events = 0;
-                status.root =
-                    status.root.take().map(|reach| crate::api::RootReach { root: reach.root, ..Default::default() });
+                // That others fail of it as well is worth telling soon; how many, later.
+                let shared = |reach: RootReach| RootReach {
+                    workloads: reach.workloads.min(2),
+                    root: reach.root,
+                    ..RootReach::default()
+                };
+                status.root = status.root.take().map(shared);
                 if let Some(serving) = &mut status.serving {
                     serving.services.iter_mut().for_each(|service| service.ready_endpoints = 0);
                 }
@@ -402,9 +407,8 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Opti
         Some(before) => compose::note(before, "", &[], action),
         None => compose::note(&head.cause, &head.summary, &head.remedies, action),
     };
-    if let Outer::Workload(_, status) = object
-        && status.folded_events > 0
-    {
+    if let Outer::Workload(_, status) = object {
+        note = compose::with_reach(&note, status.root.as_ref().filter(|_| action != Action::Recovered));
         note = compose::with_folded(&note, status.folded_events);
     }
     Announcement {

@@ -2,7 +2,7 @@
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::api::Severity;
-use shindan::facts::{Condition, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts};
+use shindan::facts::{Condition, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
 
@@ -204,6 +204,88 @@ fn a_root_that_three_workloads_share_is_told_once() {
         assert_eq!((root.pods, root.workloads, root.namespaces), (3, 3, 1), "{name}");
         assert_eq!(status.head.state, Active);
     }
+}
+
+/// A Deployment that this answer keeps from its pods since 08:00.
+fn refused(namespace: &str, name: &str, answer: &str) -> WorkloadFacts {
+    let mut web = rollout(name, 1, 0);
+    web.key = WorkloadName { namespace: namespace.into(), ..(*web.key).clone() }.into();
+    web.uid = format!("uid-{namespace}-{name}").into();
+    web.conditions.push(Condition {
+        kind: "ReplicaFailure".to_owned(),
+        status: "True".to_owned(),
+        reason: "FailedCreate".to_owned(),
+        message: format!("pods \"{name}-5-x\" is forbidden: {answer}"),
+        last_transition: Some(at("08:00:00")),
+    });
+    web
+}
+
+const FULL: &str = "exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4";
+
+#[test]
+fn a_root_without_pods_is_told_by_one_workload_though_all_are_decided_on_at_once() {
+    let mut operator = Operator::idle();
+    let all = ["a", "b", "c"].map(|name| refused("demo", name, FULL));
+    for workload in &all {
+        operator.take(Change::Workload(Box::new(workload.clone())));
+    }
+    operator.settle();
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaExceeded"]);
+    operator.advance(400);
+    for name in ["a", "b", "c"] {
+        let root = operator.workload_status(&format!("deployment-{name}")).root.clone().expect("the root");
+        assert!(root.workloads >= 1, "{name} itself fails of it");
+    }
+    let teller = &operator.server.events[0].regarding.key.name;
+    let root = operator.workload_status(&format!("deployment-{teller}")).root.clone().expect("the root");
+    assert_eq!((root.pods, root.workloads, root.namespaces), (0, 3, 1));
+
+    operator.workload(&refused("elsewhere", "d", FULL));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads().len(), 2, "the quota of that name in another namespace is another one");
+}
+
+#[test]
+fn what_is_of_the_whole_cluster_is_one_root_in_all_namespaces() {
+    let silent = "Internal error occurred: failed calling webhook \"guard.example.com\": failed to call webhook: Post \"https://guard.sec.svc:443/\": connection refused";
+    let denied = "admission webhook \"guard.example.com\" denied the request: no latest tag";
+    for (answer, told) in [(silent, 1), (denied, 2)] {
+        let mut operator = Operator::idle();
+        operator.workload(&refused("demo", "a", answer));
+        operator.advance(30);
+        operator.workload(&refused("elsewhere", "b", answer));
+        operator.advance(60);
+        assert_eq!(operator.told_of_workloads().len(), told, "what a policy refuses lies in each template: {answer}");
+    }
+}
+
+#[test]
+fn a_root_is_told_again_once_the_workload_that_told_it_is_well() {
+    let mut operator = Operator::idle();
+    operator.workload(&refused("demo", "a", FULL));
+    operator.advance(60);
+    operator.workload(&rollout("a", 1, 1));
+    operator.advance(60);
+    operator.workload(&refused("demo", "b", FULL));
+    operator.advance(60);
+    let told = ["Diagnosed QuotaExceeded", "Recovered Recovered", "Diagnosed QuotaExceeded"];
+    assert_eq!(operator.told_of_workloads(), told);
+}
+
+#[test]
+fn the_event_of_a_root_says_how_far_it_reaches() {
+    let mut operator = Operator::idle();
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
+    for name in ["a", "b"] {
+        operator.workload(&rollout(name, 1, 0));
+        operator.pod(&pod_of(&format!("{name}-1"), &format!("u-{name}"), Some(name), false, waits));
+    }
+    operator.advance(60);
+    let told = operator.server.events.iter().find(|e| &*e.regarding.kind == "Deployment").expect("the root");
+    assert!(told.note.ends_with("2 pods and 2 workloads fail of ConfigMap settings so far"), "{}", told.note);
+    assert!(!told.note.contains(".."), "{}", told.note);
 }
 
 #[test]
