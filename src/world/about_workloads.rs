@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::folds::Fate;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
-    DiagnosisKind, DiagnosisState, Head, PodCounts, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+    DiagnosisKind, DiagnosisState, Head, PodCounts, Root, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
 };
-use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
+use crate::diagnosis::{
+    Category, FailingPod, RootKind, WorkloadCase, WorkloadFailure, judge_workload, node, refuses_template,
+};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
@@ -204,12 +206,13 @@ impl World {
         now: Timestamp,
     ) -> Plan {
         let object = DiagnosisKey::of_workload(key);
-        let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace));
-        let told_by_another = root.as_ref().is_some_and(|reach| {
-            reach.workloads > 1 && self.reach.was_told_by_another(&reach.root, &key.namespace, &key.to_string(), now)
-        });
+        let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
+        let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
+        let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
         let restarting: Vec<_> = failing.iter().map(|pod| (pod, self.restarts_of(pod, key))).collect();
-        let quiet = failure.quiet || told_by_another;
+        let told_by_node = failure.root.as_ref().is_some_and(|root| self.is_told_of_node(root, now));
+        let quiet = failure.quiet || told_by_another || told_by_node;
+        let worse_is_told = failure.worse_by_node;
         let mut status = status_of(failure, failing);
         status.templates = self.stories.tell(key, &restarting, now);
         status.folded_events = self.folds.of(key);
@@ -223,16 +226,26 @@ impl World {
             },
             workload_uid: facts.uid.to_string(),
         };
-        let told = status.root.clone();
+        let (told, is_refused) = (status.root.clone(), status.causes.is_empty());
         let same_failure_quiet = self.policy.same_failure_quiet;
-        let failing = outer::Failing { object: Outer::Workload(spec, status), quiet, same_failure_quiet };
+        let failing =
+            outer::Failing { object: Outer::Workload(spec, status), quiet, worse_is_told, same_failure_quiet };
         let plan = outer::failing(&object, self.workload_objects.get(&object), failing, &self.policy, now);
-        if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told)
-            && write.announcement.is_some()
-        {
-            self.reach.tells(&reach.root, &key.namespace, &key.to_string(), now);
+        if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told) {
+            if is_refused {
+                self.reach.refuse(&reach.root, &object.object, &key.to_string());
+            }
+            if write.announcement.is_some() {
+                self.reach.tells(&reach.root, key, now);
+            }
         }
         plan
+    }
+
+    /// Whether this root is a node that is down: its own diagnosis tells it.
+    fn is_told_of_node(&self, root: &Root, now: Timestamp) -> bool {
+        let node = self.nodes.get(&root.name).filter(|_| root.kind == RootKind::Node.as_str());
+        node.is_some_and(|node| node::is_down(node, &self.thresholds, now))
     }
 
     fn workload_is_well(

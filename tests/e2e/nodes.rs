@@ -192,8 +192,7 @@ fn pleg_and_flapping_are_one_incident() {
         machine(&["signal", "containerd", "CONT"]);
         ready_is("True", "").await;
 
-        // With its third change of Ready the node is flapping: until it is stable nothing that it does is told again, and its
-        // pods have not recovered.
+        // With its third change of Ready the node is flapping: until it is stable nothing that it does is told again.
         let told_by_now = eventually(SOON, "the second outage is told", async || {
             let events = node_events().await.split_off(before);
             let warnings = events.iter().filter(|(kind, _)| kind == "Warning").count();

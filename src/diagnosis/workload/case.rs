@@ -103,4 +103,6 @@ pub struct WorkloadFailure {
     pub root: Option<Root>,
     /// No Warning Event is owed for it.
     pub quiet: bool,
+    /// Nobody serves any more because a node is down, which tells that itself: it is worse, and no news.
+    pub worse_by_node: bool,
 }
