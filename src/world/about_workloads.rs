@@ -113,6 +113,7 @@ impl World {
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
         let strays = self.services.strays_of(key);
+        let told = self.told_of(&object, &known.facts.uid);
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
@@ -123,6 +124,7 @@ impl World {
             services: services.as_deref(),
             thresholds: &self.thresholds,
             since: known.since,
+            told,
             now,
         });
         let is_told = self
@@ -131,6 +133,9 @@ impl World {
             .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         let Some(failure) = judged.failure else {
             // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
+            if judged.stands {
+                return Decision::default();
+            }
             let undecided = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now)).filter(|_| is_told);
             if let Some(until) = undecided {
                 return Plan { intent: None, wake: Some(until) }.into();
@@ -156,6 +161,15 @@ impl World {
         let mut decision = self.look_for(&subject, wants, now);
         decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
         decision
+    }
+
+    /// What its object says, while that is Active and about the same workload.
+    fn told_of(&self, object: &DiagnosisKey, uid: &str) -> Option<&WorkloadDiagnosisStatus> {
+        let record = self.workload_objects.get(object).filter(|record| record.object.subject_uid() == uid)?;
+        match &record.object {
+            Outer::Workload(_, status) if status.head.state == DiagnosisState::Active => Some(status),
+            _ => None,
+        }
     }
 
     /// Until when a workload none of whose pods fails is only between two of them: it has not all that it asks for.

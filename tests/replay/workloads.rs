@@ -1,7 +1,7 @@
 //! What is told of workloads, and what of their pods is folded into it.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::facts::{Condition, PodFacts, WorkloadFacts};
+use shindan::facts::{Condition, EventFacts, PodFacts, WorkloadFacts};
 use shindan::plan::Action;
 use shindan::world::Change;
 
@@ -351,4 +351,73 @@ fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_be
     }
     assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert!(operator.workload_status("cronjob-nightly").head.summary.contains("nightly-3"));
+}
+
+/// `CronJob/nightly`, whose last run was to start at this time, and when one succeeded.
+fn nightly(scheduled: &str, succeeded: Option<&str>) -> WorkloadFacts {
+    let succeeded = succeeded.map(|at| format!(", lastSuccessfulTime: '2026-11-21T{at}Z'")).unwrap_or_default();
+    let cron = format!(
+        "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: demo, name: nightly, uid: c}}, spec: {{schedule: '* * * * *', jobTemplate: {{spec: {{template: {{spec: {{containers: [{{name: app, image: 'app:1'}}]}}}}}}}}}}, status: {{lastScheduleTime: '2026-11-21T{scheduled}Z'{succeeded}}}}}"
+    );
+    dump(&cron).workloads.remove(0)
+}
+
+/// A run of it that goes on with so many pods.
+fn going(name: &str, created: &str, active: u32) -> WorkloadFacts {
+    let job = format!(
+        "{{kind: Job, apiVersion: batch/v1, metadata: {{namespace: demo, name: {name}, uid: uid-{name}, creationTimestamp: '2026-11-21T{created}Z', ownerReferences: [{{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: c, controller: true}}]}}, spec: {{completions: 1, parallelism: 1}}, status: {{active: {active}}}}}"
+    );
+    dump(&job).workloads.remove(0)
+}
+
+/// An admission webhook refuses the pods of a run.
+fn refused(run: &str, time: &str) -> EventFacts {
+    let event = format!(
+        "{{kind: Event, apiVersion: v1, metadata: {{name: {run}-e, namespace: demo}}, involvedObject: {{kind: Job, apiVersion: batch/v1, name: {run}, namespace: demo, uid: uid-{run}}}, type: Warning, reason: FailedCreate, message: 'Error creating: admission webhook \"images.example.com\" denied the request: not from our registry', count: 1, firstTimestamp: '2026-11-21T{time}Z', lastTimestamp: '2026-11-21T{time}Z'}}"
+    );
+    dump(&event).events.remove(0)
+}
+
+#[test]
+fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recovers_when_a_run_has_its_pod() {
+    // Runs pile up, or each replaces the one before it.
+    for replaces in [false, true] {
+        let mut operator = Operator::idle();
+        for minute in 0..6 {
+            let (name, time) = (format!("nightly-{minute}"), format!("09:0{minute}:00"));
+            operator.workload(&nightly(&time, None));
+            if replaces && minute > 0 {
+                operator.workload_deleted(&going(&format!("nightly-{}", minute - 1), &time, 0));
+            }
+            operator.workload(&going(&name, &time, 0));
+            operator.advance(1);
+            operator.event(&refused(&name, &format!("09:0{minute}:01")));
+            operator.advance(59);
+        }
+        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied"], "replaces: {replaces}");
+        assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
+        operator.workload(&nightly("09:06:00", None));
+        (0..6).for_each(|minute| operator.workload_deleted(&going(&format!("nightly-{minute}"), "09:00:00", 0)));
+        operator.advance(10);
+        assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active, "its runs were only cleaned up");
+        operator.workload(&going("nightly-6", "09:06:00", 1));
+        operator.advance(60);
+        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied", "Recovered Recovered"]);
+    }
+}
+
+#[test]
+fn a_cron_job_whose_failed_run_is_cleaned_up_recovers_when_a_run_succeeds() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.pod(&pod_of_run("nightly-1"));
+    operator.advance(60);
+    operator.workload_deleted(&run("nightly-1", "09:00:00"));
+    operator.deleted(&pod_of_run("nightly-1"));
+    operator.advance(600);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
+    assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
+    operator.workload(&nightly("09:10:00", Some("09:11:00")));
+    assert_eq!(operator.workload_status("cronjob-nightly").head.state, Recovered);
 }

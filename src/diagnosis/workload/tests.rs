@@ -104,6 +104,7 @@ impl World {
             services: Some(&services),
             thresholds: &self.thresholds,
             since: workload.created.unwrap_or(now),
+            told: None,
             now,
         })
     }
