@@ -23,6 +23,7 @@ const BETWEEN_PODS: i64 = 600;
 struct Known {
     facts: WorkloadFacts,
     since: Timestamp,
+    seen: Timestamp,
 }
 
 impl World {
@@ -124,6 +125,7 @@ impl World {
             services: services.as_deref(),
             thresholds: &self.thresholds,
             since: known.since,
+            seen: known.seen,
             told,
             now,
         });
@@ -189,9 +191,13 @@ impl World {
             Some(owner) => {
                 let mut facts = owner.facts.clone();
                 facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
-                Some(Known { facts, since: owner.since })
+                Some(Known { facts, since: owner.since, seen: owner.seen.max(self.listed_at) })
             }
-            None => looked.map(|facts| Known { facts: facts.clone(), since: Timestamp::UNIX_EPOCH }),
+            None => looked.map(|facts| Known {
+                facts: facts.clone(),
+                since: Timestamp::UNIX_EPOCH,
+                seen: Timestamp::UNIX_EPOCH,
+            }),
         }
     }
 

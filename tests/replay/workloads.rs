@@ -421,3 +421,37 @@ fn a_cron_job_whose_failed_run_is_cleaned_up_recovers_when_a_run_succeeds() {
     operator.workload(&nightly("09:10:00", Some("09:11:00")));
     assert_eq!(operator.workload_status("cronjob-nightly").head.state, Recovered);
 }
+
+#[test]
+fn after_a_restart_a_failed_run_waits_for_what_its_pods_say_as_ever() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.pod(&pod_of_run("nightly-1"));
+    operator.advance(60);
+    let told = ["Diagnosed PodFailedNoRestart"];
+    assert_eq!(operator.told_of_workloads(), told);
+    // Another run failed while nobody watched.
+    let mut operator = operator.restarted(300);
+    let seen = [nightly("09:01:30", None), run("nightly-1", "09:00:00"), run("nightly-2", "09:02:00")];
+    operator.list_with(&[], &[pod_of_run("nightly-1")], &seen);
+    // The pod of that run is judged a moment later than its Job.
+    operator.advance(3);
+    operator.pod(&pod_of_run("nightly-2"));
+    operator.advance(120);
+    assert_eq!(operator.told_of_workloads(), told);
+    let summary = &operator.workload_status("cronjob-nightly").head.summary;
+    assert!(summary.contains("nightly-2"), "{summary}");
+}
+
+#[test]
+fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.advance(60);
+    assert_eq!(
+        operator.workload_status("cronjob-nightly").head.summary,
+        "its run nightly-1 failed: no retry is left, backoffLimit is 0 (1 pod failed); its pods are gone"
+    );
+}

@@ -30,6 +30,8 @@ pub struct WorkloadCase<'a> {
     /// Since when the workload has been in its present state (conditions, generation), as we saw it; at our start, as the
     /// object says.
     pub since: Timestamp,
+    /// When we saw it in that state first: what its pods say may come later.
+    pub seen: Timestamp,
     /// What is told of it, as long as that is Active.
     pub told: Option<&'a WorkloadDiagnosisStatus>,
     pub now: Timestamp,

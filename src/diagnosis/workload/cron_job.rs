@@ -156,7 +156,9 @@ fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<Run<'a>> {
         },
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
-    let stands = format!("its run {} {}", text::cut(name, 63), job::gave_up(condition));
+    // What its condition says is told once.
+    let gave_up = if matches!(why, Why::Own(_)) { "failed" } else { job::gave_up(condition) };
+    let stands = format!("its run {} {gave_up}", text::cut(name, 63));
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
     Some(Run::Failed(name, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
 }

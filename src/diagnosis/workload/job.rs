@@ -13,7 +13,8 @@ use crate::facts::{Condition, OwnFacts, Timestamp, WorkloadFacts, after};
 pub(super) const JOB_FAILED: &str = "JobFailed";
 pub(super) const BLOCKED: &str = "Blocked";
 
-/// A Job tells that it has failed before its last pod is diagnosed: so many seconds later, pods that say nothing are gone.
+/// A Job tells that it has failed before its last pod is diagnosed: so many seconds later (after a restart of ours: after we
+/// saw it), pods that say nothing are gone.
 const PODS_SPEAK_FIRST: i64 = 15;
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -62,7 +63,7 @@ pub(super) fn gave_up(condition: &Condition) -> &'static str {
 
 /// Until when a pod of a Job that has failed may still say why.
 pub(super) fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Timestamp> {
-    let until = after(condition.last_transition?.min(case.now), PODS_SPEAK_FIRST);
+    let until = after(condition.last_transition?.max(case.seen).min(case.now), PODS_SPEAK_FIRST);
     (case.thresholds.patient && case.now < until).then_some(until)
 }
 
