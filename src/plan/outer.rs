@@ -274,20 +274,23 @@ pub fn failing(
 
 /// Plans for what does not fail, or not any more.
 pub fn well(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
-    match last {
-        Some(record) if record.is_active() => {
-            let announce = record.object.head().announced;
-            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, announce, now)
-        }
-        last => ended(last, policy, now),
-    }
+    over(last, |_| {}, true, policy, now)
 }
 
-/// Plans for a workload that wants no pods any more: it ends without an Event, for nobody knows whether it is well.
-pub fn laid_down(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+/// The same where more is known: `tell` says how it stands now, and of what it is well nobody is told without `announce`.
+pub fn over(
+    last: Option<&OuterRecord>,
+    tell: impl FnOnce(&mut Outer),
+    announce: bool,
+    policy: &Policy,
+    now: Timestamp,
+) -> Plan {
     match last {
         Some(record) if record.is_active() => {
-            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, false, now)
+            let mut object = record.object.clone();
+            tell(&mut object);
+            let announce = announce && object.head().announced;
+            transition(&record.key, last, object, DiagnosisState::Recovered, announce, now)
         }
         last => ended(last, policy, now),
     }
@@ -388,7 +391,11 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action) -> Announcem
     let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
     let regarding = object.regarding(key);
     let identity = format!("{}/{}/{}", object.subject_uid(), head.transition, time.as_second());
-    let mut note = compose::note(&head.cause, &head.summary, &head.remedies, action);
+    let mut note = match object {
+        // It says itself of what it is well again.
+        Outer::Workload(..) if action == Action::Recovered => head.summary.clone(),
+        _ => compose::note(&head.cause, &head.summary, &head.remedies, action),
+    };
     if let Outer::Workload(_, status) = object
         && status.folded_events > 0
     {
@@ -567,7 +574,7 @@ mod tests {
         let quiet = acknowledged(quiet, at(0));
         for (plan, state) in [
             (well(Some(&quiet), &policy, at(60)), DiagnosisState::Recovered),
-            (laid_down(Some(&told()), &policy, at(60)), DiagnosisState::Recovered),
+            (over(Some(&told()), |_| {}, false, &policy, at(60)), DiagnosisState::Recovered),
             (gone(Some(&told()), &policy, at(60)), DiagnosisState::Gone),
         ] {
             let write = written(plan);

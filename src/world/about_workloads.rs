@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::folds::Fate;
+use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
     DiagnosisKind, DiagnosisState, Head, PodCounts, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
 };
-use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload};
+use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload, text};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
@@ -18,6 +19,9 @@ const GATHERING: i64 = 5;
 
 /// The longest that a workload waits for its next pod, in seconds, before nothing is wrong with it any more.
 const BETWEEN_PODS: i64 = 600;
+
+/// What is wrong with a workload that is well again.
+const NO_PROBLEM: &str = "None";
 
 /// What is known of a workload at the time of its judgement.
 struct Known {
@@ -191,7 +195,9 @@ impl World {
             Some(owner) => {
                 let mut facts = owner.facts.clone();
                 facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
-                Some(Known { facts, since: owner.since, seen: owner.seen.max(self.listed_at) })
+                // A dump's pods are all judged before.
+                let seen = if self.answers_come { owner.seen.max(self.listed_at) } else { owner.since };
+                Some(Known { facts, since: owner.since, seen })
             }
             None => looked.map(|facts| Known {
                 facts: facts.clone(),
@@ -228,7 +234,9 @@ impl World {
         let told_by_another = root.as_ref().is_some_and(|reach| {
             reach.workloads > 1 && self.reach.was_told_by_another(&reach.root, &key.namespace, &key.to_string(), now)
         });
-        let restarting: Vec<_> = failing.iter().map(|pod| (pod, self.restarts_of(pod, key))).collect();
+        // What a node does to its pods says nothing of their template.
+        let of_template = failing.iter().filter(|pod| pod.category != Category::Node);
+        let restarting: Vec<_> = of_template.map(|pod| (pod, self.restarts_of(pod, key))).collect();
         let quiet = failure.quiet || told_by_another;
         let mut status = status_of(failure, failing);
         status.templates = self.stories.tell(key, &restarting, now);
@@ -268,21 +276,15 @@ impl World {
             self.stories.forget(key);
             self.folds.forget(key);
         }
-        let wants_none = |facts: &WorkloadFacts| facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob");
-        if facts.is_some_and(wants_none) {
-            return outer::laid_down(last, &self.policy, now);
-        }
-        let mut plan = outer::well(last, &self.policy, now);
-        if let Some(Intent::ApplyOuter(write)) = &mut plan.intent
-            && let Outer::Workload(_, status) = &mut write.object
-            && !matches!(&*key.kind, "Job" | "CronJob")
-        {
-            // How it stands now, beside what it was.
-            let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
-            let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
-            status.pods = PodCounts { desired, ready, failing: 0, display: format!("{ready}/{desired}") };
-        }
-        plan
+        let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
+        // Of what wants no pods any more nobody knows whether it is well.
+        let is_laid_down = facts.is_some_and(|facts| wants_none(key, facts));
+        let tell = |object: &mut Outer| {
+            if let Outer::Workload(_, status) = object {
+                tell_end(status, key, facts, ready);
+            }
+        };
+        outer::over(last, tell, !is_laid_down, &self.policy, now)
     }
 
     fn bury(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
@@ -331,10 +333,13 @@ impl World {
         }
     }
 
-    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> u32 {
+    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> Restarted {
         let object = crate::facts::ObjectKey::new(key.namespace.clone(), pod.name.clone());
         let restarts = self.records.get(&object).and_then(|record| record.status.restarts.as_ref());
-        restarts.map_or(0, |restarts| restarts.count)
+        restarts.map_or_else(Restarted::default, |restarts| Restarted {
+            count: restarts.count,
+            last: restarts.history.iter().filter_map(|run| run.finished_at).max(),
+        })
     }
 
     /// A workload was seen.
@@ -379,13 +384,46 @@ impl World {
     }
 }
 
+fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
+    facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob")
+}
+
+/// How a workload that does not fail any more stands now. What it suffered from stays: its cause, and the pods that had it.
+fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
+    let cause = &status.head.cause;
+    let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
+    let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
+    let stands = match desired {
+        1 if ready == 1 => "its only pod is ready".to_owned(),
+        _ => format!("{ready} of {desired} pods are ready"),
+    };
+    let summary = match facts {
+        Some(facts) if facts.suspended => format!("Suspended after {cause}"),
+        Some(facts) if wants_none(key, facts) => format!("Scaled to zero after {cause}: it wants no pods"),
+        Some(facts) if facts.is_complete() => format!("Well again after {cause}: the Job is complete"),
+        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
+            format!("Well again after {cause}: a run has succeeded")
+        }
+        _ if runs_to_an_end => format!("Well again after {cause}"),
+        _ => format!("Well again after {cause}: {stands}"),
+    };
+    status.head.summary = text::line(&summary, text::SUMMARY_MAX);
+    NO_PROBLEM.clone_into(&mut status.problem);
+    // What runs to an end has no pods that are to be ready.
+    let display = if runs_to_an_end { String::new() } else { format!("{ready}/{desired}") };
+    status.pods = PodCounts { desired, ready, failing: 0, display };
+}
+
 fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagnosisStatus {
     let category = failure.category.as_str();
+    // An outage of their node began before the pods were seen to fail of something else.
+    let is_of_it = |pod: &&FailingPod| pod.category != Category::Node || failure.category == Category::Node;
+    let pods_fail = failing.iter().filter(is_of_it).filter_map(|pod| pod.since).min();
     WorkloadDiagnosisStatus {
         head: Head {
             remedies: failure.remedies,
             evidence: failure.evidence,
-            first_seen: failing.iter().filter_map(|pod| pod.since).min(),
+            first_seen: pods_fail.into_iter().chain(failure.since).min(),
             ..Head::active(&failure.cause, category, failure.severity, failure.confidence, failure.summary)
         },
         problem: failure.problem.to_owned(),

@@ -5,7 +5,9 @@ use shindan::facts::{Condition, EventFacts, PodFacts, WorkloadFacts};
 use shindan::plan::Action;
 use shindan::world::Change;
 
-use super::operator::{Operator, WELL, at, crashed, dump, oom_of, pod_of, pod_of_template, rollout, workload_object};
+use super::operator::{
+    Operator, WELL, at, crashed, dump, node, oom_of, pod_of, pod_of_template, rollout, workload_object,
+};
 
 /// The n-th pod of a Deployment; it has run out of memory.
 fn failing(workload: &str, n: usize) -> PodFacts {
@@ -72,6 +74,31 @@ fn pods_that_are_replaced_tell_one_story_over_a_restart_too() {
 }
 
 #[test]
+fn the_ledger_of_a_template_goes_on_with_each_restart_and_leaves_out_what_a_node_does() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "08:00:00"));
+    operator.workload(&rollout("web", 2, 0));
+    let fails = |n: u32| {
+        let status = crashed(n, 139, "Error").replace(&format!("T08:{n:02}"), &format!("T09:{n:02}"));
+        pod_of("web-1", "uid-1", Some("web"), false, &status)
+    };
+    operator.advance(180);
+    operator.pod(&fails(2));
+    operator.advance(120);
+    let last = |operator: &Operator| operator.workload_status("deployment-web").templates[0].last_failure;
+    let first = last(&operator);
+    operator.pod(&fails(4));
+    operator.advance(700);
+    assert!(last(&operator) > first, "{first:?}, {:?}", last(&operator));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), true, WELL));
+    operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:20:00"));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), false, WELL));
+    operator.advance(900);
+    assert_eq!(operator.status("web-2").category, "Node", "its node is down");
+    assert_eq!(operator.workload_status("deployment-web").templates[0].failed_pods, 1);
+}
+
+#[test]
 fn a_rollout_that_completes_is_the_recovery() {
     let (mut operator, _, pods) = told();
     pods.iter().for_each(|pod| operator.deleted(pod));
@@ -81,7 +108,14 @@ fn a_rollout_that_completes_is_the_recovery() {
     mended(&mut operator, "web", &[]);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
-    assert_eq!(operator.workload_status("deployment-web").head.cause, "OOMKilled", "what it recovered from stays");
+    let status = operator.workload_status("deployment-web");
+    assert_eq!(status.head.cause, "OOMKilled", "what it recovered from stays");
+    let summary = "Well again after OOMKilled: 3 of 3 pods are ready";
+    let healthy = &status.head.conditions[0];
+    assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
+    assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
+    let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
+    assert_eq!(end.note, summary);
 }
 
 #[test]
@@ -315,6 +349,9 @@ fn one_that_wants_no_pods_is_quiet_and_its_failure_ends_without_an_event() {
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"], "nobody knows whether it is well");
+    let status = operator.workload_status("deployment-web");
+    assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "0/0", 0));
+    assert_eq!(status.head.summary, "Scaled to zero after OOMKilled: it wants no pods");
     let mut idle = Operator::idle();
     idle.workload(&rollout("web", 0, 0));
     let job = "{kind: Job, apiVersion: batch/v1, metadata: {name: import, namespace: demo, uid: j}, spec: {suspend: true, completions: 1, parallelism: 1}, status: {failed: 1}}";

@@ -115,4 +115,6 @@ pub struct WorkloadFailure {
     pub root: Option<Root>,
     /// No Warning Event is owed for it.
     pub quiet: bool,
+    /// Since when it fails, as the workload's own words and Events tell.
+    pub since: Option<Timestamp>,
 }
