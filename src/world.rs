@@ -153,6 +153,8 @@ pub struct World {
     thresholds: Thresholds,
     policy: Policy,
     listed: HashMap<Source, bool>,
+    /// When the last of them was, for the first time.
+    listed_at: Timestamp,
     /// Namespaces that are being deleted: until then nothing is written there.
     closed: HashMap<Arc<str>, Timestamp>,
     /// Somebody answers what diagnoses want to know, so it is worth waiting for.
@@ -187,6 +189,7 @@ impl World {
             thresholds,
             policy,
             listed: HashMap::new(),
+            listed_at: Timestamp::UNIX_EPOCH,
             closed: HashMap::new(),
             answers_come: false,
             reads_logs: false,
@@ -300,6 +303,9 @@ impl World {
 
     fn list_done(&mut self, source: Source, now: Timestamp) -> Touched {
         let first = self.listed.insert(source, true).is_none();
+        if first {
+            self.listed_at = now;
+        }
         match source {
             Source::Pods => {
                 let missing = self.pods.end_list();

@@ -99,6 +99,20 @@ fn a_failing_pod_is_named_with_its_cause() {
 }
 
 #[test]
+fn what_no_pod_tells_fails_since_its_workload_says_so() {
+    let job = r#"
+kind: Job
+apiVersion: batch/v1
+metadata: {name: import, namespace: shop, uid: j, creationTimestamp: "2026-11-21T09:00:00Z"}
+spec: {backoffLimit: 0, completions: 1, parallelism: 1}
+status: {failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, lastTransitionTime: "2026-11-21T09:05:00Z"}]}
+"#;
+    let run = shindan(&["diagnose", "-f", "-", "--at", "2026-11-21T09:45:00Z"], job);
+    let row: Vec<_> = out(&run).lines().nth(1).unwrap_or_default().split_whitespace().collect();
+    assert_eq!(row, ["job-import", "JobBackoffLimitExceeded", "JobFailed", "Critical", "Active", "0/1", "40m"]);
+}
+
+#[test]
 fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
     let text = failing("web", "shop") + "---" + &failing("web", "bank");
     let both = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);

@@ -285,20 +285,23 @@ pub fn failing(
 
 /// Plans for what does not fail, or not any more.
 pub fn well(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
-    match last {
-        Some(record) if record.is_active() => {
-            let announce = record.object.head().announced;
-            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, announce, now)
-        }
-        last => ended(last, policy, now),
-    }
+    over(last, |_| {}, true, policy, now)
 }
 
-/// Plans for a workload that wants no pods any more: it ends without an Event, for nobody knows whether it is well.
-pub fn laid_down(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+/// The same where more is known: `tell` says how it stands now, and of what it is well nobody is told without `announce`.
+pub fn over(
+    last: Option<&OuterRecord>,
+    tell: impl FnOnce(&mut Outer),
+    announce: bool,
+    policy: &Policy,
+    now: Timestamp,
+) -> Plan {
     match last {
         Some(record) if record.is_active() => {
-            transition(&record.key, last, record.object.clone(), DiagnosisState::Recovered, false, now)
+            let mut object = record.object.clone();
+            tell(&mut object);
+            let announce = announce && object.head().announced;
+            transition(&record.key, last, object, DiagnosisState::Recovered, announce, now)
         }
         last => ended(last, policy, now),
     }
@@ -405,6 +408,8 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Opti
     let mut note = match before.filter(|before| action == Action::Recovered && *before != head.cause) {
         // Nobody has heard of the cause that it had in the end.
         Some(before) => compose::note(before, "", &[], action),
+        // It says itself of what it is well again.
+        None if action == Action::Recovered && matches!(object, Outer::Workload(..)) => head.summary.clone(),
         None => compose::note(&head.cause, &head.summary, &head.remedies, action),
     };
     if let Outer::Workload(_, status) = object {
@@ -585,7 +590,7 @@ mod tests {
         let quiet = acknowledged(quiet, at(0));
         for (plan, state) in [
             (well(Some(&quiet), &policy, at(60)), DiagnosisState::Recovered),
-            (laid_down(Some(&told()), &policy, at(60)), DiagnosisState::Recovered),
+            (over(Some(&told()), |_| {}, false, &policy, at(60)), DiagnosisState::Recovered),
             (gone(Some(&told()), &policy, at(60)), DiagnosisState::Gone),
         ] {
             let write = written(plan);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::folds::Fate;
+use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
     DiagnosisKind, DiagnosisState, Head, PodCounts, Root, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, RootKind, WorkloadCase, WorkloadFailure, judge_workload, node, refuses_template,
+    Category, FailingPod, RootKind, WorkloadCase, WorkloadFailure, judge_workload, node, refuses_template, text,
 };
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -21,10 +22,14 @@ const GATHERING: i64 = 5;
 /// The longest that a workload waits for its next pod, in seconds, before nothing is wrong with it any more.
 const BETWEEN_PODS: i64 = 600;
 
+/// What is wrong with a workload that is well again.
+const NO_PROBLEM: &str = "None";
+
 /// What is known of a workload at the time of its judgement.
 struct Known {
     facts: WorkloadFacts,
     since: Timestamp,
+    seen: Timestamp,
 }
 
 impl World {
@@ -115,6 +120,7 @@ impl World {
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
         let strays = self.services.strays_of(key);
+        let told = self.told_of(&object, &known.facts.uid);
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
@@ -125,6 +131,8 @@ impl World {
             services: services.as_deref(),
             thresholds: &self.thresholds,
             since: known.since,
+            seen: known.seen,
+            told,
             now,
         });
         let is_told = self
@@ -133,6 +141,9 @@ impl World {
             .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         let Some(failure) = judged.failure else {
             // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
+            if judged.stands {
+                return Decision::default();
+            }
             let undecided = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now)).filter(|_| is_told);
             if let Some(until) = undecided {
                 return Plan { intent: None, wake: Some(until) }.into();
@@ -160,6 +171,15 @@ impl World {
         decision
     }
 
+    /// What its object says, while that is Active and about the same workload.
+    fn told_of(&self, object: &DiagnosisKey, uid: &str) -> Option<&WorkloadDiagnosisStatus> {
+        let record = self.workload_objects.get(object).filter(|record| record.object.subject_uid() == uid)?;
+        match &record.object {
+            Outer::Workload(_, status) if status.head.state == DiagnosisState::Active => Some(status),
+            _ => None,
+        }
+    }
+
     /// Until when a workload none of whose pods fails is only between two of them: it has not all that it asks for.
     fn waits_for_pods(&mut self, key: &WorkloadKey, facts: &WorkloadFacts, now: Timestamp) -> Option<Timestamp> {
         let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
@@ -177,9 +197,15 @@ impl World {
             Some(owner) => {
                 let mut facts = owner.facts.clone();
                 facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
-                Some(Known { facts, since: owner.since })
+                // A dump's pods are all judged before.
+                let seen = if self.answers_come { owner.seen.max(self.listed_at) } else { owner.since };
+                Some(Known { facts, since: owner.since, seen })
             }
-            None => looked.map(|facts| Known { facts: facts.clone(), since: Timestamp::UNIX_EPOCH }),
+            None => looked.map(|facts| Known {
+                facts: facts.clone(),
+                since: Timestamp::UNIX_EPOCH,
+                seen: Timestamp::UNIX_EPOCH,
+            }),
         }
     }
 
@@ -209,7 +235,9 @@ impl World {
         let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
         let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
         let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
-        let restarting: Vec<_> = failing.iter().map(|pod| (pod, self.restarts_of(pod, key))).collect();
+        // What a node does to its pods says nothing of their template.
+        let of_template = failing.iter().filter(|pod| pod.category != Category::Node);
+        let restarting: Vec<_> = of_template.map(|pod| (pod, self.restarts_of(pod, key))).collect();
         let told_by_node = failure.root.as_ref().is_some_and(|root| self.is_told_of_node(root, now));
         let quiet = failure.quiet || told_by_another || told_by_node;
         let worse_is_told = failure.worse_by_node;
@@ -261,21 +289,15 @@ impl World {
             self.stories.forget(key);
             self.folds.forget(key);
         }
-        let wants_none = |facts: &WorkloadFacts| facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob");
-        if facts.is_some_and(wants_none) {
-            return outer::laid_down(last, &self.policy, now);
-        }
-        let mut plan = outer::well(last, &self.policy, now);
-        if let Some(Intent::ApplyOuter(write)) = &mut plan.intent
-            && let Outer::Workload(_, status) = &mut write.object
-            && !matches!(&*key.kind, "Job" | "CronJob")
-        {
-            // How it stands now, beside what it was.
-            let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
-            let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
-            status.pods = PodCounts { desired, ready, failing: 0, display: format!("{ready}/{desired}") };
-        }
-        plan
+        let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
+        // Of what wants no pods any more nobody knows whether it is well.
+        let is_laid_down = facts.is_some_and(|facts| wants_none(key, facts));
+        let tell = |object: &mut Outer| {
+            if let Outer::Workload(_, status) = object {
+                tell_end(status, key, facts, ready);
+            }
+        };
+        outer::over(last, tell, !is_laid_down, &self.policy, now)
     }
 
     fn bury(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
@@ -324,10 +346,13 @@ impl World {
         }
     }
 
-    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> u32 {
+    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> Restarted {
         let object = crate::facts::ObjectKey::new(key.namespace.clone(), pod.name.clone());
         let restarts = self.records.get(&object).and_then(|record| record.status.restarts.as_ref());
-        restarts.map_or(0, |restarts| restarts.count)
+        restarts.map_or_else(Restarted::default, |restarts| Restarted {
+            count: restarts.count,
+            last: restarts.history.iter().filter_map(|run| run.finished_at).max(),
+        })
     }
 
     /// A workload was seen.
@@ -372,13 +397,46 @@ impl World {
     }
 }
 
+fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
+    facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob")
+}
+
+/// How a workload that does not fail any more stands now. What it suffered from stays: its cause, and the pods that had it.
+fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
+    let cause = &status.head.cause;
+    let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
+    let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
+    let stands = match desired {
+        1 if ready == 1 => "its only pod is ready".to_owned(),
+        _ => format!("{ready} of {desired} pods are ready"),
+    };
+    let summary = match facts {
+        Some(facts) if facts.suspended => format!("Suspended after {cause}"),
+        Some(facts) if wants_none(key, facts) => format!("Scaled to zero after {cause}: it wants no pods"),
+        Some(facts) if facts.is_complete() => format!("Well again after {cause}: the Job is complete"),
+        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
+            format!("Well again after {cause}: a run has succeeded")
+        }
+        _ if runs_to_an_end => format!("Well again after {cause}"),
+        _ => format!("Well again after {cause}: {stands}"),
+    };
+    status.head.summary = text::line(&summary, text::SUMMARY_MAX);
+    NO_PROBLEM.clone_into(&mut status.problem);
+    // What runs to an end has no pods that are to be ready.
+    let display = if runs_to_an_end { String::new() } else { format!("{ready}/{desired}") };
+    status.pods = PodCounts { desired, ready, failing: 0, display };
+}
+
 fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagnosisStatus {
     let category = failure.category.as_str();
+    // An outage of their node began before the pods were seen to fail of something else.
+    let is_of_it = |pod: &&FailingPod| pod.category != Category::Node || failure.category == Category::Node;
+    let pods_fail = failing.iter().filter(is_of_it).filter_map(|pod| pod.since).min();
     WorkloadDiagnosisStatus {
         head: Head {
             remedies: failure.remedies,
             evidence: failure.evidence,
-            first_seen: failing.iter().filter_map(|pod| pod.since).min(),
+            first_seen: pods_fail.into_iter().chain(failure.since).min(),
             ..Head::active(&failure.cause, category, failure.severity, failure.confidence, failure.summary)
         },
         problem: failure.problem.to_owned(),

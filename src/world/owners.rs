@@ -26,6 +26,8 @@ pub(super) struct Owner {
     pub(super) facts: WorkloadFacts,
     /// Since when it has been in its present state.
     pub(super) since: Timestamp,
+    /// When it was first seen so.
+    pub(super) seen: Timestamp,
 }
 
 /// What a new version of a workload means.
@@ -50,12 +52,12 @@ impl Owners {
         if let Some(cron) = facts.owner_key().filter(|owner| &*owner.kind == "CronJob") {
             self.jobs.entry(cron).or_default().insert(key.clone());
         }
-        let since = match self.by_key.get(&key) {
-            Some(old) if situation(&old.facts) == situation(&facts) => old.since,
-            None if at_start => began(&facts).map_or(now, |at| at.min(now)),
-            _ => now,
+        let (since, seen) = match self.by_key.get(&key) {
+            Some(old) if situation(&old.facts) == situation(&facts) => (old.since, old.seen),
+            None if at_start => (began(&facts).map_or(now, |at| at.min(now)), now),
+            _ => (now, now),
         };
-        self.by_key.insert(key, Owner { facts, since });
+        self.by_key.insert(key, Owner { facts, since, seen });
         Seen::Matters
     }
 

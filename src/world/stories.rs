@@ -31,7 +31,14 @@ struct Chapter {
 }
 
 /// A pod that fails, and how often it has restarted.
-pub(super) type Restarting<'a> = (&'a FailingPod, u32);
+pub(super) type Restarting<'a> = (&'a FailingPod, Restarted);
+
+/// How often, and when its last run ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Restarted {
+    pub(super) count: u32,
+    pub(super) last: Option<Timestamp>,
+}
 
 impl Stories {
     /// Takes back what the object of a workload remembers.
@@ -97,8 +104,8 @@ impl Chapter {
         Self { ledger, pods: HashMap::new(), counted_until: None }
     }
 
-    fn count(&mut self, pod: &FailingPod, restarts: u32, now: Timestamp) {
-        let since = pod.since.unwrap_or(now);
+    fn count(&mut self, pod: &FailingPod, restarted: Restarted, now: Timestamp) {
+        let (since, restarts) = (pod.since.unwrap_or(now), restarted.count);
         let was_counted = self.counted_until.is_some_and(|until| since <= until);
         let ledger = &mut self.ledger;
         if let Some(before) = self.pods.get_mut(&pod.uid) {
@@ -112,8 +119,9 @@ impl Chapter {
             self.pods.insert(pod.uid.clone(), restarts);
         }
         ledger.first_failure = Some(ledger.first_failure.map_or(since, |first| first.min(since)));
-        if ledger.last_failure.is_none_or(|last| last <= since) {
-            ledger.last_failure = Some(since);
+        let latest = restarted.last.map_or(since, |last| last.min(now).max(since));
+        if ledger.last_failure.is_none_or(|last| last <= latest) {
+            ledger.last_failure = Some(latest);
             ledger.cause.clone_from(&pod.cause);
         }
     }

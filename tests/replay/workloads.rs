@@ -2,7 +2,7 @@
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::api::Severity;
-use shindan::facts::{Condition, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
+use shindan::facts::{Condition, EventFacts, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
 
@@ -75,6 +75,31 @@ fn pods_that_are_replaced_tell_one_story_over_a_restart_too() {
 }
 
 #[test]
+fn the_ledger_of_a_template_goes_on_with_each_restart_and_leaves_out_what_a_node_does() {
+    let mut operator = Operator::idle();
+    operator.node(&node("n1", "True", "", "08:00:00"));
+    operator.workload(&rollout("web", 2, 0));
+    let fails = |n: u32| {
+        let status = crashed(n, 139, "Error").replace(&format!("T08:{n:02}"), &format!("T09:{n:02}"));
+        pod_of("web-1", "uid-1", Some("web"), false, &status)
+    };
+    operator.advance(180);
+    operator.pod(&fails(2));
+    operator.advance(120);
+    let last = |operator: &Operator| operator.workload_status("deployment-web").templates[0].last_failure;
+    let first = last(&operator);
+    operator.pod(&fails(4));
+    operator.advance(700);
+    assert!(last(&operator) > first, "{first:?}, {:?}", last(&operator));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), true, WELL));
+    operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:20:00"));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), false, WELL));
+    operator.advance(900);
+    assert_eq!(operator.status("web-2").category, "Node", "its node is down");
+    assert_eq!(operator.workload_status("deployment-web").templates[0].failed_pods, 1);
+}
+
+#[test]
 fn a_rollout_that_completes_is_the_recovery() {
     let (mut operator, _, pods) = told();
     pods.iter().for_each(|pod| operator.deleted(pod));
@@ -84,7 +109,14 @@ fn a_rollout_that_completes_is_the_recovery() {
     mended(&mut operator, "web", &[]);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
-    assert_eq!(operator.workload_status("deployment-web").head.cause, "OOMKilled", "what it recovered from stays");
+    let status = operator.workload_status("deployment-web");
+    assert_eq!(status.head.cause, "OOMKilled", "what it recovered from stays");
+    let summary = "Well again after OOMKilled: 3 of 3 pods are ready";
+    let healthy = &status.head.conditions[0];
+    assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
+    assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
+    let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
+    assert_eq!(end.note, summary);
 }
 
 #[test]
@@ -400,6 +432,9 @@ fn one_that_wants_no_pods_is_quiet_and_its_failure_ends_without_an_event() {
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"], "nobody knows whether it is well");
+    let status = operator.workload_status("deployment-web");
+    assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "0/0", 0));
+    assert_eq!(status.head.summary, "Scaled to zero after OOMKilled: it wants no pods");
     let mut idle = Operator::idle();
     idle.workload(&rollout("web", 0, 0));
     let job = "{kind: Job, apiVersion: batch/v1, metadata: {name: import, namespace: demo, uid: j}, spec: {suspend: true, completions: 1, parallelism: 1}, status: {failed: 1}}";
@@ -506,4 +541,107 @@ fn a_recovery_names_the_cause_that_was_told() {
     let end =
         operator.server.events.iter().find(|e| e.action == Action::Recovered && &*e.regarding.kind == "Deployment");
     assert_eq!(end.map(|end| end.note.as_str()), Some("Well again after OOMKilled"));
+}
+
+/// `CronJob/nightly`, whose last run was to start at this time, and when one succeeded.
+fn nightly(scheduled: &str, succeeded: Option<&str>) -> WorkloadFacts {
+    let succeeded = succeeded.map(|at| format!(", lastSuccessfulTime: '2026-11-21T{at}Z'")).unwrap_or_default();
+    let cron = format!(
+        "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: demo, name: nightly, uid: c}}, spec: {{schedule: '* * * * *', jobTemplate: {{spec: {{template: {{spec: {{containers: [{{name: app, image: 'app:1'}}]}}}}}}}}}}, status: {{lastScheduleTime: '2026-11-21T{scheduled}Z'{succeeded}}}}}"
+    );
+    dump(&cron).workloads.remove(0)
+}
+
+/// A run of it that goes on with so many pods.
+fn going(name: &str, created: &str, active: u32) -> WorkloadFacts {
+    let job = format!(
+        "{{kind: Job, apiVersion: batch/v1, metadata: {{namespace: demo, name: {name}, uid: uid-{name}, creationTimestamp: '2026-11-21T{created}Z', ownerReferences: [{{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: c, controller: true}}]}}, spec: {{completions: 1, parallelism: 1}}, status: {{active: {active}}}}}"
+    );
+    dump(&job).workloads.remove(0)
+}
+
+/// An admission webhook refuses the pods of a run.
+fn run_refused(run: &str, time: &str) -> EventFacts {
+    let event = format!(
+        "{{kind: Event, apiVersion: v1, metadata: {{name: {run}-e, namespace: demo}}, involvedObject: {{kind: Job, apiVersion: batch/v1, name: {run}, namespace: demo, uid: uid-{run}}}, type: Warning, reason: FailedCreate, message: 'Error creating: admission webhook \"images.example.com\" denied the request: not from our registry', count: 1, firstTimestamp: '2026-11-21T{time}Z', lastTimestamp: '2026-11-21T{time}Z'}}"
+    );
+    dump(&event).events.remove(0)
+}
+
+#[test]
+fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recovers_when_a_run_has_its_pod() {
+    // Runs pile up, or each replaces the one before it.
+    for replaces in [false, true] {
+        let mut operator = Operator::idle();
+        for minute in 0..6 {
+            let (name, time) = (format!("nightly-{minute}"), format!("09:0{minute}:00"));
+            operator.workload(&nightly(&time, None));
+            if replaces && minute > 0 {
+                operator.workload_deleted(&going(&format!("nightly-{}", minute - 1), &time, 0));
+            }
+            operator.workload(&going(&name, &time, 0));
+            operator.advance(1);
+            operator.event(&run_refused(&name, &format!("09:0{minute}:01")));
+            operator.advance(59);
+        }
+        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied"], "replaces: {replaces}");
+        assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
+        operator.workload(&nightly("09:06:00", None));
+        (0..6).for_each(|minute| operator.workload_deleted(&going(&format!("nightly-{minute}"), "09:00:00", 0)));
+        operator.advance(10);
+        assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active, "its runs were only cleaned up");
+        operator.workload(&going("nightly-6", "09:06:00", 1));
+        operator.advance(60);
+        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied", "Recovered Recovered"]);
+    }
+}
+
+#[test]
+fn a_cron_job_whose_failed_run_is_cleaned_up_recovers_when_a_run_succeeds() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.pod(&pod_of_run("nightly-1"));
+    operator.advance(60);
+    operator.workload_deleted(&run("nightly-1", "09:00:00"));
+    operator.deleted(&pod_of_run("nightly-1"));
+    operator.advance(600);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
+    assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
+    operator.workload(&nightly("09:10:00", Some("09:11:00")));
+    assert_eq!(operator.workload_status("cronjob-nightly").head.state, Recovered);
+}
+
+#[test]
+fn after_a_restart_a_failed_run_waits_for_what_its_pods_say_as_ever() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.pod(&pod_of_run("nightly-1"));
+    operator.advance(60);
+    let told = ["Diagnosed PodFailedNoRestart"];
+    assert_eq!(operator.told_of_workloads(), told);
+    // Another run failed while nobody watched.
+    let mut operator = operator.restarted(300);
+    let seen = [nightly("09:01:30", None), run("nightly-1", "09:00:00"), run("nightly-2", "09:02:00")];
+    operator.list_with(&[], &[pod_of_run("nightly-1")], &seen);
+    // The pod of that run is judged a moment later than its Job.
+    operator.advance(3);
+    operator.pod(&pod_of_run("nightly-2"));
+    operator.advance(120);
+    assert_eq!(operator.told_of_workloads(), told);
+    let summary = &operator.workload_status("cronjob-nightly").head.summary;
+    assert!(summary.contains("nightly-2"), "{summary}");
+}
+
+#[test]
+fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
+    let mut operator = Operator::idle();
+    operator.workload(&nightly("09:00:00", None));
+    operator.workload(&run("nightly-1", "09:00:00"));
+    operator.advance(60);
+    assert_eq!(
+        operator.workload_status("cronjob-nightly").head.summary,
+        "its run nightly-1 failed: no retry is left, backoffLimit is 0 (1 pod failed); its pods are gone"
+    );
 }

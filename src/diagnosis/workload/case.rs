@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
+    WorkloadDiagnosisStatus,
 };
 use crate::diagnosis::{Category, Thresholds};
 use crate::facts::{EventFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
@@ -29,6 +30,10 @@ pub struct WorkloadCase<'a> {
     /// Since when the workload has been in its present state (conditions, generation), as we saw it; at our start, as the
     /// object says.
     pub since: Timestamp,
+    /// When we saw it in that state first: what its pods say may come later.
+    pub seen: Timestamp,
+    /// What is told of it, as long as that is Active.
+    pub told: Option<&'a WorkloadDiagnosisStatus>,
     pub now: Timestamp,
 }
 
@@ -69,11 +74,18 @@ pub struct StrayService {
 pub struct WorkloadJudged {
     pub failure: Option<Box<WorkloadFailure>>,
     pub wake: Option<Timestamp>,
+    /// Nothing shows what is wrong now, and nothing shows that what was told is over.
+    pub stands: bool,
 }
 
 impl WorkloadJudged {
     pub(super) fn failing(failure: Box<WorkloadFailure>) -> Self {
         Self { failure: Some(failure), ..Self::default() }
+    }
+
+    /// What was told still holds.
+    pub(super) fn stands() -> Self {
+        Self { stands: true, ..Self::default() }
     }
 
     /// Nothing yet; ask again then.
@@ -105,4 +117,6 @@ pub struct WorkloadFailure {
     pub quiet: bool,
     /// Nobody serves any more because a node is down, which tells that itself: it is worse, and no news.
     pub worse_by_node: bool,
+    /// Since when it fails, as the workload's own words and Events tell.
+    pub since: Option<Timestamp>,
 }

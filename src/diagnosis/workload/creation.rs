@@ -290,10 +290,13 @@ fn in_events<'a>(
 ) -> Option<(&'a str, Timestamp, Evidence)> {
     let last = |event: &EventFacts| event.last.or(event.first).unwrap_or(case.now);
     let fresh = |event: &&EventFacts| case.now.as_second() - last(event).as_second() < STALE;
-    let mut refusals = case.events.iter().filter(|event| &*event.reason == "FailedCreate" && of_event(event));
-    let event = refusals.rfind(fresh)?;
+    let mut refusals =
+        case.events.iter().filter(|event| &*event.reason == "FailedCreate" && of_event(event)).filter(fresh);
+    // Runs that are refused one after the other are one refusal, which the first of them began.
+    let began = refusals.clone().map(|event| event.first.unwrap_or_else(|| last(event))).min()?;
+    let event = refusals.next_back()?;
     // An Event from before the present state is told of the state only when it has had the time to pass.
-    let began = event.first.unwrap_or_else(|| last(event)).max(case.since).min(case.now);
+    let began = began.max(case.since).min(case.now);
     Some((&event.message, began, evidence::event(event)))
 }
 

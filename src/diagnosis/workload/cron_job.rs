@@ -2,6 +2,7 @@
 
 use super::case::{WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
+use super::job::{BLOCKED, JOB_FAILED};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{job, known, remedies};
@@ -36,24 +37,55 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let stuck = pods.among(job::never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
         let stands = "its run cannot get on".to_owned();
-        let verdict = Verdict::new("Blocked", Severity::Warning, stands, Why::Pods(group));
+        let verdict = Verdict::new(BLOCKED, Severity::Warning, stands, Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
-    let is_later = |event: &EventFacts| cron.last_schedule.is_none_or(|run| event.last.is_none_or(|at| at > run));
-    match creation::look(case, is_later) {
+    match creation::look(case, |event| is_still_refused(case, cron, event)) {
         Creation::NotBefore(at) => return WorkloadJudged::later(at),
         Creation::Refused(own) => return not_scheduled(case, &pods, "a run could not be started", own),
         Creation::Well => {}
     }
     match held_up(case, cron).or_else(|| missed(case, cron)) {
         Some(own) => not_scheduled(case, &pods, "", own),
+        None if awaits_a_run(case) => WorkloadJudged::stands(),
         None => WorkloadJudged::default(),
     }
+}
+
+/// Whether a failure that was told is not over yet. That the run that failed is not there any more, or that the next one is
+/// being made, shows nothing: a run that gets on does.
+fn awaits_a_run(case: &WorkloadCase<'_>) -> bool {
+    const OF_THE_SCHEDULE: [&str; 3] = [known::CRON_JOB_SCHEDULE_BAD, known::CRON_JOB_MISSED, known::CRON_JOB_FORBID];
+    let Some(told) = case.told else { return false };
+    let began = told.head.first_seen;
+    if OF_THE_SCHEDULE.contains(&&*told.head.cause) || case.workload.last_successful.is_some_and(|at| Some(at) >= began)
+    {
+        return false;
+    }
+    let newest = case.jobs.iter().max_by_key(|run| (run.created, &run.key.name));
+    let gets_on = |run: &WorkloadFacts| match told.problem.as_str() {
+        JOB_FAILED => false,
+        BLOCKED => run.ready > 0,
+        _ => !job::lacks_pods(run),
+    };
+    !newest.is_some_and(gets_on)
 }
 
 fn not_scheduled(case: &WorkloadCase<'_>, pods: &Pods<'_>, stands: &str, own: Box<Own>) -> WorkloadJudged {
     let verdict = Verdict::new("NotScheduled", Severity::Warning, stands.to_owned(), Why::Own(own));
     WorkloadJudged::failing(tell(case, pods, verdict))
+}
+
+/// Whether what an Event tells of a run that could not be made still holds. A Job that cannot be made is over with the next
+/// one that is; a Job that is there and cannot make its pods is not: the next run is refused just the same, until one has
+/// its pods.
+fn is_still_refused(case: &WorkloadCase<'_>, cron: &CronJobFacts, event: &EventFacts) -> bool {
+    let is_before = |time: Option<Timestamp>| time.is_some_and(|time| event.last.is_some_and(|at| at <= time));
+    if &*event.regarding.kind != "Job" {
+        return !is_before(cron.last_schedule);
+    }
+    let lacks_pods = |run: &WorkloadFacts| run.key.name == event.regarding.name && job::lacks_pods(run);
+    case.jobs.iter().any(lacks_pods) && !is_before(case.workload.last_successful)
 }
 
 /// The newest Event of these reasons that may be of the present.
@@ -124,8 +156,10 @@ fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<Run<'a>> {
         },
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
-    let stands = format!("its run {} {}", text::cut(name, 63), job::gave_up(condition));
-    let verdict = Verdict::new("JobFailed", severity, stands, why);
+    // What its condition says is told once.
+    let gave_up = if matches!(why, Why::Own(_)) { "failed" } else { job::gave_up(condition) };
+    let stands = format!("its run {} {gave_up}", text::cut(name, 63));
+    let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
     Some(Run::Failed(name, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
 }
 

@@ -9,7 +9,12 @@ use crate::api::{Confidence, Severity};
 use crate::diagnosis::{Category, evidence};
 use crate::facts::{Condition, OwnFacts, Timestamp, WorkloadFacts, after};
 
-/// A Job tells that it has failed before its last pod is diagnosed: so many seconds later, pods that say nothing are gone.
+/// Problems of a Job, and of the runs of a `CronJob`.
+pub(super) const JOB_FAILED: &str = "JobFailed";
+pub(super) const BLOCKED: &str = "Blocked";
+
+/// A Job tells that it has failed before its last pod is diagnosed: so many seconds later (after a restart of ours: after we
+/// saw it), pods that say nothing are gone.
 const PODS_SPEAK_FIRST: i64 = 15;
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -33,7 +38,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             Why::Pods(_) => (gave_up(condition).to_owned(), vec![remedies::run_again(case)]),
             Why::Own(_) => (String::new(), Vec::new()),
         };
-        let verdict = Verdict { after, ..Verdict::new("JobFailed", Severity::Critical, stands, why) };
+        let verdict = Verdict { after, ..Verdict::new(JOB_FAILED, Severity::Critical, stands, why) };
         return WorkloadJudged::failing(tell(case, &pods, verdict));
     }
     blocked(case, &pods)
@@ -58,7 +63,7 @@ pub(super) fn gave_up(condition: &Condition) -> &'static str {
 
 /// Until when a pod of a Job that has failed may still say why.
 pub(super) fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Timestamp> {
-    let until = after(condition.last_transition?.min(case.now), PODS_SPEAK_FIRST);
+    let until = after(condition.last_transition?.max(case.seen).min(case.now), PODS_SPEAK_FIRST);
     (case.thresholds.patient && case.now < until).then_some(until)
 }
 
@@ -115,19 +120,24 @@ fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
     let job = case.workload;
     let stuck = pods.among(never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
-        let verdict = Verdict::new("Blocked", Severity::Warning, "it cannot get on".to_owned(), Why::Pods(group));
+        let verdict = Verdict::new(BLOCKED, Severity::Warning, "it cannot get on".to_owned(), Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
-    match creation::look(case, |_| job.current < wanted(job)) {
+    match creation::look(case, |_| lacks_pods(job)) {
         Creation::Well => WorkloadJudged::default(),
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Refused(own) => {
             let (problem, stands) =
-                if job.current <= 0 { ("NoPods", "no pod exists") } else { ("Blocked", "a pod is missing") };
+                if job.current <= 0 { ("NoPods", "no pod exists") } else { (BLOCKED, "a pod is missing") };
             let verdict = Verdict::new(problem, Severity::Warning, stands.to_owned(), Why::Own(own));
             WorkloadJudged::failing(tell(case, pods, verdict))
         }
     }
+}
+
+/// Not all pods that should run now do.
+pub(super) fn lacks_pods(job: &WorkloadFacts) -> bool {
+    failed(job).is_none() && !job.is_complete() && job.current < wanted(job)
 }
 
 /// How many pods should run now.

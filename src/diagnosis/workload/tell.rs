@@ -4,6 +4,7 @@ use super::case::{WorkloadCase, WorkloadFailure};
 use super::pods::{Group, Pods, count};
 use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
 use crate::diagnosis::{Category, evidence, text};
+use crate::facts::Timestamp;
 
 /// What makes a workload fail.
 #[derive(Debug)]
@@ -53,6 +54,10 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
     let runs_to_an_end = matches!(kind, "Job" | "CronJob");
     let (desired, ready) = (count(workload.desired), pods.ready);
     let mut remedies = verdict.remedies;
+    let since = match &verdict.why {
+        Why::Pods(_) => None,
+        Why::Own(own) => began(case, own),
+    };
     let (cause, category, confidence, container, summary, mut evidence, root, own_remedies) = match verdict.why {
         Why::Pods(group) => {
             let lead = group.lead;
@@ -115,7 +120,15 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
         // The node's own diagnosis tells of it.
         quiet: category == Category::Node,
         worse_by_node: ready == 0 && pods.down > 0,
+        since,
     })
+}
+
+/// Since when a workload fails of what no pod tells. A dump that does not say tells at least since when it is as it is.
+fn began(case: &WorkloadCase<'_>, own: &Own) -> Option<Timestamp> {
+    let of_event = |said: &Evidence| case.events.iter().find(|event| evidence::event(event) == *said)?.first;
+    let told = own.evidence.iter().filter_map(|said| of_event(said).or(said.time)).min();
+    told.or((!case.thresholds.patient).then_some(case.since)).filter(|since| *since > Timestamp::UNIX_EPOCH)
 }
 
 /// What the workload says of itself, where that is amiss.

@@ -104,6 +104,8 @@ impl World {
             services: Some(&services),
             thresholds: &self.thresholds,
             since: workload.created.unwrap_or(now),
+            seen: workload.created.unwrap_or(now),
+            told: None,
             now,
         })
     }
@@ -427,7 +429,7 @@ fn a_failed_run_is_told_under_its_cron_job_until_a_later_one_succeeds() {
     let failed = World::of(&RUNS.replace("SUCCEEDED", "2026-11-21T08:00:30Z"));
     let failure = failed.failure();
     assert_eq!((failure.cause.as_str(), failure.problem), ("JobBackoffLimitExceeded", "JobFailed"));
-    assert!(failure.summary.starts_with("its run report-1 failed, no retry is left"), "{}", failure.summary);
+    assert!(failure.summary.starts_with("its run report-1 failed: no retry is left"), "{}", failure.summary);
     assert!(failed.judge(&failed.workloads[1], failed.now).failure.is_none(), "the Job is not told beside it");
     assert!(World::of(&RUNS.replace("SUCCEEDED", "2026-11-21T10:00:30Z")).is_well());
     let mut suspended = failed;
