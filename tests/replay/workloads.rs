@@ -483,6 +483,7 @@ fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.head.cause.as_str(), status.head.severity), ("ImageTagNotFound", Severity::Critical));
     assert!(status.head.summary.contains("the old pods are down with their node"), "{}", status.head.summary);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
     let mut with_the_node = told.clone();
     with_the_node.push("Diagnosed NodeRuntimeDown".to_owned());
     assert_eq!(operator.told(), with_the_node, "the node tells it");
