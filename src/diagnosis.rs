@@ -29,6 +29,7 @@ pub use pod_status::pod_status;
 pub use restarts::restarts;
 pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
+pub use rules::holds_up_pulls;
 pub use workload::{
     FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload, refuses_template,
     stray_services, strays_due,

@@ -26,8 +26,8 @@ pub use pod::{
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use surroundings::{
-    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, ReachedFacts, ServiceFacts, Siblings,
-    Surroundings, Want,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, PullQueue, ReachedFacts, ServiceFacts,
+    Siblings, Surroundings, Want,
 };
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, StatefulSetFacts,

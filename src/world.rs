@@ -662,7 +662,10 @@ impl World {
 
     fn surroundings(&self, pod: &pods::Full, now: Timestamp) -> Surroundings {
         let siblings = self.workloads.siblings(&pod.facts, now);
-        self.lookups.around(&pod.facts, self.fresh_from(pod), pod.observed.situation_since, siblings)
+        let around = self.lookups.around(&pod.facts, self.fresh_from(pod), pod.observed.situation_since, siblings);
+        let workload = crate::diagnosis::top_workload(&pod.facts, around.known_job());
+        let queue = self.reach.queue(&pod.facts, workload.as_ref());
+        Surroundings { queue, ..around }
     }
 
     fn case_with<'a>(&'a self, pod: &'a pods::Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {

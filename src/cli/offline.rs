@@ -80,6 +80,10 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) 
             report.objects.push(*write);
         }
     }
+    // Workloads are judged by what is told of their pods.
+    for write in &report.objects {
+        let _ = world.acknowledged(write, String::new(), String::new(), now);
+    }
     report.objects.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.spec.pod_uid.cmp(&b.spec.pod_uid)));
     let (outers, wake) = outers(&mut world, &surroundings, &mut asked, now);
     report.outers = outers;

@@ -20,6 +20,7 @@ pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Known, Rule};
 use super::{node as nodes, workload as workloads};
 
+pub use self::image::holds_up_pulls;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.

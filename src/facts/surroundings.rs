@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{Container, EventFacts, Labels, ObjectKey, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey};
+use crate::api::Root;
 
 /// A fact that a diagnosis lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -194,6 +195,16 @@ pub struct Surroundings {
     pub logs: BTreeMap<Arc<str>, Arc<str>>,
     /// `None`: not looked up. Only those that the pod uses.
     pub claims: Option<ClaimsFacts>,
+    /// Pulls of other pods that the pod's own may have to wait for.
+    pub queue: Option<PullQueue>,
+}
+
+/// Pulls that get no answer: a node pulls one image after the other, and each holds up the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullQueue {
+    pub registry: Root,
+    /// They are of the pod's own workload; else of its node.
+    pub of_workload: bool,
 }
 
 impl Surroundings {

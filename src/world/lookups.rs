@@ -146,6 +146,7 @@ impl Lookups {
             services: self.services(pod, fresh_from),
             claims: self.claims(pod, situation_since),
             logs: logs.collect(),
+            queue: None,
         }
     }
 

@@ -1,11 +1,11 @@
 //! How far each root reaches: which pods, workloads and namespaces fail of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::api::{DiagnosisState, Root, RootReach};
-use crate::diagnosis::RootKind;
-use crate::facts::{ObjectKey, Timestamp, WorkloadKey, seconds_between};
+use crate::diagnosis::{RootKind, holds_up_pulls};
+use crate::facts::{ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
 use crate::plan::{DiagnosisKey, Outer, OuterRecord, Record};
 
 /// A root is told once in so many seconds, however many workloads fail of it.
@@ -18,6 +18,16 @@ pub(super) struct Reach {
     refused: HashMap<Place, HashMap<ObjectKey, String>>,
     /// The workload whose Event told of a root, and when.
     told: HashMap<Place, (WorkloadKey, Timestamp)>,
+    /// Pods whose pulls get no answer, and the registry, by where they hold up others.
+    stalled: HashMap<Queue, BTreeMap<ObjectKey, Root>>,
+}
+
+/// Where one pull that gets no answer holds up others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Queue {
+    Node(String),
+    /// Namespace and workload.
+    Workload(Arc<str>, String),
 }
 
 /// A root, and the namespace that it lives in, if it has one.
@@ -34,6 +44,15 @@ impl Place {
     }
 }
 
+/// What is held up by the pull of this pod.
+fn queues(record: &Record) -> impl Iterator<Item = Queue> {
+    let is_stalled = holds_up_pulls(&record.status.cause);
+    let node = record.spec.node_name.clone().map(Queue::Node);
+    let workload = record.spec.workload.as_ref();
+    let workload = workload.map(|w| Queue::Workload(record.key.namespace.clone(), w.display.clone()));
+    node.into_iter().chain(workload).filter(move |_| is_stalled)
+}
+
 impl Reach {
     pub(super) fn add(&mut self, record: &Record) {
         if record.status.state != DiagnosisState::Active {
@@ -44,9 +63,20 @@ impl Reach {
             record.spec.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), |w| w.display.clone());
         let place = Place::of(root, &record.key.namespace);
         self.by_root.entry(place).or_default().insert(record.key.clone(), workload);
+        for queue in queues(record) {
+            self.stalled.entry(queue).or_default().insert(record.key.clone(), root.clone());
+        }
     }
 
     pub(super) fn remove(&mut self, record: &Record) {
+        for queue in queues(record) {
+            if let Some(pods) = self.stalled.get_mut(&queue) {
+                pods.remove(&record.key);
+                if pods.is_empty() {
+                    self.stalled.remove(&queue);
+                }
+            }
+        }
         let Some(root) = &record.status.root else { return };
         let place = Place::of(root, &record.key.namespace);
         let Some(pods) = self.by_root.get_mut(&place) else { return };
@@ -54,6 +84,16 @@ impl Reach {
         if pods.is_empty() {
             self.by_root.remove(&place);
         }
+    }
+
+    /// Pulls of other pods that get no answer and that the one of this pod may wait for.
+    pub(super) fn queue(&self, pod: &PodFacts, workload: Option<&WorkloadKey>) -> Option<PullQueue> {
+        let first = |queue: Queue, of_workload| {
+            let mut others = self.stalled.get(&queue)?.iter().filter(|(other, _)| **other != pod.key);
+            others.next().map(|(_, registry)| PullQueue { registry: registry.clone(), of_workload })
+        };
+        let own = workload.and_then(|key| first(Queue::Workload(key.namespace.clone(), key.to_string()), true));
+        own.or_else(|| first(Queue::Node(pod.node_name.as_ref()?.to_string()), false))
     }
 
     /// The object of a workload as it is now written: whether it is refused its pods by a root, and still fails of the one

@@ -5,7 +5,9 @@ use shindan::facts::{NodeFacts, PodFacts, Taint};
 use shindan::plan::DiagnosisKey;
 use shindan::world::Change;
 
-use super::operator::{Operator, WELL, at, crashed, dump, end_pod, node, oom, pod, pod_of, running_again, well};
+use super::operator::{
+    Operator, WELL, at, crashed, dump, end_pod, node, oom, pod, pod_of, rollout, running_again, well,
+};
 
 #[test]
 fn an_incident_is_told_once_and_so_is_its_end() {
@@ -337,8 +339,16 @@ fn what_waits_for_a_node_that_is_down_leaves_the_telling_to_the_node() {
     operator.node(&closed("09:00:00"));
     let going = end_pod(&well("going", "u1"), "Running", "09:00:30");
     operator.pod(&waits_for_a_node("new"));
+    let mut of_web = pod_of("web-1", "u-web", Some("web"), false, "ready: false, restartCount: 0");
+    let waits = waits_for_a_node("web-1");
+    (of_web.phase, of_web.node_name, of_web.conditions) = (waits.phase, None, waits.conditions);
+    of_web.containers = waits.containers;
+    operator.workload(&rollout("web", 1, 0));
+    operator.pod(&of_web);
     operator.pod(&going);
     operator.advance(600);
+    assert_eq!(operator.workload_status("deployment-web").head.cause, "UntoleratedTaint");
+    assert!(operator.told_of_workloads().is_empty());
     assert_eq!(operator.status("new").cause, "UntoleratedTaint");
     assert_eq!(operator.status("new").root.as_ref().map(|root| root.name.as_str()), Some("n1"));
     assert_eq!(operator.status("going").cause, "TerminatingNodeUnreachable");

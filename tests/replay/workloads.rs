@@ -2,7 +2,7 @@
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::api::Severity;
-use shindan::facts::{Condition, EventFacts, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
+use shindan::facts::{Condition, EventFacts, NodeFacts, Phase, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
 
@@ -518,6 +518,7 @@ fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.head.cause.as_str(), status.head.severity), ("ImageTagNotFound", Severity::Critical));
     assert!(status.head.summary.contains("the old pods are down with their node"), "{}", status.head.summary);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
     let mut with_the_node = told.clone();
     with_the_node.push("Diagnosed NodeRuntimeDown".to_owned());
     assert_eq!(operator.told(), with_the_node, "the node tells it");
@@ -644,4 +645,45 @@ fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
         operator.workload_status("cronjob-nightly").head.summary,
         "its run nightly-1 failed: no retry is left, backoffLimit is 0 (1 pod failed); its pods are gone"
     );
+}
+
+/// A pod whose container waits like this.
+fn pending(workload: &str, n: usize, status: &str) -> PodFacts {
+    let (name, uid) = (format!("{workload}-{n}"), format!("uid-{workload}-{n}"));
+    let mut pod = pod_of(&name, &uid, Some(workload), false, status);
+    pod.phase = Phase::Pending;
+    pod
+}
+
+#[test]
+fn pods_that_wait_behind_pulls_without_an_answer_are_put_down_to_that_registry() {
+    let mut operator = Operator::idle();
+    let error = "ErrImagePull, message: 'failed to pull and unpack image \"10.99.0.66:5000/app:1\": dial tcp 10.99.0.66:5000: i/o timeout'";
+    let times_out = format!("ready: false, restartCount: 0, state: {{waiting: {{reason: {error}}}}}");
+    let creating = "ready: false, restartCount: 0, state: {waiting: {reason: ContainerCreating}}";
+    let slow = |n| {
+        let mut pod = pending("web", n, &times_out);
+        pod.containers[0].image = "10.99.0.66:5000/app:1".into();
+        pod
+    };
+    for (name, pods) in [("web", 12), ("other", 1)] {
+        operator.workload(&rollout(name, pods, 0));
+    }
+    operator.pod(&pending("other", 1, creating));
+    (4..=12).for_each(|n| operator.pod(&pending("web", n, creating)));
+    (1..=3).for_each(|n| operator.pod(&slow(n)));
+    operator.advance(500);
+    let status = operator.workload_status("deployment-web");
+    assert_eq!(status.head.cause, "RegistryTimeout", "{}", status.head.summary);
+    let root = status.root.clone().expect("the registry");
+    assert_eq!((root.root.name.as_str(), root.pods), ("10.99.0.66:5000", 13), "with the one that waits behind them");
+    assert_eq!(operator.told(), ["Changed RegistryTimeout"; 3]);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed RegistryTimeout"]);
+    let waits = operator.status("other-1");
+    assert!(waits.summary.contains("no answer from registry 10.99.0.66:5000"), "{}", waits.summary);
+    operator.advance(400);
+    assert_eq!(operator.workload_status("deployment-web").head.cause, "RegistryTimeout");
+    let told = operator.told();
+    assert_eq!(told.last().map(String::as_str), Some("Changed ContainerCreatingTooLong"), "that one is overdue");
+    assert_eq!(operator.status("other-1").severity, Severity::Critical);
 }

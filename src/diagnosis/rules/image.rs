@@ -34,6 +34,11 @@ const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::I
 
 pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
+/// Whether a pull that fails so takes long each time, and others on that node wait for it.
+pub fn holds_up_pulls(cause: &str) -> bool {
+    matches!(cause, "RegistryTimeout" | "ImagePullStalled")
+}
+
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     signature::ask_containers(case, |container| {
         let seen = see(case, container)?;

@@ -17,7 +17,9 @@ use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
     target, text,
 };
-use crate::facts::{Container, EventFacts, Phase, State, Volume, VolumeSource, after, seconds_between};
+use crate::facts::{
+    Container, EventFacts, Phase, PullQueue, State, Timestamp, Volume, VolumeSource, after, seconds_between,
+};
 
 /// A rule of this family about the pod as a whole.
 const fn rule(
@@ -304,7 +306,9 @@ pub(super) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The pod has a node, but its containers have not been created for long, and nothing says why.",
             told_apart: "Containers wait with ContainerCreating or PodInitializing and no other cause is known: no failed mount, no \
-                         failed sandbox, no image error. While an image is being pulled it may take longer.",
+                         failed sandbox, no image error. While an image is being pulled it may take longer. Where pulls of other pods on \
+                         the node, or of the same workload, get no answer from a registry (RegistryTimeout), that is most likely \
+                         what it waits behind: it is noted only, of another workload for 10 min.",
             action: "Look at the pod's Events; without any, a volume that is silently waited for, or a kubelet that is stuck.",
             source: "kubernetes pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses",
         },
@@ -594,6 +598,10 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    if let Some(queue) = queue(case).filter(|_| !pulling && container.reported) {
+        let overdue = after(case.held_since(since), case.thresholds.creating_pulling);
+        return Verdict::Yes(Box::new(queued(case, container, queue, (&long, overdue))));
+    }
     let summary = if pulling {
         format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
     } else if let Some(hooked) = hooked(case) {
@@ -618,6 +626,36 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
         .with_all(sandbox)
         .with_all(case.events.last().map(evidence::event));
     Verdict::Yes(Box::new(finding))
+}
+
+/// Pulls that get no answer, which the pod's own is likely to wait for: nothing but that is known to hold it up.
+fn queue<'a>(case: &Case<'a>) -> Option<&'a PullQueue> {
+    case.surroundings.queue.as_ref().filter(|_| hooked(case).is_none())
+}
+
+/// A pod whose image has not been tried yet, while those of others time out one by one. Of its own workload those tell it;
+/// a pod of another one is overdue at last.
+fn queued(case: &Case<'_>, container: &Container, queue: &PullQueue, (long, overdue): (&str, Timestamp)) -> Finding {
+    let node = case.pod.node_name.as_deref().unwrap_or("its node");
+    let whose = if queue.of_workload { "other pods of its workload" } else { "other pods there" };
+    let summary = format!(
+        "{} has been waiting on {node}{long}, most likely for its turn to be pulled: {whose} get no answer from registry {}",
+        container.name, queue.registry.name
+    );
+    let waits = evidence::field(
+        format!("{}.state.waiting", container.status_path()),
+        container.waiting().map_or("", |(reason, _)| reason),
+    );
+    let finding = Finding::of_pod(summary)
+        .confidence(Confidence::Possible)
+        .rooted(Some(queue.registry.clone()))
+        .with(waits)
+        .with_all(case.events.last().map(evidence::event));
+    match overdue {
+        _ if queue.of_workload => finding.noted().until(after(case.now, case.thresholds.creating_pulling)),
+        overdue if case.now < overdue => finding.noted().until(overdue),
+        _ => finding,
+    }
 }
 
 /// The first app container whose postStart hook seems to hold up the pod.
@@ -671,7 +709,13 @@ fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
         )),
     ];
-    hook.into_iter().chain(mounts).chain(events).collect()
+    let registry = queue(case).map(|queue| {
+        remedy::command(
+            remedy::fix(format!("See why {node} gets no answer from registry {}.", queue.registry.name)),
+            "kubectl get poddiagnoses -A -l 'shindan.dev/cause in (RegistryTimeout,ImagePullStalled)'",
+        )
+    });
+    hook.into_iter().chain(registry).chain(mounts).chain(events).collect()
 }
 
 fn claim(volume: &Volume) -> Option<&str> {
