@@ -308,6 +308,7 @@ impl World {
             remedies: status.remedies.clone(),
             root: status.root.clone(),
             since: status.first_seen,
+            ready: self.pods.place(uid).is_some_and(|place| place.ready),
         }
     }
 

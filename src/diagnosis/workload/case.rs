@@ -50,6 +50,8 @@ pub struct FailingPod {
     pub remedies: Vec<Remedy>,
     pub root: Option<Root>,
     pub since: Option<Timestamp>,
+    /// It is Ready now, and its diagnosis only waits to be sure of it.
+    pub ready: bool,
 }
 
 /// A Service whose selector matches nothing, and the workload that it is meant for.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::case::{FailingPod, WorkloadCase};
 use crate::api::{CauseCount, ServiceImpact, Serving, Severity};
-use crate::diagnosis::Category;
+use crate::diagnosis::{Category, Recovery, rules};
 use crate::facts::{OwnFacts, WorkloadFacts};
 
 /// The pods that make the workload fail, and how many are well.
@@ -72,12 +72,13 @@ impl<'a> Pods<'a> {
     }
 
     /// What most of the pods of the newest template fail of, the surer before the less sure; where none of those fails,
-    /// what most of all pods fail of.
+    /// what most of all pods fail of. What all of its pods have got over comes last.
     pub(super) fn dominant(&self, is_newest: impl Fn(&FailingPod) -> bool) -> Option<Group<'a>> {
         let newest = |group: &Group<'a>| group.pods.iter().filter(|pod| is_newest(pod)).count();
+        let is_past = |group: &Group<'a>| group.pods.iter().all(|pod| has_got_over(pod));
         let groups = self.groups();
         // Groups come in the order of their size: the first of the best is taken.
-        groups.into_iter().min_by_key(|group| (Reverse(newest(group)), group.lead.confidence))
+        groups.into_iter().min_by_key(|group| (is_past(group), Reverse(newest(group)), group.lead.confidence))
     }
 
     pub(super) fn causes(&self) -> Vec<CauseCount> {
@@ -133,6 +134,11 @@ impl<'a> Pods<'a> {
         let unserved = case.services.unwrap_or_default().iter().any(|service| service.ready_endpoints == 0);
         if self.ready == 0 || unserved { Severity::Critical } else { Severity::Warning }
     }
+}
+
+/// Whether a pod is Ready in spite of what only keeps pods from starting. (Between two crashes a pod is Ready as well.)
+fn has_got_over(pod: &FailingPod) -> bool {
+    pod.ready && rules::find(&pod.cause).is_some_and(|rule| rule.recovery == Recovery::NeverStarted)
 }
 
 /// Ready pods of the newest template, and of others.

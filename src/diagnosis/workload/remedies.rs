@@ -54,23 +54,23 @@ pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
     ]
 }
 
-/// A StatefulSet waits for a pod that fails.
-pub(super) fn blocked(case: &WorkloadCase<'_>, pod: &FailingPod, in_update: bool) -> Vec<Remedy> {
-    let mut out = Vec::new();
-    if in_update {
-        let text = format!(
-            "Go back to the last revision, then delete {}: the StatefulSet does not replace a broken pod by itself.",
-            pod.name
-        );
-        let command = format!("{0} rollout undo {1} && {0} delete pod {2}", kubectl(case), argument(case), pod.name);
-        out.push(remedy::command(remedy::mitigate(text), command));
-    }
+/// An update of a StatefulSet waits for a pod that fails.
+pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
     let text = format!(
-        "After the template is corrected, delete {}: while it is not Ready, the StatefulSet does not give it the new template.",
+        "Go back to the last revision, then delete {}: the StatefulSet does not replace a broken pod by itself.",
         pod.name
     );
-    out.push(remedy::command(remedy::fix(text), format!("{} delete pod {}", kubectl(case), pod.name)));
-    out
+    let command = format!("{0} rollout undo {1} && {0} delete pod {2}", kubectl(case), argument(case), pod.name);
+    remedy::command(remedy::mitigate(text), command)
+}
+
+/// A pod that is not Ready keeps its old template.
+pub(super) fn replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
+    let text = format!(
+        "If you correct the template, then delete {}: while it is not Ready, the StatefulSet does not give it the new one.",
+        pod.name
+    );
+    remedy::command(remedy::fix(text), format!("{} delete pod {}", kubectl(case), pod.name))
 }
 
 fn name(taken: &[String], place: usize) -> String {

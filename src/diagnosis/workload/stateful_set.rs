@@ -15,9 +15,11 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     let pods = Pods::of(case);
     if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
-        let lead = pods
-            .failing
+        // The one that the others wait for is not Ready; and what is told of it must be what it fails of.
+        let lead = group
+            .pods
             .iter()
+            .filter(|pod| !pod.ready)
             .filter_map(|pod| Some((ordinal(&workload.key.name, &pod.name)?, *pod)))
             .min_by_key(|(at, _)| *at);
         let held = lead.and_then(|(at, pod)| held_up(case, set, at, pod));
@@ -31,7 +33,11 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             && let Some((_, pod)) = lead
             && problem == "BlockedOnOrdinal"
         {
-            verdict.remedies = remedies::blocked(case, pod, rolls(set) && is_of_update(case, pod));
+            if rolls(set) && is_of_update(case, pod) {
+                verdict.remedies.push(remedies::undo_and_replace(case, pod));
+            }
+            // What it fails of is mended first, and need not lie in the template.
+            verdict.after.push(remedies::replace(case, pod));
         }
         return WorkloadJudged::failing(tell(case, &pods, verdict));
     }

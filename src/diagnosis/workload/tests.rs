@@ -12,7 +12,7 @@ use crate::api::{Confidence, Severity};
 use crate::cluster::wire::{self, Dump};
 use crate::diagnosis::immediate_workload as immediate;
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Category, Health, Thresholds, diagnose};
+use crate::diagnosis::{Category, Health, Thresholds, diagnose, remedy};
 use crate::facts::{EventFacts, Labels, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
 
 /// The workloads of a dump, their pods and all around them, at its newest time or at another.
@@ -144,6 +144,7 @@ fn failing(text: &str, now: Timestamp) -> Vec<(Arc<str>, Arc<str>, FailingPod)> 
             remedies: found.remedies,
             root: found.root,
             since: pod.created,
+            ready: pod.is_ready(),
         };
         out.push((maker.kind.clone(), maker.name.clone(), failing));
     }
@@ -175,6 +176,7 @@ fn pod(name: &str, template: Option<&str>, cause: &str, category: Category) -> F
         remedies: Vec::new(),
         root: None,
         since: None,
+        ready: false,
     }
 }
 
@@ -378,6 +380,18 @@ fn a_stateful_set_waits_for_the_pod_that_fails() {
     assert_eq!(new.problem, "BlockedOnOrdinal");
     assert!(new.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", new.summary);
     assert!(new.remedies[0].command.as_deref().unwrap().ends_with(" delete pod db-1"));
+
+    let missing = |ready| FailingPod { ready, ..pod("db-0", Some("db-b"), "ConfigMapNotFound", Category::Start) };
+    let mended = vec![missing(true), crash("db-1").remove(0)];
+    let second = db(2, 1, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", mended).failure();
+    assert_eq!(second.cause, "AppError", "db-0 is over it");
+    assert!(second.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", second.summary);
+
+    let create = remedy::fix("Create it.");
+    let first = vec![FailingPod { remedies: vec![create.clone()], ..missing(false) }];
+    let first = db(1, 0, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", first).failure();
+    assert_eq!(first.remedies[0], create, "the template need not be wrong");
+    assert!(first.remedies[1].text.starts_with("If you correct the template, then delete db-0"));
 
     let update = db(4, 3, "OrderedReady", ("db-a", "db-b"), 0).with("StatefulSet", "db", crash("db-3")).failure();
     assert_eq!((update.problem, update.severity), ("BlockedOnOrdinal", Severity::Warning));
