@@ -113,9 +113,11 @@ impl World {
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
         let strays = self.services.strays_of(key);
+        let failed = self.stories.templates(key);
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
+            failed: &failed,
             ready: &ready,
             jobs: &jobs,
             events: &events,

@@ -352,3 +352,36 @@ fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_be
     assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert!(operator.workload_status("cronjob-nightly").head.summary.contains("nightly-3"));
 }
+
+/// A pod of `StatefulSet/pg`.
+fn pod_of_set(ordinal: u32, ready: bool, status: &str) -> PodFacts {
+    let mut pod = pod_of(&format!("pg-{ordinal}"), &format!("uid-pg-{ordinal}"), None, ready, status);
+    let set = "[{apiVersion: apps/v1, kind: StatefulSet, name: pg, uid: s, controller: true}]";
+    let owned = format!("{{kind: Pod, metadata: {{name: x, namespace: demo, uid: x, ownerReferences: {set}}}}}");
+    pod.owner = dump(&owned).pods.remove(0).owner;
+    pod.labels = [("controller-revision-hash", "pg-1")].into_iter().collect();
+    pod
+}
+
+#[test]
+fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
+    let mut operator = Operator::idle();
+    let set = |pods: u32, ready: u32| {
+        let set = format!(
+            "{{kind: StatefulSet, apiVersion: apps/v1, metadata: {{name: pg, namespace: demo, uid: s, generation: 1}}, spec: {{replicas: 3}}, status: {{observedGeneration: 1, replicas: {pods}, readyReplicas: {ready}, currentRevision: pg-1, updateRevision: pg-1}}}}"
+        );
+        dump(&set).workloads.remove(0)
+    };
+    let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"pg-conf\" not found'}}";
+    operator.workload(&set(1, 0));
+    operator.pod(&pod_of_set(0, false, waiting));
+    operator.advance(60);
+    operator.pod(&pod_of_set(0, true, WELL));
+    operator.workload(&set(2, 1));
+    operator.pod(&pod_of_set(1, false, &crashed(1, 3, "Error")));
+    operator.advance(10);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
+    let notes: Vec<_> = operator.server.events.iter().filter(|e| e.regarding.kind == "StatefulSet").collect();
+    assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be made: "), "{}", notes[1].note);
+    assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
+}

@@ -14,6 +14,8 @@ pub struct WorkloadCase<'a> {
     pub workload: &'a WorkloadFacts,
     /// Its pods that have an Active diagnosis, by name.
     pub failing: &'a [FailingPod],
+    /// Templates whose pods have failed since the workload did, whether or not they are still there.
+    pub failed: &'a [String],
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],

@@ -109,7 +109,13 @@ impl<'a> Pods<'a> {
     /// The problem of a workload some of whose pods fail, and where it stands.
     pub(super) fn standing(&self, desired: u32) -> (&'static str, String) {
         let failing = self.count();
+        let is_beside = |pod: &&FailingPod| !pod.ready;
         match (self.ready, desired) {
+            // Of a rollout that is paused.
+            (1.., _) if self.ready >= desired && self.failing.iter().all(is_beside) => {
+                let more = if failing == 1 { "1 more fails".to_owned() } else { format!("{failing} more fail") };
+                ("PartlyFailing", format!("{} of {desired} pods are ready, and {more}", self.ready))
+            }
             (0, 1) => ("Unavailable", "its only pod is not ready".to_owned()),
             (0, _) => ("Unavailable", format!("none of {desired} pods is ready")),
             (_, 1) => ("PartlyFailing", "its only pod fails".to_owned()),
@@ -182,10 +188,7 @@ fn split_by_revision(case: &WorkloadCase<'_>, ready: u32) -> (u32, u32) {
 pub(super) fn is_of_update(case: &WorkloadCase<'_>, pod: &FailingPod) -> bool {
     let Some(template) = pod.template.as_deref() else { return false };
     match (&case.workload.own, case.workload.replica_sets.first()) {
-        (OwnFacts::StatefulSet(set), _) => {
-            set.update_revision == template
-                || set.update_revision.strip_suffix(template).is_some_and(|name| name.ends_with('-'))
-        }
+        (OwnFacts::StatefulSet(set), _) => set.is_update(template),
         (_, Some(newest)) => *newest.name == *template,
         _ => false,
     }

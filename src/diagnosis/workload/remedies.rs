@@ -3,7 +3,7 @@
 use super::case::{FailingPod, StrayService, WorkloadCase};
 use super::known;
 use crate::api::Remedy;
-use crate::diagnosis::{remedy, target, text};
+use crate::diagnosis::{remedy, target, text, undo};
 use crate::facts::{ReplicaSetFacts, WorkloadFacts};
 
 /// `kubectl -n NAMESPACE`.
@@ -33,15 +33,16 @@ fn edit(case: &WorkloadCase<'_>, text: impl Into<String>) -> Remedy {
     remedy::command(remedy::fix(text), format!("{} edit {}", kubectl(case), argument(case)))
 }
 
-/// Back to a template whose pods are good.
-pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts) -> Remedy {
-    let command = format!("{} rollout undo {}", kubectl(case), argument(case));
-    // Without a revision, kubectl goes back by one.
-    let is_previous = case.workload.replica_sets.get(1).is_some_and(|set| set.uid == good.uid);
-    let command = if is_previous { command } else { format!("{command} --to-revision={}", good.revision) };
-    let serves = if good.ready > 0 { ", which still serves" } else { "" };
-    let text = format!("Go back to revision {}{serves}; correct the template before the next rollout.", good.revision);
-    remedy::command(remedy::mitigate(text), command)
+/// Back to this template; where `is_proven`, its pods were good.
+pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts, is_proven: bool) -> Remedy {
+    let revision = good.revision;
+    let back = match is_proven {
+        true if good.ready > 0 => format!("Go back to revision {revision}, which still serves"),
+        true => format!("Go back to revision {revision}"),
+        false => format!("If revision {revision} worked, go back to it"),
+    };
+    let text = format!("{back}; correct the template before the next rollout.");
+    remedy::command(remedy::mitigate(text), undo::command(case.workload, revision))
 }
 
 pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
@@ -55,13 +56,13 @@ pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
 }
 
 /// An update of a StatefulSet waits for a pod that fails.
-pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
-    let text = format!(
-        "Go back to the last revision, then delete {}: the StatefulSet does not replace a broken pod by itself.",
-        pod.name
-    );
-    let command = format!("{0} rollout undo {1} && {0} delete pod {2}", kubectl(case), argument(case), pod.name);
-    remedy::command(remedy::mitigate(text), command)
+pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_proven: bool, pod: &FailingPod) -> Remedy {
+    let pod = &pod.name;
+    let back = if is_proven { "Go back to revision" } else { "If it worked, go back to revision" };
+    let text =
+        format!("{back} {revision}, then delete {pod}: the StatefulSet does not replace a broken pod by itself.");
+    let undo = undo::command_by_name(case.workload, revision);
+    remedy::command(remedy::mitigate(text), format!("{undo} && {} delete pod {pod}", kubectl(case)))
 }
 
 /// A pod that is not Ready keeps its old template.

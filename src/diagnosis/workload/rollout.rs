@@ -1,11 +1,12 @@
 //! Deployments, and what keeps a number of pods alike: a rollout that is stuck, pods that are missing.
 
-use super::case::{WorkloadCase, WorkloadJudged};
+use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
 use crate::api::{Confidence, TemplateChange};
+use crate::diagnosis::Category;
 use crate::facts::{ReplicaSetFacts, WorkloadFacts};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -73,9 +74,11 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
     Some(verdict)
 }
 
-/// What the newest template has otherwise, and how to go back to the one before, where that one was good.
+/// What the newest template has otherwise, and how to go back to one that was good.
 fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
-    let Some((good, newest)) = last_good(case) else { return };
+    let Some((newest, older)) = case.workload.replica_sets.split_first() else { return };
+    let good = last_good(case, older);
+    let Some(back) = good.or_else(|| before(case, older)) else { return };
     let blames_newest = match &verdict.why {
         Why::Pods(group) => group.pods.iter().any(|pod| is_of_update(case, pod)),
         Why::Own(_) => true,
@@ -83,24 +86,39 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     if !blames_newest {
         return;
     }
-    verdict.changes = changes(good, newest);
+    verdict.changes = changes(back, newest);
     // A template that is the same, or that only the number of pods stands against, is no better the other way round.
-    if !verdict.changes.is_empty() || good.ready > 0 {
-        verdict.remedies.push(remedies::undo(case, good));
+    if verdict.changes.is_empty() && back.ready == 0 {
+        return;
     }
+    let undo = remedies::undo(case, back, good.is_some());
+    // Where the newest template was good once, something else may have changed since.
+    let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
+    let place = if good.is_none() && was_complete { &mut verdict.after } else { &mut verdict.remedies };
+    place.push(undo);
 }
 
-/// The newest of the older templates that has ready pods, else the one before the newest, unless its pods fail as well; and
-/// the newest.
-fn last_good<'a>(case: &WorkloadCase<'a>) -> Option<(&'a ReplicaSetFacts, &'a ReplicaSetFacts)> {
-    let (newest, older) = case.workload.replica_sets.split_first()?;
+/// The newest of the older templates that is known to be good: its pods are ready; or the rollout keeps them, and they are
+/// not (on a node that is down) of themselves. The first that a rollout does away with are those that are not well.
+fn last_good<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
     let ready = |set: &&ReplicaSetFacts| {
         let seen = case.ready.iter().filter(|(maker, _)| *maker == set.name).map(|(_, ready)| *ready).sum::<u32>();
         seen > 0 || (case.ready.is_empty() && set.ready > 0)
     };
-    let fails = |set: &ReplicaSetFacts| case.failing.iter().any(|pod| pod.template.as_ref() == Some(&set.name));
-    let good = older.iter().find(ready).or_else(|| older.first().filter(|set| !fails(set)))?;
-    Some((good, newest))
+    let is_kept = |set: &&ReplicaSetFacts| set.desired > 0 && !fails(case, set);
+    older.iter().find(ready).or_else(|| older.iter().find(is_kept))
+}
+
+/// The template before the newest, which nothing is known against.
+fn before<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
+    let has_failed = |set: &ReplicaSetFacts| case.failed.iter().any(|template| **template == *set.name);
+    older.first().filter(|set| !fails(case, set) && !has_failed(set))
+}
+
+/// Whether pods of this template fail of themselves.
+fn fails(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
+    let of_itself = |pod: &FailingPod| pod.template.as_ref() == Some(&set.name) && pod.category != Category::Node;
+    case.failing.iter().any(of_itself)
 }
 
 fn changes(good: &ReplicaSetFacts, newest: &ReplicaSetFacts) -> Vec<TemplateChange> {
