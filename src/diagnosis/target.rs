@@ -178,10 +178,16 @@ impl Target {
                 remedy::command(remedy, edit)
             }
             Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command(&patch)), patch),
-            None => match self.replacement() {
-                Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
-                None => remedy,
-            },
+            None => self.with_replacement(remedy),
+        }
+    }
+
+    /// `remedy` with what to do where the spec cannot be changed.
+    #[must_use]
+    pub fn with_replacement(&self, remedy: Remedy) -> Remedy {
+        match self.replacement() {
+            Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
+            None => remedy,
         }
     }
 

@@ -240,3 +240,20 @@ fn a_pod_goes_back_to_no_revision_but_a_good_one() {
     assert_eq!(back(&[new.clone(), bad]), Some(see), "nobody knows whether it was good");
     assert_eq!(back(&[new]), None, "there is no other");
 }
+
+#[test]
+fn a_job_whose_image_is_wrong_is_made_anew() {
+    let pod = r#"
+kind: Pod
+metadata: {name: import-x, namespace: shop, uid: u1, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: import, controller: true, uid: j}]}
+spec: {nodeName: n1, restartPolicy: Never, containers: [{name: work, image: "shop/work:nope"}]}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {name: work, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "shop/work:nope": ErrImagePull: failed to resolve reference: shop/work:nope: not found'}}}
+"#;
+    let found = diagnosed(pod);
+    let set = found.remedies.iter().find(|remedy| remedy.text.starts_with("Set an image")).unwrap();
+    assert!(set.text.ends_with("delete the Job and create it anew."), "{}", set.text);
+}

@@ -4,7 +4,7 @@ use super::case::{FailingPod, StrayService, WorkloadCase};
 use super::known;
 use crate::api::Remedy;
 use crate::diagnosis::{remedy, target, text, undo};
-use crate::facts::{ReplicaSetFacts, WorkloadFacts};
+use crate::facts::{ReplicaSetFacts, WorkloadFacts, parse_cpu};
 
 /// `kubectl -n NAMESPACE`.
 fn kubectl(case: &WorkloadCase<'_>) -> String {
@@ -112,27 +112,35 @@ pub(super) fn denied(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
 
 pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let quota = name(taken, 0);
-    let mut out = vec![
-        remedy::command(
-            remedy::mitigate("See what uses the quota up, and remove or scale down what is not needed."),
-            format!("{} describe resourcequota {}", kubectl(case), target::shell_word(&quota)),
-        ),
-        remedy::command(
-            remedy::fix(format!(
-                "Raise quota {quota}: {} are asked for, {} are used of {}.",
-                name(taken, 1),
-                name(taken, 2),
-                name(taken, 3)
-            )),
-            format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
-        ),
-    ];
+    let see = remedy::command(
+        remedy::mitigate("See what uses the quota up, and remove or scale down what is not needed."),
+        format!("{} describe resourcequota {}", kubectl(case), target::shell_word(&quota)),
+    );
+    let raise = remedy::command(
+        remedy::fix(format!(
+            "Raise quota {quota}: {} are asked for, {} are used of {}.",
+            name(taken, 1),
+            name(taken, 2),
+            name(taken, 3)
+        )),
+        format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
+    );
     // A quota for a number of objects is not met by asking for less of anything else.
     let counts_objects = taken.get(1).is_some_and(|asked| asked.starts_with("count/") || asked.starts_with("pods="));
-    if !counts_objects {
-        out.push(edit(case, format!("Or lower what the pods of {} ask for.", display(case))));
-    }
-    out
+    let lower = (!counts_objects).then(|| edit(case, format!("Or lower what the pods of {} ask for.", display(case))));
+    // Where one pod asks for more than all together may have, nothing that is removed makes room.
+    let see = (!exceeds_alone(taken)).then_some(see);
+    see.into_iter().chain(Some(raise)).chain(lower).collect()
+}
+
+/// Whether more is asked for at once (`requests.cpu=2,pods=1`) than the limit is.
+fn exceeds_alone(taken: &[String]) -> bool {
+    let amounts = |place: usize| {
+        let pairs = taken.get(place).map_or("", String::as_str).split(',').filter_map(|pair| pair.split_once('='));
+        pairs.filter_map(|(resource, amount)| Some((resource.trim(), parse_cpu(amount.trim())?))).collect::<Vec<_>>()
+    };
+    let limits = amounts(3);
+    amounts(1).iter().any(|(resource, asked)| limits.iter().any(|(of, limit)| of == resource && asked > limit))
 }
 
 pub(super) fn must_specify(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
@@ -244,7 +252,8 @@ pub(super) fn run_now(case: &WorkloadCase<'_>) -> Remedy {
 
 pub(super) fn schedule(case: &WorkloadCase<'_>, reason: &str) -> Vec<Remedy> {
     let field = if reason == "UnknownTimeZone" { "timeZone" } else { "schedule" };
-    vec![edit(case, format!("Correct spec.{field} of {}.", display(case))), run_now(case)]
+    let by_hand = Remedy { text: "Run it now, if a run is due.".to_owned(), ..run_now(case) };
+    vec![edit(case, format!("Correct spec.{field} of {}.", display(case))), by_hand]
 }
 
 pub(super) fn held_up(case: &WorkloadCase<'_>, running: Option<&WorkloadFacts>) -> Vec<Remedy> {
@@ -283,6 +292,9 @@ pub(super) fn stray(case: &WorkloadCase<'_>, stray: &StrayService) -> Vec<Remedy
             edit_service,
         )),
     }
-    out.push(edit(case, format!("Or give the template of {} that label.", display(case))));
+    // What a workload selects its pods by cannot be changed in its template.
+    if case.workload.selector.get(&stray.key).is_none() {
+        out.push(edit(case, format!("Or give the template of {} that label.", display(case))));
+    }
     out
 }

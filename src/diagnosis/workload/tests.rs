@@ -231,7 +231,8 @@ fn a_quota_that_keeps_all_pods_away_is_named_with_what_is_short() {
         "no pod exists: quota team has no room: each asks for requests.memory=2Gi, used are requests.memory=0 of requests.memory=1Gi"
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
-    assert!(failure.remedies[0].command.as_ref().unwrap().ends_with("describe resourcequota team"));
+    let first = failure.remedies[0].command.as_ref().unwrap();
+    assert!(first.ends_with("edit resourcequota team"), "one pod is larger than the quota: {first}");
     let one = recorded("QuotaExceeded/one-of-two.yaml").failure();
     assert_eq!((one.problem, one.severity, one.pods.display.as_str()), ("PartlyFailing", Severity::Warning, "1/2"));
 }
@@ -507,6 +508,12 @@ fn a_failed_run_is_told_under_its_cron_job_until_a_later_one_succeeds() {
 }
 
 #[test]
+fn a_schedule_that_never_comes_has_no_next_run() {
+    let remedies = recorded("CronJobScheduleBad/never.yaml").failure().remedies;
+    assert_eq!(remedies[1].text, "Run it now, if a run is due.");
+}
+
+#[test]
 fn a_job_with_retries_left_fails_only_where_it_cannot_get_on() {
     let job = r#"
 kind: Job
@@ -527,7 +534,11 @@ status: {active: 1, failed: 1}
 fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_meant_for() {
     let world = recorded("ServiceSelectsNothing/misspelt.yaml");
     let failure = world.failure();
-    assert_eq!(failure.problem, "NotServed");
+    assert_eq!((failure.problem, failure.severity), ("NotServed", Severity::Critical));
+    assert_eq!(failure.remedies.len(), 2);
+    let mut selected = recorded("ServiceSelectsNothing/misspelt.yaml");
+    selected.workloads.iter_mut().for_each(|w| w.selector = [("tier", "frontend")].into_iter().collect());
+    assert_eq!(selected.failure().remedies.len(), 1, "what selects by a label cannot have another");
     assert_eq!(
         failure.summary,
         "Service web reaches no pod: it selects tier=front-end, and its pods have tier=frontend"

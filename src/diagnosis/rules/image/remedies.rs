@@ -21,10 +21,11 @@ fn node<'a>(case: &Case<'a>) -> &'a str {
 /// Another image for the container, which works for bare pods too.
 fn set_image(case: &Case<'_>, finding: &Finding, text: String) -> Remedy {
     let fix = remedy::fix(text);
-    let command = container(case, finding).and_then(|c| target::of(case).set_image_command(c, "IMAGE"));
+    let target = target::of(case);
+    let command = container(case, finding).and_then(|c| target.set_image_command(c, "IMAGE"));
     match command {
         Some(command) => remedy::command(fix, command),
-        None => fix,
+        None => target.with_replacement(fix),
     }
 }
 
