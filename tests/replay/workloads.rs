@@ -5,7 +5,9 @@ use shindan::facts::{Condition, PodFacts, WorkloadFacts};
 use shindan::plan::Action;
 use shindan::world::Change;
 
-use super::operator::{Operator, WELL, at, crashed, dump, oom_of, pod_of, pod_of_template, rollout, workload_object};
+use super::operator::{
+    Operator, WELL, at, crashed, dump, event, oom_of, pod_of, pod_of_template, rollout, workload_object,
+};
 
 /// The n-th pod of a Deployment; it has run out of memory.
 fn failing(workload: &str, n: usize) -> PodFacts {
@@ -384,4 +386,24 @@ fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
     let notes: Vec<_> = operator.server.events.iter().filter(|e| e.regarding.kind == "StatefulSet").collect();
     assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be made: "), "{}", notes[1].note);
     assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
+}
+
+#[test]
+fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
+    let mut operator = Operator::idle();
+    let mut web = rollout("web", 2, 0);
+    let progress = "{kind: Deployment, apiVersion: apps/v1, metadata: {name: web, namespace: demo}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}";
+    web.conditions = dump(progress).workloads.remove(0).conditions;
+    let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &WELL.replace("ready: true", "ready: false"));
+    let probed = "{kind: Pod, metadata: {name: x, namespace: demo, uid: x}, spec: {containers: [{name: app, readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 2}}]}}";
+    pod.containers[0].readiness = dump(probed).pods[0].containers[0].readiness.clone();
+    operator.pod(&pod);
+    operator.event(&event(&pod, "Unhealthy", "Readiness probe failed: connect: connection refused", "08:00:20"));
+    operator.workload(&web);
+    operator.advance(120);
+    assert_eq!(operator.told_of_workloads(), [] as [&str; 0], "its probe may succeed yet");
+    operator.advance(600);
+    let told = operator.told_of_workloads();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_ne!(told[0], "Diagnosed ProgressDeadlineExceeded");
 }

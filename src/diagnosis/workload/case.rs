@@ -16,6 +16,8 @@ pub struct WorkloadCase<'a> {
     pub failing: &'a [FailingPod],
     /// Templates whose pods have failed since the workload did, whether or not they are still there.
     pub failed: &'a [String],
+    /// When one of its pods is looked at again whose probe fails, and that is not said to fail yet.
+    pub undecided: Option<Timestamp>,
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],

@@ -22,7 +22,7 @@ pub(super) const OWN: [Known; 10] = [
         PROGRESS_DEADLINE_EXCEEDED,
         Explain {
             meaning: "A Deployment's rollout made no progress within progressDeadlineSeconds, and no pod says why.",
-            told_apart: "Only where none of its pods fails and none was refused; else their cause is the root.",
+            told_apart: "Only where none of its pods fails, no probe of theirs does, and none was refused; else their cause is the root.",
             action: "Look at the readiness of the new pods: they may only need longer. Raise progressDeadlineSeconds, or go back.",
             source: "kubernetes pkg/controller/deployment/progress.go",
         },

@@ -7,7 +7,7 @@ use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
 use crate::api::{Confidence, TemplateChange};
 use crate::diagnosis::Category;
-use crate::facts::{ReplicaSetFacts, WorkloadFacts};
+use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let workload = case.workload;
@@ -22,10 +22,28 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::Well | Creation::NotBefore(_) => None,
         Creation::Refused(own) => Some(own),
     };
-    match stuck(case, &pods, refused).map_or_else(|refused| short(case, &pods, refused), Some) {
-        Some(verdict) => WorkloadJudged::failing(tell(case, &pods, verdict)),
-        None => WorkloadJudged::default(),
+    let verdict = stuck(case, &pods, refused).map_or_else(|refused| short(case, &pods, refused), Some);
+    let until = verdict.as_ref().and_then(|verdict| may_say(case, verdict));
+    match (verdict, until) {
+        (Some(_), Some(until)) => WorkloadJudged::later(until),
+        (Some(verdict), None) => WorkloadJudged::failing(tell(case, &pods, verdict)),
+        (None, _) => WorkloadJudged::default(),
     }
+}
+
+/// A node that is down tells of itself: its pods are looked at again so many seconds later.
+const OF_NODE: i64 = 600;
+
+/// Until when a pod may still say what a rollout lacks that made no progress: one whose probe fails, or that only its node
+/// keeps from being ready.
+fn may_say(case: &WorkloadCase<'_>, verdict: &Verdict<'_>) -> Option<Timestamp> {
+    let is_unexplained = matches!(&verdict.why, Why::Own(own) if own.cause == known::PROGRESS_DEADLINE_EXCEEDED);
+    if !is_unexplained || !case.thresholds.patient {
+        return None;
+    }
+    let of_node = |pod: &FailingPod| pod.category == Category::Node && is_of_update(case, pod);
+    let of_node = case.failing.iter().any(of_node).then(|| after(case.now, OF_NODE));
+    case.undecided.or(of_node)
 }
 
 /// The rollout does not get on while older pods are still there; gives back what was refused where it is not so.
@@ -136,10 +154,11 @@ fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
         return None;
     }
     let seconds = workload.progress_deadline.unwrap_or(600);
+    let but = if case.undecided.is_some() { "and the probe of a new pod fails" } else { "and no pod says why" };
     Some(Box::new(Own {
         cause: known::PROGRESS_DEADLINE_EXCEEDED,
         confidence: Confidence::Likely,
-        summary: format!("no progress for {seconds} s (progressDeadlineSeconds), and no pod says why"),
+        summary: format!("no progress for {seconds} s (progressDeadlineSeconds), {but}"),
         remedies: remedies::no_progress(case),
         evidence: Vec::new(),
         root: None,

@@ -99,6 +99,7 @@ impl World {
             workload,
             failing: &failing,
             failed: &self.failed,
+            undecided: None,
             ready: &ready,
             jobs: &jobs,
             strays: &strays,
@@ -381,6 +382,18 @@ fn a_rollout_without_failing_pods_is_none() {
     let mut gone = web(2, vec![pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash)]);
     gone.workloads[0].deleting = true;
     assert!(gone.is_well());
+}
+
+#[test]
+fn a_rollout_whose_new_pod_only_its_node_keeps_from_being_ready_waits() {
+    let slow = recorded("ProgressDeadlineExceeded/slow-start.yaml");
+    let given_up = slow.workloads.iter().find(|w| &*w.key.kind == "Deployment").unwrap().conditions.clone();
+    let mut world = third_revision("", 2);
+    world.failing.clear();
+    world.workloads[0].conditions = given_up;
+    assert_eq!(world.failure().cause, "ProgressDeadlineExceeded");
+    let on_node = vec![pod("web-3-a", Some("web-3"), "NodeStatusUnknown", Category::Node)];
+    assert!(world.with("ReplicaSet", "web-3", on_node).is_well());
 }
 
 #[test]
