@@ -17,6 +17,7 @@ pub mod target;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
+mod undo;
 mod workload;
 
 use std::sync::Arc;

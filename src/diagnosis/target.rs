@@ -36,7 +36,6 @@ pub fn of(case: &Case<'_>) -> Target {
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
             holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
-            is_first: false,
         };
     };
     let holder = match &*top.kind {
@@ -45,10 +44,8 @@ pub fn of(case: &Case<'_>) -> Target {
         "CronJob" => Holder::CronJob,
         _ => Holder::Template,
     };
-    let sets = case.surroundings.known_workload().map(|known| known.replica_sets.as_slice()).unwrap_or_default();
-    let is_first = sets.iter().map(|set| set.revision).max() == Some(1);
     let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
-    Target { kind, name, namespace, holder, is_first }
+    Target { kind, name, namespace, holder }
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.
@@ -76,8 +73,6 @@ pub struct Target {
     pub name: Arc<str>,
     pub namespace: Arc<str>,
     holder: Holder,
-    /// Its template is the first that it ever had.
-    is_first: bool,
 }
 
 impl Target {
@@ -108,14 +103,14 @@ impl Target {
             .then(|| format!("{} set image {} {}={image}", self.command_prefix(), self.argument(), container.name))
     }
 
-    /// `kubectl rollout undo`, where the kind keeps revisions and there is one to go back to.
-    pub fn undo_command(&self) -> Option<String> {
-        self.rollout("undo").filter(|_| !self.is_first)
-    }
-
     /// `kubectl rollout restart`, which makes new pods from the same template.
     pub fn restart_command(&self) -> Option<String> {
         self.rollout("restart")
+    }
+
+    /// `kubectl rollout history`, where the kind keeps revisions.
+    pub fn history_command(&self) -> Option<String> {
+        self.rollout("history")
     }
 
     fn rollout(&self, verb: &str) -> Option<String> {
@@ -183,10 +178,16 @@ impl Target {
                 remedy::command(remedy, edit)
             }
             Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command(&patch)), patch),
-            None => match self.replacement() {
-                Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
-                None => remedy,
-            },
+            None => self.with_replacement(remedy),
+        }
+    }
+
+    /// `remedy` with what to do where the spec cannot be changed.
+    #[must_use]
+    pub fn with_replacement(&self, remedy: Remedy) -> Remedy {
+        match self.replacement() {
+            Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
+            None => remedy,
         }
     }
 

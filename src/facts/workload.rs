@@ -188,6 +188,19 @@ pub struct StatefulSetFacts {
     pub update_revision: String,
 }
 
+impl StatefulSetFacts {
+    /// Its pods do not all have the newest template yet, and will.
+    pub fn is_updating(&self) -> bool {
+        !self.on_delete && !self.update_revision.is_empty() && self.current_revision != self.update_revision
+    }
+
+    /// Whether this is the newest template, by its name or the hash in it.
+    pub fn is_update(&self, revision: &str) -> bool {
+        let hash = self.update_revision.strip_suffix(revision);
+        hash.is_some_and(|name| name.is_empty() || name.ends_with('-'))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DaemonSetFacts {
     pub on_delete: bool,

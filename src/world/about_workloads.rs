@@ -9,7 +9,8 @@ use crate::api::{
     DiagnosisKind, DiagnosisState, Head, PodCounts, Root, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, RootKind, WorkloadCase, WorkloadFailure, judge_workload, node, refuses_template, text,
+    Category, FailingPod, Health, RootKind, WorkloadCase, WorkloadFailure, diagnose, judge_workload, node,
+    refuses_template, text,
 };
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -121,9 +122,14 @@ impl World {
         let ready = self.workloads.ready_by_owner(key);
         let strays = self.services.strays_of(key);
         let told = self.told_of(&object, &known.facts.uid);
+        let failed = self.stories.templates(key);
+        let has_given_up = known.facts.condition("Progressing").is_some_and(|progress| progress.status == "False");
+        let undecided = has_given_up.then(|| self.undecided(key, now)).flatten();
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
+            failed: &failed,
+            undecided,
             ready: &ready,
             jobs: &jobs,
             events: &events,
@@ -178,6 +184,21 @@ impl World {
             Outer::Workload(_, status) if status.head.state == DiagnosisState::Active => Some(status),
             _ => None,
         }
+    }
+
+    /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
+    fn undecided(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
+        let is_waiting = |uid: &&Arc<str>| {
+            let complains = self.events.of(uid).iter().any(|event| &*event.reason == "Unhealthy");
+            self.pods
+                .place(uid)
+                .is_some_and(|p| complains && !p.ready && !p.over && p.kin.workload.as_ref() == Some(key))
+        };
+        let wakes = self.pods.unwell().filter(is_waiting).filter_map(|uid| {
+            let outcome = self.with_case(uid, now, diagnose)?;
+            outcome.wake.filter(|wake| *wake > now && matches!(outcome.health, Health::Well))
+        });
+        wakes.min()
     }
 
     /// Until when a workload none of whose pods fails is only between two of them: it has not all that it asks for.
@@ -343,6 +364,7 @@ impl World {
             remedies: status.remedies.clone(),
             root: status.root.clone(),
             since: status.first_seen,
+            ready: self.pods.place(uid).is_some_and(|place| place.ready),
         }
     }
 

@@ -57,6 +57,12 @@ impl Stories {
         self.calm.remove(key);
     }
 
+    /// The templates whose pods have failed since the workload did.
+    pub(super) fn templates(&self, key: &WorkloadKey) -> Vec<String> {
+        let chapters = self.by_workload.get(key).into_iter().flatten();
+        chapters.map(|chapter| chapter.ledger.template.clone()).collect()
+    }
+
     /// Since when nothing fails of a workload that was told.
     pub(super) fn calm_since(&mut self, key: &WorkloadKey, now: Timestamp) -> Timestamp {
         *self.calm.entry(key.clone()).or_insert(now)

@@ -91,7 +91,7 @@ async fn object_tells(space: &Space, cause: &str, ready: &str) {
     assert_eq!(last.status, ready, "{:?}", found.ready_history);
     assert!(found.pods >= 2 && !found.head.remedies.is_empty(), "{found:?}");
     let stalled = found.head.conditions.iter().find(|c| c.kind == "Stalled").expect("for kstatus");
-    assert_eq!((&*stalled.status, stalled.reason.as_str()), ("True", cause));
+    assert_eq!((&*stalled.status, &*stalled.reason), ("True", cause));
 }
 
 async fn pods_recovered(space: &Space) {

@@ -194,10 +194,10 @@ fn a_rolling_update_with_a_wrong_tag_is_undone() {
         assert_eq!(change.field, "containers[nginx].image");
         assert_eq!(change.before.as_deref(), Some("127.0.0.1:5000/nginx:1.27"));
         assert_eq!(change.after.as_deref(), Some("127.0.0.1:5000/nginx:nope"));
-        let undo = format!("kubectl -n {} rollout undo deployment/web", space.name);
+        let undo = format!("kubectl -n {} rollout undo deployment/web --to-revision=1", space.name);
         assert_eq!(commands(&found)[0], undo, "the first thing to do");
 
-        space.kubectl(&["rollout", "undo", "deployment/web"]);
+        space.kubectl(&["rollout", "undo", "deployment/web", "--to-revision=1"]);
         recovers(&space, WHAT, "ImageTagNotFound", KUBELET).await;
         kubectl(&["-n", &space.name, "wait", "wdx/deployment-web", "--for=condition=Healthy", "--timeout=5s"]);
     });
@@ -226,7 +226,8 @@ fn a_stateful_set_is_blocked_by_one_of_its_pods() {
         let found = fails(&space, ["StatefulSet", "db"], "AppError", "BlockedOnOrdinal").await;
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Warning, "1/3"));
         assert!(found.head.summary.starts_with("db-1 fails, and db-2 waits to be made: db exits"), "{found:?}");
-        assert_eq!(commands(&found)[0], format!("kubectl -n {} delete pod db-1", space.name));
+        let last = format!("kubectl -n {} delete pod db-1", space.name);
+        assert_eq!(commands(&found).last(), Some(&last.as_str()), "what it fails of is mended first");
     });
 }
 

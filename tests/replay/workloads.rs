@@ -7,7 +7,7 @@ use shindan::plan::Action;
 use shindan::world::Change;
 
 use super::operator::{
-    Operator, WELL, at, crashed, dump, node, oom_of, pod_of, pod_of_template, rollout, workload_object,
+    Operator, WELL, at, crashed, dump, event, node, oom_of, pod_of, pod_of_template, rollout, workload_object,
 };
 
 /// The n-th pod of a Deployment; it has run out of memory.
@@ -686,4 +686,57 @@ fn pods_that_wait_behind_pulls_without_an_answer_are_put_down_to_that_registry()
     let told = operator.told();
     assert_eq!(told.last().map(String::as_str), Some("Changed ContainerCreatingTooLong"), "that one is overdue");
     assert_eq!(operator.status("other-1").severity, Severity::Critical);
+}
+
+/// A pod of `StatefulSet/pg`.
+fn pod_of_set(ordinal: u32, ready: bool, status: &str) -> PodFacts {
+    let mut pod = pod_of(&format!("pg-{ordinal}"), &format!("uid-pg-{ordinal}"), None, ready, status);
+    let set = "[{apiVersion: apps/v1, kind: StatefulSet, name: pg, uid: s, controller: true}]";
+    let owned = format!("{{kind: Pod, metadata: {{name: x, namespace: demo, uid: x, ownerReferences: {set}}}}}");
+    pod.owner = dump(&owned).pods.remove(0).owner;
+    pod.labels = [("controller-revision-hash", "pg-1")].into_iter().collect();
+    pod
+}
+
+#[test]
+fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
+    let mut operator = Operator::idle();
+    let set = |pods: u32, ready: u32| {
+        let set = format!(
+            "{{kind: StatefulSet, apiVersion: apps/v1, metadata: {{name: pg, namespace: demo, uid: s, generation: 1}}, spec: {{replicas: 3}}, status: {{observedGeneration: 1, replicas: {pods}, readyReplicas: {ready}, currentRevision: pg-1, updateRevision: pg-1}}}}"
+        );
+        dump(&set).workloads.remove(0)
+    };
+    let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"pg-conf\" not found'}}";
+    operator.workload(&set(1, 0));
+    operator.pod(&pod_of_set(0, false, waiting));
+    operator.advance(60);
+    operator.pod(&pod_of_set(0, true, WELL));
+    operator.workload(&set(2, 1));
+    operator.pod(&pod_of_set(1, false, &crashed(1, 3, "Error")));
+    operator.advance(10);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
+    let notes: Vec<_> = operator.server.events.iter().filter(|e| e.regarding.kind == "StatefulSet").collect();
+    assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be made: "), "{}", notes[1].note);
+    assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
+}
+
+#[test]
+fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
+    let mut operator = Operator::idle();
+    let mut web = rollout("web", 2, 0);
+    let progress = "{kind: Deployment, apiVersion: apps/v1, metadata: {name: web, namespace: demo}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}";
+    web.conditions = dump(progress).workloads.remove(0).conditions;
+    let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &WELL.replace("ready: true", "ready: false"));
+    let probed = "{kind: Pod, metadata: {name: x, namespace: demo, uid: x}, spec: {containers: [{name: app, readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 2}}]}}";
+    pod.containers[0].readiness = dump(probed).pods[0].containers[0].readiness.clone();
+    operator.pod(&pod);
+    operator.event(&event(&pod, "Unhealthy", "Readiness probe failed: connect: connection refused", "08:00:20"));
+    operator.workload(&web);
+    operator.advance(120);
+    assert_eq!(operator.told_of_workloads(), [] as [&str; 0], "its probe may succeed yet");
+    operator.advance(600);
+    let told = operator.told_of_workloads();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_ne!(told[0], "Diagnosed ProgressDeadlineExceeded");
 }

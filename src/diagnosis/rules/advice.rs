@@ -218,3 +218,42 @@ status:
     assert!(said(&pod("nginx:latest", "registry-1.docker.io")).1.starts_with("Check the resolver of node n1"));
     assert!(said(&pod("reg.exmaple.com/web:1", "reg.exmaple.com")).1.starts_with("If reg.exmaple.com is a typo"));
 }
+
+#[test]
+fn a_pod_goes_back_to_no_revision_but_a_good_one() {
+    let pod = not_started("command: [/srv]", "", "exec: \"/srv\": no such file or directory: unknown");
+    let crash = pod.replace("reason: StartError", "reason: Error").replace("exitCode: 128", "exitCode: 3");
+    let set = |n: u32, name: &str, replicas: u32| {
+        format!(
+            "\n---\nkind: ReplicaSet\nmetadata: {{name: web-{name}, namespace: shop, uid: r{n}, annotations: {{deployment.kubernetes.io/revision: '{n}'}}, ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, controller: true, uid: d}}]}}\nspec: {{replicas: {replicas}}}\nstatus: {{readyReplicas: {replicas}}}"
+        )
+    };
+    let deployment = "\n---\nkind: Deployment\nmetadata: {name: web, namespace: shop, uid: d}\nspec: {replicas: 2}";
+    let back = |sets: &[String]| {
+        let remedies = diagnosed(&format!("{crash}{deployment}{}", sets.concat())).remedies;
+        remedies.into_iter().find(crate::diagnosis::undo::is_one).and_then(|remedy| remedy.command)
+    };
+    let (new, bad, good) = (set(3, "5d9", 0), set(2, "4c8", 0), set(1, "3b7", 2));
+    let to_good = "kubectl -n shop rollout undo deployment/web --to-revision=1".to_owned();
+    assert_eq!(back(&[new.clone(), bad.clone(), good]), Some(to_good));
+    let see = "kubectl -n shop rollout history deployment/web".to_owned();
+    assert_eq!(back(&[new.clone(), bad]), Some(see), "nobody knows whether it was good");
+    assert_eq!(back(&[new]), None, "there is no other");
+}
+
+#[test]
+fn a_job_whose_image_is_wrong_is_made_anew() {
+    let pod = r#"
+kind: Pod
+metadata: {name: import-x, namespace: shop, uid: u1, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: import, controller: true, uid: j}]}
+spec: {nodeName: n1, restartPolicy: Never, containers: [{name: work, image: "shop/work:nope"}]}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - {name: work, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image "shop/work:nope": ErrImagePull: failed to resolve reference: shop/work:nope: not found'}}}
+"#;
+    let found = diagnosed(pod);
+    let set = found.remedies.iter().find(|remedy| remedy.text.starts_with("Set an image")).unwrap();
+    assert!(set.text.ends_with("delete the Job and create it anew."), "{}", set.text);
+}

@@ -15,6 +15,10 @@ pub struct WorkloadCase<'a> {
     pub workload: &'a WorkloadFacts,
     /// Its pods that have an Active diagnosis, by name.
     pub failing: &'a [FailingPod],
+    /// Templates whose pods have failed since the workload did, whether or not they are still there.
+    pub failed: &'a [String],
+    /// When one of its pods is looked at again whose probe fails, and that is not said to fail yet.
+    pub undecided: Option<Timestamp>,
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],
@@ -55,6 +59,8 @@ pub struct FailingPod {
     pub remedies: Vec<Remedy>,
     pub root: Option<Root>,
     pub since: Option<Timestamp>,
+    /// It is Ready now, and its diagnosis only waits to be sure of it.
+    pub ready: bool,
 }
 
 /// A Service whose selector matches nothing, and the workload that it is meant for.

@@ -22,7 +22,7 @@ pub(super) const OWN: [Known; 10] = [
         PROGRESS_DEADLINE_EXCEEDED,
         Explain {
             meaning: "A Deployment's rollout made no progress within progressDeadlineSeconds, and no pod says why.",
-            told_apart: "Only where none of its pods fails and none was refused; else their cause is the root.",
+            told_apart: "Only where none of its pods fails, no probe of theirs does, and none was refused; else their cause is the root.",
             action: "Look at the readiness of the new pods: they may only need longer. Raise progressDeadlineSeconds, or go back.",
             source: "kubernetes pkg/controller/deployment/progress.go",
         },
@@ -103,7 +103,7 @@ pub(super) const OWN: [Known; 10] = [
         SERVICE_SELECTS_NOTHING,
         Explain {
             meaning: "A Service selects no pod: one label of its selector is not that of the workload that it is meant for.",
-            told_apart: "No pod and no template matches it, and a workload that no Service reaches has all its other labels.",
+            told_apart: "No pod and no template matches it, and a workload that no Service reaches has all its other labels. A new Service may be ahead of its workload: it is told 5 minutes after it was made.",
             action: "Correct the Service's selector, or the labels of the template.",
             source: "kubernetes pkg/controller/endpointslice (no Event; the EndpointSlice is empty)",
         },

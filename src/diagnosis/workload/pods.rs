@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::case::{FailingPod, WorkloadCase};
 use crate::api::{CauseCount, ServiceImpact, Serving, Severity};
-use crate::diagnosis::Category;
+use crate::diagnosis::{Category, Recovery, rules};
 use crate::facts::{OwnFacts, WorkloadFacts};
 
 /// The pods that make the workload fail, and how many are well.
@@ -83,12 +83,13 @@ impl<'a> Pods<'a> {
     }
 
     /// What most of the pods of the newest template fail of, the surer before the less sure; where none of those fails,
-    /// what most of all pods fail of.
+    /// what most of all pods fail of. What all of its pods have got over comes last.
     pub(super) fn dominant(&self, is_newest: impl Fn(&FailingPod) -> bool) -> Option<Group<'a>> {
         let newest = |group: &Group<'a>| group.pods.iter().filter(|pod| is_newest(pod)).count();
+        let is_past = |group: &Group<'a>| group.pods.iter().all(|pod| has_got_over(pod));
         let groups = self.groups();
         // Groups come in the order of their size: the first of the best is taken.
-        groups.into_iter().min_by_key(|group| (Reverse(newest(group)), group.lead.confidence))
+        groups.into_iter().min_by_key(|group| (is_past(group), Reverse(newest(group)), group.lead.confidence))
     }
 
     pub(super) fn causes(&self) -> Vec<CauseCount> {
@@ -119,7 +120,13 @@ impl<'a> Pods<'a> {
     /// The problem of a workload some of whose pods fail, and where it stands.
     pub(super) fn standing(&self, desired: u32) -> (&'static str, String) {
         let failing = self.count();
+        let is_beside = |pod: &&FailingPod| !pod.ready;
         match (self.ready, desired) {
+            // Of a rollout that is paused.
+            (1.., _) if self.ready >= desired && self.failing.iter().all(is_beside) => {
+                let more = if failing == 1 { "1 more fails".to_owned() } else { format!("{failing} more fail") };
+                ("PartlyFailing", format!("{} of {desired} pods are ready, and {more}", self.ready))
+            }
             (0, 1) => ("Unavailable", "its only pod is not ready".to_owned()),
             (0, _) => ("Unavailable", format!("none of {desired} pods is ready")),
             (_, 1) => ("PartlyFailing", "its only pod fails".to_owned()),
@@ -144,6 +151,11 @@ impl<'a> Pods<'a> {
         let unserved = case.services.unwrap_or_default().iter().any(|service| service.ready_endpoints == 0);
         if self.ready == 0 || unserved { Severity::Critical } else { Severity::Warning }
     }
+}
+
+/// Whether a pod is Ready in spite of what only keeps pods from starting. (Between two crashes a pod is Ready as well.)
+fn has_got_over(pod: &FailingPod) -> bool {
+    pod.ready && rules::find(&pod.cause).is_some_and(|rule| rule.recovery == Recovery::NeverStarted)
 }
 
 /// Ready pods of the newest template, and of others.
@@ -187,10 +199,7 @@ fn split_by_revision(case: &WorkloadCase<'_>, ready: u32) -> (u32, u32) {
 pub(super) fn is_of_update(case: &WorkloadCase<'_>, pod: &FailingPod) -> bool {
     let Some(template) = pod.template.as_deref() else { return false };
     match (&case.workload.own, case.workload.replica_sets.first()) {
-        (OwnFacts::StatefulSet(set), _) => {
-            set.update_revision == template
-                || set.update_revision.strip_suffix(template).is_some_and(|name| name.ends_with('-'))
-        }
+        (OwnFacts::StatefulSet(set), _) => set.is_update(template),
         (_, Some(newest)) => *newest.name == *template,
         _ => false,
     }

@@ -3,8 +3,8 @@
 use super::case::{FailingPod, StrayService, WorkloadCase};
 use super::known;
 use crate::api::Remedy;
-use crate::diagnosis::{remedy, target, text};
-use crate::facts::{ReplicaSetFacts, WorkloadFacts};
+use crate::diagnosis::{remedy, target, text, undo};
+use crate::facts::{ReplicaSetFacts, WorkloadFacts, parse_cpu};
 
 /// `kubectl -n NAMESPACE`.
 fn kubectl(case: &WorkloadCase<'_>) -> String {
@@ -33,15 +33,16 @@ fn edit(case: &WorkloadCase<'_>, text: impl Into<String>) -> Remedy {
     remedy::command(remedy::fix(text), format!("{} edit {}", kubectl(case), argument(case)))
 }
 
-/// Back to a template whose pods are good.
-pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts) -> Remedy {
-    let command = format!("{} rollout undo {}", kubectl(case), argument(case));
-    // Without a revision, kubectl goes back by one.
-    let is_previous = case.workload.replica_sets.get(1).is_some_and(|set| set.uid == good.uid);
-    let command = if is_previous { command } else { format!("{command} --to-revision={}", good.revision) };
-    let serves = if good.ready > 0 { ", which still serves" } else { "" };
-    let text = format!("Go back to revision {}{serves}; correct the template before the next rollout.", good.revision);
-    remedy::command(remedy::mitigate(text), command)
+/// Back to this template; where `is_proven`, its pods were good.
+pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts, is_proven: bool) -> Remedy {
+    let revision = good.revision;
+    let back = match is_proven {
+        true if good.ready > 0 => format!("Go back to revision {revision}, which still serves"),
+        true => format!("Go back to revision {revision}"),
+        false => format!("If revision {revision} worked, go back to it"),
+    };
+    let text = format!("{back}; correct the template before the next rollout.");
+    remedy::command(remedy::mitigate(text), undo::command(case.workload, revision))
 }
 
 pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
@@ -54,23 +55,23 @@ pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
     ]
 }
 
-/// A StatefulSet waits for a pod that fails.
-pub(super) fn blocked(case: &WorkloadCase<'_>, pod: &FailingPod, in_update: bool) -> Vec<Remedy> {
-    let mut out = Vec::new();
-    if in_update {
-        let text = format!(
-            "Go back to the last revision, then delete {}: the StatefulSet does not replace a broken pod by itself.",
-            pod.name
-        );
-        let command = format!("{0} rollout undo {1} && {0} delete pod {2}", kubectl(case), argument(case), pod.name);
-        out.push(remedy::command(remedy::mitigate(text), command));
-    }
+/// An update of a StatefulSet waits for a pod that fails.
+pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_proven: bool, pod: &FailingPod) -> Remedy {
+    let pod = &pod.name;
+    let back = if is_proven { "Go back to revision" } else { "If it worked, go back to revision" };
+    let text =
+        format!("{back} {revision}, then delete {pod}: the StatefulSet does not replace a broken pod by itself.");
+    let undo = undo::command_by_name(case.workload, revision);
+    remedy::command(remedy::mitigate(text), format!("{undo} && {} delete pod {pod}", kubectl(case)))
+}
+
+/// A pod that is not Ready keeps its old template.
+pub(super) fn replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
     let text = format!(
-        "After the template is corrected, delete {}: while it is not Ready, the StatefulSet does not give it the new template.",
+        "If you correct the template, then delete {}: while it is not Ready, the StatefulSet does not give it the new one.",
         pod.name
     );
-    out.push(remedy::command(remedy::fix(text), format!("{} delete pod {}", kubectl(case), pod.name)));
-    out
+    remedy::command(remedy::fix(text), format!("{} delete pod {}", kubectl(case), pod.name))
 }
 
 fn name(taken: &[String], place: usize) -> String {
@@ -111,27 +112,35 @@ pub(super) fn denied(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
 
 pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let quota = name(taken, 0);
-    let mut out = vec![
-        remedy::command(
-            remedy::mitigate("See what uses the quota up, and remove or scale down what is not needed."),
-            format!("{} describe resourcequota {}", kubectl(case), target::shell_word(&quota)),
-        ),
-        remedy::command(
-            remedy::fix(format!(
-                "Raise quota {quota}: {} are asked for, {} are used of {}.",
-                name(taken, 1),
-                name(taken, 2),
-                name(taken, 3)
-            )),
-            format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
-        ),
-    ];
+    let see = remedy::command(
+        remedy::mitigate("See what uses the quota up, and remove or scale down what is not needed."),
+        format!("{} describe resourcequota {}", kubectl(case), target::shell_word(&quota)),
+    );
+    let raise = remedy::command(
+        remedy::fix(format!(
+            "Raise quota {quota}: {} are asked for, {} are used of {}.",
+            name(taken, 1),
+            name(taken, 2),
+            name(taken, 3)
+        )),
+        format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
+    );
     // A quota for a number of objects is not met by asking for less of anything else.
     let counts_objects = taken.get(1).is_some_and(|asked| asked.starts_with("count/") || asked.starts_with("pods="));
-    if !counts_objects {
-        out.push(edit(case, format!("Or lower what the pods of {} ask for.", display(case))));
-    }
-    out
+    let lower = (!counts_objects).then(|| edit(case, format!("Or lower what the pods of {} ask for.", display(case))));
+    // Where one pod asks for more than all together may have, nothing that is removed makes room.
+    let see = (!exceeds_alone(taken)).then_some(see);
+    see.into_iter().chain(Some(raise)).chain(lower).collect()
+}
+
+/// Whether more is asked for at once (`requests.cpu=2,pods=1`) than the limit is.
+fn exceeds_alone(taken: &[String]) -> bool {
+    let amounts = |place: usize| {
+        let pairs = taken.get(place).map_or("", String::as_str).split(',').filter_map(|pair| pair.split_once('='));
+        pairs.filter_map(|(resource, amount)| Some((resource.trim(), parse_cpu(amount.trim())?))).collect::<Vec<_>>()
+    };
+    let limits = amounts(3);
+    amounts(1).iter().any(|(resource, asked)| limits.iter().any(|(of, limit)| of == resource && asked > limit))
 }
 
 pub(super) fn must_specify(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
@@ -243,7 +252,8 @@ pub(super) fn run_now(case: &WorkloadCase<'_>) -> Remedy {
 
 pub(super) fn schedule(case: &WorkloadCase<'_>, reason: &str) -> Vec<Remedy> {
     let field = if reason == "UnknownTimeZone" { "timeZone" } else { "schedule" };
-    vec![edit(case, format!("Correct spec.{field} of {}.", display(case))), run_now(case)]
+    let by_hand = Remedy { text: "Run it now, if a run is due.".to_owned(), ..run_now(case) };
+    vec![edit(case, format!("Correct spec.{field} of {}.", display(case))), by_hand]
 }
 
 pub(super) fn held_up(case: &WorkloadCase<'_>, running: Option<&WorkloadFacts>) -> Vec<Remedy> {
@@ -282,6 +292,9 @@ pub(super) fn stray(case: &WorkloadCase<'_>, stray: &StrayService) -> Vec<Remedy
             edit_service,
         )),
     }
-    out.push(edit(case, format!("Or give the template of {} that label.", display(case))));
+    // What a workload selects its pods by cannot be changed in its template.
+    if case.workload.selector.get(&stray.key).is_none() {
+        out.push(edit(case, format!("Or give the template of {} that label.", display(case))));
+    }
     out
 }

@@ -1,12 +1,13 @@
 //! Deployments, and what keeps a number of pods alike: a rollout that is stuck, pods that are missing.
 
-use super::case::{WorkloadCase, WorkloadJudged};
+use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
 use crate::api::{Confidence, TemplateChange};
-use crate::facts::{ReplicaSetFacts, WorkloadFacts};
+use crate::diagnosis::Category;
+use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let workload = case.workload;
@@ -21,10 +22,28 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::Well | Creation::NotBefore(_) => None,
         Creation::Refused(own) => Some(own),
     };
-    match stuck(case, &pods, refused).map_or_else(|refused| short(case, &pods, refused), Some) {
-        Some(verdict) => WorkloadJudged::failing(tell(case, &pods, verdict)),
-        None => WorkloadJudged::default(),
+    let verdict = stuck(case, &pods, refused).map_or_else(|refused| short(case, &pods, refused), Some);
+    let until = verdict.as_ref().and_then(|verdict| may_say(case, verdict));
+    match (verdict, until) {
+        (Some(_), Some(until)) => WorkloadJudged::later(until),
+        (Some(verdict), None) => WorkloadJudged::failing(tell(case, &pods, verdict)),
+        (None, _) => WorkloadJudged::default(),
     }
+}
+
+/// A node that is down tells of itself: its pods are looked at again so many seconds later.
+const OF_NODE: i64 = 600;
+
+/// Until when a pod may still say what a rollout lacks that made no progress: one whose probe fails, or that only its node
+/// keeps from being ready.
+fn may_say(case: &WorkloadCase<'_>, verdict: &Verdict<'_>) -> Option<Timestamp> {
+    let is_unexplained = matches!(&verdict.why, Why::Own(own) if own.cause == known::PROGRESS_DEADLINE_EXCEEDED);
+    if !is_unexplained || !case.thresholds.patient {
+        return None;
+    }
+    let of_node = |pod: &FailingPod| pod.category == Category::Node && is_of_update(case, pod);
+    let of_node = case.failing.iter().any(of_node).then(|| after(case.now, OF_NODE));
+    case.undecided.or(of_node)
 }
 
 /// The rollout does not get on while older pods are still there; gives back what was refused where it is not so.
@@ -77,9 +96,11 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
     Some(verdict)
 }
 
-/// What the newest template has otherwise, and how to go back to the one before, where that one was good.
+/// What the newest template has otherwise, and how to go back to one that was good.
 fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
-    let Some((good, newest)) = last_good(case) else { return };
+    let Some((newest, older)) = case.workload.replica_sets.split_first() else { return };
+    let good = last_good(case, older);
+    let Some(back) = good.or_else(|| before(case, older)) else { return };
     let blames_newest = match &verdict.why {
         Why::Pods(group) => !group.is_of_node() && group.pods.iter().any(|pod| is_of_update(case, pod)),
         Why::Own(_) => true,
@@ -87,24 +108,39 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     if !blames_newest {
         return;
     }
-    verdict.changes = changes(good, newest);
+    verdict.changes = changes(back, newest);
     // A template that is the same, or that only the number of pods stands against, is no better the other way round.
-    if !verdict.changes.is_empty() || good.ready > 0 {
-        verdict.remedies.push(remedies::undo(case, good));
+    if verdict.changes.is_empty() && back.ready == 0 {
+        return;
     }
+    let undo = remedies::undo(case, back, good.is_some());
+    // Where the newest template was good once, something else may have changed since.
+    let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
+    let place = if good.is_none() && was_complete { &mut verdict.after } else { &mut verdict.remedies };
+    place.push(undo);
 }
 
-/// The newest of the older templates that has ready pods, else the one before the newest, unless its pods fail as well; and
-/// the newest.
-fn last_good<'a>(case: &WorkloadCase<'a>) -> Option<(&'a ReplicaSetFacts, &'a ReplicaSetFacts)> {
-    let (newest, older) = case.workload.replica_sets.split_first()?;
+/// The newest of the older templates that is known to be good: its pods are ready; or the rollout keeps them, and they are
+/// not (on a node that is down) of themselves. The first that a rollout does away with are those that are not well.
+fn last_good<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
     let ready = |set: &&ReplicaSetFacts| {
         let seen = case.ready.iter().filter(|(maker, _)| *maker == set.name).map(|(_, ready)| *ready).sum::<u32>();
         seen > 0 || (case.ready.is_empty() && set.ready > 0)
     };
-    let fails = |set: &ReplicaSetFacts| case.failing.iter().any(|pod| pod.template.as_ref() == Some(&set.name));
-    let good = older.iter().find(ready).or_else(|| older.first().filter(|set| !fails(set)))?;
-    Some((good, newest))
+    let is_kept = |set: &&ReplicaSetFacts| set.desired > 0 && !fails(case, set);
+    older.iter().find(ready).or_else(|| older.iter().find(is_kept))
+}
+
+/// The template before the newest, which nothing is known against.
+fn before<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
+    let has_failed = |set: &ReplicaSetFacts| case.failed.iter().any(|template| **template == *set.name);
+    older.first().filter(|set| !fails(case, set) && !has_failed(set))
+}
+
+/// Whether pods of this template fail of themselves.
+fn fails(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
+    let of_itself = |pod: &FailingPod| pod.template.as_ref() == Some(&set.name) && pod.category != Category::Node;
+    case.failing.iter().any(of_itself)
 }
 
 fn changes(good: &ReplicaSetFacts, newest: &ReplicaSetFacts) -> Vec<TemplateChange> {
@@ -122,10 +158,11 @@ fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
         return None;
     }
     let seconds = workload.progress_deadline.unwrap_or(600);
+    let but = if case.undecided.is_some() { "and the probe of a new pod fails" } else { "and no pod says why" };
     Some(Box::new(Own {
         cause: known::PROGRESS_DEADLINE_EXCEEDED,
         confidence: Confidence::Likely,
-        summary: format!("no progress for {seconds} s (progressDeadlineSeconds), and no pod says why"),
+        summary: format!("no progress for {seconds} s (progressDeadlineSeconds), {but}"),
         remedies: remedies::no_progress(case),
         evidence: Vec::new(),
         root: None,

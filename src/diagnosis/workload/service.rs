@@ -81,6 +81,6 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         evidence: vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants)],
         root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),
     };
-    let verdict = Verdict::new("NotServed", Severity::Warning, String::new(), Why::Own(Box::new(own)));
+    let verdict = Verdict::new("NotServed", Severity::Critical, String::new(), Why::Own(Box::new(own)));
     WorkloadJudged::failing(tell(case, &Pods::of(case), verdict))
 }

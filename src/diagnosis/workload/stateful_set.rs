@@ -5,6 +5,7 @@ use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::remedies;
 use super::tell::{Verdict, Why, tell};
+use crate::api::Remedy;
 use crate::facts::{EventFacts, OwnFacts, StatefulSetFacts};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -15,9 +16,11 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     let pods = Pods::of(case);
     if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
-        let lead = pods
-            .failing
+        // The one that the others wait for is not Ready; and what is told of it must be what it fails of.
+        let lead = group
+            .pods
             .iter()
+            .filter(|pod| !pod.ready)
             .filter_map(|pod| Some((ordinal(&workload.key.name, &pod.name)?, *pod)))
             .min_by_key(|(at, _)| *at);
         let held = lead.and_then(|(at, pod)| held_up(case, set, at, pod));
@@ -31,7 +34,11 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             && let Some((_, pod)) = lead
             && problem == "BlockedOnOrdinal"
         {
-            verdict.remedies = remedies::blocked(case, pod, rolls(set) && is_of_update(case, pod));
+            if set.is_updating() && is_of_update(case, pod) {
+                verdict.remedies.extend(go_back(case, &pods, set, pod));
+            }
+            // What it fails of is mended first, and need not lie in the template.
+            verdict.after.push(remedies::replace(case, pod));
         }
         return WorkloadJudged::failing(tell(case, &pods, verdict));
     }
@@ -46,8 +53,11 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
 }
 
-fn rolls(set: &StatefulSetFacts) -> bool {
-    !set.on_delete && !set.update_revision.is_empty() && set.current_revision != set.update_revision
+/// Back to the revision whose pods still serve; where none does, to the last one, unless that is known to fail as well.
+fn go_back(case: &WorkloadCase<'_>, pods: &Pods<'_>, set: &StatefulSetFacts, pod: &FailingPod) -> Option<Remedy> {
+    let serves = pods.old_ready > 0;
+    let has_failed = case.failed.contains(&set.current_revision);
+    (serves || !has_failed).then(|| remedies::undo_and_replace(case, &set.current_revision, serves, pod))
 }
 
 /// Which pods wait for the one of this ordinal: while they are made, those above it; in an update, which goes from the
@@ -56,7 +66,7 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
     let workload = case.workload;
     let name = &workload.key.name;
     let last = set.first_ordinal.saturating_add(workload.desired) - 1;
-    if rolls(set) && is_of_update(case, pod) {
+    if set.is_updating() && is_of_update(case, pod) {
         let lowest = set.first_ordinal.max(set.partition);
         return (at > lowest)
             .then(|| format!("{} fails, and {} for the update", pod.name, waiting(name, lowest, at - 1)));

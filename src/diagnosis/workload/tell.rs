@@ -3,7 +3,7 @@
 use super::case::{WorkloadCase, WorkloadFailure};
 use super::pods::{Group, Pods, count};
 use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
-use crate::diagnosis::{Category, evidence, text};
+use crate::diagnosis::{Category, evidence, text, undo};
 use crate::facts::Timestamp;
 
 /// What makes a workload fail.
@@ -79,7 +79,10 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
             (own.cause.to_owned(), category, own.confidence, None, own.summary, own.evidence, own.root, own.remedies)
         }
     };
-    for remedy in own_remedies.into_iter().chain(verdict.after) {
+    // A pod knows less of which template was good.
+    let knows_way_back = remedies.iter().chain(&verdict.after).any(undo::is_one);
+    let of_cause = own_remedies.into_iter().filter(|remedy| !(knows_way_back && undo::is_one(remedy)));
+    for remedy in of_cause.chain(verdict.after) {
         let is_known = remedy.command.is_some() && remedies.iter().any(|known| known.command == remedy.command);
         if !is_known {
             remedies.push(remedy);

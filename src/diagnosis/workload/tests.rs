@@ -12,7 +12,7 @@ use crate::api::{Confidence, Severity};
 use crate::cluster::wire::{self, Dump};
 use crate::diagnosis::immediate_workload as immediate;
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Category, Health, Thresholds, diagnose};
+use crate::diagnosis::{Category, Health, Thresholds, diagnose, remedy};
 use crate::facts::{EventFacts, Labels, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
 
 /// The workloads of a dump, their pods and all around them, at its newest time or at another.
@@ -20,6 +20,7 @@ struct World {
     workloads: Vec<WorkloadFacts>,
     pods: Vec<PodFacts>,
     failing: Vec<(Arc<str>, Arc<str>, FailingPod)>,
+    failed: Vec<String>,
     events: Vec<EventFacts>,
     services: BTreeMap<Arc<str>, Vec<ServiceFacts>>,
     now: Timestamp,
@@ -49,7 +50,7 @@ impl World {
         let services = services.collect();
         let failing = if dump.pods.is_empty() { Vec::new() } else { failing(text, now) };
         let thresholds = Thresholds::default();
-        Self { workloads, pods: dump.pods, failing, events: dump.events, services, now, thresholds }
+        Self { workloads, pods: dump.pods, failing, failed: Vec::new(), events: dump.events, services, now, thresholds }
     }
 
     /// What is wrong with the top workloads. One that is to be looked at again soon is.
@@ -97,6 +98,8 @@ impl World {
         judge(&WorkloadCase {
             workload,
             failing: &failing,
+            failed: &self.failed,
+            undecided: None,
             ready: &ready,
             jobs: &jobs,
             strays: &strays,
@@ -146,6 +149,7 @@ fn failing(text: &str, now: Timestamp) -> Vec<(Arc<str>, Arc<str>, FailingPod)> 
             remedies: found.remedies,
             root: found.root,
             since: pod.created,
+            ready: pod.is_ready(),
         };
         out.push((maker.kind.clone(), maker.name.clone(), failing));
     }
@@ -177,6 +181,7 @@ fn pod(name: &str, template: Option<&str>, cause: &str, category: Category) -> F
         remedies: Vec::new(),
         root: None,
         since: None,
+        ready: false,
     }
 }
 
@@ -229,7 +234,8 @@ fn a_quota_that_keeps_all_pods_away_is_named_with_what_is_short() {
         "no pod exists: quota team has no room: each asks for requests.memory=2Gi, used are requests.memory=0 of requests.memory=1Gi"
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
-    assert!(failure.remedies[0].command.as_ref().unwrap().ends_with("describe resourcequota team"));
+    let first = failure.remedies[0].command.as_ref().unwrap();
+    assert!(first.ends_with("edit resourcequota team"), "one pod is larger than the quota: {first}");
     let one = recorded("QuotaExceeded/one-of-two.yaml").failure();
     assert_eq!((one.problem, one.severity, one.pods.display.as_str()), ("PartlyFailing", Severity::Warning, "1/2"));
 }
@@ -258,7 +264,7 @@ fn a_stuck_rollout_tells_who_serves_and_how_to_go_back() {
     assert_eq!(change.field, "containers[nginx].image");
     assert_eq!(change.before.as_deref(), Some("127.0.0.1:5000/nginx:1.27"));
     let undo = failure.remedies[0].command.as_deref().unwrap();
-    assert!(undo.ends_with(" rollout undo deployment/web"), "{undo}");
+    assert!(undo.ends_with(" rollout undo deployment/web --to-revision=1"), "{undo}");
     let same = failure.remedies.iter().filter(|r| r.command.as_deref() == Some(undo)).count();
     assert_eq!(same, 1);
     assert_eq!(failure.causes[0].sample_pods.len(), 1);
@@ -315,7 +321,58 @@ fn some_pods_fail_or_none_is_ready() {
     let none = web(0, vec![oom("web-2-a"), oom("web-2-b"), oom("web-2-c")]).failure();
     assert_eq!((none.problem, none.severity, none.causes[0].pods), ("Unavailable", Severity::Critical, 3));
     // The template before it has no pod any more, and may still be the way back.
-    assert!(none.remedies[0].text.starts_with("Go back to revision 1;"), "{:?}", none.remedies);
+    assert!(none.remedies[0].text.starts_with("If revision 1 worked, go back to it;"), "{:?}", none.remedies);
+}
+
+/// Revisions 1 to 3, of which the first serves or did until its node went down.
+fn third_revision(more: &str, ready_of_first: u32) -> World {
+    let set = |n: u32, replicas: u32, ready: u32| {
+        format!(
+            "\n---\nkind: ReplicaSet\napiVersion: apps/v1\nmetadata: {{name: web-{n}, namespace: shop, uid: r{n}, annotations: {{deployment.kubernetes.io/revision: \"{n}\"}}, ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}}]}}\nspec: {{replicas: {replicas}, template: {{spec: {{containers: [{{name: web, image: \"web:{n}\"}}]}}}}}}\nstatus: {{readyReplicas: {ready}}}"
+        )
+    };
+    let deployment = format!(
+        "kind: Deployment\napiVersion: apps/v1\nmetadata: {{name: web, namespace: shop, uid: d, generation: 3, creationTimestamp: \"2026-11-21T09:00:00Z\"}}\nspec: {{replicas: 2{more}, template: {{spec: {{containers: [{{name: web, image: \"web:3\"}}]}}}}}}\nstatus: {{observedGeneration: 3, replicas: 3, readyReplicas: {ready_of_first}, updatedReplicas: 1, unavailableReplicas: 1}}"
+    );
+    let sets = [set(3, 1, 0), set(2, 0, 0), set(1, 2, ready_of_first)].concat();
+    let failing = vec![pod("web-3-a", Some("web-3"), "ImageTagNotFound", Category::Image)];
+    World::of(&(deployment + &sets)).with("ReplicaSet", "web-3", failing)
+}
+
+#[test]
+fn the_way_back_leads_to_a_template_that_was_good() {
+    let undo = |world: World| world.failure().remedies.first().and_then(|first| first.command.clone());
+    let to_first = Some("kubectl -n shop rollout undo deployment/web --to-revision=1".to_owned());
+    assert_eq!(undo(third_revision("", 2)), to_first, "2 was as bad");
+    let node = |name| pod(name, Some("web-1"), "NodeStatusUnknown", Category::Node);
+    let down = third_revision("", 0).with("ReplicaSet", "web-1", vec![node("web-1-a"), node("web-1-b")]);
+    assert_eq!(undo(down), to_first, "its pods do not fail of themselves");
+    let paused = undo(third_revision(", paused: true", 2)).unwrap();
+    assert!(
+        paused.starts_with("kubectl -n shop rollout resume deployment/web && kubectl -n shop rollout undo "),
+        "{paused}"
+    );
+    let of_paused = third_revision(", paused: true", 2).failure();
+    assert!(of_paused.summary.starts_with("2 of 2 pods are ready, and 1 more fails: "), "{}", of_paused.summary);
+
+    let mut all_fail = web(0, vec![pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash)]);
+    all_fail.failed = vec!["web-1".to_owned()];
+    assert_eq!(undo(all_fail), None, "no template is known that may be good");
+    let complete = r#"status: {conditions: [{type: Progressing, status: "True", reason: NewReplicaSetAvailable}], "#;
+    let read_log = remedy::fix("Read the log.");
+    let mut late = pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash);
+    late.remedies = vec![read_log.clone()];
+    let late = World::of(&WEB.replace("READY", "0").replacen("status: {", complete, 1)).with(
+        "ReplicaSet",
+        "web-2",
+        vec![late],
+    );
+    assert_eq!(late.failure().remedies[0], read_log, "the template was good until something else changed");
+
+    let single = db(1, 0, "OrderedReady", ("db-a", "db-a"), 0);
+    let pods = vec![pod("db-0", Some("db-a"), "AppError", Category::Crash)];
+    let remedies = single.with("StatefulSet", "db", pods).failure().remedies;
+    assert!(!remedies.iter().any(crate::diagnosis::undo::is_one), "{remedies:?}");
 }
 
 #[test]
@@ -327,6 +384,18 @@ fn a_rollout_without_failing_pods_is_none() {
     let mut gone = web(2, vec![pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash)]);
     gone.workloads[0].deleting = true;
     assert!(gone.is_well());
+}
+
+#[test]
+fn a_rollout_whose_new_pod_only_its_node_keeps_from_being_ready_waits() {
+    let slow = recorded("ProgressDeadlineExceeded/slow-start.yaml");
+    let given_up = slow.workloads.iter().find(|w| &*w.key.kind == "Deployment").unwrap().conditions.clone();
+    let mut world = third_revision("", 2);
+    world.failing.clear();
+    world.workloads[0].conditions = given_up;
+    assert_eq!(world.failure().cause, "ProgressDeadlineExceeded");
+    let on_node = vec![pod("web-3-a", Some("web-3"), "NodeStatusUnknown", Category::Node)];
+    assert!(world.with("ReplicaSet", "web-3", on_node).is_well());
 }
 
 #[test]
@@ -381,10 +450,26 @@ fn a_stateful_set_waits_for_the_pod_that_fails() {
     assert!(new.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", new.summary);
     assert!(new.remedies[0].command.as_deref().unwrap().ends_with(" delete pod db-1"));
 
+    let missing = |ready| FailingPod { ready, ..pod("db-0", Some("db-b"), "ConfigMapNotFound", Category::Start) };
+    let mended = vec![missing(true), crash("db-1").remove(0)];
+    let second = db(2, 1, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", mended).failure();
+    assert_eq!(second.cause, "AppError", "db-0 is over it");
+    assert!(second.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", second.summary);
+
+    let create = remedy::fix("Create it.");
+    let first = vec![FailingPod { remedies: vec![create.clone()], ..missing(false) }];
+    let first = db(1, 0, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", first).failure();
+    assert_eq!(first.remedies[0], create, "the template need not be wrong");
+    assert!(first.remedies[1].text.starts_with("If you correct the template, then delete db-0"));
+
     let update = db(4, 3, "OrderedReady", ("db-a", "db-b"), 0).with("StatefulSet", "db", crash("db-3")).failure();
     assert_eq!((update.problem, update.severity), ("BlockedOnOrdinal", Severity::Warning));
     assert!(update.summary.starts_with("db-3 fails, and db-0 to db-2 wait for the update: "), "{}", update.summary);
-    assert!(update.remedies[0].command.as_deref().unwrap().contains("rollout undo statefulset/db && "));
+    let undo = update.remedies[0].command.as_deref().unwrap();
+    assert!(
+        undo.contains(" rollout undo statefulset/db --to-revision=$(") && undo.contains(" db-a -o jsonpath"),
+        "{undo}"
+    );
     assert_eq!(update.serving.unwrap().old_ready, 3);
 
     // The last of the update, and pods that are made all at once: none waits for another.
@@ -438,6 +523,12 @@ fn a_failed_run_is_told_under_its_cron_job_until_a_later_one_succeeds() {
 }
 
 #[test]
+fn a_schedule_that_never_comes_has_no_next_run() {
+    let remedies = recorded("CronJobScheduleBad/never.yaml").failure().remedies;
+    assert_eq!(remedies[1].text, "Run it now, if a run is due.");
+}
+
+#[test]
 fn a_job_with_retries_left_fails_only_where_it_cannot_get_on() {
     let job = r#"
 kind: Job
@@ -458,7 +549,11 @@ status: {active: 1, failed: 1}
 fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_meant_for() {
     let world = recorded("ServiceSelectsNothing/misspelt.yaml");
     let failure = world.failure();
-    assert_eq!(failure.problem, "NotServed");
+    assert_eq!((failure.problem, failure.severity), ("NotServed", Severity::Critical));
+    assert_eq!(failure.remedies.len(), 2);
+    let mut selected = recorded("ServiceSelectsNothing/misspelt.yaml");
+    selected.workloads.iter_mut().for_each(|w| w.selector = [("tier", "frontend")].into_iter().collect());
+    assert_eq!(selected.failure().remedies.len(), 1, "what selects by a label cannot have another");
     assert_eq!(
         failure.summary,
         "Service web reaches no pod: it selects tier=front-end, and its pods have tier=frontend"

@@ -3,7 +3,7 @@
 use super::end::who;
 use super::last_words;
 use crate::api::{Evidence, Remedy};
-use crate::diagnosis::{Case, evidence, remedy, restarts, target};
+use crate::diagnosis::{Case, evidence, remedy, restarts, target, undo};
 use crate::facts::{Container, Terminated, format_bytes};
 
 /// A signal that a process brings upon itself.
@@ -135,8 +135,7 @@ pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Conta
 
 /// For a failure that a rollout may have brought.
 pub(super) fn go_back(case: &Case<'_>) -> Option<Remedy> {
-    let undo = target::of(case).undo_command()?;
-    Some(remedy::command(remedy::mitigate("If it began with a new version, go back to the one before."), undo))
+    undo::of_pod(case, "If it began with a new version,")
 }
 
 /// What the container may use, as evidence.

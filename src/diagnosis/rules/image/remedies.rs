@@ -3,7 +3,7 @@
 use super::{is_init, looked_up, missing_secret, peer, platform, registry_of, see, volume_reference};
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, shell_word};
-use crate::diagnosis::{Case, Finding, remedy};
+use crate::diagnosis::{Case, Finding, remedy, undo};
 use crate::facts::Container;
 
 fn container<'a>(case: &Case<'a>, finding: &Finding) -> Option<&'a Container> {
@@ -18,27 +18,14 @@ fn node<'a>(case: &Case<'a>) -> &'a str {
     case.pod.node_name.as_deref().unwrap_or("the node")
 }
 
-/// Roll back, where pods of an older template still serve.
-fn roll_back(case: &Case<'_>) -> Option<Remedy> {
-    let target = target::of(case);
-    let siblings = &case.surroundings.siblings;
-    if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
-        return None;
-    }
-    let text = format!(
-        "The rollout of {} is stuck on this; the pods of the old template still serve. Go back to it.",
-        target.display()
-    );
-    target.undo_command().map(|undo| remedy::command(remedy::mitigate(text), undo))
-}
-
 /// Another image for the container, which works for bare pods too.
 fn set_image(case: &Case<'_>, finding: &Finding, text: String) -> Remedy {
     let fix = remedy::fix(text);
-    let command = container(case, finding).and_then(|c| target::of(case).set_image_command(c, "IMAGE"));
+    let target = target::of(case);
+    let command = container(case, finding).and_then(|c| target.set_image_command(c, "IMAGE"));
     match command {
         Some(command) => remedy::command(fix, command),
-        None => fix,
+        None => target.with_replacement(fix),
     }
 }
 
@@ -72,7 +59,7 @@ fn give_secret(case: &Case<'_>, host: &str) -> Vec<Remedy> {
 
 pub(super) fn fix_image(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let text = format!("Correct the image {} ({}).", image(case, finding), where_it_stands(case, finding));
-    roll_back(case).into_iter().chain([set_image(case, finding, text)]).collect()
+    undo::of_stuck_rollout(case).into_iter().chain([set_image(case, finding, text)]).collect()
 }
 
 fn where_it_stands(case: &Case<'_>, finding: &Finding) -> String {
@@ -89,7 +76,7 @@ pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         .and_then(|c| see(case, c).and_then(|seen| volume_reference(case, c, &seen)))
         .unwrap_or_default();
     let host = registry_of(reference);
-    roll_back(case)
+    undo::of_stuck_rollout(case)
         .into_iter()
         .chain([remedy::fix(format!(
             "Correct the reference {reference} under spec.volumes of {}, or push that image.",
@@ -154,7 +141,7 @@ pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         .and_then(|c| see(case, c))
         .and_then(|seen| looked_up(seen.text).map(str::to_owned))
         .unwrap_or_else(|| registry_of(image).to_owned());
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let resolver = |first: &str| {
         remedy::fix(format!(
             "{first} the resolver of node {} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
@@ -224,7 +211,7 @@ pub(super) fn disk_full(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 pub(super) fn arch(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let platform = platform(case).unwrap_or_else(|| "the node's platform".to_owned());
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(format!("Build and push {} for {platform} as well.", image(case, finding))));
     out.push(target::of(case).with_pod_patch(
         remedy::fix("Or run the pod only on nodes for which the image is built (replace ARCH)."),
@@ -239,7 +226,7 @@ pub(super) fn registry_refused(case: &Case<'_>, finding: &Finding) -> Vec<Remedy
         .and_then(|c| see(case, c))
         .and_then(|seen| peer(seen.text).map(str::to_owned))
         .unwrap_or_else(|| registry_of(image).to_owned());
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(format!("Start the registry (or the mirror configured on node {}) at {peer}.", node(case))));
     out.push(set_image(case, finding, format!("Or correct host and port in the image {image}.")));
     out
@@ -279,7 +266,7 @@ pub(super) fn corrupt(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn repo(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(set_image(case, finding, format!("Check the repository's name in {image}.")));
     out.extend(give_secret(case, registry_of(image)));
     out
@@ -287,7 +274,7 @@ pub(super) fn repo(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn unauthorized(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
-    roll_back(case).into_iter().chain(cloud_role(host)).chain(give_secret(case, host)).collect()
+    undo::of_stuck_rollout(case).into_iter().chain(cloud_role(host)).chain(give_secret(case, host)).collect()
 }
 
 /// The registries of clouds, to which nodes log in by their own role: tokens in a secret would expire within hours.
@@ -317,7 +304,7 @@ pub(super) fn forbidden(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn tag(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(set_image(case, finding, "Set an image that exists.".to_owned()));
     out.push(remedy::fix(format!("Or push {image}; the kubelet finds it at its next try.")));
     out
@@ -325,7 +312,7 @@ pub(super) fn tag(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(format!("On node {}, see what the runtime says: crictl pull {image}", node(case))));
     out
 }

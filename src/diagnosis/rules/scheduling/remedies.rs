@@ -274,6 +274,12 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
     let nearest = view.nearest(kind);
     let Some((node, short)) = nearest.first() else { return capacity_in_words(case, target, kind) };
     let resource = &short.resource;
+    let siblings = &case.surroundings.siblings;
+    // Room for one more pod is none for all that wait, and a new template takes those away that run.
+    let others_wait = siblings.ready > 0 && siblings.total - siblings.ready.min(siblings.total) > 1;
+    if others_wait {
+        return for_several(case, view, (*node, short), target);
+    }
     let mut found = Vec::new();
     let lower = view.largest_that_fits(kind).and_then(|most| lowered(view.pod, resource, most));
     match lower {
@@ -296,13 +302,39 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
         let need = resource.amount_of(short.asked);
         found.push(remedy::fix(format!("If it needs that much, add a node with more than {need} allocatable.")));
     }
-    if short.free < short.allocatable {
-        found.push(remedy::command(
+    found.extend(who_has_reserved(node, short));
+    found
+}
+
+/// Some pods of the workload run, and several find no room.
+fn for_several(
+    case: &Case<'_>,
+    view: &View<'_>,
+    (node, short): (&NodeView<'_>, &Shortfall),
+    target: &Target,
+) -> Vec<Remedy> {
+    let mut found: Vec<_> = open_a_node(view).into_iter().collect();
+    found.push(fewer_replicas(case, target));
+    let need = short.resource.amount_of(short.asked);
+    found.push(remedy::fix(format!("Add nodes until all fit: each pod needs {need}.")));
+    let lower = format!(
+        "Or lower the {} request of {} until all {} replicas fit together; that makes those anew that run.",
+        short.resource.name(),
+        target.display(),
+        case.surroundings.siblings.total
+    );
+    found.push(remedy::fix(lower));
+    found.extend(who_has_reserved(node, short));
+    found
+}
+
+fn who_has_reserved(node: &NodeView<'_>, short: &Shortfall) -> Option<Remedy> {
+    (short.free < short.allocatable).then(|| {
+        remedy::command(
             remedy::fix("See who has reserved it: the node's part \"Allocated resources\"."),
             format!("kubectl describe node {}", shell_word(node.name())),
-        ));
-    }
-    found
+        )
+    })
 }
 
 fn capacity_in_words(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {

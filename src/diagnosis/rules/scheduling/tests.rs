@@ -537,3 +537,18 @@ fn that_no_node_offers_a_device_is_said_only_of_nodes_that_were_seen() {
     assert!(first(&[]).starts_with("See which nodes offer it."));
     assert!(first(&[node("n1", "2", "", "")]).starts_with("No node offers nvidia.com/gpu."));
 }
+
+#[test]
+fn where_several_find_no_room_beside_one_that_runs_the_first_advice_is_not_for_one() {
+    let spec = "containers: [{name: c, resources: {requests: {cpu: 900m}}}]";
+    let mut scenario = waiting(spec, CPU_1, &[node("n1", "2", "", "")]);
+    let running = "kind: Pod\nmetadata: {name: other, namespace: demo, uid: o}\nspec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1420m}}}]}\nstatus: {phase: Running}";
+    let used = Scenario::from_yaml(running).pods[0].effective_requests();
+    scenario.nodes.get_mut("n1").unwrap().requested.add(&used);
+    let first = |scenario: &Scenario| diagnosed(scenario).unwrap().2.remove(0);
+    assert!(first(&scenario).text.starts_with("Lower the cpu request of c to 580m"), "one pod alone");
+    scenario.surroundings[0].siblings = crate::facts::Siblings { total: 5, ready: 1, ..Default::default() };
+    let several = first(&scenario);
+    assert_eq!(several.command.as_deref(), Some("kubectl -n demo scale deployment/web --replicas=1"));
+    assert_eq!(several.patch, None);
+}

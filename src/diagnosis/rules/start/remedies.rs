@@ -3,7 +3,7 @@
 use super::{executable, key, mount_target, object, refs, see, working_dir as named_dir};
 use crate::api::Remedy;
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
-use crate::diagnosis::{Case, Finding, remedy};
+use crate::diagnosis::{Case, Finding, remedy, undo};
 use crate::facts::{Container, RefKind, VolumeSource, format_bytes};
 
 /// The container, and the words about it.
@@ -21,18 +21,6 @@ fn about<'a>(case: &Case<'a>, finding: &Finding) -> About<'a> {
 
 fn node<'a>(case: &Case<'a>) -> &'a str {
     case.pod.node_name.as_deref().unwrap_or("the node")
-}
-
-/// Roll back, where pods of an older template still serve.
-fn roll_back(case: &Case<'_>) -> Option<Remedy> {
-    let siblings = &case.surroundings.siblings;
-    if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
-        return None;
-    }
-    let target = target::of(case);
-    let text =
-        format!("The rollout of {} is stuck on this; go back to the template that still serves.", target.display());
-    target.undo_command().map(|undo| remedy::command(remedy::mitigate(text), undo))
 }
 
 pub(super) fn create_config_map(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -60,7 +48,7 @@ fn missing_object(case: &Case<'_>, finding: &Finding, kind: RefKind) -> Vec<Reme
     }
     let literals: Vec<_> = keys.iter().map(|k| format!(" --from-literal={}=VALUE", shell_word(k))).collect();
     let literals = literals.concat();
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::command(
         remedy::fix(format!(
             "Create {word} {name} in namespace {namespace}; the kubelet then starts the container by itself."
@@ -80,7 +68,7 @@ pub(super) fn add_key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         RefKind::Secret => ("Secret", "secret", "stringData"),
     };
     let body = serde_json::json!({ field: { key: "VALUE" } }).to_string();
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::command(
         remedy::fix(format!(
             "Add key {key} to {word} {name}, or correct the key's name in {}.",
@@ -136,7 +124,7 @@ pub(super) fn env_file(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn run_as_user(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(about.target.with_container_patch(
         remedy::fix("Run the container as a numeric user that the image can work with (1000 is an example)."),
         about.container,
@@ -177,7 +165,7 @@ pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let display = about.target.display();
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let Some(container) = about.container else { return out };
     let what = executable(container, &about.text);
     if let Some((what, mount)) = what.and_then(|what| Some((what, container.mount_over(what)?))) {
@@ -206,7 +194,7 @@ pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let Some(container) = about.container else { return out };
     let named = executable(container, &about.text);
     let what = named.unwrap_or("the file");
@@ -271,7 +259,7 @@ pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let at = mount_target(&about.text).unwrap_or("its mountPath");
     let display = about.target.display();
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(match single_file(case, &about, at) {
         Some(file) => {
             let name = file.rsplit('/').next().unwrap_or(&file);
@@ -306,7 +294,7 @@ fn single_file(case: &Case<'_>, about: &About<'_>, at: &str) -> Option<String> {
 
 pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let dir = about.container.and_then(|c| named_dir(c, &about.text)).unwrap_or("it");
     out.push(about.target.with_container_patch(
         remedy::fix(format!(
@@ -365,7 +353,7 @@ pub(super) fn manager(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let mut out: Vec<_> = roll_back(case).into_iter().collect();
+    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(format!(
         "Run the command of lifecycle.postStart in {} by hand in the image, and make it end with 0; it may run before the main process is ready.",
         about.target.display()
@@ -410,7 +398,7 @@ pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     if let Some((_, variable)) = about.text.split_once("missing value for ") {
         return expanded(&about, variable.trim());
     }
-    roll_back(case)
+    undo::of_stuck_rollout(case)
         .into_iter()
         .chain([remedy::fix(format!(
             "Correct in {display} what the message names; the logs of kubelet and container runtime on node {} say more.",
