@@ -30,8 +30,8 @@ pub use restarts::restarts;
 pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
-    FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload, stray_services,
-    strays_due,
+    FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload,
+    stray_services, strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};

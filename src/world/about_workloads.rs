@@ -6,9 +6,10 @@ use super::folds::Fate;
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
-    DiagnosisKind, DiagnosisState, Head, PodCounts, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+    DiagnosisKind, DiagnosisState, Head, PodCounts, Severity, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
+    WorkloadRef,
 };
-use crate::diagnosis::{Category, FailingPod, WorkloadCase, WorkloadFailure, judge_workload, text};
+use crate::diagnosis::{Category, FailingPod, GonePod, WorkloadCase, WorkloadFailure, judge_workload, text};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
@@ -117,11 +118,13 @@ impl World {
         let services = self.lookups.services_for(&key.namespace, &labels, settled);
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
+        let gone = self.gone_pods(key, &jobs);
         let strays = self.services.strays_of(key);
         let told = self.told_of(&object, &known.facts.uid);
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
+            gone: &gone,
             ready: &ready,
             jobs: &jobs,
             events: &events,
@@ -310,6 +313,26 @@ impl World {
         pods
     }
 
+    /// The pods of a Job or `CronJob` that went while they failed: what of, their diagnoses still tell.
+    fn gone_pods(&self, key: &WorkloadKey, jobs: &[WorkloadFacts]) -> Vec<GonePod> {
+        if !matches!(&*key.kind, "Job" | "CronJob") {
+            return Vec::new();
+        }
+        let of_it = |record: &&Record| {
+            record.status.state == DiagnosisState::Gone && Self::workload_of(record).is_some_and(|of| of == *key)
+        };
+        let gone = self.records.in_namespace(&key.namespace).filter(of_it).filter_map(|record| {
+            let pod = self.failing_pod(&record.spec.pod_uid.as_str().into(), record);
+            Some(GonePod { pod: without_its_commands(pod), at: record.status.last_transition? })
+        });
+        let mut gone: Vec<GonePod> = gone.collect();
+        let runs = jobs.iter().map(|run| &run.key).chain([key]);
+        gone.extend(runs.flat_map(|job| self.last_words.of(job)));
+        gone.retain(|gone| gone.pod.severity != Severity::Info);
+        gone.sort_by(|a, b| a.pod.name.cmp(&b.pod.name));
+        gone
+    }
+
     fn failing_pod(&self, uid: &Arc<str>, record: &Record) -> FailingPod {
         let status = &record.status;
         let facts = self.pods.full(uid).map(|full| &full.facts);
@@ -382,6 +405,13 @@ impl World {
         let active = record.is_some_and(|record| record.object.head().state == DiagnosisState::Active);
         active || self.workloads.failing(key).next().is_some()
     }
+}
+
+/// Nothing can be asked of a pod that is gone.
+pub(super) fn without_its_commands(mut pod: FailingPod) -> FailingPod {
+    let name = pod.name.clone();
+    pod.remedies.retain(|remedy| !remedy.command.as_ref().is_some_and(|command| command.contains(&*name)));
+    pod
 }
 
 fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {

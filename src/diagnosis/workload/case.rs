@@ -15,6 +15,8 @@ pub struct WorkloadCase<'a> {
     pub workload: &'a WorkloadFacts,
     /// Its pods that have an Active diagnosis, by name.
     pub failing: &'a [FailingPod],
+    /// Of a Job or `CronJob`: its pods that were deleted while they failed.
+    pub gone: &'a [GonePod],
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],
@@ -55,6 +57,13 @@ pub struct FailingPod {
     pub remedies: Vec<Remedy>,
     pub root: Option<Root>,
     pub since: Option<Timestamp>,
+}
+
+/// A pod that is not there any more, as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GonePod {
+    pub pod: FailingPod,
+    pub at: Timestamp,
 }
 
 /// A Service whose selector matches nothing, and the workload that it is meant for.
@@ -115,6 +124,6 @@ pub struct WorkloadFailure {
     pub root: Option<Root>,
     /// No Warning Event is owed for it.
     pub quiet: bool,
-    /// Since when it fails, as the workload's own words and Events tell.
+    /// Since when it fails, as its pods tell, or the workload's own words and Events.
     pub since: Option<Timestamp>,
 }

@@ -97,6 +97,7 @@ impl World {
         judge(&WorkloadCase {
             workload,
             failing: &failing,
+            gone: &[],
             ready: &ready,
             jobs: &jobs,
             strays: &strays,
