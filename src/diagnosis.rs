@@ -31,7 +31,7 @@ pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use workload::{
     FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload,
-    stray_services, strays_due,
+    refuses_template, stray_services, strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};

@@ -21,12 +21,13 @@ mod reach;
 mod records;
 mod services;
 mod stories;
+mod sweeps;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::api::DiagnosisKind;
+use crate::api::{DiagnosisKind, WorkloadDiagnosisStatus};
 use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, ServiceFacts, Surroundings, Timestamp, Want,
@@ -692,10 +693,12 @@ impl World {
         now: Timestamp,
     ) -> Touched {
         let mut workloads = Vec::new();
+        let mut suffered = None;
         self.folds.written(&write.spec.pod_uid);
         if let Some(before) = self.records.get(&write.key) {
             self.workloads.unset_failing(before);
             self.reach.remove(before);
+            suffered = about_nodes::suffers_from(before);
             workloads.extend(Self::workload_of(before));
         }
         let mut touched = self.records.acknowledged(write, uid, resource_version, now);
@@ -708,9 +711,22 @@ impl World {
                 touched.push((Subject::Object(write.key.clone()), Lane::Change));
             }
         }
+        let suffers = self.records.get(&write.key).and_then(about_nodes::suffers_from);
+        touched.extend(self.records.get(&write.key).and_then(|record| self.teller_beside(record, now)));
+        if suffered != suffers {
+            // Its node tells how many suffer there.
+            touched.extend([suffered, suffers].into_iter().flatten().map(|node| (Subject::Node(node), Lane::Resync)));
+        }
         workloads.dedup();
         touched.extend(workloads.into_iter().map(|key| (Subject::Workload(key), Lane::Change)));
         touched
+    }
+
+    /// The workload that told of the root of this pod, if it is another's: it tells as well how far that reaches.
+    fn teller_beside(&self, record: &Record, now: Timestamp) -> Option<(Subject, Lane)> {
+        let (root, workload) = (record.status.root.as_ref()?, workloads::key_of(record)?);
+        let teller = self.reach.told_by_another(root, &workload, now)?;
+        Some((Subject::Workload(teller.clone()), Lane::Resync))
     }
 
     /// The write of a node's or a workload's diagnosis was acknowledged.
@@ -722,9 +738,14 @@ impl World {
         now: Timestamp,
     ) -> Touched {
         let Some(outers) = self.outers(write.key.kind) else { return Vec::new() };
-        let touched = outers.acknowledged(write, uid, resource_version, now);
+        let mut touched = outers.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.workload_objects.get(&write.key) {
             self.reach.set_refused(record);
+            if let Outer::Workload(spec, WorkloadDiagnosisStatus { root: Some(reach), .. }) = &record.object {
+                let workload = WorkloadKey::of(&spec.workload, &write.key.object.namespace);
+                let teller = self.reach.told_by_another(&reach.root, &workload, now).cloned();
+                touched.extend(teller.map(|teller| (Subject::Workload(teller), Lane::Resync)));
+            }
         }
         touched
     }

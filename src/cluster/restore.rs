@@ -162,6 +162,7 @@ impl<K: Kept> Read<K> {
             resource_version: self.resource_version,
             written_at: object.head().last_transition.unwrap_or(Timestamp::UNIX_EPOCH),
             told: vec![object.head().cause.clone()],
+            announced: Some(object.head().cause.clone()).filter(|_| object.head().announced),
             object,
         }
     }

@@ -109,6 +109,11 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     }
 }
 
+/// Whether the node is out of order now, so that its own diagnosis tells of what it does to others.
+pub fn is_down(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> bool {
+    judge(node, thresholds, now).incident.is_some_and(|incident| !incident.ready_now)
+}
+
 /// For how many seconds from its beginning an incident is likely to pass by itself.
 fn patience(node: &NodeState, incident: &NodeIncident) -> Option<i64> {
     match incident.cause {
@@ -269,7 +274,7 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
         let value = format!("{} in the last hour", node.not_ready_events);
         evidence.push(evidence::field(format!("node/{} event/NodeNotReady", facts.name), value));
     }
-    let mut meaning = meaning(cause, message);
+    let mut meaning = meaning(cause, message, ready_now);
     if let Some(taint) =
         facts.taints.iter().find(|taint| OFF.contains(&&*taint.key)).filter(|_| cause == STATUS_UNKNOWN)
     {
@@ -278,10 +283,11 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
     }
     let summary = match flapping {
         Some(f) => format!(
-            "node {} is flapping ({} changes of Ready in {}): {meaning}",
+            "node {} is flapping ({} changes of Ready in {}){}: {meaning}",
             facts.name,
             f.transitions,
-            text::duration(f.window)
+            text::duration(f.window),
+            if ready_now { " and Ready at the moment; before that" } else { "" }
         ),
         None => format!("node {} is not ready: {meaning}", facts.name),
     };
@@ -292,42 +298,45 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
         ready_now,
         message: text::line(message, text::EVIDENCE_MAX),
         summary: text::line(&summary, text::SUMMARY_MAX),
-        remedies: remedies(cause, node),
+        remedies: remedies(cause, node, flapping.is_some()),
         evidence,
     }
 }
 
-/// The cause in words, with the part of the message that varies.
-fn meaning(cause: &str, message: &str) -> String {
+/// The cause in words, with the part of the message that varies. `is_over`: it was so in the last outage.
+fn meaning(cause: &str, message: &str, is_over: bool) -> String {
+    let (is, does, has, can) = if is_over { ("was", "did", "had", "could") } else { ("is", "does", "has", "can") };
+    let not = if is_over { " not" } else { "not" };
     let own_words = || {
         let words = text::line(message, 100);
-        if words.is_empty() { "it does not say why".to_owned() } else { words }
+        if words.is_empty() { format!("it {does} not say why") } else { words }
     };
     match cause {
         PLEG_UNHEALTHY => match pleg_age(message) {
-            Some(age) => format!("its container runtime has not answered for {age} (PLEG is not healthy)"),
-            None => "its container runtime does not answer the kubelet (PLEG is not healthy)".to_owned(),
+            Some(age) => format!("its container runtime {has} not answered for {age} (PLEG {is} not healthy)"),
+            None => format!("its container runtime {does} not answer the kubelet (PLEG {is} not healthy)"),
         },
-        RUNTIME_DOWN => "its container runtime does not answer (container runtime is down)".to_owned(),
+        RUNTIME_DOWN => format!("its container runtime {does} not answer (container runtime {is} down)"),
         NETWORK_NOT_READY => match after_mark(message, "message:") {
-            Some(why) => format!("its pod network is not set up ({why})"),
-            None => "its pod network is not set up (the CNI plugin is missing or not ready)".to_owned(),
+            Some(why) => format!("its pod network {is} not set up ({why})"),
+            None => format!("its pod network {is} not set up (the CNI plugin {is} missing or not ready)"),
         },
         RUNTIME_NOT_READY => match after_mark(message, "message:") {
-            Some(why) => format!("its container runtime is not ready ({why})"),
-            None => "its container runtime is not ready".to_owned(),
+            Some(why) => format!("its container runtime {is} not ready ({why})"),
+            None => format!("its container runtime {is} not ready"),
         },
         CSI_NOT_INITIALIZED => match after_mark(message, "initialize CSINode: ") {
-            Some(why) => format!("its kubelet cannot write its CSINode object ({why})"),
-            None => "its kubelet has not set up its CSINode object (CSINode is not yet initialized)".to_owned(),
+            Some(why) => format!("its kubelet {can}{not} write its CSINode object ({why})"),
+            None => format!("its kubelet {has} not set up its CSINode object (CSINode {is} not yet initialized)"),
         },
         MISSING_CAPACITY => match after_mark(message, "missing node capacity for resources: ") {
-            Some(which) => format!("its kubelet cannot tell how much of these the machine has: {which}"),
-            None => "its kubelet cannot tell how much the machine has".to_owned(),
+            Some(which) => format!("its kubelet {can}{not} tell how much of these the machine has: {which}"),
+            None => format!("its kubelet {can}{not} tell how much the machine has"),
         },
+        STATUS_UNKNOWN if is_over => "its kubelet did not report (machine, kubelet or network was down)".to_owned(),
         STATUS_UNKNOWN => "its kubelet no longer reports (machine, kubelet or network is down)".to_owned(),
-        NEVER_UPDATED => "its kubelet has never reported (the node did not join properly)".to_owned(),
-        SHUTTING_DOWN => "it is shutting down".to_owned(),
+        NEVER_UPDATED => format!("its kubelet {has} never reported (the node did not join properly)"),
+        SHUTTING_DOWN => format!("it {is} shutting down"),
         _ => own_words(),
     }
 }
@@ -345,7 +354,7 @@ fn after_mark(message: &str, mark: &str) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
+fn remedies(cause: &str, node: &NodeState, flaps: bool) -> Vec<Remedy> {
     let name = &node.facts.name;
     let service = match node.facts.runtime.split_once("://").map(|(runtime, _)| runtime) {
         Some("cri-o") => "crio",
@@ -374,14 +383,14 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
     let kubelet_log = || log_for("");
     match cause {
         PLEG_UNHEALTHY | RUNTIME_DOWN => vec![
+            restart_runtime(),
+            restart_kubelet(),
             remedy::command(
                 remedy::mitigate(format!(
-                    "Delete the DaemonSet pods that hang on {name} (the network agent first); they are made anew."
+                    "See which DaemonSet pods hang on {name} and delete those, the network agent first; they are made anew."
                 )),
                 pods_there,
             ),
-            restart_runtime(),
-            restart_kubelet(),
             move_away(),
             remedy::fix(format!(
                 "If it comes back: update the CNI plugin and the runtime, and check the disk of {name} for slow I/O."
@@ -421,17 +430,22 @@ fn remedies(cause: &str, node: &NodeState) -> Vec<Remedy> {
             )),
             format!("kubectl delete node {name}"),
         )],
-        STATUS_UNKNOWN => vec![
-            remedy::fix(format!("Check that the machine {name} runs and reaches the API server.")),
-            restart_kubelet(),
-            kubelet_log(),
-            remedy::command(
-                remedy::mitigate(
-                    "If the machine is off for good, say so, so that its volumes are freed and its pods made anew.",
-                ),
-                format!("kubectl taint node {name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
-            ),
-        ],
+        STATUS_UNKNOWN => {
+            let mut remedies = vec![
+                remedy::fix(format!("Check that the machine {name} runs and reaches the API server.")),
+                restart_kubelet(),
+                kubelet_log(),
+            ];
+            // One that comes back again and again is not off, and the taint would take its pods each time.
+            if !flaps {
+                let off =
+                    "If the machine is off for good, say so, so that its volumes are freed and its pods made anew.";
+                let taint =
+                    format!("kubectl taint node {name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
+                remedies.push(remedy::command(remedy::mitigate(off), taint));
+            }
+            remedies
+        }
         _ => vec![
             remedy::command(
                 remedy::fix("See the node's conditions and Events."),
@@ -635,7 +649,9 @@ mod tests {
         assert_eq!(flapping.flapping, Some(Flapping { transitions: 4, window: 24 * 60 }));
         assert_eq!(flapping.since, at(0));
         assert_eq!(found.wake, Some(at(54)));
-        assert!(flapping.summary.starts_with("node n1 is flapping (4 changes of Ready in 24 min): "));
+        let says = "node n1 is flapping (4 changes of Ready in 24 min) and Ready at the moment; before that: its container \
+                    runtime had not answered for 4m9s (PLEG was not healthy)";
+        assert_eq!(flapping.summary, says, "it answers now");
         assert!(judged(&history, 53).incident.is_some());
         assert!(judged(&history, 54).incident.is_none(), "30 min of Ready end it");
     }

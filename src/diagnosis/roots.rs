@@ -33,12 +33,17 @@ pub enum RootKind {
     Capacity,
     /// A device of which no node has (or has left) any.
     ExtendedResource,
+    PriorityClass,
+    ResourceQuota,
+    /// An admission webhook, as the API server names it.
+    Webhook,
+    ValidatingAdmissionPolicy,
     /// `host:port` that a program cannot reach, as it says it: a short name is one of the pod's namespace.
     Host,
 }
 
 impl RootKind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 21] = [
         Self::Node,
         Self::Registry,
         Self::Image,
@@ -55,6 +60,10 @@ impl RootKind {
         Self::Taint,
         Self::Capacity,
         Self::ExtendedResource,
+        Self::PriorityClass,
+        Self::ResourceQuota,
+        Self::Webhook,
+        Self::ValidatingAdmissionPolicy,
         Self::Host,
     ];
 
@@ -67,7 +76,12 @@ impl RootKind {
     pub const fn is_of_the_cluster(self) -> bool {
         !matches!(
             self,
-            Self::ConfigMap | Self::Secret | Self::ServiceAccount | Self::PersistentVolumeClaim | Self::Host
+            Self::ConfigMap
+                | Self::Secret
+                | Self::ServiceAccount
+                | Self::PersistentVolumeClaim
+                | Self::ResourceQuota
+                | Self::Host
         )
     }
 
@@ -89,6 +103,10 @@ impl RootKind {
             Self::Taint => "Taint",
             Self::Capacity => "Capacity",
             Self::ExtendedResource => "ExtendedResource",
+            Self::PriorityClass => "PriorityClass",
+            Self::ResourceQuota => "ResourceQuota",
+            Self::Webhook => "Webhook",
+            Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
             Self::Host => "Host",
         }
     }

@@ -17,6 +17,7 @@ mod template;
 mod tests;
 
 pub use case::{FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
+pub use creation::refuses_template;
 pub use service::{stray_services, strays_due};
 
 use super::Known;

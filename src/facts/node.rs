@@ -96,6 +96,11 @@ impl NodeState {
         }
     }
 
+    /// Since when the node is Ready, if it is.
+    pub fn ready_since(&self) -> Option<Timestamp> {
+        self.facts.condition("Ready").filter(|ready| ready.status == "True")?.last_transition
+    }
+
     /// Allocatable less requested: what a further pod could get.
     pub fn free(&self) -> Resources {
         let mut free = self.facts.allocatable.clone();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Action, Announcement, ObjectWrite, Record, Reference, conditions, size_of};
 use crate::api::{
     API_VERSION, DiagnosisKind, DiagnosisState, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Remedy,
-    Severity, WorkloadRef, short_hash,
+    Root, RootReach, Severity, WorkloadRef, short_hash,
 };
 use crate::diagnosis::{Case, Diagnosis, pod_status, restarts, text};
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
@@ -292,7 +292,12 @@ fn announcement(
 /// What an Event says: the summary, then the first remedy.
 pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
     let recovered = action == Action::Recovered;
-    let mut note = if recovered { format!("Well again after {cause}: {summary}") } else { summary.to_owned() };
+    let summary = if recovered { summary } else { without_stop(summary) };
+    let mut note = match summary {
+        "" if recovered => format!("Well again after {cause}"),
+        _ if recovered => format!("Well again after {cause}: {summary}"),
+        _ => summary.to_owned(),
+    };
     if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);
         if let Some(command) = &remedy.command {
@@ -304,9 +309,36 @@ pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Acti
 
 /// A note that says as well how many Events of pods it stands for.
 pub(super) fn with_folded(note: &str, folded: u32) -> String {
-    let events = if folded == 1 { "Event of a pod is" } else { "Events of pods are" };
-    let tail = format!(". {folded} further {events} folded into this one");
-    format!("{}{tail}", text::cut_bytes(note, NOTE_MAX - tail.len()))
+    match folded {
+        0 => note.to_owned(),
+        1 => with_tail(note, "1 further Event of a pod is folded into this one"),
+        _ => with_tail(note, &format!("{folded} further Events of pods are folded into this one")),
+    }
+}
+
+/// A note that says as well who else fails of the root, as far as it is known by then.
+pub(super) fn with_reach(note: &str, reach: Option<&RootReach>) -> String {
+    let Some(reach) = reach.filter(|reach| reach.workloads > 1) else { return note.to_owned() };
+    let pods = match reach.pods {
+        0 => String::new(),
+        1 => "1 pod and ".to_owned(),
+        pods => format!("{pods} pods and "),
+    };
+    let spread = if reach.namespaces > 1 { format!(" in {} namespaces", reach.namespaces) } else { String::new() };
+    let Root { kind, name } = &reach.root;
+    let name = text::cut_bytes(name, NOTE_MAX / 4);
+    with_tail(note, &format!("{pods}{} workloads{spread} fail of {kind} {name} so far", reach.workloads))
+}
+
+/// The note, cut where there is no room, with another sentence.
+fn with_tail(note: &str, tail: &str) -> String {
+    let kept = text::cut_bytes(note, NOTE_MAX - tail.len() - 2);
+    format!("{}. {tail}", without_stop(&kept))
+}
+
+/// A sentence that another one follows.
+fn without_stop(sentence: &str) -> &str {
+    sentence.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(sentence)
 }
 
 /// The name of an Event: what it is about, cut, and a hash.

@@ -141,10 +141,10 @@ fn is_of_node(cause: &str) -> bool {
     rules::find(cause).is_some_and(|rule| rule.category == Category::Node)
 }
 
-/// Whether the pod's node is in trouble now, or flaps. A node that is well again explains nothing any more: whatever
-/// keeps the pod down from then on is its own.
+/// Whether the pod's node is in trouble now. A node that is Ready, be it between two outages, explains nothing any more:
+/// whatever keeps the pod down from then on is its own.
 fn has_incident(case: &Case<'_>) -> bool {
-    case.node.is_some_and(|state| node::judge(state, case.thresholds, case.now).incident.is_some())
+    case.node.is_some_and(|state| node::is_down(state, case.thresholds, case.now))
 }
 
 /// Whether the latched cause kept the container from running, and it has run since: what ails it now is another matter.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Action, Announcement, DiagnosisKey, Intent, Plan, Policy, Reference, compose, conditions};
 use crate::api::{
-    API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus,
+    API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, RootReach,
     WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, short_hash,
 };
 use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
@@ -44,6 +44,8 @@ pub struct OuterRecord {
     pub written_at: Timestamp,
     /// The causes that this episode was put down to so far: those that take turns are told once each.
     pub told: Vec<String>,
+    /// The cause that the last Warning Event of this episode named.
+    pub announced: Option<String>,
 }
 
 /// What is wrong now, and how it is to be told.
@@ -53,6 +55,8 @@ pub struct Failing {
     pub object: Outer,
     /// No Warning Event is owed.
     pub quiet: bool,
+    /// What makes it worse now is told elsewhere.
+    pub worse_is_told: bool,
     /// The same failure within so many seconds of its end is not announced again.
     pub same_failure_quiet: i64,
 }
@@ -154,8 +158,13 @@ impl Outer {
             }
             Self::Workload(_, status) => {
                 status.folded_events = 0;
-                status.root =
-                    status.root.take().map(|reach| crate::api::RootReach { root: reach.root, ..Default::default() });
+                // That others fail of it as well is worth telling soon; how many, later.
+                let shared = |reach: RootReach| RootReach {
+                    workloads: reach.workloads.min(2),
+                    root: reach.root,
+                    ..RootReach::default()
+                };
+                status.root = status.root.take().map(shared);
                 if let Some(serving) = &mut status.serving {
                     serving.services.iter_mut().for_each(|service| service.ready_endpoints = 0);
                 }
@@ -217,8 +226,10 @@ impl OuterRecord {
         if !told.contains(cause) {
             told.push(cause.clone());
         }
+        let before = last.filter(|record| record.is_active()).and_then(|record| record.announced.clone());
+        let announced = write.announcement.as_ref().filter(|event| event.warning).map(|_| cause.clone()).or(before);
         let object = write.object.clone();
-        Self { key: write.key.clone(), uid, resource_version, object, written_at: now, told }
+        Self { key: write.key.clone(), uid, resource_version, object, written_at: now, told, announced }
     }
 
     fn is_active(&self) -> bool {
@@ -234,7 +245,7 @@ pub fn failing(
     policy: &Policy,
     now: Timestamp,
 ) -> Plan {
-    let Failing { mut object, quiet, same_failure_quiet } = failing;
+    let Failing { mut object, quiet, worse_is_told, same_failure_quiet } = failing;
     let active = last.filter(|record| record.is_active() && record.object.subject_uid() == object.subject_uid());
     let Some(record) = active else {
         let before = last.map(|record| record.object.head());
@@ -258,7 +269,7 @@ pub fn failing(
     head.announced = before.announced;
     head.last_transition = before.last_transition;
     if head.cause != before.cause || is_worse {
-        let is_news = is_worse || !record.told.contains(&head.cause);
+        let is_news = (is_worse && !worse_is_told) || !record.told.contains(&head.cause);
         return transition(key, last, object, DiagnosisState::Active, !quiet && is_news, now);
     }
     head.state = DiagnosisState::Active;
@@ -320,7 +331,8 @@ fn ended(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
 pub fn owed(record: &OuterRecord, now: Timestamp) -> Option<Announcement> {
     let head = record.object.head();
     let age = seconds_between(head.last_transition?, now);
-    (head.event_owed && age < super::WORTH_TELLING).then(|| announcement(&record.key, &record.object, action(head)))
+    (head.event_owed && age < super::WORTH_TELLING)
+        .then(|| announcement(&record.key, &record.object, action(head), record.announced.as_deref()))
 }
 
 /// A write that puts an object back as it was last acknowledged.
@@ -362,7 +374,8 @@ fn transition(
         _ if begins => Action::Diagnosed,
         _ => Action::Changed,
     };
-    let told = announce.then(|| announcement(key, &object, action));
+    let before = last.and_then(|record| record.announced.as_deref());
+    let told = announce.then(|| announcement(key, &object, action, before));
     write(key, last, object, told)
 }
 
@@ -386,19 +399,19 @@ fn write(key: &DiagnosisKey, last: Option<&OuterRecord>, object: Outer, announce
     Plan { intent: Some(Intent::ApplyOuter(Box::new(write))), wake: None }
 }
 
-fn announcement(key: &DiagnosisKey, object: &Outer, action: Action) -> Announcement {
+/// `before`: the cause that was told before.
+fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Option<&str>) -> Announcement {
     let head = object.head();
     let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
     let regarding = object.regarding(key);
     let identity = format!("{}/{}/{}", object.subject_uid(), head.transition, time.as_second());
-    let mut note = match object {
-        // It says itself of what it is well again.
-        Outer::Workload(..) if action == Action::Recovered => head.summary.clone(),
-        _ => compose::note(&head.cause, &head.summary, &head.remedies, action),
+    let mut note = match before.filter(|before| action == Action::Recovered && *before != head.cause) {
+        // Nobody has heard of the cause that it had in the end.
+        Some(before) => compose::note(before, "", &[], action),
+        None => compose::note(&head.cause, &head.summary, &head.remedies, action),
     };
-    if let Outer::Workload(_, status) = object
-        && status.folded_events > 0
-    {
+    if let Outer::Workload(_, status) = object {
+        note = compose::with_reach(&note, status.root.as_ref().filter(|_| action != Action::Recovered));
         note = compose::with_folded(&note, status.folded_events);
     }
     Announcement {
@@ -461,7 +474,7 @@ mod tests {
     }
 
     fn planned(last: Option<&OuterRecord>, object: Outer, now: Timestamp) -> Plan {
-        let what = Failing { object, quiet: false, same_failure_quiet: 3600 };
+        let what = Failing { object, quiet: false, worse_is_told: false, same_failure_quiet: 3600 };
         failing(&key(), last, what, &Policy::default(), now)
     }
 
@@ -568,7 +581,8 @@ mod tests {
     fn what_was_not_told_what_wants_no_pods_and_what_is_gone_end_in_silence() {
         let policy = Policy::default();
         let (spec, status) = workload("OOMKilled", Severity::Warning);
-        let what = Failing { object: Outer::Workload(spec, status), quiet: true, same_failure_quiet: 0 };
+        let what =
+            Failing { object: Outer::Workload(spec, status), quiet: true, worse_is_told: false, same_failure_quiet: 0 };
         let quiet = written(failing(&key(), None, what, &policy, at(0)));
         assert_eq!(quiet.announcement, None);
         let quiet = acknowledged(quiet, at(0));

@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::diagnosis::{Case, Category, Recovery, node, rules};
-use crate::facts::{Phase, Timestamp, WorkloadFacts, after};
+use crate::facts::{NodeState, Phase, Timestamp, WorkloadFacts, after};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -31,11 +31,17 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
         Phase::Failed => return if pod.is_of_job() { Verdict::Yes } else { Verdict::No },
         Phase::Pending | Phase::Running | Phase::Unknown => {}
     }
-    // A flapping node is one incident until it has been stable for a while, and so are its pods.
-    if let Some(node) = case.node.filter(|_| category_of(&record.status.cause) == Some(Category::Node)) {
-        let judged = node::judge(node, case.thresholds, case.now);
-        if judged.incident.is_some() {
-            return judged.wake.map_or(Verdict::No, Verdict::NotBefore);
+    let node = case.node.filter(|_| category_of(&record.status.cause) == Some(Category::Node));
+    if let Some(incident) = node.and_then(|node| node::judge(node, case.thresholds, case.now).incident) {
+        if !incident.ready_now {
+            return Verdict::No;
+        }
+        // A flapping node stays one incident until it is stable; its pods run whenever it is Ready, once it has been for a
+        // moment.
+        let ready_since = node.and_then(NodeState::ready_since).map_or(case.now, |at| at.min(case.now));
+        let back = after(ready_since, case.thresholds.recovered_never_started);
+        if case.now < back {
+            return Verdict::NotBefore(back);
         }
     }
     let Some(ready) = pod.condition("Ready").filter(|c| c.status == "True") else { return Verdict::No };

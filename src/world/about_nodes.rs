@@ -9,9 +9,9 @@ use crate::api::{
     NodeDiagnosisStatus, ReadyChange,
 };
 use crate::diagnosis::node::{Flapping, NodeFinding};
-use crate::diagnosis::{Category, text};
+use crate::diagnosis::{Category, RootKind, text};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, Want};
-use crate::plan::{DiagnosisKey, Outer, Plan, outer};
+use crate::plan::{DiagnosisKey, Outer, Plan, Record, outer};
 
 /// Changes of the Ready condition that an object tells.
 const HISTORY: usize = 10;
@@ -58,12 +58,18 @@ impl World {
         let mut plan = match judged.failure {
             Some(found) => {
                 let quiet = found.quiet;
+                let is_back = found.ready.is_some_and(|ready| ready.ready_now);
                 let spec = NodeDiagnosisSpec { node_name: name.to_string(), node_uid: node.facts.uid.to_string() };
                 let mut status = status_of(node, found);
                 status.other_findings = judged.others;
-                self.tell_who_suffers(name, &mut status);
+                self.tell_who_suffers(name, is_back, &mut status);
                 // Each outage is told: where they come too often, the node is flapping, and that is told once.
-                let failing = outer::Failing { object: Outer::Node(spec, status), quiet, same_failure_quiet: 0 };
+                let failing = outer::Failing {
+                    object: Outer::Node(spec, status),
+                    quiet,
+                    worse_is_told: false,
+                    same_failure_quiet: 0,
+                };
                 outer::failing(&key, last, failing, &self.policy, now)
             }
             None => outer::well(last, &self.policy, now),
@@ -72,11 +78,12 @@ impl World {
         plan
     }
 
-    fn tell_who_suffers(&self, name: &Arc<str>, status: &mut NodeDiagnosisStatus) {
+    /// `is_back`: it flaps and is Ready at the moment, so that only pods suffer that are not Ready yet.
+    fn tell_who_suffers(&self, name: &Arc<str>, is_back: bool, status: &mut NodeDiagnosisStatus) {
         let is_down = self.nodes.get(name).is_some_and(|node| !node.facts.is_ready());
         let mut by_workload: BTreeMap<(String, String), u32> = BTreeMap::new();
         for place in self.pods.places_on(name).filter(|place| !place.over) {
-            if !is_down && !self.is_said_to_suffer_from(name, &place.key()) {
+            if !is_down && ((is_back && place.ready) || !self.is_said_to_suffer_from(name, &place.key())) {
                 continue;
             }
             let workload =
@@ -98,9 +105,7 @@ impl World {
 
     /// Whether the diagnosis of a pod there says that it fails of this node.
     fn is_said_to_suffer_from(&self, node: &str, pod: &crate::facts::ObjectKey) -> bool {
-        let active = self.records.get(pod).filter(|record| record.status.state == DiagnosisState::Active);
-        let root = active.and_then(|record| record.status.root.as_ref());
-        root.is_some_and(|root| root.kind == "Node" && root.name == node)
+        self.records.get(pod).and_then(suffers_from).is_some_and(|from| *from == *node)
     }
 
     /// `DaemonSets` that run on most of the other nodes and not on this one.
@@ -117,6 +122,12 @@ impl World {
         names.sort();
         names
     }
+}
+
+/// The node of which a pod fails, as its diagnosis says.
+pub(super) fn suffers_from(record: &Record) -> Option<Arc<str>> {
+    let root = record.status.root.as_ref().filter(|_| record.status.state == DiagnosisState::Active)?;
+    (root.kind == RootKind::Node.as_str()).then(|| root.name.as_str().into())
 }
 
 fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {

@@ -6,10 +6,12 @@ use super::folds::Fate;
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
-    DiagnosisKind, DiagnosisState, Head, PodCounts, Severity, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
+    DiagnosisKind, DiagnosisState, Head, PodCounts, Root, Severity, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
     WorkloadRef,
 };
-use crate::diagnosis::{Category, FailingPod, GonePod, WorkloadCase, WorkloadFailure, judge_workload, text};
+use crate::diagnosis::{
+    Category, FailingPod, GonePod, RootKind, WorkloadCase, WorkloadFailure, judge_workload, node, refuses_template,
+};
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
@@ -233,14 +235,15 @@ impl World {
         now: Timestamp,
     ) -> Plan {
         let object = DiagnosisKey::of_workload(key);
-        let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace));
-        let told_by_another = root.as_ref().is_some_and(|reach| {
-            reach.workloads > 1 && self.reach.was_told_by_another(&reach.root, &key.namespace, &key.to_string(), now)
-        });
+        let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
+        let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
+        let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
         // What a node does to its pods says nothing of their template.
         let of_template = failing.iter().filter(|pod| pod.category != Category::Node);
         let restarting: Vec<_> = of_template.map(|pod| (pod, self.restarts_of(pod, key))).collect();
-        let quiet = failure.quiet || told_by_another;
+        let told_by_node = failure.root.as_ref().is_some_and(|root| self.is_told_of_node(root, now));
+        let quiet = failure.quiet || told_by_another || told_by_node;
+        let worse_is_told = failure.worse_by_node;
         let mut status = status_of(failure, failing);
         status.templates = self.stories.tell(key, &restarting, now);
         status.folded_events = self.folds.of(key);
@@ -254,16 +257,26 @@ impl World {
             },
             workload_uid: facts.uid.to_string(),
         };
-        let told = status.root.clone();
+        let (told, is_refused) = (status.root.clone(), status.causes.is_empty());
         let same_failure_quiet = self.policy.same_failure_quiet;
-        let failing = outer::Failing { object: Outer::Workload(spec, status), quiet, same_failure_quiet };
+        let failing =
+            outer::Failing { object: Outer::Workload(spec, status), quiet, worse_is_told, same_failure_quiet };
         let plan = outer::failing(&object, self.workload_objects.get(&object), failing, &self.policy, now);
-        if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told)
-            && write.announcement.is_some()
-        {
-            self.reach.tells(&reach.root, &key.namespace, &key.to_string(), now);
+        if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told) {
+            if is_refused {
+                self.reach.refuse(&reach.root, &object.object, &key.to_string());
+            }
+            if write.announcement.is_some() {
+                self.reach.tells(&reach.root, key, now);
+            }
         }
         plan
+    }
+
+    /// Whether this root is a node that is down: its own diagnosis tells it.
+    fn is_told_of_node(&self, root: &Root, now: Timestamp) -> bool {
+        let node = self.nodes.get(&root.name).filter(|_| root.kind == RootKind::Node.as_str());
+        node.is_some_and(|node| node::is_down(node, &self.thresholds, now))
     }
 
     fn workload_is_well(
@@ -420,24 +433,19 @@ fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
 
 /// How a workload that does not fail any more stands now. What it suffered from stays: its cause, and the pods that had it.
 fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
-    let cause = &status.head.cause;
     let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
     let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
-    let stands = match desired {
-        1 if ready == 1 => "its only pod is ready".to_owned(),
+    status.head.summary = match facts {
+        Some(facts) if facts.suspended => "it is suspended".to_owned(),
+        Some(facts) if wants_none(key, facts) => "it wants no pods any more".to_owned(),
+        Some(facts) if facts.is_complete() => "the Job is complete".to_owned(),
+        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
+            "a run has succeeded".to_owned()
+        }
+        _ if runs_to_an_end => "nothing is wrong any more".to_owned(),
+        _ if (ready, desired) == (1, 1) => "its only pod is ready".to_owned(),
         _ => format!("{ready} of {desired} pods are ready"),
     };
-    let summary = match facts {
-        Some(facts) if facts.suspended => format!("Suspended after {cause}"),
-        Some(facts) if wants_none(key, facts) => format!("Scaled to zero after {cause}: it wants no pods"),
-        Some(facts) if facts.is_complete() => format!("Well again after {cause}: the Job is complete"),
-        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
-            format!("Well again after {cause}: a run has succeeded")
-        }
-        _ if runs_to_an_end => format!("Well again after {cause}"),
-        _ => format!("Well again after {cause}: {stands}"),
-    };
-    status.head.summary = text::line(&summary, text::SUMMARY_MAX);
     NO_PROBLEM.clone_into(&mut status.problem);
     // What runs to an end has no pods that are to be ready.
     let display = if runs_to_an_end { String::new() } else { format!("{ready}/{desired}") };

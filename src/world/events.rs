@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use super::sweeps::Sweeps;
 use crate::facts::{EventFacts, PodFacts, Timestamp, seconds_between};
 
 /// Kept for each pod.
@@ -16,15 +17,13 @@ pub const KEPT: i64 = 3600;
 const MESSAGE_MAX: usize = 1024;
 /// Pods that are not known (yet) whose Events are kept, once all pods have been listed.
 const STRANGERS: usize = 1000;
-/// What is too old is looked for once in so many seconds.
-const SWEEP: i64 = 60;
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
     by_pod: HashMap<Arc<str>, Kept>,
     /// Pods that were not known when their first Event came, oldest first.
     strangers: VecDeque<Arc<str>>,
-    swept: Option<Timestamp>,
+    sweeps: Sweeps,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +38,7 @@ impl Events {
         if is_old(&event, now) {
             return false;
         }
-        if self.swept.is_none_or(|at| seconds_between(at, now) >= SWEEP) {
+        if self.sweeps.is_due(now) {
             self.forget_old(now);
         }
         if event.message.len() > MESSAGE_MAX {
@@ -123,7 +122,6 @@ impl Events {
     }
 
     pub(super) fn forget_old(&mut self, now: Timestamp) {
-        self.swept = Some(now);
         self.by_pod.retain(|_, kept| {
             kept.events.retain(|e| !is_old(e, now));
             !kept.events.is_empty()

@@ -12,6 +12,8 @@ pub(super) fn record(ledger: &mut Ledger, facts: &PodFacts) {
             let run = past_run(&container.name, number, end);
             if !ledger.of(&container.name).any(|known| is_same(known, &run)) {
                 count_unseen(ledger, &run);
+                // Most pods that fail have one run to tell of.
+                ledger.runs.reserve_exact(1);
                 ledger.runs.push(run);
             }
         }

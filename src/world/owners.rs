@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::sweeps::Sweeps;
 use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between};
 
 /// Events of a workload are kept for so many seconds, the newest of each reason, and so many reasons.
@@ -17,6 +18,7 @@ pub(super) struct Owners {
     /// Also of workloads that are not known: an Event may come first.
     events: BTreeMap<WorkloadKey, Vec<EventFacts>>,
     unlisted: HashMap<WorkloadKind, HashSet<WorkloadKey>>,
+    sweeps: Sweeps,
 }
 
 #[derive(Debug)]
@@ -101,6 +103,7 @@ impl Owners {
     pub(super) fn event(&mut self, key: &WorkloadKey, event: EventFacts, now: Timestamp) -> bool {
         self.sweep(now);
         let events = self.events.entry(key.clone()).or_default();
+        events.retain(|event| is_fresh(event, now));
         if events.contains(&event) {
             return false;
         }
@@ -114,9 +117,11 @@ impl Owners {
     }
 
     fn sweep(&mut self, now: Timestamp) {
-        let is_fresh = |event: &EventFacts| event.last.is_some_and(|at| seconds_between(at, now) < EVENTS_KEPT);
+        if !self.sweeps.is_due(now) {
+            return;
+        }
         self.events.retain(|_, events| {
-            events.retain(is_fresh);
+            events.retain(|event| is_fresh(event, now));
             !events.is_empty()
         });
     }
@@ -133,6 +138,10 @@ impl Owners {
     pub(super) fn forget_events(&mut self, key: &WorkloadKey) {
         self.events.remove(key);
     }
+}
+
+fn is_fresh(event: &EventFacts, now: Timestamp) -> bool {
+    event.last.is_some_and(|at| seconds_between(at, now) < EVENTS_KEPT)
 }
 
 /// What thresholds run on: a new one starts them anew.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::api::{DiagnosisState, Root, RootReach};
 use crate::diagnosis::RootKind;
-use crate::facts::{ObjectKey, Timestamp, seconds_between};
+use crate::facts::{ObjectKey, Timestamp, WorkloadKey, seconds_between};
 use crate::plan::{DiagnosisKey, Outer, OuterRecord, Record};
 
 /// A root is told once in so many seconds, however many workloads fail of it.
@@ -14,10 +14,10 @@ const TOLD_FOR: i64 = 600;
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     by_root: HashMap<Place, HashMap<ObjectKey, String>>,
-    /// Workloads that have no pods for it: a quota, a webhook.
-    refused: HashMap<Place, HashSet<ObjectKey>>,
+    /// Workloads that have no pods for it (a quota, a webhook), by their objects.
+    refused: HashMap<Place, HashMap<ObjectKey, String>>,
     /// The workload whose Event told of a root, and when.
-    told: HashMap<Place, (String, Timestamp)>,
+    told: HashMap<Place, (WorkloadKey, Timestamp)>,
 }
 
 /// A root, and the namespace that it lives in, if it has one.
@@ -56,56 +56,66 @@ impl Reach {
         }
     }
 
-    /// The object of a workload as it is now written: whether it is refused its pods by a root.
+    /// The object of a workload as it is now written: whether it is refused its pods by a root, and still fails of the one
+    /// that it told.
     pub(super) fn set_refused(&mut self, record: &OuterRecord) {
-        self.forget_refused(&record.key);
-        let Outer::Workload(_, status) = &record.object else { return };
-        let is_refused = status.head.state == DiagnosisState::Active && status.causes.is_empty();
-        if let Some(reach) = status.root.as_ref().filter(|_| is_refused) {
-            let place = Place::of(&reach.root, &record.key.object.namespace);
-            self.refused.entry(place).or_default().insert(record.key.object.clone());
+        self.uncount(&record.key.object);
+        let Outer::Workload(spec, status) = &record.object else { return };
+        let namespace = &record.key.object.namespace;
+        let root =
+            status.root.as_ref().filter(|_| status.head.state == DiagnosisState::Active).map(|reach| &reach.root);
+        let place = root.map(|root| Place::of(root, namespace));
+        let teller = WorkloadKey::of(&spec.workload, namespace);
+        self.told.retain(|told, (by, _)| *by != teller || Some(told) == place.as_ref());
+        if let Some(root) = root.filter(|_| status.causes.is_empty()) {
+            self.refuse(root, &record.key.object, &spec.workload.display);
         }
     }
 
+    /// Counts a workload that has no pods for this root: from the moment on that it is to be written, as others are
+    /// decided on meanwhile.
+    pub(super) fn refuse(&mut self, root: &Root, object: &ObjectKey, workload: &str) {
+        let place = Place::of(root, &object.namespace);
+        self.refused.entry(place).or_default().insert(object.clone(), workload.to_owned());
+    }
+
     pub(super) fn forget_refused(&mut self, key: &DiagnosisKey) {
+        self.uncount(&key.object);
+        self.told.retain(|_, (by, _)| DiagnosisKey::of_workload(by) != *key);
+    }
+
+    fn uncount(&mut self, object: &ObjectKey) {
         self.refused.retain(|_, refused| {
-            refused.remove(&key.object);
+            refused.remove(object);
             !refused.is_empty()
         });
     }
 
-    /// What hangs on a root, seen from a namespace.
-    pub(super) fn of(&self, root: &Root, namespace: &Arc<str>) -> RootReach {
+    /// What hangs on a root, seen from a workload that fails of it.
+    pub(super) fn of(&self, root: &Root, namespace: &Arc<str>, workload: &str) -> RootReach {
         let place = Place::of(root, namespace);
         let pods = self.by_root.get(&place);
-        let refused = || self.refused.get(&place).into_iter().flatten();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let all = || pods.into_iter().flatten();
-        let workloads: HashSet<_> = all().map(|(key, workload)| (&key.namespace, workload)).collect();
-        let namespaces: HashSet<_> =
-            all().map(|(key, _)| &key.namespace).chain(refused().map(|key| &key.namespace)).collect();
+        let all = pods.into_iter().chain(self.refused.get(&place)).flatten();
+        let itself = std::iter::once((namespace, workload));
+        let workloads: HashSet<_> = all.map(|(key, of)| (&key.namespace, of.as_str())).chain(itself).collect();
+        let namespaces: HashSet<_> = workloads.iter().map(|(namespace, _)| *namespace).collect();
         RootReach {
             root: root.clone(),
-            pods: count(all().count()),
-            workloads: count(workloads.len() + refused().count()),
+            pods: count(pods.map_or(0, HashMap::len)),
+            workloads: count(workloads.len()),
             namespaces: count(namespaces.len()),
         }
     }
 
-    /// Whether another workload's Event told of this root a short while ago.
-    pub(super) fn was_told_by_another(
-        &self,
-        root: &Root,
-        namespace: &Arc<str>,
-        workload: &str,
-        now: Timestamp,
-    ) -> bool {
-        let told = self.told.get(&Place::of(root, namespace));
-        told.is_some_and(|(by, at)| *by != format!("{namespace}/{workload}") && seconds_between(*at, now) < TOLD_FOR)
+    /// Another workload whose Event told of this root a short while ago, and that fails of it still.
+    pub(super) fn told_by_another(&self, root: &Root, workload: &WorkloadKey, now: Timestamp) -> Option<&WorkloadKey> {
+        let (by, at) = self.told.get(&Place::of(root, &workload.namespace))?;
+        (by != workload && seconds_between(*at, now) < TOLD_FOR).then_some(by)
     }
 
-    pub(super) fn tells(&mut self, root: &Root, namespace: &Arc<str>, workload: &str, now: Timestamp) {
+    pub(super) fn tells(&mut self, root: &Root, workload: &WorkloadKey, now: Timestamp) {
         self.told.retain(|_, (_, at)| seconds_between(*at, now) < TOLD_FOR);
-        self.told.insert(Place::of(root, namespace), (format!("{namespace}/{workload}"), now));
+        self.told.insert(Place::of(root, &workload.namespace), (workload.clone(), now));
     }
 }

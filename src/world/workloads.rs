@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Touched;
 use super::pods::{Moved, Place};
+use super::sweeps::Sweeps;
 use crate::api::DiagnosisState;
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{PodFacts, Siblings, Timestamp, WorkloadKey, seconds_between};
@@ -16,7 +17,7 @@ pub(super) struct Workloads {
     counts: HashMap<WorkloadKey, Counts>,
     /// When pods were thrown out last: evicted, shut down, rejected.
     thrown_out: HashMap<WorkloadKey, VecDeque<Timestamp>>,
-    swept: Option<Timestamp>,
+    sweeps: Sweeps,
 }
 
 #[derive(Debug, Default)]
@@ -31,8 +32,6 @@ struct Counts {
 /// How long such an end is remembered, in seconds, and how many are.
 pub(super) const REMEMBERED: i64 = 1800;
 const ENDS: usize = 4;
-/// What is too old is looked for once in so many seconds.
-const SWEEP: i64 = 60;
 
 impl Workloads {
     /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, or one has
@@ -106,8 +105,7 @@ impl Workloads {
 
     /// A pod of this workload was thrown out just now.
     pub(super) fn thrown_out(&mut self, workload: WorkloadKey, now: Timestamp) {
-        if self.swept.is_none_or(|at| seconds_between(at, now) >= SWEEP) {
-            self.swept = Some(now);
+        if self.sweeps.is_due(now) {
             self.thrown_out.retain(|_, times| times.back().is_some_and(|at| seconds_between(*at, now) < REMEMBERED));
         }
         let times = self.thrown_out.entry(workload).or_default();

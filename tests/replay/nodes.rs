@@ -1,7 +1,7 @@
 //! What is told of nodes, and what pods take on them.
 
 use shindan::api::DiagnosisState;
-use shindan::facts::NodeFacts;
+use shindan::facts::{NodeFacts, PodFacts, Taint};
 use shindan::plan::DiagnosisKey;
 use shindan::world::Change;
 
@@ -223,6 +223,57 @@ fn a_flapping_node_is_one_incident_over_a_restart_too_and_keeps_its_history() {
 }
 
 #[test]
+fn the_pods_of_a_flapping_node_are_well_as_soon_as_it_is_ready_again() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    let pods: Vec<_> =
+        (1..=3).map(|n| pod_of(&format!("web-{n}"), &format!("u{n}"), Some("web"), true, WELL)).collect();
+    pods.iter().for_each(|pod| operator.pod(pod));
+    for (out, back) in [("09:00:00", "09:03:00"), ("09:06:00", "09:09:00")] {
+        operator.node(&down(out));
+        pods.iter().for_each(|pod| operator.pod(pod));
+        operator.advance(180);
+        operator.node(&ready(back));
+        operator.advance(180);
+    }
+    let pleg = "PLEG is not healthy: pleg was last seen active 6m38.7s ago; threshold is 3m0s";
+    operator.node(&down("09:12:00"));
+    operator.advance(60);
+    operator.node(&node("n1", "False", pleg, "09:12:00"));
+    operator.advance(120);
+    assert_eq!(operator.status("web-1").cause, "NodePlegUnhealthy");
+    assert_eq!(operator.node_status("n1").pods, 3);
+    let told = operator.told();
+    operator.node(&ready("09:15:00"));
+    operator.advance(20);
+    assert_eq!(operator.state("web-1"), DiagnosisState::Active, "Ready for a moment is no recovery");
+    operator.advance(20);
+    for pod in ["web-1", "web-2", "web-3"] {
+        assert_eq!(operator.state(pod), DiagnosisState::Recovered, "{pod}");
+    }
+    let status = operator.node_status("n1");
+    assert_eq!((status.head.state, status.pods), (DiagnosisState::Active, 0), "nobody suffers there now");
+    let summary = &status.head.summary;
+    assert!(summary.contains("Ready at the moment") && summary.contains("had not answered for 6m38s"), "{summary}");
+    assert_eq!(operator.told(), told, "and none of it is news");
+}
+
+#[test]
+fn what_keeps_a_pod_down_between_two_outages_is_its_own() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    for (out, back) in [("09:00:00", "09:01:00"), ("09:02:00", "09:03:00")] {
+        operator.node(&down(out));
+        operator.pod(&oom("a", "u1"));
+        operator.advance(60);
+        operator.node(&ready(back));
+        operator.advance(60);
+    }
+    assert!(operator.node_status("n1").flapping.is_some());
+    assert_eq!(operator.status("a").cause, "OOMKilled");
+}
+
+#[test]
 fn a_node_that_is_deleted_while_it_fails_is_gone_without_an_event() {
     for while_nobody_watches in [false, true] {
         let mut operator = Operator::idle();
@@ -257,4 +308,57 @@ fn the_object_of_a_node_is_put_back_as_it_was() {
         assert_eq!(operator.node_status("n1").head.summary, summary);
     }
     assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
+}
+
+/// `n1` as the control plane closes it while it is not Ready.
+fn closed(since: &str) -> NodeFacts {
+    let mut facts = down(since);
+    facts.taints.push(Taint {
+        key: "node.kubernetes.io/not-ready".to_owned(),
+        value: String::new(),
+        effect: "NoSchedule".to_owned(),
+    });
+    facts
+}
+
+fn waits_for_a_node(name: &str) -> PodFacts {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    dump(&format!(
+        "{{kind: Pod, metadata: {{namespace: demo, name: {name}, uid: u-{name}, creationTimestamp: '2026-11-21T09:00:00Z'}}, spec: {{containers: [{{name: app, image: 'app:1'}}]}}, status: {{phase: Pending, conditions: [{{type: PodScheduled, status: 'False', reason: Unschedulable, message: '{message}', lastTransitionTime: '2026-11-21T09:00:00Z'}}]}}}}"
+    ))
+    .pods
+    .remove(0)
+}
+
+#[test]
+fn what_waits_for_a_node_that_is_down_leaves_the_telling_to_the_node() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    operator.node(&closed("09:00:00"));
+    let going = end_pod(&well("going", "u1"), "Running", "09:00:30");
+    operator.pod(&waits_for_a_node("new"));
+    operator.pod(&going);
+    operator.advance(600);
+    assert_eq!(operator.status("new").cause, "UntoleratedTaint");
+    assert_eq!(operator.status("new").root.as_ref().map(|root| root.name.as_str()), Some("n1"));
+    assert_eq!(operator.status("going").cause, "TerminatingNodeUnreachable");
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown"]);
+    operator.node(&ready("09:11:00"));
+    operator.deleted(&going);
+    operator.pod(&well("new", "u-new"));
+    operator.advance(60);
+    assert_eq!(operator.state("new"), DiagnosisState::Recovered);
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown", "Recovered Recovered"], "nor is their end told");
+}
+
+#[test]
+fn a_taint_that_somebody_set_is_told_though_the_node_is_down() {
+    let mut operator = Operator::idle();
+    let mut kept_for_others = closed("09:00:00");
+    kept_for_others.taints[0].key = "dedicated".to_owned();
+    operator.node(&ready("01:00:00"));
+    operator.node(&kept_for_others);
+    operator.pod(&waits_for_a_node("new"));
+    operator.advance(600);
+    assert_eq!(operator.told(), ["Diagnosed NodeRuntimeDown", "Diagnosed UntoleratedTaint"]);
 }

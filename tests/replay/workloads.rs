@@ -1,8 +1,8 @@
 //! What is told of workloads, and what of their pods is folded into it.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::api::Remedy;
-use shindan::facts::{Condition, EventFacts, PodFacts, WorkloadFacts};
+use shindan::api::{Remedy, Severity};
+use shindan::facts::{Condition, EventFacts, NodeFacts, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
 
@@ -111,12 +111,12 @@ fn a_rollout_that_completes_is_the_recovery() {
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
     let status = operator.workload_status("deployment-web");
     assert_eq!(status.head.cause, "OOMKilled", "what it recovered from stays");
-    let summary = "Well again after OOMKilled: 3 of 3 pods are ready";
+    let summary = "3 of 3 pods are ready";
     let healthy = &status.head.conditions[0];
     assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
     let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
-    assert_eq!(end.note, summary);
+    assert_eq!(end.note, "Well again after OOMKilled: 3 of 3 pods are ready");
 }
 
 #[test]
@@ -238,6 +238,88 @@ fn a_root_that_three_workloads_share_is_told_once() {
     }
 }
 
+/// A Deployment that this answer keeps from its pods since 08:00.
+fn refused(namespace: &str, name: &str, answer: &str) -> WorkloadFacts {
+    let mut web = rollout(name, 1, 0);
+    web.key = WorkloadName { namespace: namespace.into(), ..(*web.key).clone() }.into();
+    web.uid = format!("uid-{namespace}-{name}").into();
+    web.conditions.push(Condition {
+        kind: "ReplicaFailure".to_owned(),
+        status: "True".to_owned(),
+        reason: "FailedCreate".to_owned(),
+        message: format!("pods \"{name}-5-x\" is forbidden: {answer}"),
+        last_transition: Some(at("08:00:00")),
+    });
+    web
+}
+
+const FULL: &str = "exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4";
+
+#[test]
+fn a_root_without_pods_is_told_by_one_workload_though_all_are_decided_on_at_once() {
+    let mut operator = Operator::idle();
+    let all = ["a", "b", "c"].map(|name| refused("demo", name, FULL));
+    for workload in &all {
+        operator.take(Change::Workload(Box::new(workload.clone())));
+    }
+    operator.settle();
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaExceeded"]);
+    operator.advance(400);
+    for name in ["a", "b", "c"] {
+        let root = operator.workload_status(&format!("deployment-{name}")).root.clone().expect("the root");
+        assert!(root.workloads >= 1, "{name} itself fails of it");
+    }
+    let teller = &operator.server.events[0].regarding.key.name;
+    let root = operator.workload_status(&format!("deployment-{teller}")).root.clone().expect("the root");
+    assert_eq!((root.pods, root.workloads, root.namespaces), (0, 3, 1));
+
+    operator.workload(&refused("elsewhere", "d", FULL));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads().len(), 2, "the quota of that name in another namespace is another one");
+}
+
+#[test]
+fn what_is_of_the_whole_cluster_is_one_root_in_all_namespaces() {
+    let silent = "Internal error occurred: failed calling webhook \"guard.example.com\": failed to call webhook: Post \"https://guard.sec.svc:443/\": connection refused";
+    let denied = "admission webhook \"guard.example.com\" denied the request: no latest tag";
+    for (answer, told) in [(silent, 1), (denied, 2)] {
+        let mut operator = Operator::idle();
+        operator.workload(&refused("demo", "a", answer));
+        operator.advance(30);
+        operator.workload(&refused("elsewhere", "b", answer));
+        operator.advance(60);
+        assert_eq!(operator.told_of_workloads().len(), told, "what a policy refuses lies in each template: {answer}");
+    }
+}
+
+#[test]
+fn a_root_is_told_again_once_the_workload_that_told_it_is_well() {
+    let mut operator = Operator::idle();
+    operator.workload(&refused("demo", "a", FULL));
+    operator.advance(60);
+    operator.workload(&rollout("a", 1, 1));
+    operator.advance(60);
+    operator.workload(&refused("demo", "b", FULL));
+    operator.advance(60);
+    let told = ["Diagnosed QuotaExceeded", "Recovered Recovered", "Diagnosed QuotaExceeded"];
+    assert_eq!(operator.told_of_workloads(), told);
+}
+
+#[test]
+fn the_event_of_a_root_says_how_far_it_reaches() {
+    let mut operator = Operator::idle();
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
+    for name in ["a", "b"] {
+        operator.workload(&rollout(name, 1, 0));
+        operator.pod(&pod_of(&format!("{name}-1"), &format!("u-{name}"), Some(name), false, waits));
+    }
+    operator.advance(60);
+    let told = operator.server.events.iter().find(|e| &*e.regarding.kind == "Deployment").expect("the root");
+    assert!(told.note.ends_with("2 pods and 2 workloads fail of ConfigMap settings so far"), "{}", told.note);
+    assert!(!told.note.contains(".."), "{}", told.note);
+}
+
 #[test]
 fn a_workload_that_is_deleted_while_it_fails_ends_as_gone_without_an_event() {
     let (mut operator, web, pods) = told();
@@ -352,7 +434,7 @@ fn one_that_wants_no_pods_is_quiet_and_its_failure_ends_without_an_event() {
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"], "nobody knows whether it is well");
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "0/0", 0));
-    assert_eq!(status.head.summary, "Scaled to zero after OOMKilled: it wants no pods");
+    assert_eq!(status.head.summary, "it wants no pods any more");
     let mut idle = Operator::idle();
     idle.workload(&rollout("web", 0, 0));
     let job = "{kind: Job, apiVersion: batch/v1, metadata: {name: import, namespace: demo, uid: j}, spec: {suspend: true, completions: 1, parallelism: 1}, status: {failed: 1}}";
@@ -391,6 +473,76 @@ fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_be
     assert!(operator.workload_status("cronjob-nightly").head.summary.contains("nightly-3"));
 }
 
+/// `n1`, of which the kubelet says this.
+fn n1(ready: bool, since: &str) -> NodeFacts {
+    let (status, message) = if ready { ("True", "") } else { ("False", "container runtime is down") };
+    node("n1", status, message, since)
+}
+
+/// A Deployment of two in the middle of a rollout: its old template made `web-5`, the new one `web-6`.
+fn rolling(old_ready: u32) -> WorkloadFacts {
+    let mut web = rollout("web", 2, old_ready);
+    web.updated = 1;
+    let set = |name: &str, revision, desired, ready: u32| ReplicaSetFacts {
+        name: name.into(),
+        uid: format!("uid-{name}").into(),
+        revision,
+        created: Some(at("08:00:00")),
+        desired,
+        ready: i64::from(ready),
+        template: None,
+    };
+    web.replica_sets = vec![set("web-6", 6, 1, 0), set("web-5", 5, 2, old_ready)];
+    web
+}
+
+#[test]
+fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
+    let mut operator = Operator::idle();
+    operator.node(&n1(true, "01:00:00"));
+    operator.workload(&rolling(2));
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image \"app:2\": manifest unknown'}}";
+    let old =
+        |n: u32, ready| pod_of_template(&format!("old-{n}"), &format!("old-{n}"), Some(("web", "5")), ready, WELL);
+    (1..=2).for_each(|n| operator.pod(&old(n, true)));
+    operator.pod(&pod_of_template("new", "new", Some(("web", "6")), false, waits));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
+    assert_eq!(operator.workload_status("deployment-web").head.severity, Severity::Warning, "the old pods serve");
+    let told = operator.told();
+
+    operator.node(&n1(false, "09:02:00"));
+    (1..=2).for_each(|n| operator.pod(&old(n, false)));
+    operator.workload(&rolling(0));
+    operator.advance(400);
+    let status = operator.workload_status("deployment-web");
+    assert_eq!((status.head.cause.as_str(), status.head.severity), ("ImageTagNotFound", Severity::Critical));
+    assert!(status.head.summary.contains("the old pods are down with their node"), "{}", status.head.summary);
+    let mut with_the_node = told.clone();
+    with_the_node.push("Diagnosed NodeRuntimeDown".to_owned());
+    assert_eq!(operator.told(), with_the_node, "the node tells it");
+}
+
+#[test]
+fn a_recovery_names_the_cause_that_was_told() {
+    let (mut operator, _, pods) = told();
+    operator.node(&n1(true, "01:00:00"));
+    pods.iter().for_each(|pod| operator.deleted(pod));
+    operator.node(&n1(false, "09:02:00"));
+    let on_it = |ready| pod_of("web-4", "uid-web-4", Some("web"), ready, WELL);
+    operator.pod(&on_it(false));
+    operator.advance(30);
+    assert_eq!(operator.workload_status("deployment-web").head.cause, "NodeRuntimeDown");
+    operator.node(&n1(true, "09:04:00"));
+    operator.pod(&on_it(true));
+    operator.workload(&rollout("web", 3, 3));
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    let end =
+        operator.server.events.iter().find(|e| e.action == Action::Recovered && &*e.regarding.kind == "Deployment");
+    assert_eq!(end.map(|end| end.note.as_str()), Some("Well again after OOMKilled"));
+}
+
 /// `CronJob/nightly`, whose last run was to start at this time, and when one succeeded.
 fn nightly(scheduled: &str, succeeded: Option<&str>) -> WorkloadFacts {
     let succeeded = succeeded.map(|at| format!(", lastSuccessfulTime: '2026-11-21T{at}Z'")).unwrap_or_default();
@@ -409,7 +561,7 @@ fn going(name: &str, created: &str, active: u32) -> WorkloadFacts {
 }
 
 /// An admission webhook refuses the pods of a run.
-fn refused(run: &str, time: &str) -> EventFacts {
+fn run_refused(run: &str, time: &str) -> EventFacts {
     let event = format!(
         "{{kind: Event, apiVersion: v1, metadata: {{name: {run}-e, namespace: demo}}, involvedObject: {{kind: Job, apiVersion: batch/v1, name: {run}, namespace: demo, uid: uid-{run}}}, type: Warning, reason: FailedCreate, message: 'Error creating: admission webhook \"images.example.com\" denied the request: not from our registry', count: 1, firstTimestamp: '2026-11-21T{time}Z', lastTimestamp: '2026-11-21T{time}Z'}}"
     );
@@ -429,7 +581,7 @@ fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recove
             }
             operator.workload(&going(&name, &time, 0));
             operator.advance(1);
-            operator.event(&refused(&name, &format!("09:0{minute}:01")));
+            operator.event(&run_refused(&name, &format!("09:0{minute}:01")));
             operator.advance(59);
         }
         assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied"], "replaces: {replaces}");

@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
          it is not ready.",
         "It goes before `container runtime is down`, which is often told with it, and before NodeStatusUnknown, which \
          overwrites it. A kubelet that has only just started says so too and is NodeRuntimeNotReady.",
-        "Delete the DaemonSet pods that hang there, restart the runtime, then the kubelet; update the CNI plugin and \
+        "Restart the runtime, then the kubelet; delete the DaemonSet pods that hang there; update the CNI plugin and \
          check the disk if it comes back.",
         "kubelet, Node condition Ready: `PLEG is not healthy: pleg was last seen active ... ago`"
     ),

@@ -123,9 +123,13 @@ fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
 
 fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> Finding {
     let confidence = if analysis.certain { Confidence::Certain } else { Confidence::Likely };
-    let mut finding = Finding::of_pod(summary::summary(case, analysis))
-        .confidence(confidence)
-        .rooted(root::of(case, analysis))
+    let finding = Finding::of_pod(summary::summary(case, analysis)).confidence(confidence);
+    let mut finding = match root::down(case, analysis) {
+        // The node's own Event tells it.
+        Some(node) => finding.rooted(Some(node)).quiet(),
+        None => finding.rooted(root::of(case, analysis)),
+    };
+    finding = finding
         .with(evidence::condition(condition))
         .with_all(proof::asked(case, analysis))
         .with_all((analysis.kind == Kind::PvcUnbound).then(|| claim::other_evidence(case)).into_iter().flatten())

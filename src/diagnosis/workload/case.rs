@@ -124,6 +124,8 @@ pub struct WorkloadFailure {
     pub root: Option<Root>,
     /// No Warning Event is owed for it.
     pub quiet: bool,
+    /// Nobody serves any more because a node is down, which tells that itself: it is worse, and no news.
+    pub worse_by_node: bool,
     /// Since when it fails, as its pods tell, or the workload's own words and Events.
     pub since: Option<Timestamp>,
 }

@@ -243,6 +243,12 @@ pub(super) fn known() -> impl Iterator<Item = Known> {
 static TAKES: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| ROWS.iter().map(|row| Regex::new(row.takes).ok()).collect());
 
+/// Whether a policy refuses what this template says: that it refuses another's as well is another matter, though the policy
+/// is the same.
+pub fn refuses_template(cause: &str) -> bool {
+    matches!(cause, "WebhookDenied" | "AdmissionPolicyDenied")
+}
+
 /// Whether something keeps pods from being made.
 #[derive(Debug)]
 pub(super) enum Creation {

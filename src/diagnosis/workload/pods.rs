@@ -15,6 +15,8 @@ pub(super) struct Pods<'a> {
     /// Of the newest template.
     pub(super) updated_ready: u32,
     pub(super) old_ready: u32,
+    /// That would serve, but for their node.
+    pub(super) down: u32,
 }
 
 /// Pods that fail of one cause.
@@ -23,6 +25,13 @@ pub(super) struct Group<'a> {
     /// The one that is surest.
     pub(super) lead: &'a FailingPod,
     pub(super) pods: Vec<&'a FailingPod>,
+}
+
+impl Group<'_> {
+    /// Whether they fail because their node does.
+    pub(super) fn is_of_node(&self) -> bool {
+        self.lead.category == Category::Node
+    }
 }
 
 impl<'a> Pods<'a> {
@@ -36,7 +45,9 @@ impl<'a> Pods<'a> {
         let counts = |pod: &&FailingPod| {
             pod.severity != Severity::Info && (pod.category != Category::Node || ready == 0) && is_missed(pod)
         };
-        Self { failing: case.failing.iter().filter(counts).collect(), ready, updated_ready, old_ready }
+        let down = case.failing.iter().filter(|pod| pod.category == Category::Node).count();
+        let down = u32::try_from(down).unwrap_or(u32::MAX);
+        Self { failing: case.failing.iter().filter(counts).collect(), ready, updated_ready, old_ready, down }
     }
 
     /// The same, of pods for which `is_meant` holds only.

@@ -41,6 +41,8 @@ fn stuck<'a>(
     }
     let group = pods.among(|pod| is_of_update(case, pod)).dominant(|_| true);
     let why = match (group, refused) {
+        // A node that is down tells that itself; what was wrong before is still wrong.
+        (Some(group), Some(refused)) if group.is_of_node() => Why::Own(refused),
         (Some(group), _) => Why::Pods(group),
         (None, Some(refused)) => Why::Own(refused),
         (None, None) => match deadline_exceeded(case) {
@@ -49,6 +51,7 @@ fn stuck<'a>(
         },
     };
     let stands = match (pods.old_ready, pods.updated_ready) {
+        (0, 0) if pods.down > 0 => "the rollout is stuck, and the old pods are down with their node".to_owned(),
         (0, 0) => "the rollout is stuck and no pod is ready".to_owned(),
         (0, ready) => format!("the rollout is stuck with {ready} of {desired} new pods ready"),
         (1, _) => "the rollout is stuck, 1 old pod still serves".to_owned(),
@@ -62,7 +65,8 @@ fn stuck<'a>(
 /// Fewer pods are ready than are asked for.
 fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>) -> Option<Verdict<'a>> {
     let workload = case.workload;
-    let (why, (problem, stands)) = if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
+    let group = pods.dominant(|pod| is_of_update(case, pod));
+    let (why, (problem, stands)) = if let Some(group) = group.filter(|g| refused.is_none() || !g.is_of_node()) {
         (Why::Pods(group), pods.standing(count(workload.desired)))
     } else {
         let own = refused.or_else(|| deadline_exceeded(case).filter(|_| !workload.paused && !workload.is_settled()))?;
@@ -77,7 +81,7 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
 fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let Some((good, newest)) = last_good(case) else { return };
     let blames_newest = match &verdict.why {
-        Why::Pods(group) => group.pods.iter().any(|pod| is_of_update(case, pod)),
+        Why::Pods(group) => !group.is_of_node() && group.pods.iter().any(|pod| is_of_update(case, pod)),
         Why::Own(_) => true,
     };
     if !blames_newest {

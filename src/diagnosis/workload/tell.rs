@@ -119,6 +119,7 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
         root,
         // The node's own diagnosis tells of it.
         quiet: category == Category::Node,
+        worse_by_node: ready == 0 && pods.down > 0,
         since,
     })
 }

@@ -30,6 +30,7 @@ impl Template {
             labels: self.metadata.or_default().labels.into_labels(),
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
             node_selector: spec.node_selector.into_labels(),
+            containers: Vec::with_capacity(spec.init_containers.0.len() + spec.containers.0.len()),
             ..TemplateFacts::default()
         };
         for (containers, kind) in [(spec.init_containers, ContainerType::Init), (spec.containers, ContainerType::App)] {

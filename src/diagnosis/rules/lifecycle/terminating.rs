@@ -2,7 +2,7 @@
 
 use super::{end, is_held_by_hook, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
-use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots, text};
+use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, node, remedy, roots, text};
 use crate::facts::{Container, EventFacts, Phase, State, after};
 
 /// Seconds past the deletion time before a pod counts as stuck: the kubelet has volumes to unmount and a status to send.
@@ -148,6 +148,9 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
             finding
         }
     };
+    let is_told = case.node.is_some_and(|node| node::is_down(node, case.thresholds, case.now));
+    // The node's own Event tells it.
+    let finding = if what == Stuck::Node && is_told { finding.quiet() } else { finding };
     let finding = finding
         .with(evidence::field("metadata.deletionTimestamp", deletion.to_string()))
         .with_all(end::disruption(case).map(evidence::condition));

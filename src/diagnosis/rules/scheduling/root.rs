@@ -6,8 +6,11 @@ use super::claim;
 use super::explain::{NodeView, Resource, Shortfall, View};
 use super::words::Kind;
 use crate::api::Root;
-use crate::diagnosis::{Case, RootKind, roots};
+use crate::diagnosis::{Case, RootKind, node, roots};
 use crate::facts::Operator;
+
+/// The taints of a node that is not Ready.
+const OUTAGE: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 pub(super) fn of(case: &Case<'_>, analysis: &Analysis<'_>) -> Option<Root> {
     let view = || analysis.view.as_ref();
@@ -24,6 +27,13 @@ pub(super) fn of(case: &Case<'_>, analysis: &Analysis<'_>) -> Option<Root> {
         Kind::PvAffinity | Kind::VolumeZone | Kind::BoundPvMissing | Kind::PvcInUse => roots::only_claim(case),
         _ => None,
     }
+}
+
+/// The node that the pod waits for, where nothing but the taint of its outage keeps the pod away.
+pub(super) fn down(case: &Case<'_>, analysis: &Analysis<'_>) -> Option<Root> {
+    let (node, taint) = analysis.view.as_ref().filter(|_| analysis.kind == Kind::Taint)?.blamed_taint()?;
+    let is_down = OUTAGE.contains(&&*taint.key) && node::is_down(node.state, case.thresholds, case.now);
+    is_down.then(|| RootKind::Node.named(node.name()))
 }
 
 /// Whether the pod restricts itself to no part of the cluster: that a part is full or closed is no fault of the whole.
