@@ -9,6 +9,7 @@ mod about_workloads;
 mod custody;
 mod events;
 mod folds;
+mod last_words;
 mod ledger;
 mod lookups;
 mod names;
@@ -149,6 +150,7 @@ pub struct World {
     gone_workloads: HashSet<WorkloadKey>,
     stories: stories::Stories,
     folds: folds::Folds,
+    last_words: last_words::LastWords,
     reach: reach::Reach,
     thresholds: Thresholds,
     policy: Policy,
@@ -185,6 +187,7 @@ impl World {
             gone_workloads: HashSet::new(),
             stories: stories::Stories::default(),
             folds: folds::Folds::default(),
+            last_words: last_words::LastWords::default(),
             reach: reach::Reach::default(),
             thresholds,
             policy,
@@ -271,7 +274,7 @@ impl World {
             }
             Change::ListDone(source) => self.list_done(source, now),
             Change::Pod(pod) => self.pod(*pod, now),
-            Change::PodDeleted(pod) => self.pod_deleted(&pod.uid),
+            Change::PodDeleted(pod) => self.pod_deleted(&pod.uid, now),
             Change::Workload(workload) => self.workload(*workload, now),
             Change::Service { namespace, service } => self.service(&namespace, service),
             Change::ServiceDeleted(key) => self.service_deleted(&key),
@@ -309,7 +312,7 @@ impl World {
         match source {
             Source::Pods => {
                 let missing = self.pods.end_list();
-                let mut touched: Touched = missing.iter().flat_map(|uid| self.pod_deleted(uid)).collect();
+                let mut touched: Touched = missing.iter().flat_map(|uid| self.pod_deleted(uid, now)).collect();
                 self.events.limit_strangers();
                 if first {
                     // Diagnoses whose pods vanished while nobody watched.
@@ -401,7 +404,8 @@ impl World {
         touched
     }
 
-    fn pod_deleted(&mut self, uid: &Arc<str>) -> Touched {
+    fn pod_deleted(&mut self, uid: &Arc<str>, now: Timestamp) -> Touched {
+        self.hear_last_words(uid, now);
         let Some((key, change)) = self.pods.remove(uid) else { return Vec::new() };
         self.nodes.move_requests(&change);
         self.events.forget(uid);

@@ -16,7 +16,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use case::{FailingPod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
+pub use case::{FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub use creation::refuses_template;
 pub use service::{stray_services, strays_due};
 

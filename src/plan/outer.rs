@@ -408,8 +408,6 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Opti
     let mut note = match before.filter(|before| action == Action::Recovered && *before != head.cause) {
         // Nobody has heard of the cause that it had in the end.
         Some(before) => compose::note(before, "", &[], action),
-        // It says itself of what it is well again.
-        None if action == Action::Recovered && matches!(object, Outer::Workload(..)) => head.summary.clone(),
         None => compose::note(&head.cause, &head.summary, &head.remedies, action),
     };
     if let Outer::Workload(_, status) = object {

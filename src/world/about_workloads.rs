@@ -6,11 +6,12 @@ use super::folds::Fate;
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
-    DiagnosisKind, DiagnosisState, Head, PodCounts, Root, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+    DiagnosisKind, DiagnosisState, Head, PodCounts, Root, Severity, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
+    WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, Health, RootKind, WorkloadCase, WorkloadFailure, diagnose, judge_workload, node,
-    refuses_template, text,
+    Category, FailingPod, GonePod, Health, RootKind, WorkloadCase, WorkloadFailure, diagnose, judge_workload, node,
+    refuses_template,
 };
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -120,6 +121,7 @@ impl World {
         let services = self.lookups.services_for(&key.namespace, &labels, settled);
         let (events, jobs) = (self.owners.events_of(key), self.owners.jobs_of(key));
         let ready = self.workloads.ready_by_owner(key);
+        let gone = self.gone_pods(key, &jobs);
         let strays = self.services.strays_of(key);
         let told = self.told_of(&object, &known.facts.uid);
         let failed = self.stories.templates(key);
@@ -130,6 +132,7 @@ impl World {
             failing: &failing,
             failed: &failed,
             undecided,
+            gone: &gone,
             ready: &ready,
             jobs: &jobs,
             events: &events,
@@ -344,6 +347,26 @@ impl World {
         pods
     }
 
+    /// The pods of a Job or `CronJob` that went while they failed: what of, their diagnoses still tell.
+    fn gone_pods(&self, key: &WorkloadKey, jobs: &[WorkloadFacts]) -> Vec<GonePod> {
+        if !matches!(&*key.kind, "Job" | "CronJob") {
+            return Vec::new();
+        }
+        let of_it = |record: &&Record| {
+            record.status.state == DiagnosisState::Gone && Self::workload_of(record).is_some_and(|of| of == *key)
+        };
+        let gone = self.records.in_namespace(&key.namespace).filter(of_it).filter_map(|record| {
+            let pod = self.failing_pod(&record.spec.pod_uid.as_str().into(), record);
+            Some(GonePod { pod: without_its_commands(pod), at: record.status.last_transition? })
+        });
+        let mut gone: Vec<GonePod> = gone.collect();
+        let runs = jobs.iter().map(|run| &run.key).chain([key]);
+        gone.extend(runs.flat_map(|job| self.last_words.of(job)));
+        gone.retain(|gone| gone.pod.severity != Severity::Info);
+        gone.sort_by(|a, b| a.pod.name.cmp(&b.pod.name));
+        gone
+    }
+
     fn failing_pod(&self, uid: &Arc<str>, record: &Record) -> FailingPod {
         let status = &record.status;
         let facts = self.pods.full(uid).map(|full| &full.facts);
@@ -419,30 +442,32 @@ impl World {
     }
 }
 
+/// Nothing can be asked of a pod that is gone.
+pub(super) fn without_its_commands(mut pod: FailingPod) -> FailingPod {
+    let name = pod.name.clone();
+    pod.remedies.retain(|remedy| !remedy.command.as_ref().is_some_and(|command| command.contains(&*name)));
+    pod
+}
+
 fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
     facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob")
 }
 
 /// How a workload that does not fail any more stands now. What it suffered from stays: its cause, and the pods that had it.
 fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
-    let cause = &status.head.cause;
     let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
     let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
-    let stands = match desired {
-        1 if ready == 1 => "its only pod is ready".to_owned(),
+    status.head.summary = match facts {
+        Some(facts) if facts.suspended => "it is suspended".to_owned(),
+        Some(facts) if wants_none(key, facts) => "it wants no pods any more".to_owned(),
+        Some(facts) if facts.is_complete() => "the Job is complete".to_owned(),
+        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
+            "a run has succeeded".to_owned()
+        }
+        _ if runs_to_an_end => "nothing is wrong any more".to_owned(),
+        _ if (ready, desired) == (1, 1) => "its only pod is ready".to_owned(),
         _ => format!("{ready} of {desired} pods are ready"),
     };
-    let summary = match facts {
-        Some(facts) if facts.suspended => format!("Suspended after {cause}"),
-        Some(facts) if wants_none(key, facts) => format!("Scaled to zero after {cause}: it wants no pods"),
-        Some(facts) if facts.is_complete() => format!("Well again after {cause}: the Job is complete"),
-        Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
-            format!("Well again after {cause}: a run has succeeded")
-        }
-        _ if runs_to_an_end => format!("Well again after {cause}"),
-        _ => format!("Well again after {cause}: {stands}"),
-    };
-    status.head.summary = text::line(&summary, text::SUMMARY_MAX);
     NO_PROBLEM.clone_into(&mut status.problem);
     // What runs to an end has no pods that are to be ready.
     let display = if runs_to_an_end { String::new() } else { format!("{ready}/{desired}") };

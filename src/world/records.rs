@@ -159,7 +159,7 @@ impl Records {
         })
     }
 
-    fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record> {
+    pub(super) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record> {
         self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.get(key))
     }
 

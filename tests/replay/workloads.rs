@@ -1,7 +1,7 @@
 //! What is told of workloads, and what of their pods is folded into it.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::api::Severity;
+use shindan::api::{Remedy, Severity};
 use shindan::facts::{Condition, EventFacts, NodeFacts, Phase, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
@@ -111,12 +111,12 @@ fn a_rollout_that_completes_is_the_recovery() {
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
     let status = operator.workload_status("deployment-web");
     assert_eq!(status.head.cause, "OOMKilled", "what it recovered from stays");
-    let summary = "Well again after OOMKilled: 3 of 3 pods are ready";
+    let summary = "3 of 3 pods are ready";
     let healthy = &status.head.conditions[0];
     assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
     let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
-    assert_eq!(end.note, summary);
+    assert_eq!(end.note, "Well again after OOMKilled: 3 of 3 pods are ready");
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn one_that_wants_no_pods_is_quiet_and_its_failure_ends_without_an_event() {
     assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"], "nobody knows whether it is well");
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "0/0", 0));
-    assert_eq!(status.head.summary, "Scaled to zero after OOMKilled: it wants no pods");
+    assert_eq!(status.head.summary, "it wants no pods any more");
     let mut idle = Operator::idle();
     idle.workload(&rollout("web", 0, 0));
     let job = "{kind: Job, apiVersion: batch/v1, metadata: {name: import, namespace: demo, uid: j}, spec: {suspend: true, completions: 1, parallelism: 1}, status: {failed: 1}}";
@@ -739,4 +739,73 @@ fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
     let told = operator.told_of_workloads();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_ne!(told[0], "Diagnosed ProgressDeadlineExceeded");
+}
+
+/// `Job/import`, restarted in place, with what its status says.
+fn import(status: &str) -> WorkloadFacts {
+    let job = format!(
+        "{{kind: Job, apiVersion: batch/v1, metadata: {{name: import, namespace: demo, uid: j, creationTimestamp: '2026-11-21T09:00:00Z'}}, spec: {{backoffLimit: 1, completions: 1, parallelism: 1}}, status: {{{status}}}}}"
+    );
+    dump(&job).workloads.remove(0)
+}
+
+const GAVE_UP: &str = "failed: 1, conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, lastTransitionTime: '2026-11-21T09:01:00Z'}]";
+
+fn pod_of_import(deletion: &str, status: &str) -> PodFacts {
+    let pod = format!(
+        "{{kind: Pod, metadata: {{namespace: demo, name: import-x, uid: pod-of-import, creationTimestamp: '2026-11-21T09:00:00Z'{deletion}, labels: {{job-name: import}}, ownerReferences: [{{apiVersion: batch/v1, kind: Job, name: import, uid: j, controller: true}}]}}, spec: {{nodeName: n1, restartPolicy: OnFailure, terminationGracePeriodSeconds: 1, containers: [{{name: app, image: 'app:1'}}]}}, status: {{phase: Running, conditions: [{{type: Ready, status: 'True'}}], containerStatuses: [{{name: app, {status}}}]}}}}"
+    );
+    dump(&pod).pods.remove(0)
+}
+
+const EXIT_9: &str = "lastState: {terminated: {exitCode: 9, reason: Error, startedAt: '2026-11-21T09:00:50Z', finishedAt: '2026-11-21T09:00:59Z'}}";
+const DELETION: &str = ", deletionTimestamp: '2026-11-21T09:01:01Z'";
+
+#[test]
+fn a_job_that_deletes_its_pod_as_it_gives_up_tells_what_the_pod_failed_of() {
+    let mut operator = Operator::idle();
+    operator.workload(&import("active: 1"));
+    let loops = format!("ready: false, restartCount: 3, state: {{waiting: {{reason: CrashLoopBackOff}}}}, {EXIT_9}");
+    operator.now = at("09:01:00");
+    operator.pod(&pod_of_import("", &loops));
+    operator.advance(10);
+    assert_eq!(operator.status("import-x").cause, "AppError");
+    operator.workload(&import(GAVE_UP));
+    operator.deleted(&pod_of_import(DELETION, &loops));
+    operator.advance(120);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+    let told = operator.workload_status("job-import").clone();
+    assert!(told.head.summary.starts_with("failed, no retry is left, its pods are gone: app exits with code 9"));
+    assert_eq!((told.causes[0].pods, told.container.as_deref()), (1, Some("app")));
+    let asks_the_pod = |remedy: &Remedy| remedy.command.as_ref().is_some_and(|command| command.contains("import-x"));
+    assert!(!told.head.remedies.iter().any(asks_the_pod), "{:?}", told.head.remedies);
+    // A day later the diagnosis of the pod is gone as well.
+    operator.advance(100_000);
+    assert!(operator.server.objects.is_empty());
+    assert_eq!(*operator.workload_status("job-import"), told);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+}
+
+#[test]
+fn what_a_pod_failed_of_that_its_job_deleted_before_it_had_a_diagnosis_is_told_of_the_job() {
+    let again =
+        format!("ready: true, restartCount: 1, state: {{running: {{startedAt: '2026-11-21T09:01:00Z'}}}}, {EXIT_9}");
+    let end = |code: u32| {
+        format!(
+            "ready: false, restartCount: 1, state: {{terminated: {{exitCode: {code}, reason: Error, startedAt: '2026-11-21T09:01:00Z', finishedAt: '2026-11-21T09:01:01Z'}}}}, {EXIT_9}"
+        )
+    };
+    for last in [again.clone(), end(9), end(137), end(143)] {
+        let mut operator = Operator::idle();
+        operator.now = at("09:01:00");
+        operator.workload(&import("active: 1"));
+        // All in one moment.
+        operator.take(Change::Pod(Box::new(pod_of_import("", &again))));
+        operator.take(Change::Pod(Box::new(pod_of_import(DELETION, &last))));
+        operator.take(Change::PodDeleted(Box::new(pod_of_import(DELETION, &last))));
+        operator.workload(&import(GAVE_UP));
+        operator.advance(3600);
+        assert!(operator.server.objects.is_empty(), "{last}");
+        assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"], "{last}");
+    }
 }

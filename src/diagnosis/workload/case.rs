@@ -19,6 +19,8 @@ pub struct WorkloadCase<'a> {
     pub failed: &'a [String],
     /// When one of its pods is looked at again whose probe fails, and that is not said to fail yet.
     pub undecided: Option<Timestamp>,
+    /// Of a Job or `CronJob`: its pods that were deleted while they failed.
+    pub gone: &'a [GonePod],
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
     /// itself, where it makes its pods).
     pub ready: &'a [(Arc<str>, u32)],
@@ -61,6 +63,13 @@ pub struct FailingPod {
     pub since: Option<Timestamp>,
     /// It is Ready now, and its diagnosis only waits to be sure of it.
     pub ready: bool,
+}
+
+/// A pod that is not there any more, as it was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GonePod {
+    pub pod: FailingPod,
+    pub at: Timestamp,
 }
 
 /// A Service whose selector matches nothing, and the workload that it is meant for.
@@ -123,6 +132,6 @@ pub struct WorkloadFailure {
     pub quiet: bool,
     /// Nobody serves any more because a node is down, which tells that itself: it is worse, and no news.
     pub worse_by_node: bool,
-    /// Since when it fails, as the workload's own words and Events tell.
+    /// Since when it fails, as its pods tell, or the workload's own words and Events.
     pub since: Option<Timestamp>,
 }

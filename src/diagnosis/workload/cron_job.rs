@@ -2,13 +2,13 @@
 
 use super::case::{WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
-use super::job::{BLOCKED, JOB_FAILED};
+use super::job::{BLOCKED, JOB_FAILED, Said};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{job, known, remedies};
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::{evidence, text};
-use crate::facts::{CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts, seconds_between};
+use crate::facts::{Condition, CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts, seconds_between};
 
 /// An Event that is older than this, in seconds, says nothing of the present.
 const STALE: i64 = 3600;
@@ -26,13 +26,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     if let Some(own) = bad_schedule(case, cron) {
         return not_scheduled(case, &pods, "never runs", own);
     }
-    match failed_run(case, &pods) {
-        Some(Run::Failed(run, verdict)) => {
-            let own = pods.among(|pod| is_of_run(run, &pod.name));
-            return WorkloadJudged::failing(tell(case, &own, verdict));
-        }
-        Some(Run::NotBefore(at)) => return WorkloadJudged::later(at),
-        None => {}
+    if let Some((run, condition)) = failed_run(case) {
+        return run_failed(case, &pods, run, condition);
     }
     let stuck = pods.among(job::never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
@@ -128,39 +123,37 @@ fn bad_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>
     }))
 }
 
-/// A run that failed.
-enum Run<'a> {
-    Failed(&'a str, Verdict<'a>),
-    /// Its pods may say why until then.
-    NotBefore(Timestamp),
-}
-
 /// The newest of its Jobs that failed for good, unless a later run succeeded.
-fn failed_run<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>) -> Option<Run<'a>> {
+fn failed_run<'a>(case: &WorkloadCase<'a>) -> Option<(&'a WorkloadFacts, &'a Condition)> {
     let failed = case.jobs.iter().filter_map(|run| Some((run, job::failed(run)?)));
     let (run, condition) = failed.max_by_key(|(run, _)| (run.created, &run.key.name))?;
     let began = run.created;
     let succeeded_later = |at: Timestamp| condition.last_transition.or(began).is_some_and(|failed| at >= failed);
     let is_over = case.workload.last_successful.is_some_and(succeeded_later)
         || case.jobs.iter().any(|other| other.is_complete() && other.created > began);
-    if is_over {
-        return None;
-    }
+    (!is_over).then_some((run, condition))
+}
+
+fn run_failed<'a>(
+    case: &WorkloadCase<'a>,
+    pods: &Pods<'a>,
+    run: &WorkloadFacts,
+    condition: &Condition,
+) -> WorkloadJudged {
     let name = &*run.key.name;
-    let own = pods.among(|pod| is_of_run(name, &pod.name));
-    let why = match own.dominant(|_| false) {
-        Some(group) => Why::Pods(group),
-        None => match job::pods_may_speak(case, condition) {
-            Some(until) => return Some(Run::NotBefore(until)),
-            None => Why::Own(job::of_condition(case, run, condition)),
-        },
+    let (own, why, gave_up) = match job::said(case, pods, condition, |pod| is_of_run(name, pod)) {
+        Said::ByPods { own, group, gone } => (own, Why::Pods(group), job::gave_up(condition, gone)),
+        Said::NotBefore(at) => return WorkloadJudged::later(at),
+        Said::Before => return WorkloadJudged::stands(),
+        // What its condition says is told once.
+        Said::Nothing => {
+            (pods.among(|_| false), Why::Own(job::of_condition(case, run, condition)), "failed".to_owned())
+        }
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
-    // What its condition says is told once.
-    let gave_up = if matches!(why, Why::Own(_)) { "failed" } else { job::gave_up(condition) };
     let stands = format!("its run {} {gave_up}", text::cut(name, 63));
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
-    Some(Run::Failed(name, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
+    WorkloadJudged::failing(tell(case, &own, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
 }
 
 /// A Job's pods are named after it.

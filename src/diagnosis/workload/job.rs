@@ -1,8 +1,8 @@
 //! Jobs: one that has failed for good, and one that can never end.
 
-use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
+use super::case::{FailingPod, GonePod, WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
-use super::pods::Pods;
+use super::pods::{Group, Pods};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Severity};
@@ -17,6 +17,9 @@ pub(super) const BLOCKED: &str = "Blocked";
 /// saw it), pods that say nothing are gone.
 const PODS_SPEAK_FIRST: i64 = 15;
 
+/// A pod that went no longer than so many seconds before its Job was said to have failed went with it.
+const GOES_WITH_ITS_JOB: i64 = 60;
+
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let job = case.workload;
     // What a CronJob made is told under it.
@@ -26,20 +29,25 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     let pods = Pods::of(case);
     if let Some(condition) = failed(job) {
-        let why = match pods.dominant(|_| false) {
-            Some(group) => Why::Pods(group),
-            None => match pods_may_speak(case, condition) {
-                Some(until) => return WorkloadJudged::later(until),
-                None => Why::Own(of_condition(case, job, condition)),
-            },
+        return match said(case, &pods, condition, |_| true) {
+            Said::ByPods { own, group, gone } => {
+                // What failed is mended first.
+                let mut after = vec![remedies::run_again(case)];
+                if gone {
+                    after = remedies::job(case, known::JOB_BACKOFF_LIMIT_EXCEEDED);
+                }
+                let stands = gave_up(condition, gone);
+                let verdict = Verdict::new(JOB_FAILED, Severity::Critical, stands, Why::Pods(group));
+                WorkloadJudged::failing(tell(case, &own, Verdict { after, ..verdict }))
+            }
+            Said::NotBefore(until) => WorkloadJudged::later(until),
+            Said::Before => WorkloadJudged::stands(),
+            Said::Nothing => {
+                let why = Why::Own(of_condition(case, job, condition));
+                let verdict = Verdict::new(JOB_FAILED, Severity::Critical, String::new(), why);
+                WorkloadJudged::failing(tell(case, &pods, verdict))
+            }
         };
-        let (stands, after) = match &why {
-            // What failed is mended first.
-            Why::Pods(_) => (gave_up(condition).to_owned(), vec![remedies::run_again(case)]),
-            Why::Own(_) => (String::new(), Vec::new()),
-        };
-        let verdict = Verdict { after, ..Verdict::new(JOB_FAILED, Severity::Critical, stands, why) };
-        return WorkloadJudged::failing(tell(case, &pods, verdict));
     }
     blocked(case, &pods)
 }
@@ -50,19 +58,65 @@ pub(super) fn failed(job: &WorkloadFacts) -> Option<&Condition> {
 }
 
 /// Why it was given up, in short, where its pods say what was wrong.
-pub(super) fn gave_up(condition: &Condition) -> &'static str {
-    match condition.reason.as_str() {
+pub(super) fn gave_up(condition: &Condition, pods_are_gone: bool) -> String {
+    let why = match condition.reason.as_str() {
         "BackoffLimitExceeded" => "failed, no retry is left",
         "DeadlineExceeded" => "failed, its deadline is over",
         "PodFailurePolicy" => "failed at once, as its podFailurePolicy says",
         "MaxFailedIndexesExceeded" => "failed, too many of its indexes did",
         "FailedIndexes" => "failed, some of its indexes did",
         _ => "failed",
+    };
+    let gone = if pods_are_gone { ", its pods are gone" } else { "" };
+    format!("{why}{gone}")
+}
+
+/// What the pods of a Job that has failed say of it.
+pub(super) enum Said<'a> {
+    /// These of them.
+    ByPods {
+        own: Pods<'a>,
+        group: Group<'a>,
+        gone: bool,
+    },
+    /// They may until then.
+    NotBefore(Timestamp),
+    /// They did while they were there, and that was told.
+    Before,
+    Nothing,
+}
+
+/// Those that are gone are asked where no other fails: under restartPolicy OnFailure a Job deletes its pod when it gives up.
+pub(super) fn said<'a>(
+    case: &WorkloadCase<'a>,
+    pods: &Pods<'a>,
+    condition: &Condition,
+    is_own: impl Fn(&str) -> bool,
+) -> Said<'a> {
+    let own = pods.among(|pod| is_own(&pod.name));
+    if let Some(group) = own.dominant(|_| false) {
+        return Said::ByPods { own, group, gone: false };
     }
+    // One that went long before had no part in the end.
+    let went_with_it = |gone: &&GonePod| {
+        let is_late = condition.last_transition.is_none_or(|failed| gone.at >= after(failed, -GOES_WITH_ITS_JOB));
+        is_late && is_own(&gone.pod.name)
+    };
+    let failing = case.gone.iter().filter(went_with_it).map(|gone| &gone.pod).collect();
+    let own = Pods { failing, ..own };
+    if let Some(group) = own.dominant(|_| false) {
+        return Said::ByPods { own, group, gone: true };
+    }
+    if let Some(until) = pods_may_speak(case, condition) {
+        return Said::NotBefore(until);
+    }
+    let told = case.told.filter(|told| told.problem == JOB_FAILED);
+    let samples = told.into_iter().flat_map(|told| &told.causes).flat_map(|cause| &cause.sample_pods);
+    if samples.into_iter().any(|pod| is_own(pod)) { Said::Before } else { Said::Nothing }
 }
 
 /// Until when a pod of a Job that has failed may still say why.
-pub(super) fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Timestamp> {
+fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Timestamp> {
     let until = after(condition.last_transition?.max(case.seen).min(case.now), PODS_SPEAK_FIRST);
     (case.thresholds.patient && case.now < until).then_some(until)
 }

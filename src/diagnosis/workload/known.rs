@@ -31,7 +31,7 @@ pub(super) const OWN: [Known; 10] = [
         JOB_BACKOFF_LIMIT_EXCEEDED,
         Explain {
             meaning: "A Job has failed as often as its backoffLimit allows, and its pods are gone.",
-            told_apart: "Only where no failed pod is left: else what the pods failed of is the cause.",
+            told_apart: "Only where no failed pod is left, and none was seen to fail before it went: else what the pods failed of is the cause.",
             action: "Run it again with restartPolicy Never, which keeps the failed pods and their logs.",
             source: JOB,
         },

@@ -55,7 +55,7 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
     let (desired, ready) = (count(workload.desired), pods.ready);
     let mut remedies = verdict.remedies;
     let since = match &verdict.why {
-        Why::Pods(_) => None,
+        Why::Pods(group) => group.pods.iter().filter_map(|pod| pod.since).min(),
         Why::Own(own) => began(case, own),
     };
     let (cause, category, confidence, container, summary, mut evidence, root, own_remedies) = match verdict.why {

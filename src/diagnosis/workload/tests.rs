@@ -100,6 +100,7 @@ impl World {
             failing: &failing,
             failed: &self.failed,
             undecided: None,
+            gone: &[],
             ready: &ready,
             jobs: &jobs,
             strays: &strays,
