@@ -192,12 +192,10 @@ impl World {
     /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
     fn undecided(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
         let is_waiting = |uid: &&Arc<str>| {
-            let complains = self.events.of(uid).iter().any(|event| &*event.reason == "Unhealthy");
-            self.pods
-                .place(uid)
-                .is_some_and(|p| complains && !p.ready && !p.over && p.kin.workload.as_ref() == Some(key))
+            let place = self.pods.place(uid);
+            place.is_some_and(|p| !p.ready && !p.over && p.kin.workload.as_ref() == Some(key))
         };
-        let wakes = self.pods.unwell().filter(is_waiting).filter_map(|uid| {
+        let wakes = self.events.pods_with("Unhealthy").filter(is_waiting).filter_map(|uid| {
             let outcome = self.with_case(uid, now, diagnose)?;
             outcome.wake.filter(|wake| *wake > now && matches!(outcome.health, Health::Well))
         });
