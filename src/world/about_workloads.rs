@@ -133,7 +133,7 @@ impl World {
             failed: &failed,
             undecided,
             gone: &gone,
-            ready: &ready,
+            ready: ready.as_deref(),
             jobs: &jobs,
             events: &events,
             strays: &strays,
@@ -311,7 +311,7 @@ impl World {
             self.stories.forget(key);
             self.folds.forget(key);
         }
-        let ready = self.workloads.ready_by_owner(key).iter().map(|(_, ready)| ready).sum::<u32>();
+        let ready = self.workloads.ready_by_owner(key).iter().flatten().map(|(_, ready)| ready).sum::<u32>();
         // Of what wants no pods any more nobody knows whether it is well.
         let is_laid_down = facts.is_some_and(|facts| wants_none(key, facts));
         let tell = |object: &mut Outer| {

@@ -90,12 +90,12 @@ impl Workloads {
         self.counts.iter().filter(|(_, counts)| !counts.failing.is_empty()).map(|(key, _)| key)
     }
 
-    /// How many of its pods are Ready, by the object that made them.
-    pub(super) fn ready_by_owner(&self, workload: &WorkloadKey) -> Vec<(Arc<str>, u32)> {
-        let ready = self.counts.get(workload).into_iter().flat_map(|counts| &counts.ready_by_owner);
-        let mut ready: Vec<_> = ready.map(|(owner, ready)| (owner.clone(), *ready)).collect();
+    /// How many of its pods are Ready, by the object that made them; `None` where it has no pods.
+    pub(super) fn ready_by_owner(&self, workload: &WorkloadKey) -> Option<Vec<(Arc<str>, u32)>> {
+        let counts = self.counts.get(workload).filter(|counts| counts.total > 0)?;
+        let mut ready: Vec<_> = counts.ready_by_owner.iter().map(|(owner, ready)| (owner.clone(), *ready)).collect();
         ready.sort();
-        ready
+        Some(ready)
     }
 
     /// How many pods each workload has that are not over.

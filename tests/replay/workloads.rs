@@ -479,11 +479,28 @@ fn n1(ready: bool, since: &str) -> NodeFacts {
     node("n1", status, message, since)
 }
 
-/// A Deployment of two in the middle of a rollout: its old template made `web-5`, the new one `web-6`.
-fn rolling(old_ready: u32) -> WorkloadFacts {
-    let mut web = rollout("web", 2, old_ready);
-    web.updated = 1;
-    let set = |name: &str, revision, desired, ready: u32| ReplicaSetFacts {
+/// The API server tells first of the pods, then of their ReplicaSet, and then of the Deployment.
+#[test]
+fn pods_count_as_they_are_and_not_as_their_replica_set_said_before() {
+    let mut operator = Operator::idle();
+    operator.node(&n1(true, "01:00:00"));
+    let mut web = rollout("web", 2, 2);
+    web.replica_sets = vec![replica_set("web-5", 5, 2, 2)];
+    operator.workload(&web);
+    let pod = |n: u32, ready| pod_of_template(&format!("p-{n}"), &format!("p-{n}"), Some(("web", "5")), ready, WELL);
+    (1..=2).for_each(|n| operator.pod(&pod(n, true)));
+    operator.advance(60);
+    operator.node(&n1(false, "09:02:00"));
+    (1..=2).for_each(|n| operator.pod(&pod(n, false)));
+    web.ready = 0;
+    operator.workload(&web);
+    operator.advance(30);
+    let status = operator.workload_status("deployment-web");
+    assert_eq!((status.head.cause.as_str(), status.pods.display.as_str()), ("NodeRuntimeDown", "0/2"));
+}
+
+fn replica_set(name: &str, revision: i64, desired: i64, ready: u32) -> ReplicaSetFacts {
+    ReplicaSetFacts {
         name: name.into(),
         uid: format!("uid-{name}").into(),
         revision,
@@ -491,8 +508,14 @@ fn rolling(old_ready: u32) -> WorkloadFacts {
         desired,
         ready: i64::from(ready),
         template: None,
-    };
-    web.replica_sets = vec![set("web-6", 6, 1, 0), set("web-5", 5, 2, old_ready)];
+    }
+}
+
+/// A Deployment of two in the middle of a rollout: its old template made `web-5`, the new one `web-6`.
+fn rolling(old_ready: u32) -> WorkloadFacts {
+    let mut web = rollout("web", 2, old_ready);
+    web.updated = 1;
+    web.replica_sets = vec![replica_set("web-6", 6, 1, 0), replica_set("web-5", 5, 2, old_ready)];
     web
 }
 

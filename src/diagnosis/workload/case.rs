@@ -22,8 +22,8 @@ pub struct WorkloadCase<'a> {
     /// Of a Job or `CronJob`: its pods that were deleted while they failed.
     pub gone: &'a [GonePod],
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
-    /// itself, where it makes its pods).
-    pub ready: &'a [(Arc<str>, u32)],
+    /// itself, where it makes its pods). `None`: it has none. Its own word comes later, and was looked up before.
+    pub ready: Option<&'a [(Arc<str>, u32)]>,
     /// Of a `CronJob`: its Jobs that are not settled.
     pub jobs: &'a [WorkloadFacts],
     /// Events that are not Normal, about it or about a Job or `ReplicaSet` of its own, oldest first.

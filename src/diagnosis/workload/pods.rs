@@ -162,17 +162,16 @@ fn has_got_over(pod: &FailingPod) -> bool {
 fn ready(case: &WorkloadCase<'_>) -> (u32, u32) {
     let workload = case.workload;
     let newest = workload.replica_sets.first();
-    if case.ready.is_empty() {
-        // No pod was seen at all: the workload's own word.
+    let Some(seen) = case.ready else {
         return match newest {
             Some(newest) => (count(newest.ready), workload.replica_sets[1..].iter().map(|set| count(set.ready)).sum()),
             None => split_by_revision(case, count(workload.ready)),
         };
-    }
-    let all: u32 = case.ready.iter().map(|(_, ready)| *ready).sum();
+    };
+    let all: u32 = seen.iter().map(|(_, ready)| *ready).sum();
     match newest {
         Some(newest) => {
-            let own = case.ready.iter().filter(|(maker, _)| *maker == newest.name).map(|(_, ready)| *ready).sum();
+            let own = seen.iter().filter(|(maker, _)| *maker == newest.name).map(|(_, ready)| *ready).sum();
             (own, all.saturating_sub(own))
         }
         None => split_by_revision(case, all),

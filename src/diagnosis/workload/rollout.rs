@@ -124,8 +124,7 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
 /// not (on a node that is down) of themselves. The first that a rollout does away with are those that are not well.
 fn last_good<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
     let ready = |set: &&ReplicaSetFacts| {
-        let seen = case.ready.iter().filter(|(maker, _)| *maker == set.name).map(|(_, ready)| *ready).sum::<u32>();
-        seen > 0 || (case.ready.is_empty() && set.ready > 0)
+        case.ready.map_or(set.ready > 0, |seen| seen.iter().any(|(maker, ready)| *maker == set.name && *ready > 0))
     };
     let is_kept = |set: &&ReplicaSetFacts| set.desired > 0 && !fails(case, set);
     older.iter().find(ready).or_else(|| older.iter().find(is_kept))

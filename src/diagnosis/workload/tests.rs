@@ -101,7 +101,7 @@ impl World {
             failed: &self.failed,
             undecided: None,
             gone: &[],
-            ready: &ready,
+            ready: (!ready.is_empty()).then_some(&ready),
             jobs: &jobs,
             strays: &strays,
             events: &events,
