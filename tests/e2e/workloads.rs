@@ -171,6 +171,7 @@ async fn events_are(space: &Space, [kind, name]: [&str; 2], expected: &[(&str, &
     .await;
 }
 
+/// The tag is this test's own: of an image that several workloads lack, one tells.
 #[test]
 fn a_rolling_update_with_a_wrong_tag_is_undone() {
     together(async {
@@ -178,7 +179,7 @@ fn a_rolling_update_with_a_wrong_tag_is_undone() {
         let space = Space::new("wrong-tag").await;
         space.apply(WEB);
         space.kubectl(&["rollout", "status", "deployment/web", "--timeout=120s"]);
-        space.kubectl(&["set", "image", "deployment/web", "nginx=127.0.0.1:5000/nginx:nope"]);
+        space.kubectl(&["set", "image", "deployment/web", "nginx=127.0.0.1:5000/nginx:typo"]);
         let found = fails(&space, WHAT, "ImageTagNotFound", "RolloutStuck").await;
         assert_eq!(found.head.severity, Severity::Warning, "users are served: {found:?}");
         assert_eq!(found.pods.display, "3/3");
@@ -193,7 +194,7 @@ fn a_rolling_update_with_a_wrong_tag_is_undone() {
         let [change] = &found.template_changes[..] else { panic!("{:?}", found.template_changes) };
         assert_eq!(change.field, "containers[nginx].image");
         assert_eq!(change.before.as_deref(), Some("127.0.0.1:5000/nginx:1.27"));
-        assert_eq!(change.after.as_deref(), Some("127.0.0.1:5000/nginx:nope"));
+        assert_eq!(change.after.as_deref(), Some("127.0.0.1:5000/nginx:typo"));
         let undo = format!("kubectl -n {} rollout undo deployment/web --to-revision=1", space.name);
         assert_eq!(commands(&found)[0], undo, "the first thing to do");
 
