@@ -292,11 +292,10 @@ fn announcement(
 /// What an Event says: the summary, then the first remedy.
 pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
     let recovered = action == Action::Recovered;
-    let summary = if recovered { summary } else { without_stop(summary) };
     let mut note = match summary {
-        "" if recovered => format!("Well again after {cause}"),
-        _ if recovered => format!("Well again after {cause}: {summary}"),
-        _ => summary.to_owned(),
+        _ if !recovered => without_stop(summary).to_owned(),
+        "" => format!("Well again after {cause}"),
+        _ => format!("Well again after {cause}: {summary}"),
     };
     if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);

@@ -144,15 +144,12 @@ impl World {
             told,
             now,
         });
-        let is_told = self
-            .workload_objects
-            .get(&object)
-            .is_some_and(|record| record.object.head().state == DiagnosisState::Active);
+        let is_told = self.is_told(&object);
         let Some(failure) = judged.failure else {
-            // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
             if judged.stands {
                 return Decision::default();
             }
+            // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
             let undecided = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now)).filter(|_| is_told);
             if let Some(until) = undecided {
                 return Plan { intent: None, wake: Some(until) }.into();
@@ -434,9 +431,13 @@ impl World {
 
     /// Whether all of a workload is of interest, though it may be settled.
     fn is_failing(&self, key: &WorkloadKey) -> bool {
-        let record = self.workload_objects.get(&DiagnosisKey::of_workload(key));
-        let active = record.is_some_and(|record| record.object.head().state == DiagnosisState::Active);
-        active || self.workloads.failing(key).next().is_some()
+        self.is_told(&DiagnosisKey::of_workload(key)) || self.workloads.failing(key).next().is_some()
+    }
+
+    /// Whether this object is Active, whichever workload of the name it is about.
+    fn is_told(&self, object: &DiagnosisKey) -> bool {
+        let record = self.workload_objects.get(object);
+        record.is_some_and(|record| record.object.head().state == DiagnosisState::Active)
     }
 }
 

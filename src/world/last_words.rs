@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::World;
 use super::about_workloads::without_its_commands;
-use crate::diagnosis::{Case, Category, Diagnosis, FailingPod, GonePod, Health, diagnose, immediate_workload};
-use crate::facts::{Container, ObjectKey, Phase, PodFacts, State, Timestamp, WorkloadKey, after, seconds_between};
+use crate::diagnosis::{Case, Category, FailingPod, GonePod, Health, diagnose, immediate_workload};
+use crate::facts::{Container, Phase, PodFacts, State, Timestamp, WorkloadKey, after, seconds_between};
 
 /// So many seconds: until its Job is told, whose diagnosis keeps it from then on.
 const KEPT: i64 = 300;
@@ -41,8 +41,7 @@ impl World {
     pub(super) fn hear_last_words(&mut self, uid: &Arc<str>, now: Timestamp) {
         let Some(pod) = self.pods.full(uid) else { return };
         let Some(job) = immediate_workload(&pod.facts).filter(|own| &*own.kind == "Job") else { return };
-        let key = pod.facts.key.clone();
-        if self.records.get(&key).is_some_and(|record| record.spec.pod_uid == **uid) {
+        if self.records.get(&pod.facts.key).is_some_and(|record| record.spec.pod_uid == **uid) {
             return;
         }
         let Some(facts) = before_it_went(&pod.facts) else { return };
@@ -52,8 +51,8 @@ impl World {
         let Health::Failing(found) = diagnose(&case).health else { return };
         // Anything else is of its end.
         if found.category == Category::Crash {
-            let node = pod.facts.node_name.clone();
-            let pod = without_its_commands(failing_pod(&key, uid, node, *found, now));
+            let pod = FailingPod { since: Some(now), ready: false, ..FailingPod::of(&pod.facts, *found) };
+            let pod = without_its_commands(pod);
             self.last_words.keep(job, GonePod { pod, at: now });
         }
     }
@@ -73,30 +72,4 @@ fn before_it_went(pod: &PodFacts) -> Option<PodFacts> {
     }
     let has_failed = |container: &Container| container.last.as_ref().is_some_and(|end| end.exit_code != 0);
     facts.containers.iter().any(has_failed).then_some(facts)
-}
-
-fn failing_pod(
-    key: &ObjectKey,
-    uid: &Arc<str>,
-    node: Option<Arc<str>>,
-    found: Diagnosis,
-    now: Timestamp,
-) -> FailingPod {
-    FailingPod {
-        name: key.name.clone(),
-        uid: uid.clone(),
-        template: None,
-        node,
-        cause: found.cause.to_owned(),
-        category: found.category,
-        container: found.container.as_deref().map(str::to_owned),
-        container_type: found.container_type,
-        severity: found.severity,
-        confidence: found.confidence,
-        summary: found.summary,
-        remedies: found.remedies,
-        root: found.root,
-        since: Some(now),
-        ready: false,
-    }
 }

@@ -6,8 +6,8 @@ use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
     WorkloadDiagnosisStatus,
 };
-use crate::diagnosis::{Category, Thresholds};
-use crate::facts::{EventFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
+use crate::diagnosis::{Category, Diagnosis, Thresholds};
+use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// One workload and what is known around it, at `now`.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +63,29 @@ pub struct FailingPod {
     pub since: Option<Timestamp>,
     /// It is Ready now, and its diagnosis only waits to be sure of it.
     pub ready: bool,
+}
+
+impl FailingPod {
+    /// A pod as it was diagnosed just now.
+    pub fn of(pod: &PodFacts, found: Diagnosis) -> Self {
+        Self {
+            name: pod.key.name.clone(),
+            uid: pod.uid.clone(),
+            template: None,
+            node: pod.node_name.clone(),
+            cause: found.cause.to_owned(),
+            category: found.category,
+            container: found.container.as_deref().map(str::to_owned),
+            container_type: found.container_type,
+            severity: found.severity,
+            confidence: found.confidence,
+            summary: found.summary,
+            remedies: found.remedies,
+            root: found.root,
+            since: None,
+            ready: pod.is_ready(),
+        }
+    }
 }
 
 /// A pod that is not there any more, as it was.

@@ -135,23 +135,7 @@ fn failing(text: &str, now: Timestamp) -> Vec<(Arc<str>, Arc<str>, FailingPod)> 
         let Health::Failing(found) = diagnose(&scenario.case_of(&pod.key.name)).health else { continue };
         let revision = pod.labels.get("controller-revision-hash").map(Arc::from);
         let template = if &*maker.kind == "ReplicaSet" { Some(maker.name.clone()) } else { revision };
-        let failing = FailingPod {
-            name: pod.key.name.clone(),
-            uid: pod.uid.clone(),
-            template,
-            node: pod.node_name.clone(),
-            cause: found.cause.to_owned(),
-            category: found.category,
-            container: found.container.as_deref().map(str::to_owned),
-            container_type: found.container_type,
-            severity: found.severity,
-            confidence: found.confidence,
-            summary: found.summary,
-            remedies: found.remedies,
-            root: found.root,
-            since: pod.created,
-            ready: pod.is_ready(),
-        };
+        let failing = FailingPod { template, since: pod.created, ..FailingPod::of(pod, *found) };
         out.push((maker.kind.clone(), maker.name.clone(), failing));
     }
     out
