@@ -35,7 +35,7 @@ pub use workload::{
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct ObjectKey {
     pub namespace: Arc<str>,
     pub name: Arc<str>,

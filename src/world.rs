@@ -6,6 +6,7 @@
 
 mod about_nodes;
 mod about_workloads;
+mod brief;
 mod custody;
 mod events;
 mod folds;
@@ -16,6 +17,7 @@ mod names;
 mod nodes;
 mod outers;
 mod owners;
+mod packed;
 mod pods;
 mod reach;
 mod records;
@@ -27,16 +29,17 @@ mod workloads;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::api::{DiagnosisKind, WorkloadDiagnosisStatus};
+use crate::api::{DiagnosisKind, DiagnosisState, WorkloadDiagnosisStatus};
 use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, ServiceFacts, Surroundings, Timestamp, Want,
     WorkloadFacts, WorkloadKey, WorkloadKind, after,
 };
 use crate::outbox::{Lane, Subject};
-use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy, Record};
+use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy};
 use outers::Outers;
 
+pub use brief::{Brief, OuterBrief};
 pub use events::KEPT as EVENTS_KEPT;
 pub use records::{Caps, Stored};
 
@@ -316,7 +319,7 @@ impl World {
                 self.events.limit_strangers();
                 if first {
                     // Diagnoses whose pods vanished while nobody watched.
-                    let orphans = self.records.active().filter(|r| !self.pods.contains(&r.spec.pod_uid));
+                    let orphans = self.records.active().filter(|r| !self.pods.contains(&r.pod_uid));
                     touched.extend(orphans.map(|r| (Subject::Object(r.key.clone()), Lane::Resync)));
                     touched.extend(self.all_unsettled());
                 }
@@ -368,13 +371,13 @@ impl World {
         if let Some(static_uid) = &facts.static_uid {
             self.events.adopt(static_uid, &facts, now);
         }
-        let recorded = self.records.get(&facts.key).filter(|r| r.status.state == crate::api::DiagnosisState::Active);
+        let recorded = self.records.brief(&facts.key).filter(|r| r.is_active());
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);
         let stranded = facts.node_name.as_ref().and_then(|n| self.nodes.get(n)).is_some_and(|n| !n.facts.is_ready());
         let keep = is_written || stranded || self.events.any_kill_of(&uid);
         let past = if self.pods.is_full(&uid) { Ledger::default() } else { self.records.history(&facts.key, &uid) };
-        let known_failing = recorded.is_some_and(|r| r.spec.pod_uid == *uid);
+        let known_failing = recorded.is_some_and(|r| *r.pod_uid == *uid);
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let is_thrown_out = !at_start && facts.phase == Phase::Failed && !facts.reason.is_empty();
         let top = if is_thrown_out { crate::diagnosis::top_workload(&facts, None) } else { None };
@@ -412,7 +415,7 @@ impl World {
         self.lookups.forget(&Subject::Pod(uid.clone()));
         self.records.forget_pod(uid);
         let mut touched = self.workloads.moved(uid, &change);
-        if self.records.get(&key).is_some_and(|r| r.spec.pod_uid == **uid) {
+        if self.records.brief(&key).is_some_and(|r| *r.pod_uid == **uid) {
             touched.push((Subject::Object(key), Lane::Change));
         }
         touched
@@ -555,7 +558,7 @@ impl World {
         let Some(pod) = self.pods.full(uid) else { return Decision::default() };
         let case = self.case_with(pod, &surroundings, now);
         let last = self.records.get(&key);
-        let is_active = last.is_some_and(|record| record.is_active_of(uid));
+        let is_active = last.as_ref().is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
         let hangs = hangs_on_its_workload(&case);
         let decisive = outcome.wants.iter().filter_map(|want| match want {
@@ -574,12 +577,12 @@ impl World {
             Plan { intent: None, wake: Some(until) }
         } else {
             let told_lately = match &outcome.health {
-                Health::Failing(diagnosis) if plan::is_news(last, uid, diagnosis) => {
+                Health::Failing(diagnosis) if plan::is_news(last.as_ref(), uid, diagnosis) => {
                     self.records.told_lately(diagnosis, &pod.facts, now, &self.policy)
                 }
                 _ => false,
             };
-            plan::failing_or_well(last, &case, &outcome, told_lately, &self.policy)
+            plan::failing_or_well(last.as_ref(), &case, &outcome, told_lately, &self.policy)
         };
         plan.wake = earliest(plan.wake, outcome.wake);
         if case.surroundings.siblings.thrown_out_lately > 0 && case.pod.is_over() {
@@ -612,13 +615,12 @@ impl World {
     /// Whether somebody deleted an object whose pod is gone as well, as a deleted namespace does: nothing is left that it
     /// could tell of, and the namespace may be another one of that name by now.
     fn went_with_its_pod(&self, key: &ObjectKey) -> bool {
-        self.records.is_deleted(key) && self.records.get(key).is_some_and(|record| self.is_orphan(record))
+        self.records.is_deleted(key) && self.records.brief(key).is_some_and(|record| self.is_orphan(record))
     }
 
     /// Whether the pod of an Active diagnosis is gone. Before the pods are listed nothing can be said of them.
-    fn is_orphan(&self, record: &Record) -> bool {
-        let is_active = record.status.state == crate::api::DiagnosisState::Active;
-        is_active && self.is_listed(Source::Pods) && !self.pods.contains(&record.spec.pod_uid)
+    fn is_orphan(&self, record: &Brief) -> bool {
+        record.is_active() && self.is_listed(Source::Pods) && !self.pods.contains(&record.pod_uid)
     }
 
     /// From when on what was looked up tells of this failure. What was there at the start has settled, and what is known
@@ -627,8 +629,8 @@ impl World {
         if pod.observed.at_start {
             return pod.observed.first;
         }
-        let active = self.records.get(&pod.facts.key).filter(|record| record.is_active_of(&pod.facts.uid));
-        let began = active.and_then(|r| r.status.last_transition).unwrap_or(pod.observed.situation_since);
+        let active = self.records.brief(&pod.facts.key).filter(|record| record.is_active_of(&pod.facts.uid));
+        let began = active.and_then(|r| r.last_transition).unwrap_or(pod.observed.situation_since);
         after(began, lookups::SETTLE)
     }
 
@@ -636,15 +638,17 @@ impl World {
         if let Some(plan) = self.records.repair_or_removal(key, now) {
             return plan;
         }
-        let Some(record) = self.records.get(key) else { return Plan::default() };
+        let (Some(brief), Some(record)) = (self.records.brief(key), self.records.get(key)) else {
+            return Plan::default();
+        };
         // First what an earlier run left to be told; then what has become of it since.
-        if let Some(owed) = plan::owed(record, now) {
+        if let Some(owed) = plan::owed(&record, now) {
             return Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) };
         }
-        match record.status.state {
-            crate::api::DiagnosisState::Active if self.is_orphan(record) => plan::gone(record, now),
-            crate::api::DiagnosisState::Active => Plan::default(),
-            _ => plan::ended(record, &self.policy, now),
+        match brief.state {
+            DiagnosisState::Active if self.is_orphan(brief) => plan::gone(&record, now),
+            DiagnosisState::Active => Plan::default(),
+            _ => plan::ended(&record, &self.policy, now),
         }
     }
 
@@ -698,24 +702,24 @@ impl World {
         let mut workloads = Vec::new();
         let mut suffered = None;
         self.folds.written(&write.spec.pod_uid);
-        if let Some(before) = self.records.get(&write.key) {
+        if let Some(before) = self.records.brief(&write.key) {
             self.workloads.unset_failing(before);
             self.reach.remove(before);
             suffered = about_nodes::suffers_from(before);
-            workloads.extend(Self::workload_of(before));
+            workloads.extend(Self::workload_of(before).cloned());
         }
         let mut touched = self.records.acknowledged(write, uid, resource_version, now);
-        if let Some(record) = self.records.get(&write.key) {
+        if let Some(record) = self.records.brief(&write.key) {
             self.workloads.set_failing(record);
             self.reach.add(record);
-            workloads.extend(Self::workload_of(record));
+            workloads.extend(Self::workload_of(record).cloned());
             if self.is_orphan(record) {
                 // Its pod went while it was being written.
                 touched.push((Subject::Object(write.key.clone()), Lane::Change));
             }
         }
-        let suffers = self.records.get(&write.key).and_then(about_nodes::suffers_from);
-        touched.extend(self.records.get(&write.key).and_then(|record| self.teller_beside(record, now)));
+        let suffers = self.records.brief(&write.key).and_then(about_nodes::suffers_from);
+        touched.extend(self.records.brief(&write.key).and_then(|record| self.teller_beside(record, now)));
         if suffered != suffers {
             // Its node tells how many suffer there.
             touched.extend([suffered, suffers].into_iter().flatten().map(|node| (Subject::Node(node), Lane::Resync)));
@@ -726,9 +730,9 @@ impl World {
     }
 
     /// The workload that told of the root of this pod, if it is another's: it tells as well how far that reaches.
-    fn teller_beside(&self, record: &Record, now: Timestamp) -> Option<(Subject, Lane)> {
-        let (root, workload) = (record.status.root.as_ref()?, workloads::key_of(record)?);
-        let teller = self.reach.told_by_another(root, &workload, now)?;
+    fn teller_beside(&self, record: &Brief, now: Timestamp) -> Option<(Subject, Lane)> {
+        let (root, workload) = (record.root.as_ref()?, record.workload.as_ref()?);
+        let teller = self.reach.told_by_another(root, workload, now)?;
         Some((Subject::Workload(teller.clone()), Lane::Resync))
     }
 
@@ -743,7 +747,7 @@ impl World {
         let Some(outers) = self.outers(write.key.kind) else { return Vec::new() };
         let mut touched = outers.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.workload_objects.get(&write.key) {
-            self.reach.set_refused(record);
+            self.reach.set_refused(&record);
             if let Outer::Workload(spec, WorkloadDiagnosisStatus { root: Some(reach), .. }) = &record.object {
                 let workload = WorkloadKey::of(&spec.workload, &write.key.object.namespace);
                 let teller = self.reach.told_by_another(&reach.root, &workload, now).cloned();
@@ -786,7 +790,7 @@ impl World {
     /// The Event that a node's or a workload's diagnosis owed is there.
     pub fn outer_owed_is_there(&mut self, key: &DiagnosisKey) {
         if let Some(outers) = self.outers(key.kind)
-            && let Some(transition) = outers.get(key).map(|record| record.object.head().transition)
+            && let Some(transition) = outers.brief(key).map(|brief| brief.transition)
         {
             outers.announced(key, transition);
         }
@@ -806,15 +810,15 @@ impl World {
         let key = &key.object;
         self.records.conflicted(key, current);
         // Where the pod itself was the subject, nobody would look at its object any more.
-        let orphan = self.records.get(key).filter(|record| self.is_orphan(record));
+        let orphan = self.records.brief(key).filter(|record| self.is_orphan(record));
         orphan.map(|_| (Subject::Object(key.clone()), Lane::Change)).into_iter().collect()
     }
 
     /// The diagnosis of a node or of a workload, as last acknowledged.
-    pub fn outer_record(&self, key: &DiagnosisKey) -> Option<&OuterRecord> {
+    pub fn outer(&self, key: &DiagnosisKey) -> Option<&OuterBrief> {
         match key.kind {
-            DiagnosisKind::Node => self.node_objects.get(key),
-            DiagnosisKind::Workload => self.workload_objects.get(key),
+            DiagnosisKind::Node => self.node_objects.brief(key),
+            DiagnosisKind::Workload => self.workload_objects.brief(key),
             DiagnosisKind::Pod => None,
         }
     }
@@ -831,15 +835,17 @@ impl World {
     }
 
     /// All diagnoses of nodes and workloads, as last acknowledged.
-    pub fn outer_records(&self) -> impl Iterator<Item = &OuterRecord> {
+    pub fn outers_acknowledged(&self) -> impl Iterator<Item = (&DiagnosisKey, &OuterBrief)> {
         self.node_objects.all().chain(self.workload_objects.all())
     }
 
-    pub fn record(&self, key: &ObjectKey) -> Option<&Record> {
-        self.records.get(key)
+    /// The diagnosis of a pod, as last acknowledged.
+    pub fn record(&self, key: &ObjectKey) -> Option<&Brief> {
+        self.records.brief(key)
     }
 
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
+    /// All diagnoses of pods, as last acknowledged.
+    pub fn records(&self) -> impl Iterator<Item = &Brief> {
         self.records.all()
     }
 

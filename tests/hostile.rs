@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value, json};
+use shindan::api::PodDiagnosisStatus;
 use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Thresholds, rules};
@@ -319,6 +320,8 @@ fn is_clean(write: &ObjectWrite) {
     assert!(s.evidence.len() <= 12 && s.remedies.len() <= 5);
     let size = value.to_string().len();
     assert!(size <= 7 * 1024, "{size} bytes: {value}");
+    // The operator keeps it as JSON, and compares what it finds later with what it reads there.
+    assert_eq!(serde_json::from_value::<PodDiagnosisStatus>(value.clone()).unwrap(), *s);
     let mut found = Vec::new();
     strings(&value, &mut found);
     for text in found {

@@ -348,7 +348,7 @@ impl<C: Cluster> Engine<C> {
 
     fn log_outer(&self, write: &OuterWrite) {
         let head = write.object.head();
-        let before = self.world.outer_record(&write.key).map(|record| record.object.head().transition);
+        let before = self.world.outer(&write.key).map(|brief| brief.transition);
         if before != Some(head.transition) {
             tracing::info!(
                 object = %write.key,
@@ -364,8 +364,8 @@ impl<C: Cluster> Engine<C> {
     /// A line for each transition, for those who read the operator's log.
     fn log(&self, write: &ObjectWrite) {
         let status = &write.status;
-        let before = self.world.record(&write.key).filter(|r| r.spec.pod_uid == write.spec.pod_uid);
-        if before.is_some_and(|record| record.status.transition == status.transition) {
+        let before = self.world.record(&write.key).filter(|r| *r.pod_uid == *write.spec.pod_uid);
+        if before.is_some_and(|record| record.transition == status.transition) {
             return;
         }
         tracing::info!(
@@ -490,22 +490,22 @@ impl<C: Cluster> Engine<C> {
         self.counted = Some(monotonic());
         self.metrics.set_watched(self.world.pods_watched(), self.world.nodes().len());
         let mut active: BTreeMap<ActiveKey, u64> = BTreeMap::new();
-        for record in self.world.records().filter(|r| r.status.state == DiagnosisState::Active) {
+        for record in self.world.records().filter(|r| r.state == DiagnosisState::Active) {
             let key = ActiveKey {
                 kind: DiagnosisKind::Pod,
                 namespace: record.key.namespace.clone(),
-                cause: record.status.cause.clone(),
-                severity: record.status.severity,
+                cause: record.cause.to_string(),
+                severity: record.severity,
             };
             *active.entry(key).or_default() += 1;
         }
-        let heads = self.world.outer_records().map(|record| (&record.key, record.object.head()));
-        for (key, head) in heads.filter(|(_, head)| head.state == DiagnosisState::Active) {
+        for (key, brief) in self.world.outers_acknowledged().filter(|(_, brief)| brief.state == DiagnosisState::Active)
+        {
             let key = ActiveKey {
                 kind: key.kind,
                 namespace: key.object.namespace.clone(),
-                cause: head.cause.clone(),
-                severity: head.severity,
+                cause: brief.cause.to_string(),
+                severity: brief.severity,
             };
             *active.entry(key).or_default() += 1;
         }

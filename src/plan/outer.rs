@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Action, Announcement, DiagnosisKey, Intent, Plan, Policy, Reference, compose, conditions};
 use crate::api::{
     API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, RootReach,
@@ -16,7 +18,7 @@ use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
 const CONTENT_MAX: usize = 7 * 1024;
 
 /// The diagnosis of a node or of a workload.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Outer {
     Node(NodeDiagnosisSpec, NodeDiagnosisStatus),
     Workload(WorkloadDiagnosisSpec, WorkloadDiagnosisStatus),
@@ -33,11 +35,14 @@ pub struct OuterWrite {
     pub announcement: Option<Announcement>,
 }
 
-/// What the cluster holds of one, as last acknowledged.
-#[derive(Debug, Clone, PartialEq)]
+/// What the cluster holds of one, as last acknowledged. Like a [`super::Record`], serializable without its names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OuterRecord {
+    #[serde(skip, default = "nobody")]
     pub key: DiagnosisKey,
+    #[serde(skip)]
     pub uid: String,
+    #[serde(skip)]
     pub resource_version: String,
     pub object: Outer,
     /// When it was last written by us; after a restart, when it last changed.
@@ -46,6 +51,10 @@ pub struct OuterRecord {
     pub told: Vec<String>,
     /// The cause that the last Warning Event of this episode named.
     pub announced: Option<String>,
+}
+
+fn nobody() -> DiagnosisKey {
+    DiagnosisKey::of_node("")
 }
 
 /// What is wrong now, and how it is to be told.

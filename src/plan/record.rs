@@ -3,15 +3,21 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 use crate::api::{DiagnosisState, Evidence, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::Diagnosis;
 use crate::facts::{ObjectKey, Timestamp};
 
-#[derive(Debug, Clone, PartialEq)]
+/// It is serializable to be kept small, and without what stands beside it then: the names by which it is found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
+    #[serde(skip)]
     pub key: ObjectKey,
     /// The UID of the PodDiagnosis.
+    #[serde(skip)]
     pub uid: String,
+    #[serde(skip)]
     pub resource_version: String,
     pub spec: PodDiagnosisSpec,
     pub status: PodDiagnosisStatus,
@@ -27,10 +33,10 @@ pub struct Record {
 }
 
 /// Evidence and side findings by hash, and the words under STATUS since the last restart.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Shown {
-    parts: BTreeSet<u64>,
-    words: BTreeSet<u64>,
+    parts: BTreeSet<u32>,
+    words: BTreeSet<u32>,
     restarts: u32,
 }
 
@@ -66,13 +72,15 @@ fn restarts(status: &PodDiagnosisStatus) -> u32 {
     status.restarts.as_ref().map_or(0, |r| r.count)
 }
 
-fn hash(part: impl Hash) -> u64 {
+/// Of two that are taken for one, the second is written a little later: half a hash will do.
+#[allow(clippy::cast_possible_truncation, reason = "any 32 of its bits")]
+fn hash(part: impl Hash) -> u32 {
     let mut hasher = DefaultHasher::new();
     part.hash(&mut hasher);
-    hasher.finish()
+    hasher.finish() as u32
 }
 
-fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u64> {
+fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u32> {
     // The end of a run moves from one to the other and back while the kubelet backs off.
     let source = |e: &Evidence| e.source.replace(".lastState.", ".state.");
     let evidence = status.evidence.iter().map(move |e| hash(("evidence", &status.cause, source(e))));

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::brief::Brief;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
-    AffectedWorkload, DiagnosisKind, DiagnosisState, FlappingReport, Head, LastWords, NodeDiagnosisSpec,
-    NodeDiagnosisStatus, ReadyChange,
+    AffectedWorkload, DiagnosisKind, FlappingReport, Head, LastWords, NodeDiagnosisSpec, NodeDiagnosisStatus,
+    ReadyChange,
 };
 use crate::diagnosis::node::{Flapping, NodeFinding};
 use crate::diagnosis::{Category, RootKind, text};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, Want};
-use crate::plan::{DiagnosisKey, Outer, Plan, Record, outer};
+use crate::plan::{DiagnosisKey, Outer, Plan, outer};
 
 /// Changes of the Ready condition that an object tells.
 const HISTORY: usize = 10;
@@ -53,7 +54,7 @@ impl World {
         let judged = self.nodes.judged(name, &self.thresholds, now);
         let last = self.node_objects.get(&key);
         let Some((node, judged)) = self.nodes.get(name).zip(judged) else {
-            return outer::gone(last, &self.policy, now);
+            return outer::gone(last.as_ref(), &self.policy, now);
         };
         let mut plan = match judged.failure {
             Some(found) => {
@@ -70,9 +71,9 @@ impl World {
                     worse_is_told: false,
                     same_failure_quiet: 0,
                 };
-                outer::failing(&key, last, failing, &self.policy, now)
+                outer::failing(&key, last.as_ref(), failing, &self.policy, now)
             }
-            None => outer::well(last, &self.policy, now),
+            None => outer::well(last.as_ref(), &self.policy, now),
         };
         plan.wake = earliest(plan.wake, judged.wake);
         plan
@@ -105,7 +106,7 @@ impl World {
 
     /// Whether the diagnosis of a pod there says that it fails of this node.
     fn is_said_to_suffer_from(&self, node: &str, pod: &crate::facts::ObjectKey) -> bool {
-        self.records.get(pod).and_then(suffers_from).is_some_and(|from| *from == *node)
+        self.records.brief(pod).and_then(suffers_from).is_some_and(|from| *from == *node)
     }
 
     /// `DaemonSets` that run on most of the other nodes and not on this one.
@@ -125,8 +126,8 @@ impl World {
 }
 
 /// The node of which a pod fails, as its diagnosis says.
-pub(super) fn suffers_from(record: &Record) -> Option<Arc<str>> {
-    let root = record.status.root.as_ref().filter(|_| record.status.state == DiagnosisState::Active)?;
+pub(super) fn suffers_from(record: &Brief) -> Option<Arc<str>> {
+    let root = record.root.as_ref().filter(|_| record.is_active())?;
     (root.kind == RootKind::Node.as_str()).then(|| root.name.as_str().into())
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::brief::Brief;
 use super::folds::Fate;
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
@@ -36,8 +37,8 @@ struct Known {
 
 impl World {
     /// The workload whose diagnosis a record of a pod is part of.
-    pub(super) fn workload_of(record: &Record) -> Option<WorkloadKey> {
-        super::workloads::key_of(record).filter(|key| key.watched_kind().is_some())
+    pub(super) fn workload_of(record: &Brief) -> Option<&WorkloadKey> {
+        record.workload.as_ref().filter(|key| key.watched_kind().is_some())
     }
 
     /// All workloads that may have something to tell.
@@ -76,8 +77,8 @@ impl World {
         }
         let was_announced = self
             .records
-            .get(&write.key)
-            .is_some_and(|record| record.is_active_of(&write.spec.pod_uid) && record.status.announced);
+            .brief(&write.key)
+            .is_some_and(|record| record.is_active_of(&write.spec.pod_uid) && record.announced);
         write.announcement = None;
         write.status.event_owed = false;
         write.status.announced = was_announced;
@@ -141,7 +142,7 @@ impl World {
             thresholds: &self.thresholds,
             since: known.since,
             seen: known.seen,
-            told,
+            told: told.as_ref(),
             now,
         });
         let is_told = self.is_told(&object);
@@ -178,9 +179,9 @@ impl World {
     }
 
     /// What its object says, while that is Active and about the same workload.
-    fn told_of(&self, object: &DiagnosisKey, uid: &str) -> Option<&WorkloadDiagnosisStatus> {
+    fn told_of(&self, object: &DiagnosisKey, uid: &str) -> Option<WorkloadDiagnosisStatus> {
         let record = self.workload_objects.get(object).filter(|record| record.object.subject_uid() == uid)?;
-        match &record.object {
+        match record.object {
             Outer::Workload(_, status) if status.head.state == DiagnosisState::Active => Some(status),
             _ => None,
         }
@@ -277,7 +278,8 @@ impl World {
         let same_failure_quiet = self.policy.same_failure_quiet;
         let failing =
             outer::Failing { object: Outer::Workload(spec, status), quiet, worse_is_told, same_failure_quiet };
-        let plan = outer::failing(&object, self.workload_objects.get(&object), failing, &self.policy, now);
+        let last = self.workload_objects.get(&object);
+        let plan = outer::failing(&object, last.as_ref(), failing, &self.policy, now);
         if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told) {
             if is_refused {
                 self.reach.refuse(&reach.root, &object.object, &key.to_string());
@@ -303,8 +305,7 @@ impl World {
         now: Timestamp,
     ) -> Plan {
         self.lookups.forget(&Subject::Workload(key.clone()));
-        let last = self.workload_objects.get(object);
-        if last.is_none_or(|record| record.object.head().state != DiagnosisState::Active) {
+        if !self.is_told(object) {
             self.stories.forget(key);
             self.folds.forget(key);
         }
@@ -316,7 +317,8 @@ impl World {
                 tell_end(status, key, facts, ready);
             }
         };
-        outer::over(last, tell, !is_laid_down, &self.policy, now)
+        let last = self.workload_objects.get(object);
+        outer::over(last.as_ref(), tell, !is_laid_down, &self.policy, now)
     }
 
     fn bury(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
@@ -327,7 +329,7 @@ impl World {
         if last.is_none() {
             self.gone_workloads.remove(key);
         }
-        outer::gone(last, &self.policy, now)
+        outer::gone(last.as_ref(), &self.policy, now)
     }
 
     /// The pods of a workload that have an Active diagnosis, by name.
@@ -347,12 +349,12 @@ impl World {
         if !matches!(&*key.kind, "Job" | "CronJob") {
             return Vec::new();
         }
-        let of_it = |record: &&Record| {
-            record.status.state == DiagnosisState::Gone && Self::workload_of(record).is_some_and(|of| of == *key)
+        let of_it = |record: &&Brief| {
+            record.state == DiagnosisState::Gone && Self::workload_of(record).is_some_and(|of| of == key)
         };
-        let gone = self.records.in_namespace(&key.namespace).filter(of_it).filter_map(|record| {
-            let pod = self.failing_pod(&record.spec.pod_uid.as_str().into(), record);
-            Some(GonePod { pod: without_its_commands(pod), at: record.status.last_transition? })
+        let gone = self.records.in_namespace(&key.namespace).filter(of_it).filter_map(|brief| {
+            let pod = self.failing_pod(&Arc::from(&*brief.pod_uid), self.records.get(&brief.key)?);
+            Some(GonePod { pod: without_its_commands(pod), at: brief.last_transition? })
         });
         let mut gone: Vec<GonePod> = gone.collect();
         let runs = jobs.iter().map(|run| &run.key).chain([key]);
@@ -362,8 +364,8 @@ impl World {
         gone
     }
 
-    fn failing_pod(&self, uid: &Arc<str>, record: &Record) -> FailingPod {
-        let status = &record.status;
+    fn failing_pod(&self, uid: &Arc<str>, record: Record) -> FailingPod {
+        let status = record.status;
         let facts = self.pods.full(uid).map(|full| &full.facts);
         let owner = self.pods.place(uid).and_then(|place| place.kin.owner.clone());
         let revision = facts.and_then(|facts| facts.labels.get("controller-revision-hash"));
@@ -372,15 +374,15 @@ impl World {
             uid: uid.clone(),
             template: revision.map(Into::into).or(owner),
             node: record.spec.node_name.as_deref().map(Into::into),
-            cause: status.cause.clone(),
+            cause: status.cause,
             category: Category::named(&status.category).unwrap_or(Category::Lifecycle),
-            container: status.container.clone(),
+            container: status.container,
             container_type: status.container_type,
             severity: status.severity,
             confidence: status.confidence,
-            summary: status.summary.clone(),
-            remedies: status.remedies.clone(),
-            root: status.root.clone(),
+            summary: status.summary,
+            remedies: status.remedies,
+            root: status.root,
             since: status.first_seen,
             ready: self.pods.place(uid).is_some_and(|place| place.ready),
         }
@@ -388,7 +390,7 @@ impl World {
 
     fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> Restarted {
         let object = crate::facts::ObjectKey::new(key.namespace.clone(), pod.name.clone());
-        let restarts = self.records.get(&object).and_then(|record| record.status.restarts.as_ref());
+        let restarts = self.records.get(&object).and_then(|record| record.status.restarts);
         restarts.map_or_else(Restarted::default, |restarts| Restarted {
             count: restarts.count,
             last: restarts.history.iter().filter_map(|run| run.finished_at).max(),
@@ -421,7 +423,7 @@ impl World {
             if self.services.workload(key, None) { self.look_at_services(&key.namespace) } else { Vec::new() };
         let object = DiagnosisKey::of_workload(key);
         // A write under way may be its first.
-        if self.workload_objects.get(&object).is_none() && !self.workload_objects.is_writing(&object) {
+        if !self.workload_objects.contains(&object) && !self.workload_objects.is_writing(&object) {
             return touched;
         }
         self.gone_workloads.insert(key.clone());
@@ -436,8 +438,7 @@ impl World {
 
     /// Whether this object is Active, whichever workload of the name it is about.
     fn is_told(&self, object: &DiagnosisKey) -> bool {
-        let record = self.workload_objects.get(object);
-        record.is_some_and(|record| record.object.head().state == DiagnosisState::Active)
+        self.workload_objects.is_active(object)
     }
 }
 

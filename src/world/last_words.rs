@@ -41,7 +41,7 @@ impl World {
     pub(super) fn hear_last_words(&mut self, uid: &Arc<str>, now: Timestamp) {
         let Some(pod) = self.pods.full(uid) else { return };
         let Some(job) = immediate_workload(&pod.facts).filter(|own| &*own.kind == "Job") else { return };
-        if self.records.get(&pod.facts.key).is_some_and(|record| record.spec.pod_uid == **uid) {
+        if self.records.brief(&pod.facts.key).is_some_and(|record| *record.pod_uid == **uid) {
             return;
         }
         let Some(facts) = before_it_went(&pod.facts) else { return };

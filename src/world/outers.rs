@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Touched;
+use super::brief::OuterBrief;
 use super::custody::{Custody, Repair};
+use super::packed::{Packed, Packer};
 use crate::api::DiagnosisState;
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::outbox::{Lane, Subject};
@@ -11,10 +13,22 @@ use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, ou
 
 #[derive(Debug, Default)]
 pub(super) struct Outers {
-    by_key: HashMap<DiagnosisKey, OuterRecord>,
+    by_key: HashMap<DiagnosisKey, Kept>,
+    packer: Packer,
     /// What an earlier run left to be told.
     owing: HashSet<DiagnosisKey>,
     custody: Custody<DiagnosisKey>,
+}
+
+/// One of them: what is often asked for, and the record.
+#[derive(Debug)]
+struct Kept {
+    brief: OuterBrief,
+    subject: Subject,
+    uid: Box<str>,
+    resource_version: String,
+    event_owed: bool,
+    record: Packed<OuterRecord>,
 }
 
 impl Outers {
@@ -22,21 +36,53 @@ impl Outers {
         if record.object.head().event_owed {
             self.owing.insert(record.key.clone());
         }
-        self.by_key.insert(record.key.clone(), record);
+        self.insert(record);
     }
 
-    pub(super) fn get(&self, key: &DiagnosisKey) -> Option<&OuterRecord> {
-        self.by_key.get(key)
+    fn insert(&mut self, record: OuterRecord) {
+        let head = record.object.head();
+        let kept = Kept {
+            brief: OuterBrief::of(head),
+            event_owed: head.event_owed,
+            subject: subject_of(&record.object, &record.key),
+            record: self.packer.pack(&head.cause, &record),
+            uid: record.uid.into(),
+            resource_version: record.resource_version,
+        };
+        self.by_key.insert(record.key, kept);
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &OuterRecord> {
-        self.by_key.values()
+    pub(super) fn get(&self, key: &DiagnosisKey) -> Option<OuterRecord> {
+        let kept = self.by_key.get(key)?;
+        let record = kept.record.open()?;
+        let (uid, resource_version) = (kept.uid.to_string(), kept.resource_version.clone());
+        let mut record = OuterRecord { key: key.clone(), uid, resource_version, ..record };
+        if !kept.event_owed {
+            record.object.announced(kept.brief.transition);
+        }
+        Some(record)
+    }
+
+    pub(super) fn brief(&self, key: &DiagnosisKey) -> Option<&OuterBrief> {
+        self.by_key.get(key).map(|kept| &kept.brief)
+    }
+
+    pub(super) fn is_active(&self, key: &DiagnosisKey) -> bool {
+        self.brief(key).is_some_and(|brief| brief.state == DiagnosisState::Active)
+    }
+
+    pub(super) fn contains(&self, key: &DiagnosisKey) -> bool {
+        self.by_key.contains_key(key)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = (&DiagnosisKey, &OuterBrief)> {
+        self.by_key.iter().map(|(key, kept)| (key, &kept.brief))
     }
 
     /// The workloads that these objects are about.
     pub(super) fn workloads(&self) -> impl Iterator<Item = WorkloadKey> {
-        self.all().filter_map(|record| match subject_of(&record.object, &record.key) {
-            Subject::Workload(key) => Some(key),
+        self.by_key.values().filter_map(|kept| match &kept.subject {
+            Subject::Workload(key) => Some(key.clone()),
             _ => None,
         })
     }
@@ -56,13 +102,17 @@ impl Outers {
 
     /// What goes before any new judgement: an Event that is owed, an object that another hand touched.
     pub(super) fn overdue(&self, key: &DiagnosisKey, now: Timestamp) -> Option<Plan> {
-        let record = self.by_key.get(key)?;
         match self.custody.repair(key, now) {
             Repair::None => {}
             Repair::NotBefore(due) => return Some(Plan { intent: None, wake: Some(due) }),
-            Repair::Now(version) => return Some(Plan { intent: Some(outer::repaired(record, version)), wake: None }),
+            Repair::Now(version) => {
+                return Some(Plan { intent: Some(outer::repaired(&self.get(key)?, version)), wake: None });
+            }
         }
-        let owed = outer::owed(record, now).filter(|_| self.owing.contains(key))?;
+        if !self.owing.contains(key) {
+            return None;
+        }
+        let owed = outer::owed(&self.get(key)?, now)?;
         Some(Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) })
     }
 
@@ -74,10 +124,10 @@ impl Outers {
         now: Timestamp,
     ) -> Touched {
         let again = self.custody.written(&write.key, Some(&resource_version));
-        let record = OuterRecord::after(self.by_key.get(&write.key), write, uid, resource_version, now);
+        let record = OuterRecord::after(self.get(&write.key).as_ref(), write, uid, resource_version, now);
         let ended = record.object.head().state != DiagnosisState::Active;
         let subject = subject_of(&record.object, &record.key);
-        self.by_key.insert(record.key.clone(), record);
+        self.insert(record);
         // An ended one is kept for a while, and that is to be remembered.
         if again || ended { vec![(subject, Lane::Resync)] } else { Vec::new() }
     }
@@ -95,13 +145,13 @@ impl Outers {
     }
 
     pub(super) fn deleted(&mut self, key: &DiagnosisKey) -> Touched {
-        let Some(record) = self.by_key.get_mut(key) else { return Vec::new() };
-        if record.object.head().state != DiagnosisState::Active {
+        let Some(kept) = self.by_key.get_mut(key) else { return Vec::new() };
+        if kept.brief.state != DiagnosisState::Active {
             // An ended one that a person cleaned up stays away.
             self.remove(key);
             return Vec::new();
         }
-        record.resource_version.clear();
+        kept.resource_version.clear();
         let look = self.custody.missing(key);
         self.touched(key, look)
     }
@@ -124,31 +174,31 @@ impl Outers {
     /// The Event of its last transition is there.
     pub(super) fn announced(&mut self, key: &DiagnosisKey, transition: u32) {
         self.owing.remove(key);
-        if let Some(record) = self.by_key.get_mut(key) {
-            record.object.announced(transition);
+        if let Some(kept) = self.by_key.get_mut(key).filter(|kept| kept.brief.transition == transition) {
+            kept.event_owed = false;
         }
     }
 
     /// After a conflict: what the API server has.
     pub(super) fn conflicted(&mut self, key: &DiagnosisKey, current: Option<(String, String)>) {
-        let Some(record) = self.by_key.get_mut(key) else { return };
+        let Some(kept) = self.by_key.get_mut(key) else { return };
         match current {
             Some((uid, version)) => {
                 self.custody.reread(key, &version);
-                record.uid = uid;
-                record.resource_version = version;
+                kept.uid = uid.into();
+                kept.resource_version = version;
             }
-            None if record.object.head().state != DiagnosisState::Active => self.remove(key),
+            None if kept.brief.state != DiagnosisState::Active => self.remove(key),
             None => {
-                record.resource_version.clear();
+                kept.resource_version.clear();
                 self.custody.missing(key);
             }
         }
     }
 
     fn touched(&self, key: &DiagnosisKey, look: bool) -> Touched {
-        let record = self.by_key.get(key).filter(|_| look);
-        record.map(|record| (subject_of(&record.object, key), Lane::Resync)).into_iter().collect()
+        let kept = self.by_key.get(key).filter(|_| look);
+        kept.map(|kept| (kept.subject.clone(), Lane::Resync)).into_iter().collect()
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use super::brief::Brief;
 use crate::api::{DiagnosisState, Root, RootReach};
 use crate::diagnosis::{RootKind, holds_up_pulls};
 use crate::facts::{ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
-use crate::plan::{DiagnosisKey, Outer, OuterRecord, Record};
+use crate::plan::{DiagnosisKey, Outer, OuterRecord};
 
 /// A root is told once in so many seconds, however many workloads fail of it.
 const TOLD_FOR: i64 = 600;
@@ -45,22 +46,21 @@ impl Place {
 }
 
 /// What is held up by the pull of this pod.
-fn queues(record: &Record) -> impl Iterator<Item = Queue> {
-    let is_stalled = holds_up_pulls(&record.status.cause);
-    let node = record.spec.node_name.clone().map(Queue::Node);
-    let workload = record.spec.workload.as_ref();
-    let workload = workload.map(|w| Queue::Workload(record.key.namespace.clone(), w.display.clone()));
+fn queues(record: &Brief) -> impl Iterator<Item = Queue> {
+    let is_stalled = holds_up_pulls(&record.cause);
+    let node = record.node.as_deref().map(|node| Queue::Node(node.to_owned()));
+    let workload = record.workload.as_ref();
+    let workload = workload.map(|key| Queue::Workload(record.key.namespace.clone(), key.to_string()));
     node.into_iter().chain(workload).filter(move |_| is_stalled)
 }
 
 impl Reach {
-    pub(super) fn add(&mut self, record: &Record) {
-        if record.status.state != DiagnosisState::Active {
+    pub(super) fn add(&mut self, record: &Brief) {
+        if !record.is_active() {
             return;
         }
-        let Some(root) = &record.status.root else { return };
-        let workload =
-            record.spec.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), |w| w.display.clone());
+        let Some(root) = &record.root else { return };
+        let workload = record.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), ToString::to_string);
         let place = Place::of(root, &record.key.namespace);
         self.by_root.entry(place).or_default().insert(record.key.clone(), workload);
         for queue in queues(record) {
@@ -68,7 +68,7 @@ impl Reach {
         }
     }
 
-    pub(super) fn remove(&mut self, record: &Record) {
+    pub(super) fn remove(&mut self, record: &Brief) {
         for queue in queues(record) {
             if let Some(pods) = self.stalled.get_mut(&queue) {
                 pods.remove(&record.key);
@@ -77,7 +77,7 @@ impl Reach {
                 }
             }
         }
-        let Some(root) = &record.status.root else { return };
+        let Some(root) = &record.root else { return };
         let place = Place::of(root, &record.key.namespace);
         let Some(pods) = self.by_root.get_mut(&place) else { return };
         pods.remove(&record.key);

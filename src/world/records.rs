@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Touched;
+use super::brief::Brief;
 use super::custody::{Custody, Repair};
+use super::packed::{Packed, Packer};
 use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::{Category, Diagnosis, Ledger, PastRun, rules};
-use crate::facts::{ObjectKey, PodFacts, Timestamp, seconds_between};
+use crate::facts::{ObjectKey, PodFacts, Timestamp, WorkloadKey, seconds_between};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Intent, ObjectWrite, Plan, Policy, Record, Shown};
 
@@ -35,11 +37,22 @@ pub struct Stored {
     pub status: PodDiagnosisStatus,
 }
 
+/// One of our objects: what is often asked for, and the record.
+#[derive(Debug)]
+struct Kept {
+    brief: Brief,
+    uid: Box<str>,
+    resource_version: String,
+    event_owed: bool,
+    record: Packed<Record>,
+}
+
 #[derive(Debug)]
 pub(super) struct Records {
     caps: Caps,
     /// Boxed, as the table is twice as large as what is in it.
-    by_key: HashMap<ObjectKey, Box<Record>>,
+    by_key: HashMap<ObjectKey, Box<Kept>>,
+    packer: Packer,
     by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
     custody: Custody<ObjectKey>,
     /// Evicted by a cap.
@@ -55,6 +68,7 @@ impl Records {
         Self {
             caps,
             by_key: HashMap::new(),
+            packer: Packer::default(),
             by_namespace: HashMap::new(),
             custody: Custody::default(),
             doomed: HashSet::new(),
@@ -91,19 +105,35 @@ impl Records {
 
     fn insert(&mut self, record: Record) {
         self.by_namespace.entry(record.key.namespace.clone()).or_default().insert(record.key.clone());
-        self.by_key.insert(record.key.clone(), Box::new(record));
+        let kept = Kept {
+            brief: Brief::of(&record),
+            event_owed: record.status.event_owed,
+            record: self.packer.pack(&record.status.cause, &record),
+            uid: record.uid.into(),
+            resource_version: record.resource_version,
+        };
+        self.by_key.insert(record.key, Box::new(kept));
     }
 
-    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Record> {
-        self.by_key.get(key).map(|record| &**record)
+    /// The record, whole. Where the brief will do, that is cheaper by far.
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Record> {
+        let kept = self.by_key.get(key)?;
+        let (uid, resource_version) = (kept.uid.to_string(), kept.resource_version.clone());
+        let mut record = Record { key: key.clone(), uid, resource_version, ..kept.record.open()? };
+        record.status.event_owed = kept.event_owed;
+        Some(record)
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Record> {
-        self.by_key.values().map(|record| &**record)
+    pub(super) fn brief(&self, key: &ObjectKey) -> Option<&Brief> {
+        self.by_key.get(key).map(|kept| &kept.brief)
     }
 
-    pub(super) fn active(&self) -> impl Iterator<Item = &Record> {
-        self.all().filter(|r| r.status.state == DiagnosisState::Active)
+    pub(super) fn all(&self) -> impl Iterator<Item = &Brief> {
+        self.by_key.values().map(|kept| &kept.brief)
+    }
+
+    pub(super) fn active(&self) -> impl Iterator<Item = &Brief> {
+        self.all().filter(|brief| brief.is_active())
     }
 
     pub(super) fn beyond_caps(&self) -> usize {
@@ -126,7 +156,7 @@ impl Records {
             signal: run.signal,
             reason: run.reason.as_str().into(),
             cause: run.cause.as_deref().map(Arc::from),
-            proven: is_proven(record, run),
+            proven: is_proven(&record, run),
         });
         let culprit = record.status.container.as_deref().filter(|_| is_same_pod);
         let unseen = culprit.zip(restarts.map(|r| r.unseen)).filter(|(_, unseen)| *unseen > 0);
@@ -139,28 +169,25 @@ impl Records {
     pub(super) fn told_lately(&self, diagnosis: &Diagnosis, pod: &PodFacts, now: Timestamp, policy: &Policy) -> bool {
         let workload = diagnosis.workload.as_ref();
         self.in_namespace(&pod.key.namespace).any(|record| {
-            let same_subject = match (&record.spec.workload, workload) {
-                (Some(a), Some(b)) => *a.kind == *b.kind && *a.name == *b.name,
+            let same_subject = match (&record.workload, workload) {
+                (Some(a), Some(b)) => a.kind == b.kind && a.name == b.name,
                 (None, None) => record.key == pod.key,
                 _ => false,
             };
             // The pod before this one of the same name, whose end nobody has written yet, ended just now.
-            let is_replaced = record.key == pod.key && record.spec.pod_uid != *pod.uid;
-            let ended_at = match record.status.state {
-                DiagnosisState::Active => is_replaced.then_some(now),
-                _ => record.status.last_transition,
-            };
+            let is_replaced = record.key == pod.key && *record.pod_uid != *pod.uid;
+            let ended_at = if record.is_active() { is_replaced.then_some(now) } else { record.last_transition };
             let lately = ended_at.is_some_and(|at| seconds_between(at, now) < policy.same_failure_quiet);
             lately
-                && record.status.announced
+                && record.announced
                 && same_subject
                 && record.is_same_failure(diagnosis)
-                && record.status.severity <= diagnosis.severity
+                && record.severity <= diagnosis.severity
         })
     }
 
-    pub(super) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Record> {
-        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.get(key))
+    pub(super) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &Brief> {
+        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.brief(key))
     }
 
     /// A pod is gone, or well: it has no failure without an object any more.
@@ -203,8 +230,8 @@ impl Records {
         }
         let oldest = self
             .in_namespace(namespace)
-            .filter(|r| r.status.state != DiagnosisState::Active && !self.doomed.contains(&r.key))
-            .min_by_key(|r| r.status.last_transition)
+            .filter(|brief| !brief.is_active() && !self.doomed.contains(&brief.key))
+            .min_by_key(|brief| brief.last_transition)
             .map(|r| r.key.clone());
         if let Some(key) = oldest {
             self.unrecorded.remove(write.spec.pod_uid.as_str());
@@ -232,16 +259,12 @@ impl Records {
     ) -> Touched {
         let status = &write.status;
         let ended = status.state != DiagnosisState::Active;
-        let same_episode = self
-            .by_key
-            .get(&write.key)
-            .filter(|old| old.spec.pod_uid == write.spec.pod_uid && old.status.state == DiagnosisState::Active);
-        let (mut told, mut shown) =
-            same_episode.map_or_else(Default::default, |old| (old.told.clone(), old.shown.clone()));
+        let same_episode = self.get(&write.key).filter(|old| old.is_active_of(&write.spec.pod_uid));
         let count = |status: &PodDiagnosisStatus| status.restarts.as_ref().map_or(0, |r| r.count);
-        let summary_is_behind = same_episode.is_some_and(|old| {
+        let summary_is_behind = same_episode.as_ref().is_some_and(|old| {
             old.status.summary == status.summary && (old.summary_is_behind || count(&old.status) != count(status))
         });
+        let (mut told, mut shown) = same_episode.map_or_else(Default::default, |old| (old.told, old.shown));
         let this = (status.cause.clone(), status.container.clone());
         if !told.contains(&this) {
             told.push(this);
@@ -294,28 +317,27 @@ impl Records {
 
     /// Where there would be too many ended ones of the same failure, this one stands for the oldest.
     fn stand_for_others(&mut self, write: &mut ObjectWrite) {
-        if write.spec.workload.is_none() {
-            return;
-        }
+        let namespace = &write.key.namespace;
+        let Some(workload) = write.spec.workload.as_ref().map(|own| WorkloadKey::of(own, namespace)) else { return };
         let taken = |key: &ObjectKey| self.doomed.contains(key) || self.inherited.values().flatten().any(|k| k == key);
-        let mut ended: Vec<&Record> = self
-            .in_namespace(&write.key.namespace)
-            .filter(|r| {
-                r.status.state != DiagnosisState::Active
-                    && r.key != write.key
-                    && r.spec.workload == write.spec.workload
-                    && r.status.cause == write.status.cause
-                    && r.status.container == write.status.container
-                    && !taken(&r.key)
+        let mut ended: Vec<&Brief> = self
+            .in_namespace(namespace)
+            .filter(|other| {
+                !other.is_active()
+                    && other.key != write.key
+                    && other.workload.as_ref() == Some(&workload)
+                    && other.cause == write.status.cause
+                    && other.container.as_deref() == write.status.container.as_deref()
+                    && !taken(&other.key)
             })
             .collect();
-        ended.sort_by_key(|r| r.status.last_transition);
+        ended.sort_by_key(|other| other.last_transition);
         let excess = (ended.len() + 1).saturating_sub(self.caps.ended_per_failure).min(ended.len());
         let others = &ended[..excess];
-        write.status.repeats += others.iter().map(|r| r.status.repeats + 1).sum::<u32>();
+        write.status.repeats += others.iter().map(|other| other.repeats + 1).sum::<u32>();
         // Who looks here within the hour finds that it was told.
-        write.status.announced |= others.iter().any(|r| r.status.announced);
-        let others: Vec<ObjectKey> = others.iter().map(|r| r.key.clone()).collect();
+        write.status.announced |= others.iter().any(|other| other.announced);
+        let others: Vec<ObjectKey> = others.iter().map(|other| other.key.clone()).collect();
         if !others.is_empty() {
             self.inherited.insert(write.key.clone(), others);
         }
@@ -323,18 +345,18 @@ impl Records {
 
     /// What another hand or a cap makes necessary for an object, before anything else.
     pub(super) fn repair_or_removal(&self, key: &ObjectKey, now: Timestamp) -> Option<Plan> {
-        let record = self.by_key.get(key)?;
-        if self.doomed.contains(key) && record.status.state != DiagnosisState::Active {
-            return Some(plan::removed(record));
+        let brief = self.brief(key)?;
+        if self.doomed.contains(key) && !brief.is_active() {
+            return Some(plan::removed(&self.get(key)?));
         }
         match self.custody.repair(key, now) {
             Repair::None => None,
             Repair::NotBefore(due) => Some(Plan { intent: None, wake: Some(due) }),
-            Repair::Now(version) => Some(Plan { intent: Some(plan::repaired(record, version)), wake: None }),
+            Repair::Now(version) => Some(Plan { intent: Some(plan::repaired(&self.get(key)?, version)), wake: None }),
         }
     }
 
-    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Box<Record>> {
+    pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Brief> {
         self.doomed.remove(key);
         self.custody.forget(key);
         if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
@@ -343,7 +365,7 @@ impl Records {
                 self.by_namespace.remove(&key.namespace);
             }
         }
-        self.by_key.remove(key)
+        self.by_key.remove(key).map(|kept| kept.brief)
     }
 
     /// The watch shows an object. A version that is not ours is somebody else's edit.
@@ -354,8 +376,8 @@ impl Records {
     }
 
     pub(super) fn deleted(&mut self, key: &ObjectKey) -> Touched {
-        let Some(record) = self.by_key.get(key) else { return Vec::new() };
-        if record.status.state != DiagnosisState::Active {
+        let Some(brief) = self.brief(key) else { return Vec::new() };
+        if !brief.is_active() {
             // An ended one that a person cleaned up stays away.
             self.remove(key);
             return Vec::new();
@@ -366,8 +388,8 @@ impl Records {
 
     /// It is not there: the next write makes it anew.
     fn is_missing(&mut self, key: &ObjectKey) -> bool {
-        let Some(record) = self.by_key.get_mut(key) else { return false };
-        record.resource_version.clear();
+        let Some(kept) = self.by_key.get_mut(key) else { return false };
+        kept.resource_version.clear();
         self.custody.missing(key)
     }
 
@@ -387,22 +409,22 @@ impl Records {
 
     /// The Event that an object owed for this transition is there.
     pub(super) fn announced(&mut self, key: &ObjectKey, transition: u32) {
-        if let Some(record) = self.by_key.get_mut(key).filter(|r| r.status.transition == transition) {
-            record.status.event_owed = false;
+        if let Some(kept) = self.by_key.get_mut(key).filter(|kept| kept.brief.transition == transition) {
+            kept.event_owed = false;
         }
     }
 
     /// After a conflict: the version to build on, or `None` where the object is not there any more.
     pub(super) fn conflicted(&mut self, key: &ObjectKey, current: Option<(String, String)>) {
-        let Some(record) = self.by_key.get_mut(key) else { return };
+        let Some(kept) = self.by_key.get_mut(key) else { return };
         match current {
             Some((uid, resource_version)) => {
                 self.custody.reread(key, &resource_version);
-                record.uid = uid;
-                record.resource_version = resource_version;
+                kept.uid = uid.into();
+                kept.resource_version = resource_version;
             }
             // A person cleaned up what had ended.
-            None if record.status.state != DiagnosisState::Active => {
+            None if !kept.brief.is_active() => {
                 self.remove(key);
             }
             None => {

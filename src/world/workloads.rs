@@ -4,13 +4,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Touched;
+use super::brief::Brief;
 use super::pods::{Moved, Place};
 use super::sweeps::Sweeps;
-use crate::api::DiagnosisState;
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{PodFacts, Siblings, Timestamp, WorkloadKey, seconds_between};
 use crate::outbox::{Lane, Subject};
-use crate::plan::Record;
 
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
@@ -136,26 +135,22 @@ impl Workloads {
     }
 
     /// Counts an Active diagnosis, or an ended one no more.
-    pub(super) fn set_failing(&mut self, record: &Record) {
-        if record.status.state != DiagnosisState::Active {
+    pub(super) fn set_failing(&mut self, record: &Brief) {
+        if !record.is_active() {
             self.unset_failing(record);
             return;
         }
-        if let Some(key) = key_of(record) {
-            self.counts.entry(key).or_default().failing.insert(record.spec.pod_uid.as_str().into());
+        if let Some(key) = &record.workload {
+            self.counts.entry(key.clone()).or_default().failing.insert(Arc::from(&*record.pod_uid));
         }
     }
 
-    pub(super) fn unset_failing(&mut self, record: &Record) {
-        let Some(key) = key_of(record) else { return };
-        let Some(counts) = self.counts.get_mut(&key) else { return };
-        counts.failing.remove(record.spec.pod_uid.as_str());
+    pub(super) fn unset_failing(&mut self, record: &Brief) {
+        let Some(key) = &record.workload else { return };
+        let Some(counts) = self.counts.get_mut(key) else { return };
+        counts.failing.remove(&*record.pod_uid);
         if counts.total == 0 && counts.failing.is_empty() {
-            self.counts.remove(&key);
+            self.counts.remove(key);
         }
     }
-}
-
-pub(super) fn key_of(record: &Record) -> Option<WorkloadKey> {
-    record.spec.workload.as_ref().map(|workload| WorkloadKey::of(workload, &record.key.namespace))
 }
