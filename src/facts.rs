@@ -14,6 +14,8 @@ mod workload;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;
@@ -35,7 +37,7 @@ pub use workload::{
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct ObjectKey {
     pub namespace: Arc<str>,
     pub name: Arc<str>,

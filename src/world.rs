@@ -13,7 +13,6 @@ mod folds;
 mod last_words;
 mod ledger;
 mod lookups;
-mod names;
 mod nodes;
 mod outers;
 mod owners;
@@ -21,9 +20,12 @@ mod packed;
 mod pods;
 mod reach;
 mod records;
+mod roll;
 mod services;
 mod stories;
 mod sweeps;
+mod uid;
+mod unwell;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -38,6 +40,7 @@ use crate::facts::{
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy};
 use outers::Outers;
+use unwell::Full;
 
 pub use brief::{Brief, OuterBrief};
 pub use events::KEPT as EVENTS_KEPT;
@@ -478,7 +481,7 @@ impl World {
     /// Works out what is to be done for a subject now.
     pub fn decide(&mut self, subject: &Subject, now: Timestamp) -> Decision {
         let key = match subject {
-            Subject::Pod(uid) => self.pods.full(uid).map(|pod| pod.facts.key.clone()),
+            Subject::Pod(uid) => self.pods.place(uid).filter(|_| self.pods.is_full(uid)).map(pods::Place::key),
             Subject::Object(key) => Some(key.clone()),
             Subject::Node(_) | Subject::Workload(_) | Subject::Services(_) => None,
         };
@@ -545,18 +548,17 @@ impl World {
     }
 
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
-        let Some(pod) = self.pods.full(uid) else { return Decision::default() };
+        let Some(mut pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
-        let (fresh_from, first_seen) = (self.fresh_from(pod), pod.observed.first);
-        let surroundings = self.surroundings(pod, now);
-        let mut outcome = diagnose(&self.case_with(pod, &surroundings, now));
+        let (fresh_from, first_seen) = (self.fresh_from(&pod), pod.observed.first);
+        let surroundings = self.surroundings(&pod, now);
+        let mut outcome = diagnose(&self.case_with(&pod, &surroundings, now));
         outcome.wants.retain(|want| self.reads_logs || !matches!(want, Want::Log(_)));
         if let Health::Failing(diagnosis) = &outcome.health {
             // Before anything is written, so that the history tells the cause of the last run as well.
-            self.pods.attribute(uid, &diagnosis.attributions);
+            self.pods.attribute(&mut pod, &diagnosis.attributions);
         }
-        let Some(pod) = self.pods.full(uid) else { return Decision::default() };
-        let case = self.case_with(pod, &surroundings, now);
+        let case = self.case_with(&pod, &surroundings, now);
         let last = self.records.get(&key);
         let is_active = last.as_ref().is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
@@ -625,7 +627,7 @@ impl World {
 
     /// From when on what was looked up tells of this failure. What was there at the start has settled, and what is known
     /// to fail is read anew in its own time.
-    fn fresh_from(&self, pod: &pods::Full) -> Timestamp {
+    fn fresh_from(&self, pod: &Full) -> Timestamp {
         if pod.observed.at_start {
             return pod.observed.first;
         }
@@ -664,11 +666,11 @@ impl World {
     /// The case of a pod as it would be diagnosed now, for the offline command and for tests.
     pub fn with_case<T>(&self, uid: &str, now: Timestamp, look: impl FnOnce(&Case<'_>) -> T) -> Option<T> {
         let pod = self.pods.full(uid)?;
-        let surroundings = self.surroundings(pod, now);
-        Some(look(&self.case_with(pod, &surroundings, now)))
+        let surroundings = self.surroundings(&pod, now);
+        Some(look(&self.case_with(&pod, &surroundings, now)))
     }
 
-    fn surroundings(&self, pod: &pods::Full, now: Timestamp) -> Surroundings {
+    fn surroundings(&self, pod: &Full, now: Timestamp) -> Surroundings {
         let siblings = self.workloads.siblings(&pod.facts, now);
         let around = self.lookups.around(&pod.facts, self.fresh_from(pod), pod.observed.situation_since, siblings);
         let workload = crate::diagnosis::top_workload(&pod.facts, around.known_job());
@@ -676,7 +678,7 @@ impl World {
         Surroundings { queue, ..around }
     }
 
-    fn case_with<'a>(&'a self, pod: &'a pods::Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {
+    fn case_with<'a>(&'a self, pod: &'a Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {
         Case {
             pod: &pod.facts,
             node: pod.facts.node_name.as_ref().and_then(|name| self.nodes.get(name)),
@@ -854,8 +856,8 @@ impl World {
     }
 
     /// UIDs of the pods with all their facts: those that are not well, or were not lately.
-    pub fn unwell(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.pods.unwell()
+    pub fn unwell(&self) -> impl Iterator<Item = Arc<str>> {
+        self.pods.all_unwell()
     }
 
     pub fn nodes(&self) -> &BTreeMap<Arc<str>, NodeState> {

@@ -35,7 +35,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) 
     let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
     let mut world = World::new(thresholds, policy, caps);
     let surroundings = fill(&mut world, dump, logs, now);
-    let mut uids: Vec<Arc<str>> = world.unwell().cloned().collect();
+    let mut uids: Vec<Arc<str>> = world.unwell().collect();
     uids.sort();
 
     // A Job's answer leads to the question for its CronJob: a few rounds.

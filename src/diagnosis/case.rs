@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::facts::{
     Container, EventFacts, NodeState, PodFacts, Surroundings, Terminated, Timestamp, after, seconds_between,
 };
@@ -78,7 +80,7 @@ pub struct Observed {
 /// The runs of a pod's containers that have ended, oldest first, at most ten a container.
 ///
 /// It outlives the kubelet's own memory (one `lastState`) and the operator (it is read back from the PodDiagnosis).
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     pub runs: Vec<PastRun>,
     /// How many runs of a container ended while nobody looked, as its restart count tells.
@@ -86,7 +88,7 @@ pub struct Ledger {
 }
 
 /// A run that ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PastRun {
     pub container: Arc<str>,
     /// Which run of its container it was, 1 the first. `None` for a run of an earlier pod of the same name.

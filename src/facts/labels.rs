@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Pairs of key and value, sorted by key, in one piece of memory: a `BTreeMap` of two pairs takes 544 bytes beside its
 /// strings. A clone is another reference.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Labels(Arc<str>);
 
 /// Ends a key, and a value; no label holds it.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Labels, ObjectKey, Resources, Timestamp};
 use crate::api::ContainerType;
 
 /// A Pod, as far as a rule reads it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PodFacts {
     pub key: ObjectKey,
     pub uid: Arc<str>,
@@ -132,7 +134,7 @@ impl PodFacts {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
     pub api_version: Arc<str>,
     pub kind: Arc<str>,
@@ -140,7 +142,7 @@ pub struct Owner {
     pub uid: Arc<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum RestartPolicy {
     #[default]
     Always,
@@ -159,7 +161,7 @@ impl RestartPolicy {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Phase {
     Pending,
     Running,
@@ -170,7 +172,7 @@ pub enum Phase {
 }
 
 /// A condition of a Pod, a Node or a workload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
@@ -181,7 +183,7 @@ pub struct Condition {
 }
 
 /// One container: what was asked for, and what became of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Container {
     pub name: Arc<str>,
     pub kind: ContainerType,
@@ -324,7 +326,7 @@ pub struct ContainerRef {
     pub kind: ContainerType,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum State {
     /// No state is reported: a container in Waiting without reason, or no status yet.
     Waiting {
@@ -337,7 +339,7 @@ pub enum State {
     Terminated(Terminated),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminated {
     pub exit_code: i32,
     pub signal: Option<i32>,
@@ -360,7 +362,7 @@ impl Terminated {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
     pub name: String,
     pub number: i32,
@@ -403,7 +405,7 @@ impl ProbeKind {
 }
 
 /// A probe with the API server's defaults filled in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// As its author wrote it, though Istio's agent asks in the kubelet's stead.
     pub handler: ProbeHandler,
@@ -424,7 +426,7 @@ impl Probe {
 }
 
 /// `port` is the text of the spec: a number, or the name of a container port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProbeHandler {
     Http { path: String, port: String, scheme: String },
     Tcp { port: String },
@@ -433,14 +435,14 @@ pub enum ProbeHandler {
     None,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefKind {
     ConfigMap,
     Secret,
 }
 
 /// Where a volume is in a container.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     pub volume: String,
     pub path: String,
@@ -449,7 +451,7 @@ pub struct Mount {
 }
 
 /// An environment variable (or `envFrom`, without a key) that comes from a ConfigMap or a Secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvRef {
     pub variable: Option<String>,
     pub kind: RefKind,
@@ -458,13 +460,13 @@ pub struct EnvRef {
     pub optional: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     pub name: String,
     pub source: VolumeSource,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VolumeSource {
     ConfigMap {
         name: String,
@@ -500,7 +502,7 @@ pub enum VolumeSource {
 }
 
 /// One term of a node selector: all its expressions must hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelectorTerm {
     pub expressions: Vec<Expression>,
     /// `matchFields`; only `metadata.name` exists.
@@ -508,21 +510,21 @@ pub struct SelectorTerm {
 }
 
 /// Other pods that a pod must be near, or must keep away from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodTerm {
     /// As `kubectl get pods -l` takes it: `app=web,tier in (a,b)`. Empty: every pod.
     pub selector: String,
     pub topology_key: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expression {
     pub key: String,
     pub operator: Operator,
     pub values: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operator {
     In,
     NotIn,
@@ -534,7 +536,7 @@ pub enum Operator {
     Other,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Toleration {
     /// Empty tolerates every key (with `Exists`).
     pub key: String,

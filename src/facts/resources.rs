@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Container, PodFacts};
 use crate::api::ContainerType;
 
 /// CPU in milli-CPUs, the others in whole units. An absent amount was not stated, which is not zero for a limit.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Resources {
     pub cpu: Option<i64>,
     pub memory: Option<i64>,

@@ -366,9 +366,11 @@ impl World {
 
     fn failing_pod(&self, uid: &Arc<str>, record: Record) -> FailingPod {
         let status = record.status;
-        let facts = self.pods.full(uid).map(|full| &full.facts);
         let owner = self.pods.place(uid).and_then(|place| place.kin.owner.clone());
-        let revision = facts.and_then(|facts| facts.labels.get("controller-revision-hash"));
+        // The pods of these have no ReplicaSet that stands for their template.
+        let has_revisions = record.spec.workload.is_some_and(|w| matches!(&*w.kind, "StatefulSet" | "DaemonSet"));
+        let full = if has_revisions { self.pods.full(uid) } else { None };
+        let revision = full.as_ref().and_then(|full| full.facts.labels.get("controller-revision-hash"));
         FailingPod {
             name: record.key.name.as_ref().into(),
             uid: uid.clone(),

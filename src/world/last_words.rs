@@ -46,8 +46,8 @@ impl World {
         }
         let Some(facts) = before_it_went(&pod.facts) else { return };
         // As if all that rules wait for had come: nothing more will.
-        let surroundings = self.surroundings(pod, now);
-        let case = Case { pod: &facts, ..self.case_with(pod, &surroundings, after(now, NOTHING_MORE_COMES)) };
+        let surroundings = self.surroundings(&pod, now);
+        let case = Case { pod: &facts, ..self.case_with(&pod, &surroundings, after(now, NOTHING_MORE_COMES)) };
         let Health::Failing(found) = diagnose(&case).health else { return };
         // Anything else is of its end.
         if found.category == Category::Crash {

@@ -32,15 +32,19 @@ fn count_unseen(ledger: &mut Ledger, run: &PastRun) {
     }
 }
 
-/// Marks the newest run of each container with its cause. A cause that an Event proved is not overwritten by a guess.
-pub(super) fn attribute(ledger: &mut Ledger, attributions: &[Attribution]) {
+/// Marks the newest run of each container with its cause, and tells whether that is new. A cause that an Event proved is
+/// not overwritten by a guess.
+pub(super) fn attribute(ledger: &mut Ledger, attributions: &[Attribution]) -> bool {
+    let mut is_new = false;
     for attribution in attributions {
         let newest = ledger.runs.iter_mut().rev().find(|run| run.container == attribution.container);
         if let Some(run) = newest.filter(|run| !run.proven || attribution.proven) {
+            is_new |= run.cause.as_deref() != Some(attribution.cause) || run.proven != attribution.proven;
             run.cause = Some(attribution.cause.into());
             run.proven |= attribution.proven;
         }
     }
+    is_new
 }
 
 fn past_run(container: &Arc<str>, number: Option<u32>, end: &Terminated) -> PastRun {

@@ -25,7 +25,9 @@ pub(super) struct Packer {
 
 impl Packer {
     /// `group` names what it is like; there must be few groups, as the first of each is kept.
-    pub(super) fn pack<T: Serialize>(&mut self, group: &str, value: &T) -> Packed<T> {
+    ///
+    /// `value` is a `T`, or as much by reference.
+    pub(super) fn pack<T>(&mut self, group: &str, value: &impl Serialize) -> Packed<T> {
         // What is packed here are structs and enums with text for keys, which JSON can say.
         let json = serde_json::to_vec(value).unwrap_or_default();
         let model = match self.models.get(group) {
@@ -64,7 +66,7 @@ mod tests {
     fn what_is_alike_takes_little() {
         let mut packer = Packer::default();
         let text = |pod: usize| format!("{pod} {}", (0..100).map(|n| (n * n).to_string()).collect::<String>());
-        let sizes = [0, 1].map(|pod| packer.pack("pods", &text(pod)).bytes.len());
+        let sizes = [0, 1].map(|pod| packer.pack::<String>("pods", &text(pod)).bytes.len());
         assert!(sizes[1] < 40, "{sizes:?}");
     }
 }

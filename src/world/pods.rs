@@ -1,50 +1,35 @@
 //! Pods by UID: a few words for those that are well, all facts for the others.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::ledger;
-use super::names::Names;
+use super::packed::Packer;
+use super::roll::{Number, Roll};
+use super::unwell::{Full, Unwell, resize_trouble};
 use crate::api::ContainerType;
-use crate::diagnosis::{Attribution, Ledger, Observed, immediate_workload, pod_status, top_workload};
-use crate::facts::{
-    Condition, Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, State, Timestamp, WorkloadKey,
-};
+use crate::diagnosis::{Attribution, Ledger, immediate_workload, top_workload};
+use crate::facts::{Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, Timestamp, WorkloadKey};
 
 #[derive(Debug, Default)]
 pub(super) struct Pods {
-    by_uid: HashMap<Arc<str>, Pod>,
-    names: Names,
-    by_node: HashMap<Arc<str>, HashSet<Arc<str>>>,
+    roll: Roll,
+    by_node: HashMap<Arc<str>, HashSet<Number>>,
     /// Not over, and bound to no node.
-    waiting: HashSet<Arc<str>>,
+    waiting: HashSet<Number>,
     kin: Pool<Kin>,
+    packer: Packer,
     /// The static pods' UIDs of mirrors.
     statics: HashMap<Arc<str>, Arc<str>>,
-    /// UIDs that a running relist has not named yet.
-    unlisted: Option<HashSet<Arc<str>>>,
+    /// Those that a running relist has not named yet.
+    unlisted: Option<HashSet<Number>>,
 }
 
 #[derive(Debug)]
 pub(super) enum Pod {
     Slim(Place),
-    Full(Box<Full>),
-}
-
-/// A pod with all its facts.
-#[derive(Debug)]
-pub(super) struct Full {
-    pub(super) facts: PodFacts,
-    pub(super) ledger: Ledger,
-    pub(super) observed: Observed,
-    /// What kubectl printed under STATUS before, each until when.
-    pub(super) status_before: Vec<(String, Timestamp)>,
-    /// It was seen that its workload has what it wants without it: what has failed for good is no failure again when
-    /// the workload has another one.
-    pub(super) superseded: bool,
-    situation: Situation,
-    place: Place,
+    Unwell(Box<Unwell>),
 }
 
 /// What is counted of every pod: where it is, whose it is, what it takes and whether it serves. There are as many as pods,
@@ -171,43 +156,41 @@ impl<T: Eq + Hash> Pool<T> {
 
 impl Pods {
     pub(super) fn put(&mut self, facts: PodFacts, keep: bool, past: Ledger, at_start: bool, now: Timestamp) -> Moved {
-        let (uid, key) = (facts.uid.clone(), facts.key.clone());
-        if let Some(unlisted) = &mut self.unlisted {
-            unlisted.remove(&uid);
-        }
         if let Some(static_uid) = &facts.static_uid {
-            self.statics.insert(uid.clone(), static_uid.clone());
+            self.statics.insert(facts.uid.clone(), static_uid.clone());
         }
-        let known = self.by_uid.remove(&uid);
         let place = self.place_of(&facts);
+        let (number, known) = self.roll.put(&facts.uid, &facts.key, Pod::Slim(place.clone()));
+        if let Some(unlisted) = &mut self.unlisted {
+            unlisted.remove(&number);
+        }
         let before = known.as_ref().map(|pod| pod.place().clone());
         let is_unwell = keep || !is_well(&facts);
-        let pod = if is_unwell {
-            Pod::Full(Box::new(Full::new(facts, known, past, place.clone(), at_start, now)))
-        } else {
-            Pod::Slim(place.clone())
-        };
-        self.by_uid.insert(uid.clone(), pod);
-        self.names.put(&key, &uid, &self.by_uid);
+        if let Some(pod) = self.roll.get_mut(number).filter(|_| is_unwell) {
+            let full = Full::new(facts, known.as_ref(), past, at_start, now);
+            *pod = Pod::Unwell(Box::new(Unwell::new(&full, place.clone(), &mut self.packer)));
+        }
         if place.node.is_none() && !place.over {
-            self.waiting.insert(uid.clone());
+            self.waiting.insert(number);
         } else {
-            self.waiting.remove(&uid);
+            self.waiting.remove(&number);
         }
         let moved = Moved { before, after: Some(place), is_unwell };
-        self.reindex_node(&uid, &moved);
+        self.reindex_node(number, &moved);
         moved
     }
 
-    pub(super) fn remove(&mut self, uid: &Arc<str>) -> Option<(ObjectKey, Moved)> {
-        let pod = self.by_uid.remove(uid)?;
+    pub(super) fn remove(&mut self, uid: &str) -> Option<(ObjectKey, Moved)> {
+        let (number, pod) = self.roll.remove(uid)?;
         self.statics.remove(uid);
-        self.waiting.remove(uid);
+        self.waiting.remove(&number);
+        if let Some(unlisted) = &mut self.unlisted {
+            unlisted.remove(&number);
+        }
         let place = pod.place().clone();
         let key = place.key();
-        self.names.remove(&key, uid);
         let moved = Moved { before: Some(place), after: None, is_unwell: false };
-        self.reindex_node(uid, &moved);
+        self.reindex_node(number, &moved);
         Some((key, moved))
     }
 
@@ -227,7 +210,7 @@ impl Pods {
         }
     }
 
-    fn reindex_node(&mut self, uid: &Arc<str>, moved: &Moved) {
+    fn reindex_node(&mut self, number: Number, moved: &Moved) {
         let node = |place: &Option<Place>| place.as_ref().and_then(|p| p.node.clone());
         let (before, after) = (node(&moved.before), node(&moved.after));
         if before == after {
@@ -236,100 +219,126 @@ impl Pods {
         if let Some(name) = before
             && let Some(set) = self.by_node.get_mut(&name)
         {
-            set.remove(uid);
+            set.remove(&number);
             if set.is_empty() {
                 self.by_node.remove(&name);
             }
         }
         if let Some(name) = after {
-            self.by_node.entry(name).or_default().insert(uid.clone());
+            self.by_node.entry(name).or_default().insert(number);
         }
     }
 
     pub(super) fn begin_list(&mut self) {
-        self.unlisted = Some(self.by_uid.keys().cloned().collect());
+        self.unlisted = Some(self.roll.all().map(|(number, _)| number).collect());
     }
 
     /// The UIDs that the list did not name.
     pub(super) fn end_list(&mut self) -> Vec<Arc<str>> {
-        self.unlisted.take().into_iter().flatten().collect()
+        let unlisted = self.unlisted.take();
+        unlisted.into_iter().flatten().filter_map(|number| self.roll.uid(number)).collect()
     }
 
-    pub(super) fn full(&self, uid: &str) -> Option<&Full> {
-        match self.by_uid.get(uid)? {
-            Pod::Full(full) => Some(full),
+    fn get(&self, uid: &str) -> Option<&Pod> {
+        self.roll.get(self.roll.number(uid)?)
+    }
+
+    fn unwell(&self, uid: &str) -> Option<&Unwell> {
+        match self.get(uid)? {
+            Pod::Unwell(unwell) => Some(unwell),
             Pod::Slim(_) => None,
         }
     }
 
+    /// All that is known of a pod that is not well.
+    pub(super) fn full(&self, uid: &str) -> Option<Full> {
+        self.unwell(uid)?.open()
+    }
+
     pub(super) fn is_full(&self, uid: &str) -> bool {
-        self.full(uid).is_some()
+        self.unwell(uid).is_some()
     }
 
     pub(super) fn is_slim(&self, uid: &str) -> bool {
-        matches!(self.by_uid.get(uid), Some(Pod::Slim(_)))
+        matches!(self.get(uid), Some(Pod::Slim(_)))
     }
 
     pub(super) fn contains(&self, uid: &str) -> bool {
-        self.by_uid.contains_key(uid)
+        self.roll.number(uid).is_some()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.by_uid.len()
+        self.roll.len()
     }
 
-    pub(super) fn unwell(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.by_uid.iter().filter(|(_, pod)| matches!(pod, Pod::Full(_))).map(|(uid, _)| uid)
+    /// The UIDs of those that are not well.
+    pub(super) fn all_unwell(&self) -> impl Iterator<Item = Arc<str>> {
+        let unwell = self.roll.all().filter(|(_, pod)| matches!(pod, Pod::Unwell(_)));
+        unwell.filter_map(|(number, _)| self.roll.uid(number))
+    }
+
+    fn numbers_on(&self, node: &str) -> impl Iterator<Item = Number> {
+        self.by_node.get(node).into_iter().flatten().copied()
     }
 
     pub(super) fn on_node(&self, name: &str) -> impl Iterator<Item = Arc<str>> {
-        self.by_node.get(name).into_iter().flatten().cloned()
+        self.numbers_on(name).filter_map(|number| self.roll.uid(number))
     }
 
     pub(super) fn place(&self, uid: &str) -> Option<&Place> {
-        self.by_uid.get(uid).map(Pod::place)
+        self.get(uid).map(Pod::place)
     }
 
     pub(super) fn places_on(&self, name: &str) -> impl Iterator<Item = &Place> {
-        self.by_node.get(name).into_iter().flatten().filter_map(|uid| self.by_uid.get(uid)).map(Pod::place)
+        self.numbers_on(name).filter_map(|number| self.roll.get(number)).map(Pod::place)
     }
 
     pub(super) fn any_slim_on(&self, name: &str) -> bool {
-        let is_slim = |uid: &Arc<str>| matches!(self.by_uid.get(uid), Some(Pod::Slim(place)) if !place.over);
-        self.by_node.get(name).into_iter().flatten().any(is_slim)
+        let is_slim = |number| matches!(self.roll.get(number), Some(Pod::Slim(place)) if !place.over);
+        self.numbers_on(name).any(is_slim)
     }
 
     pub(super) fn unscheduled(&self) -> impl Iterator<Item = Arc<str>> {
-        self.waiting.iter().cloned()
+        self.waiting.iter().filter_map(|number| self.roll.uid(*number))
     }
 
     /// The UID that an Event is about. The node controller writes no UID; then the name decides. The kubelet writes that of
     /// a static pod, of which we see the mirror.
     pub(super) fn uid_for(&self, event: &EventFacts) -> Option<Arc<str>> {
         let named = &event.regarding.uid;
-        if self.by_uid.contains_key(named) {
+        if self.contains(named) {
             return Some(named.clone());
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
-        let of_name = self.names.get(&key, &self.by_uid);
+        let of_name = self.roll.named(&key).and_then(|number| self.roll.uid(number));
         if named.is_empty() {
-            return of_name.cloned();
+            return of_name;
         }
-        let is_mirror = |uid: &&Arc<str>| self.statics.get(*uid).is_some_and(|of| event.is_of_static_pod(of));
-        Some(of_name.filter(is_mirror).unwrap_or(named).clone())
+        let is_mirror = |uid: &Arc<str>| self.statics.get(uid).is_some_and(|of| event.is_of_static_pod(of));
+        Some(of_name.filter(is_mirror).unwrap_or_else(|| named.clone()))
+    }
+
+    fn unwell_mut(&mut self, uid: &str) -> Option<(&mut Unwell, &mut Packer)> {
+        match self.roll.get_mut(self.roll.number(uid)?)? {
+            Pod::Unwell(unwell) => Some((unwell, &mut self.packer)),
+            Pod::Slim(_) => None,
+        }
     }
 
     /// Remembers that the workload of a Failed pod has what it wants without it.
     pub(super) fn supersede(&mut self, uid: &str) {
-        if let Some(Pod::Full(full)) = self.by_uid.get_mut(uid) {
-            full.superseded = true;
+        if let Some((unwell, _)) = self.unwell_mut(uid) {
+            unwell.supersede();
         }
     }
 
     /// Puts the last runs of containers down to a cause.
-    pub(super) fn attribute(&mut self, uid: &str, attributions: &[Attribution]) {
-        if let Some(Pod::Full(full)) = self.by_uid.get_mut(uid) {
-            ledger::attribute(&mut full.ledger, attributions);
+    pub(super) fn attribute(&mut self, pod: &mut Full, attributions: &[Attribution]) {
+        if !ledger::attribute(&mut pod.ledger, attributions) {
+            return;
+        }
+        if let Some((unwell, packer)) = self.unwell_mut(&pod.facts.uid) {
+            unwell.keep(pod, packer);
         }
     }
 }
@@ -338,95 +347,9 @@ impl Pod {
     pub(super) fn place(&self) -> &Place {
         match self {
             Self::Slim(place) => place,
-            Self::Full(full) => &full.place,
+            Self::Unwell(unwell) => unwell.place(),
         }
     }
-}
-
-impl Full {
-    fn new(facts: PodFacts, known: Option<Pod>, past: Ledger, place: Place, at_start: bool, now: Timestamp) -> Self {
-        let situation = Situation::of(&facts);
-        let (mut ledger, observed, status_before, superseded) = match known {
-            Some(Pod::Full(old)) => {
-                let same = old.situation == situation;
-                let observed = Observed {
-                    first: old.observed.first,
-                    situation_since: if same { old.observed.situation_since } else { now },
-                    at_start: same && old.observed.at_start,
-                };
-                let mut words = old.status_before;
-                remember_status(&mut words, &old.facts, &facts, now);
-                (old.ledger, observed, words, old.superseded && facts.is_over())
-            }
-            // A slim pod was seen before, but its times were not kept: what changes it, changes now.
-            known => {
-                let fresh = Observed { first: now, situation_since: now, at_start: at_start && known.is_none() };
-                (past, fresh, Vec::new(), false)
-            }
-        };
-        ledger::record(&mut ledger, &facts);
-        Self { facts, ledger, observed, status_before, superseded, situation, place }
-    }
-}
-
-/// Keeps the word under STATUS that has just gone, with the time until which it stood.
-fn remember_status(words: &mut Vec<(String, Timestamp)>, old: &PodFacts, new: &PodFacts, now: Timestamp) {
-    /// A loop has three: it runs, has ended, backs off.
-    const WORDS: usize = 4;
-    let gone = pod_status(old);
-    if gone == pod_status(new) {
-        return;
-    }
-    words.retain(|(word, _)| *word != gone);
-    if words.len() == WORDS {
-        words.remove(0);
-    }
-    words.push((gone, now));
-}
-
-/// What a threshold runs on, as a hash: a new situation starts it anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Situation(u64);
-
-impl Situation {
-    fn of(facts: &PodFacts) -> Self {
-        let mut hasher = DefaultHasher::new();
-        facts.phase.hash(&mut hasher);
-        facts.node_name.hash(&mut hasher);
-        // A node is being cleared for the pod, or its volume made there.
-        facts.nominated_node.hash(&mut hasher);
-        facts.condition("Ready").map(|c| (&c.status, &c.reason)).hash(&mut hasher);
-        facts.condition("PodScheduled").map(|c| &c.reason).hash(&mut hasher);
-        // Why a change of its resources is not made.
-        resize_trouble(facts).map(|c| &c.reason).hash(&mut hasher);
-        facts.containers.iter().for_each(|container| situation_of(container).hash(&mut hasher));
-        Self(hasher.finish())
-    }
-}
-
-/// What keeps the resources of a running pod from being changed as somebody asked.
-fn resize_trouble(facts: &PodFacts) -> Option<&Condition> {
-    let is_trouble = |c: &&Condition| match c.kind.as_str() {
-        "PodResizePending" => c.status == "True",
-        "PodResizeInProgress" => c.status == "True" && c.reason == "Error",
-        _ => false,
-    };
-    facts.conditions.iter().find(is_trouble)
-}
-
-fn situation_of(container: &Container) -> (u8, &str, bool, u32) {
-    let (kind, reason) = match &container.state {
-        // The pull error and its back-off take turns: one situation.
-        State::Waiting { reason, .. } if reason == "ErrImagePull" => (0, "ImagePullBackOff"),
-        // Kubernetes 1.35 shows the run that ended for most of the back-off, and the back-off now and then.
-        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" => {
-            (2, container.last.as_ref().map_or("", |end| &end.reason))
-        }
-        State::Waiting { reason, .. } => (0, reason.as_str()),
-        State::Running { .. } => (1, ""),
-        State::Terminated(end) => (2, end.reason.as_str()),
-    };
-    (kind, reason, container.ready, container.restart_count)
 }
 
 /// Ready and never restarted, or finished as it should: a few words will do.
