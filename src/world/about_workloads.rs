@@ -356,7 +356,12 @@ impl World {
         });
         let mut gone: Vec<GonePod> = gone.collect();
         let runs = jobs.iter().map(|run| &run.key).chain([key]);
-        gone.extend(runs.flat_map(|job| self.last_words.of(job)));
+        for last in runs.flat_map(|job| self.last_words.of(job)) {
+            // Its diagnosis may have been on its way when it was heard.
+            if !gone.iter().any(|known| known.pod.uid == last.pod.uid) {
+                gone.push(last);
+            }
+        }
         gone.retain(|gone| gone.pod.severity != Severity::Info);
         gone.sort_by(|a, b| a.pod.name.cmp(&b.pod.name));
         gone
