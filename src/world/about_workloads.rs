@@ -109,6 +109,11 @@ impl World {
         let failing = self.failing_pods(key);
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
+            // It went while its diagnosis was on its way.
+            if failing.is_empty() && self.lookups.is_not_there(key) {
+                self.gone_workloads.insert(key.clone());
+                return self.bury(key, &object, now).into();
+            }
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() && self.services.strays_of(key).is_empty() {
                 return self.workload_is_well(key, &object, None, now).into();

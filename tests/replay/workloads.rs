@@ -900,3 +900,34 @@ fn a_pod_that_its_job_deletes_is_heard_before_its_kubelet_forgets_how_it_failed(
         assert!(operator.server.objects.is_empty(), "{cause}");
     }
 }
+
+#[test]
+fn a_failed_job_that_is_deleted_with_what_it_made_does_not_get_well_by_that() {
+    let mut operator = Operator::idle();
+    operator.now = at("09:01:00");
+    operator.workload(&import(GAVE_UP));
+    operator.advance(60);
+    // By `ttlSecondsAfterFinished`, say: in the foreground.
+    operator.workload(&WorkloadFacts { deleting: true, ..import(GAVE_UP) });
+    operator.advance(60);
+    assert_eq!(operator.workload_status("job-import").head.state, Active);
+    operator.workload_deleted(&import(GAVE_UP));
+    operator.advance(60);
+    assert_eq!(operator.workload_status("job-import").head.state, Gone);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed JobBackoffLimitExceeded"]);
+}
+
+#[test]
+fn a_failed_job_that_is_deleted_before_it_was_told_is_told_as_gone() {
+    let mut operator = Operator::idle();
+    operator.now = at("09:01:00");
+    operator.workload(&import("active: 1"));
+    fails_as_it_goes(9).into_iter().take(2).for_each(|pod| operator.take(Change::Pod(Box::new(pod))));
+    operator.take(Change::PodDeleted(Box::new(pod_of_import(DELETION, EXIT_9))));
+    operator.workload(&import(GAVE_UP));
+    operator.advance(3);
+    operator.workload_deleted(&import(GAVE_UP));
+    operator.advance(3600);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+    assert_eq!(operator.workload_status("job-import").head.state, Gone);
+}
