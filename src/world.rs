@@ -374,6 +374,9 @@ impl World {
         if let Some(static_uid) = &facts.static_uid {
             self.events.adopt(static_uid, &facts, now);
         }
+        if facts.deletion.is_some() {
+            self.hear_last_words(&uid, now);
+        }
         let recorded = self.records.brief(&facts.key).filter(|r| r.is_active());
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);

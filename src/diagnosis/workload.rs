@@ -32,8 +32,9 @@ pub(super) fn known() -> impl Iterator<Item = Known> {
 /// Its cause is that of its pods where they fail, else what keeps it from having pods; a workload that only takes its time
 /// has none.
 pub fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    // It does not get well any more: what was told stands until it is gone.
     if case.workload.deleting {
-        return WorkloadJudged::default();
+        return WorkloadJudged::stands();
     }
     let judged = match &*case.workload.key.kind {
         "Deployment" | "ReplicaSet" | "ReplicationController" => rollout::judge(case),

@@ -110,6 +110,11 @@ impl World {
         let failing = self.failing_pods(key);
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
+            // It went while its diagnosis was on its way.
+            if failing.is_empty() && self.lookups.is_not_there(key) {
+                self.gone_workloads.insert(key.clone());
+                return self.bury(key, &object, now).into();
+            }
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() && self.services.strays_of(key).is_empty() {
                 return self.workload_is_well(key, &object, None, now).into();
@@ -358,7 +363,12 @@ impl World {
         });
         let mut gone: Vec<GonePod> = gone.collect();
         let runs = jobs.iter().map(|run| &run.key).chain([key]);
-        gone.extend(runs.flat_map(|job| self.last_words.of(job)));
+        for last in runs.flat_map(|job| self.last_words.of(job)) {
+            // Its diagnosis may have been on its way when it was heard.
+            if !gone.iter().any(|known| known.pod.uid == last.pod.uid) {
+                gone.push(last);
+            }
+        }
         gone.retain(|gone| gone.pod.severity != Severity::Info);
         gone.sort_by(|a, b| a.pod.name.cmp(&b.pod.name));
         gone

@@ -165,6 +165,12 @@ impl Lookups {
         }
     }
 
+    /// Whether a workload was looked up and is not there.
+    pub(super) fn is_not_there(&self, key: &WorkloadKey) -> bool {
+        let answer = self.answers.get(&Want::Workload(key.clone()));
+        answer.is_some_and(|answer| matches!(answer.looked, Some(Looked::Workload(None))))
+    }
+
     /// Services and the labels of pods, as they were looked up.
     pub(super) fn reached(&self, want: &Want) -> Option<&ReachedFacts> {
         match self.answers.get(want)?.looked.as_ref()? {

@@ -1,7 +1,7 @@
 //! What is told of workloads, and what of their pods is folded into it.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::api::{Remedy, Severity};
+use shindan::api::{ContainerType, Remedy, Severity};
 use shindan::facts::{Condition, EventFacts, NodeFacts, Phase, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
 use shindan::plan::Action;
 use shindan::world::Change;
@@ -831,4 +831,103 @@ fn what_a_pod_failed_of_that_its_job_deleted_before_it_had_a_diagnosis_is_told_o
         assert!(operator.server.objects.is_empty(), "{last}");
         assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"], "{last}");
     }
+}
+
+/// A pod of `Job/import` that fails a second time just as its Job deletes it, as it was recorded: before the deletion, and
+/// each time that it was seen after it.
+fn fails_as_it_goes(code: u32) -> Vec<PodFacts> {
+    let runs = "running: {startedAt: '2026-11-21T09:01:00Z'}";
+    let ended = format!(
+        "terminated: {{exitCode: {code}, reason: Error, startedAt: '2026-11-21T09:01:00Z', finishedAt: '2026-11-21T09:01:02Z'}}"
+    );
+    let pod = |deletion, state: &str, last| {
+        pod_of_import(deletion, &format!("ready: false, restartCount: 1, state: {{{state}}}, {last}"))
+    };
+    let over = PodFacts { phase: Phase::Failed, ..pod(DELETION, &ended, "lastState: {}") };
+    vec![pod("", runs, EXIT_9), pod(DELETION, runs, EXIT_9), pod(DELETION, &ended, EXIT_9), over]
+}
+
+/// The same of one whose command is not there: the end that is known moves from `lastState` to `state`.
+fn never_started() -> Vec<PodFacts> {
+    const NOT_THERE: &str = "exec: \"/import\": stat /import: no such file or directory: unknown";
+    let end = format!(
+        "{{terminated: {{exitCode: 128, reason: StartError, startedAt: '1970-01-01T00:00:00Z', finishedAt: '2026-11-21T09:01:00Z', message: '{NOT_THERE}'}}}}"
+    );
+    let waits = format!(
+        "ready: false, restartCount: 1, state: {{waiting: {{reason: RunContainerError, message: '{NOT_THERE}'}}}}, lastState: {end}"
+    );
+    let ended = format!("ready: false, restartCount: 1, state: {end}, lastState: {{}}");
+    let over = PodFacts { phase: Phase::Failed, ..pod_of_import(DELETION, &ended) };
+    vec![pod_of_import("", &waits), pod_of_import(DELETION, &waits), pod_of_import(DELETION, &ended), over]
+}
+
+fn as_init(mut pod: PodFacts) -> PodFacts {
+    pod.containers.iter_mut().for_each(|container| container.kind = ContainerType::Init);
+    pod
+}
+
+fn within_90_s(pod: PodFacts) -> PodFacts {
+    PodFacts { termination_grace_seconds: 90, deletion: pod.deletion.map(|_| at("09:02:30")), ..pod }
+}
+
+#[test]
+fn a_pod_that_its_job_deletes_is_heard_before_its_kubelet_forgets_how_it_failed() {
+    let target = import(&GAVE_UP.replace("type: Failed", "type: FailureTarget"));
+    let of = |seen: Vec<PodFacts>, change: fn(PodFacts) -> PodFacts| seen.into_iter().map(change).collect();
+    let cases = [
+        ("AppError", fails_as_it_goes(9), 2),
+        ("AppError", fails_as_it_goes(137), 2),
+        ("AppError", of(fails_as_it_goes(137), within_90_s), 90),
+        ("InitContainerFailed", of(fails_as_it_goes(9), as_init), 2),
+        ("ExecutableNotFound", never_started(), 0),
+    ];
+    for (cause, seen, takes) in cases {
+        let mut operator = Operator::idle();
+        operator.now = at("09:01:00");
+        operator.workload(&import("active: 1"));
+        let last = seen.last().cloned().map(|pod| Change::PodDeleted(Box::new(pod)));
+        let mut seen = seen.into_iter().map(|pod| Change::Pod(Box::new(pod)));
+        // All in one moment.
+        seen.by_ref().take(2).for_each(|pod| operator.take(pod));
+        operator.take(Change::Workload(Box::new(target.clone())));
+        if takes > 0 {
+            operator.advance(takes);
+        }
+        seen.chain(last).for_each(|pod| operator.take(pod));
+        operator.workload(&import(GAVE_UP));
+        operator.advance(3600);
+        assert_eq!(operator.told_of_workloads(), [format!("Diagnosed {cause}")], "after {takes} s");
+        assert!(operator.server.objects.is_empty(), "{cause}");
+    }
+}
+
+#[test]
+fn a_failed_job_that_is_deleted_with_what_it_made_does_not_get_well_by_that() {
+    let mut operator = Operator::idle();
+    operator.now = at("09:01:00");
+    operator.workload(&import(GAVE_UP));
+    operator.advance(60);
+    // By `ttlSecondsAfterFinished`, say: in the foreground.
+    operator.workload(&WorkloadFacts { deleting: true, ..import(GAVE_UP) });
+    operator.advance(60);
+    assert_eq!(operator.workload_status("job-import").head.state, Active);
+    operator.workload_deleted(&import(GAVE_UP));
+    operator.advance(60);
+    assert_eq!(operator.workload_status("job-import").head.state, Gone);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed JobBackoffLimitExceeded"]);
+}
+
+#[test]
+fn a_failed_job_that_is_deleted_before_it_was_told_is_told_as_gone() {
+    let mut operator = Operator::idle();
+    operator.now = at("09:01:00");
+    operator.workload(&import("active: 1"));
+    fails_as_it_goes(9).into_iter().take(2).for_each(|pod| operator.take(Change::Pod(Box::new(pod))));
+    operator.take(Change::PodDeleted(Box::new(pod_of_import(DELETION, EXIT_9))));
+    operator.workload(&import(GAVE_UP));
+    operator.advance(3);
+    operator.workload_deleted(&import(GAVE_UP));
+    operator.advance(3600);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+    assert_eq!(operator.workload_status("job-import").head.state, Gone);
 }
