@@ -22,7 +22,7 @@ use crate::plan::{DiagnosisKey, Intent, Policy};
 use crate::world::{Caps, Source, World};
 
 /// Changes that may wait for the engine: a page of a list, a few megabytes at most.
-const CHANGES: usize = 512;
+const CHANGES: usize = 128;
 
 /// Everything that `shindan run` can be told.
 #[derive(Debug, Clone)]

@@ -10,6 +10,8 @@ use crate::api::ContainerType;
 /// A Pod, as far as a rule reads it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PodFacts {
+    /// Where facts are kept packed, it stands beside them.
+    #[serde(skip)]
     pub key: ObjectKey,
     pub uid: Arc<str>,
     pub created: Option<Timestamp>,

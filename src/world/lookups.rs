@@ -80,10 +80,13 @@ impl Lookups {
         if self.by_asker.get(asker).is_some_and(|known| known == wants) {
             return;
         }
+        let mut shared = Vec::with_capacity(wants.len());
         for want in wants {
+            // Thousands may ask the same.
+            shared.push(self.answers.get_key_value(want).map_or(want, |(known, _)| known).clone());
             self.answers.entry(want.clone()).or_default().asked_by.insert(asker.clone());
         }
-        let before = self.by_asker.insert(asker.clone(), wants.to_vec()).unwrap_or_default();
+        let before = self.by_asker.insert(asker.clone(), shared).unwrap_or_default();
         self.unask(asker, before.iter().filter(|want| !wants.contains(want)));
     }
 

@@ -59,18 +59,18 @@ pub(super) struct Kin {
 enum Name {
     /// After the maker's name and a hyphen: so many bytes.
     Own(u8, [u8; Self::FEW]),
-    Whole(Arc<str>),
+    Whole(Box<Arc<str>>),
 }
 
 impl Name {
-    /// Room in the place of an `Arc`; a ReplicaSet's pods have five letters, a StatefulSet's a number.
+    /// All of it is 16 bytes then; a ReplicaSet's pods have five letters, a StatefulSet's a number.
     const FEW: usize = 14;
 
     fn of(name: &Arc<str>, maker: Option<&Arc<str>>) -> Self {
         let own = maker.and_then(|maker| name.strip_prefix(&**maker)?.strip_prefix('-'));
         let own = own.map(str::as_bytes).filter(|own| own.len() <= Self::FEW);
         let Some((own, len)) = own.and_then(|own| Some((own, u8::try_from(own.len()).ok()?))) else {
-            return Self::Whole(name.clone());
+            return Self::Whole(Box::new(name.clone()));
         };
         let mut bytes = [0; Self::FEW];
         bytes[..own.len()].copy_from_slice(own);
@@ -92,7 +92,7 @@ impl Name {
 impl Place {
     pub(super) fn key(&self) -> ObjectKey {
         let name = match &self.name {
-            Name::Whole(name) => name.clone(),
+            Name::Whole(name) => Arc::clone(name),
             own @ Name::Own(..) => own.parts(self.kin.owner.as_ref()).concat().into(),
         };
         ObjectKey { namespace: self.kin.namespace.clone(), name }

@@ -46,6 +46,7 @@ impl Unwell {
 
     pub(super) fn open(&self) -> Option<Full> {
         let (facts, ledger) = self.facts.open()?;
+        let facts = PodFacts { key: self.place.key(), ..facts };
         let (observed, status_before, superseded) = (self.observed, self.status_before.clone(), self.superseded);
         Some(Full { facts, ledger, observed, status_before, superseded })
     }
