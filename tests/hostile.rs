@@ -11,7 +11,7 @@ use shindan::api::PodDiagnosisStatus;
 use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Thresholds, rules};
-use shindan::facts::Timestamp;
+use shindan::facts::{PodFacts, Timestamp};
 use shindan::plan::ObjectWrite;
 
 const NOW: &str = "2026-11-21T09:00:00Z";
@@ -298,7 +298,15 @@ fn nodes() -> BoxedStrategy<Vec<Value>> {
 fn diagnose(items: &[Value]) -> Vec<ObjectWrite> {
     let mut dump = Dump::default();
     dump.read(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
+    dump.pods.iter().for_each(is_kept_whole);
     offline::diagnose(dump, offline::Logs::default(), NOW.parse().unwrap(), Thresholds::default()).objects
+}
+
+/// The operator keeps facts as JSON while nobody looks at them.
+fn is_kept_whole(pod: &PodFacts) {
+    let json = serde_json::to_string(pod).unwrap();
+    let read: PodFacts = serde_json::from_str(&json).unwrap();
+    assert_eq!(PodFacts { key: pod.key.clone(), ..read }, *pod);
 }
 
 /// All strings of a value.

@@ -20,22 +20,32 @@ pub(super) struct Packed<T> {
 /// Packs values of one kind, those that are alike against the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
+    /// The first of each group; they stay.
     models: HashMap<String, Arc<[u8]>>,
 }
 
+/// What is kept for good is bounded, whoever wrote it: a value that is larger is no model, nor is that of one more group.
+const MODEL_MAX: usize = 16 * 1024;
+const GROUPS_MAX: usize = 512;
+
 impl Packer {
-    /// `group` names what it is like; there must be few groups, as the first of each is kept.
-    ///
-    /// `value` is a `T`, or as much by reference.
+    /// `group` names what it is like. `value` is a `T`, or as much by reference.
     pub(super) fn pack<T>(&mut self, group: &str, value: &impl Serialize) -> Packed<T> {
         // What is packed here are structs and enums with text for keys, which JSON can say.
         let json = serde_json::to_vec(value).unwrap_or_default();
-        let model = match self.models.get(group) {
-            Some(model) => model.clone(),
-            None => self.models.entry(group.to_owned()).or_insert(json.as_slice().into()).clone(),
-        };
+        let model = self.model(group, &json);
         let bytes = compress_prepend_size_with_dict(&json, &model).into();
         Packed { bytes, model, kind: PhantomData }
+    }
+
+    fn model(&mut self, group: &str, json: &[u8]) -> Arc<[u8]> {
+        if let Some(model) = self.models.get(group) {
+            return model.clone();
+        }
+        if json.len() > MODEL_MAX || self.models.len() >= GROUPS_MAX {
+            return Arc::default();
+        }
+        self.models.entry(group.to_owned()).or_insert(json.into()).clone()
     }
 }
 
@@ -60,6 +70,18 @@ mod tests {
             let packed = packer.pack("images", &(value.clone(), Some(7_u64)));
             assert_eq!(packed.open(), Some((value, Some(7))));
         }
+    }
+
+    #[test]
+    fn what_stays_is_bounded() {
+        let mut packer = Packer::default();
+        let large = "x".repeat(MODEL_MAX);
+        assert_eq!(packer.pack::<String>("large", &large).open(), Some(large));
+        assert!(packer.models.is_empty());
+        for group in 0..=GROUPS_MAX {
+            assert_eq!(packer.pack::<usize>(&group.to_string(), &group).open(), Some(group));
+        }
+        assert_eq!(packer.models.len(), GROUPS_MAX);
     }
 
     #[test]
