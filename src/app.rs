@@ -91,13 +91,17 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     if settings.previous_logs {
         world.read_logs();
     }
-    let restored = tokio::select! {
-        restored = restore::objects_when_ready(&clients.watch, &settings.namespaces, &health) => restored,
-        () = stopped(stop.clone()) => return Ok(()),
+    let (mut touched, mut unreadable) = (Vec::new(), 0);
+    let take = |page: restore::Restored| {
+        unreadable += page.unreadable.len();
+        touched.extend(world.restore(page.objects));
+        touched.extend(world.restore_outer(page.outers));
     };
-    tracing::info!(objects = restored.objects.len(), unreadable = restored.unreadable.len(), "took up our own objects");
-    let mut touched = world.restore(restored.objects);
-    touched.extend(world.restore_outer(restored.outers));
+    tokio::select! {
+        () = restore::objects_when_ready(&clients.watch, &settings.namespaces, &health, take) => {}
+        () = stopped(stop.clone()) => return Ok(()),
+    }
+    tracing::info!(objects = touched.len(), unreadable, "took up our own objects");
 
     let (sender, changes) = mpsc::channel(CHANGES);
     let scope = watches::Scope { namespaces: settings.namespaces.clone() };

@@ -223,7 +223,7 @@ impl World {
     /// Takes back what an earlier run of the operator (or an earlier leader) wrote.
     pub fn restore(&mut self, stored: Vec<Stored>) -> Touched {
         let keys: Vec<ObjectKey> = stored.into_iter().map(|s| self.records.restore(s)).collect();
-        for record in self.records.active() {
+        for record in keys.iter().filter_map(|key| self.records.brief(key)) {
             self.workloads.set_failing(record);
             self.reach.add(record);
         }

@@ -135,23 +135,47 @@ struct PageMeta {
 pub(super) async fn list<T: DeserializeOwned>(
     client: &Client,
     path: &str,
-    mut params: ListParams,
+    params: ListParams,
     limit: Duration,
 ) -> Result<Vec<T>, Failure> {
-    let collection = Request::new(path);
     let mut all = Vec::new();
+    let take = |listed| match listed {
+        Listed::Page(items) => all.extend(items),
+        Listed::Anew => all.clear(),
+    };
+    pages(client, path, params, limit, take).await?;
+    Ok(all)
+}
+
+/// What a list goes through.
+pub(super) enum Listed<T> {
+    Page(Vec<T>),
+    /// The version of its first page has been compacted away: all is listed once more.
+    Anew,
+}
+
+/// The same for what is not to be held all at once.
+pub(super) async fn pages<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    mut params: ListParams,
+    limit: Duration,
+    mut take: impl FnMut(Listed<T>),
+) -> Result<(), Failure> {
+    let collection = Request::new(path);
     loop {
         let request = collection.list(&params).map_err(|e| Failure::Unreadable(e.to_string()))?;
         match json::<Page<T>>(client, request, limit).await {
             Ok(page) => {
-                all.extend(page.items);
+                take(Listed::Page(page.items));
                 match page.metadata.r#continue.filter(|token| !token.is_empty()) {
                     Some(token) => params.continue_token = Some(token),
-                    None => return Ok(all),
+                    None => return Ok(()),
                 }
             }
-            // The version of the first page has been compacted away: anew.
-            Err(failure) if failure.category() == "expired" && params.continue_token.take().is_some() => all.clear(),
+            Err(failure) if failure.category() == "expired" && params.continue_token.take().is_some() => {
+                take(Listed::Anew);
+            }
             Err(failure) => return Err(failure),
         }
     }

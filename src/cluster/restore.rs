@@ -13,7 +13,8 @@ use serde_json::Value;
 
 mod lenient;
 
-use super::{Failure, call};
+use super::Failure;
+use super::call::{self, Listed};
 use crate::api::{
     DiagnosisKind, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, PodDiagnosis, PodDiagnosisSpec,
     PodDiagnosisStatus, WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
@@ -40,6 +41,7 @@ pub struct Unreadable {
     pub resource_version: String,
 }
 
+/// What a page held.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restored {
     pub objects: Vec<Stored>,
@@ -69,47 +71,68 @@ impl RestoreError {
     }
 }
 
-/// Reads all our objects; of the given namespaces only, where there are any. Those of nodes have none.
-pub async fn objects(client: &Client, namespaces: &[String]) -> Result<Restored, RestoreError> {
-    let mut restored = Restored::default();
+/// Reads all our objects, a page at a time, as there may be thousands; of the given namespaces only, where there are any.
+/// Those of nodes have none. An object may come twice, as a list that was interrupted begins anew.
+pub async fn objects(
+    client: &Client,
+    namespaces: &[String],
+    take: &mut impl FnMut(Restored),
+) -> Result<(), RestoreError> {
     for namespace in scopes(namespaces) {
-        take::<PodDiagnosis>(client, namespace, &mut restored).await?;
-        take::<WorkloadDiagnosis>(client, namespace, &mut restored).await?;
+        read::<PodDiagnosis>(client, namespace, take).await?;
+        read::<WorkloadDiagnosis>(client, namespace, take).await?;
     }
-    take::<NodeDiagnosis>(client, None, &mut restored).await?;
-    Ok(restored)
+    read::<NodeDiagnosis>(client, None, take).await
 }
 
 /// Reads all objects of one kind.
-async fn take<K: Kept>(client: &Client, namespace: Option<&str>, into: &mut Restored) -> Result<(), RestoreError> {
+async fn read<K: Kept>(
+    client: &Client,
+    namespace: Option<&str>,
+    take: &mut impl FnMut(Restored),
+) -> Result<(), RestoreError> {
     let path = K::url_path(&(), namespace);
     let params = ListParams::default().limit(OBJECTS_PAGE);
-    let found = call::list::<Found<K>>(client, &path, params, LIMIT).await.map_err(|failure| {
+    let sorted = |listed| {
+        if let Listed::Page(found) = listed {
+            take(page::<K>(found));
+        }
+    };
+    call::pages(client, &path, params, LIMIT, sorted).await.map_err(|failure| {
         if failure.is_not_found() {
             RestoreError::NotInstalled
         } else {
             RestoreError::Failed { what: K::KIND.as_str(), failure }
         }
-    })?;
+    })
+}
+
+fn page<K: Kept>(found: Vec<Found<K>>) -> Restored {
+    let mut page = Restored::default();
     for object in found {
         match object {
-            Found::Stored(stored) => K::keep(*stored, into),
-            Found::Unreadable(unreadable) => into.unreadable.push(unreadable),
+            Found::Stored(stored) => K::keep(*stored, &mut page),
+            Found::Unreadable(unreadable) => page.unreadable.push(unreadable),
         }
     }
-    Ok(())
+    page
 }
 
 /// [`objects`], tried until it succeeds; `health` says meanwhile why it does not.
-pub async fn objects_when_ready(client: &Client, namespaces: &[String], health: &Health) -> Restored {
+pub async fn objects_when_ready(
+    client: &Client,
+    namespaces: &[String],
+    health: &Health,
+    mut take: impl FnMut(Restored),
+) {
     health.missing(PART, "our own objects are not read yet");
     let mut pause = FIRST_PAUSE;
     let mut said = String::new();
     loop {
-        match objects(client, namespaces).await {
-            Ok(restored) => {
+        match objects(client, namespaces, &mut take).await {
+            Ok(()) => {
                 health.ready(PART);
-                return restored;
+                return;
             }
             Err(error) => {
                 let text = error.to_string();

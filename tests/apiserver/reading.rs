@@ -149,7 +149,13 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
             json!({"metadata": {"namespace": "demo", "name": "b", "resourceVersion": "6"}, "status": {"state": 1}}),
         ])
     });
-    let restored = restore::objects(&client, &[]).await.unwrap();
+    let mut restored = restore::Restored::default();
+    let mut take = |page: restore::Restored| {
+        restored.objects.extend(page.objects);
+        restored.outers.extend(page.outers);
+        restored.unreadable.extend(page.unreadable);
+    };
+    restore::objects(&client, &[], &mut take).await.unwrap();
     let [a] = restored.objects.as_slice() else { panic!("{restored:?}") };
     assert_eq!(
         (a.key.to_string(), a.resource_version.as_str(), a.spec.pod_uid.as_str()),
@@ -172,9 +178,11 @@ async fn a_missing_crd_is_waited_for() {
         _ => list(vec![]),
     });
     let health = Health::default();
-    let error = restore::objects(&client, &[]).await.unwrap_err();
+    let error = restore::objects(&client, &[], &mut |_| {}).await.unwrap_err();
     assert_eq!(error.category(), "not_installed");
-    let restored = restore::objects_when_ready(&client, &["demo".to_owned()], &health).await;
-    assert!(restored.objects.is_empty());
+    let mut objects = 0;
+    let take = |page: restore::Restored| objects += page.objects.len();
+    restore::objects_when_ready(&client, &["demo".to_owned()], &health, take).await;
+    assert_eq!(objects, 0);
     assert!(health.is_ready());
 }
