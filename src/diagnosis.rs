@@ -32,8 +32,8 @@ pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use rules::holds_up_pulls;
 pub use workload::{
-    FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, judge as judge_workload,
-    refuses_template, stray_services, strays_due,
+    FailingPod, GonePod, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged,
+    judge as judge_workload, refuses_template, stray_services, strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};

@@ -18,6 +18,7 @@ mod tests;
 
 pub use case::{FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub use creation::refuses_template;
+pub use known::SERVICE_SELECTS_NOTHING;
 pub use service::{stray_services, strays_due};
 
 use super::Known;

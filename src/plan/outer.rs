@@ -49,7 +49,8 @@ pub struct OuterRecord {
     pub written_at: Timestamp,
     /// The causes that this episode was put down to so far: those that take turns are told once each.
     pub told: Vec<String>,
-    /// The cause that the last Warning Event of this episode named.
+    /// The cause that the last Warning Event named: of this episode, or of an earlier one that this one followed in
+    /// silence.
     pub announced: Option<String>,
 }
 
@@ -235,7 +236,7 @@ impl OuterRecord {
         if !told.contains(cause) {
             told.push(cause.clone());
         }
-        let before = last.filter(|record| record.is_active()).and_then(|record| record.announced.clone());
+        let before = last.and_then(|record| record.announced.clone());
         let announced = write.announcement.as_ref().filter(|event| event.warning).map(|_| cause.clone()).or(before);
         let object = write.object.clone();
         Self { key: write.key.clone(), uid, resource_version, object, written_at: now, told, announced }
@@ -258,10 +259,11 @@ pub fn failing(
     let active = last.filter(|record| record.is_active() && record.object.subject_uid() == object.subject_uid());
     let Some(record) = active else {
         let before = last.map(|record| record.object.head());
-        let ended = before.filter(|head| head.state != DiagnosisState::Active && head.announced);
-        let told_lately = ended.is_some_and(|head| {
+        let told_lately = last.filter(|record| !record.is_active()).is_some_and(|ended| {
+            let (head, cause) = (ended.object.head(), &object.head().cause);
             let lately = head.last_transition.is_some_and(|at| seconds_between(at, now) < same_failure_quiet);
-            lately && head.cause == object.head().cause && head.severity <= object.head().severity
+            let is_same = head.cause == *cause && ended.announced.as_ref() == Some(cause);
+            lately && is_same && head.severity <= object.head().severity
         });
         let head = object.head_mut();
         head.transition = before.map_or(0, |head| head.transition);
@@ -571,9 +573,10 @@ mod tests {
 
     #[test]
     fn the_same_failure_within_the_hour_after_its_end_is_not_told_again() {
-        let end = written(well(Some(&told()), &Policy::default(), at(60)));
+        let first = told();
+        let end = written(well(Some(&first), &Policy::default(), at(60)));
         assert_eq!(end.announcement.as_ref().map(|event| event.action), Some(Action::Recovered));
-        let ended = acknowledged(end, at(60));
+        let ended = acknowledged_after(Some(&first), end, at(60));
         let told_again = |cause, severity, now| {
             let (spec, status) = workload(cause, severity);
             let write = written(planned(Some(&ended), Outer::Workload(spec, status), at(now)));
@@ -584,6 +587,23 @@ mod tests {
         assert!(told_again("OOMKilled", Severity::Warning, 3660), "it is news again");
         assert!(told_again("OOMKilled", Severity::Critical, 3000), "it is worse");
         assert!(told_again("AppError", Severity::Warning, 3000));
+    }
+
+    #[test]
+    fn a_failure_that_comes_and_goes_is_told_once() {
+        let mut last = told();
+        let mut events = 0;
+        for turn in 1..=5 {
+            let (end, begin) = (at(turn * 600 - 300), at(turn * 600));
+            let write = written(well(Some(&last), &Policy::default(), end));
+            events += u32::from(write.announcement.is_some());
+            last = acknowledged_after(Some(&last), write, end);
+            let (spec, status) = workload("OOMKilled", Severity::Warning);
+            let write = written(planned(Some(&last), Outer::Workload(spec, status), begin));
+            events += u32::from(write.announcement.is_some());
+            last = acknowledged_after(Some(&last), write, begin);
+        }
+        assert_eq!(events, 1, "its first end");
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl World {
                 };
                 outer::failing(&key, last.as_ref(), failing, &self.policy, now)
             }
-            None => outer::well(last.as_ref(), &self.policy, now),
+            None => outer::over(last.as_ref(), tell_end, true, &self.policy, now),
         };
         plan.wake = earliest(plan.wake, judged.wake);
         plan
@@ -156,6 +156,16 @@ fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
         affected_beside: 0,
         daemon_sets_missing: Vec::new(),
     }
+}
+
+/// How a node that is well again stands now. What was wrong with it stays: its cause, and its history.
+fn tell_end(object: &mut Outer) {
+    let Outer::Node(_, status) = object else { return };
+    "it is Ready, and nothing else is wrong with it".clone_into(&mut status.head.summary);
+    status.head.remedies.clear();
+    (status.pods, status.affected_beside) = (0, 0);
+    status.affected.clear();
+    status.daemon_sets_missing.clear();
 }
 
 fn report(flapping: Flapping) -> FlappingReport {

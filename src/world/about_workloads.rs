@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::brief::Brief;
-use super::folds::Fate;
+use super::folds::{Fate, Group};
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
@@ -11,8 +11,8 @@ use crate::api::{
     WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, GonePod, Health, RootKind, WorkloadCase, WorkloadFailure, diagnose, judge_workload, node,
-    refuses_template,
+    Category, FailingPod, GonePod, Health, RootKind, SERVICE_SELECTS_NOTHING, WorkloadCase, WorkloadFailure, diagnose,
+    judge_workload, node, refuses_template,
 };
 use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -57,21 +57,22 @@ impl World {
         }
     }
 
-    /// Takes the Event off the write of a pod's diagnosis where enough of its workload and cause were told. Whether it did,
-    /// for the first time.
+    /// Takes the Event off the write of a pod's diagnosis where enough were told of its workload and cause, or of its root.
+    /// Whether it did, for the first time.
     pub(super) fn fold(&mut self, plan: &mut Plan, now: Timestamp) -> bool {
         let Some(Intent::Apply(write)) = &mut plan.intent else { return false };
         if !write.announcement.as_ref().is_some_and(|announcement| announcement.warning) {
             return false;
         }
-        let Some(workload) = &write.spec.workload else { return false };
-        let key = WorkloadKey::of(workload, &write.key.namespace);
-        // What no object of its own stands for is told pod by pod.
-        if key.watched_kind().is_none() {
-            return false;
-        }
+        let namespace = &write.key.namespace;
+        let workload = write.spec.workload.as_ref().map(|workload| WorkloadKey::of(workload, namespace));
+        // Without an object of its own that stands for them, and without a root, pods are told one by one.
+        let workload = workload.filter(|key| key.watched_kind().is_some());
+        let of_workload = workload.map(|key| Group::Workload(key, write.status.cause.clone()));
+        let of_root = write.status.root.clone().map(|root| Group::Root(namespace.clone(), root));
+        let groups: Vec<Group> = of_workload.into_iter().chain(of_root).collect();
         let transition = (write.spec.pod_uid.as_str(), write.status.transition);
-        let fate = self.folds.fold(&key, &write.status.cause, transition, self.policy.events_per_workload, now);
+        let fate = self.folds.fold(&groups, transition, self.policy.events_per_workload, now);
         if fate == Fate::Told {
             return false;
         }
@@ -156,7 +157,8 @@ impl World {
                 return Decision::default();
             }
             // What is to be judged a moment later has not recovered, nor has what waits for its next pod.
-            let undecided = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now)).filter(|_| is_told);
+            let later = judged.wake.or_else(|| self.waits_for_pods(key, &known.facts, now));
+            let undecided = later.or_else(|| self.waits_for_services(key, now)).filter(|_| is_told);
             if let Some(until) = undecided {
                 return Plan { intent: None, wake: Some(until) }.into();
             }
@@ -215,6 +217,13 @@ impl World {
         (now < until).then_some(until)
     }
 
+    /// After a restart it is not known at once whether the Service that did not reach it does now.
+    fn waits_for_services(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
+        let told = self.workload_objects.brief(&DiagnosisKey::of_workload(key))?;
+        let waits = told.cause == SERVICE_SELECTS_NOTHING && !self.are_services_judged(&key.namespace);
+        waits.then(|| after(now, lookups::SETTLE))
+    }
+
     /// The workload as it is watched, with the ReplicaSets that were looked up; as it was looked up where it is not kept.
     fn known_workload(&self, key: &WorkloadKey) -> Option<Known> {
         let looked = self.lookups.known_workload(key);
@@ -260,8 +269,9 @@ impl World {
         let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
         let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
         let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
-        // What a node does to its pods says nothing of their template.
-        let of_template = failing.iter().filter(|pod| pod.category != Category::Node);
+        // What a node does to its pods says nothing of their template, nor does what may pass by itself.
+        let is_of_template = |pod: &&FailingPod| pod.category != Category::Node && pod.severity != Severity::Info;
+        let of_template = failing.iter().filter(is_of_template);
         let restarting: Vec<_> = of_template.map(|pod| (pod, self.restarts_of(pod, key))).collect();
         let told_by_node = failure.root.as_ref().is_some_and(|root| self.is_told_of_node(root, now));
         let quiet = failure.quiet || told_by_another || told_by_node;
@@ -466,6 +476,7 @@ fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
 }
 
 /// How a workload that does not fail any more stands now. What it suffered from stays: its cause, and the pods that had it.
+/// What was to be done, who was served, and how the template differed is of no use any more, or wrong.
 fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
     let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
     let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
@@ -481,6 +492,9 @@ fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Opti
         _ => format!("{ready} of {desired} pods are ready"),
     };
     NO_PROBLEM.clone_into(&mut status.problem);
+    status.head.remedies.clear();
+    status.serving = None;
+    status.template_changes.clear();
     // What runs to an end has no pods that are to be ready.
     let display = if runs_to_an_end { String::new() } else { format!("{ready}/{desired}") };
     status.pods = PodCounts { desired, ready, failing: 0, display };

@@ -1,21 +1,31 @@
-//! Which Warning Events of pods are folded into their workload's: after a few of one workload and cause, the rest say
-//! nothing new. The objects are written all the same.
+//! Which Warning Events of pods are left out: after a few of one workload and cause, or of one root in a namespace, the rest
+//! say nothing new. The objects are written all the same.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use crate::api::Root;
 use crate::facts::{Timestamp, WorkloadKey, seconds_between};
 
-/// Events of one workload and cause are counted for so many seconds.
+/// Events of one group are counted for so many seconds.
 const WINDOW: i64 = 600;
 
 #[derive(Debug, Default)]
 pub(super) struct Folds {
-    told: HashMap<(WorkloadKey, String), VecDeque<Told>>,
+    told: HashMap<Group, VecDeque<Told>>,
     folded: HashMap<WorkloadKey, u32>,
     /// Pods whose write lacks its Event: tried again, it counts once.
     under_way: HashSet<Arc<str>>,
     swept: Option<Timestamp>,
+}
+
+/// Pods of which a few tell for all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Group {
+    /// Of one workload, with one cause.
+    Workload(WorkloadKey, String),
+    /// In one namespace, of whatever workload: those who look there see it told.
+    Root(Arc<str>, Root),
 }
 
 /// A transition of a pod that an Event told; a write that is tried again is the same one.
@@ -36,29 +46,37 @@ pub(super) enum Fate {
 }
 
 impl Folds {
-    /// What becomes of the Event of this transition, where `most` of its workload and cause may be told.
+    /// What becomes of the Event of this transition, where `most` of each of its groups may be told.
     pub(super) fn fold(
         &mut self,
-        workload: &WorkloadKey,
-        cause: &str,
+        groups: &[Group],
         (pod, transition): (&str, u32),
         most: usize,
         now: Timestamp,
     ) -> Fate {
         self.sweep(now);
-        let told = self.told.entry((workload.clone(), cause.to_owned())).or_default();
-        told.retain(|told| seconds_between(told.at, now) < WINDOW);
-        if told.iter().any(|told| *told.pod == *pod && told.transition == transition) {
+        let is_this = |told: &Told| *told.pod == *pod && told.transition == transition;
+        let is_recent = |told: &&Told| seconds_between(told.at, now) < WINDOW;
+        let recent = |group| self.told.get(group).into_iter().flatten().filter(is_recent);
+        if groups.iter().any(|group| recent(group).any(is_this)) {
             return Fate::Told;
         }
-        if told.len() >= most {
+        if groups.iter().any(|group| recent(group).count() >= most) {
             if !self.under_way.insert(pod.into()) {
                 return Fate::FoldedAgain;
             }
-            *self.folded.entry(workload.clone()).or_default() += 1;
+            for group in groups {
+                if let Group::Workload(workload, _) = group {
+                    *self.folded.entry(workload.clone()).or_default() += 1;
+                }
+            }
             return Fate::Folded;
         }
-        told.push_back(Told { at: now, pod: pod.into(), transition });
+        for group in groups {
+            let told = self.told.entry(group.clone()).or_default();
+            told.retain(|told| is_recent(&told));
+            told.push_back(Told { at: now, pod: pod.into(), transition });
+        }
         Fate::Told
     }
 

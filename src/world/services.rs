@@ -15,6 +15,8 @@ pub(super) struct Services {
     workloads: HashMap<Arc<str>, HashMap<WorkloadKey, Labelled>>,
     /// Services that reach nobody, each with the workload that it is meant for.
     strays: HashMap<Arc<str>, Vec<StrayService>>,
+    /// Namespaces of which all that was known at some time.
+    judged: HashSet<Arc<str>>,
     unlisted: Option<HashSet<ObjectKey>>,
 }
 
@@ -150,7 +152,15 @@ impl World {
         decision
     }
 
+    /// Whether it was looked at once which Services of this namespace reach nobody, if it has any.
+    pub(super) fn are_services_judged(&self, namespace: &str) -> bool {
+        let services = &self.services;
+        let has_none = self.knows_what_services_see() && !services.by_namespace.contains_key(namespace);
+        has_none || services.judged.contains(namespace)
+    }
+
     fn set_strays(&mut self, namespace: &Arc<str>, strays: Vec<StrayService>) -> Touched {
+        self.services.judged.insert(namespace.clone());
         let before = self.services.strays.remove(namespace).unwrap_or_default();
         if before == strays {
             if !strays.is_empty() {

@@ -2,12 +2,15 @@
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::api::{ContainerType, Remedy, Severity};
-use shindan::facts::{Condition, EventFacts, NodeFacts, Phase, PodFacts, ReplicaSetFacts, WorkloadFacts, WorkloadName};
+use shindan::facts::{
+    Condition, EventFacts, Labels, Looked, NodeFacts, Phase, PodFacts, ReachedFacts, ReplicaSetFacts, ServiceFacts,
+    TemplateFacts, Want, WorkloadFacts, WorkloadName,
+};
 use shindan::plan::Action;
-use shindan::world::Change;
+use shindan::world::{Change, Source};
 
 use super::operator::{
-    Operator, WELL, at, crashed, dump, event, node, oom_of, pod_of, pod_of_template, rollout, workload_object,
+    Operator, WELL, at, crashed, dump, event, node, oom_of, pod, pod_of, pod_of_template, rollout, workload_object,
 };
 
 /// The n-th pod of a Deployment; it has run out of memory.
@@ -115,6 +118,7 @@ fn a_rollout_that_completes_is_the_recovery() {
     let healthy = &status.head.conditions[0];
     assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
+    assert!(status.head.remedies.is_empty() && status.serving.is_none(), "nothing is to be done any more");
     let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
     assert_eq!(end.note, "Well again after OOMKilled: 3 of 3 pods are ready");
 }
@@ -126,6 +130,48 @@ fn a_workload_that_never_gets_all_its_pods_is_not_said_to_fail_for_ever() {
     operator.workload(&rollout("web", 3, 2));
     operator.advance(700);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered, "nothing says what is wrong");
+}
+
+#[test]
+fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_restarted() {
+    let mut web = rollout("web", 1, 1);
+    let labels: Labels = [("app", "web")].into_iter().collect();
+    let template = TemplateFacts { labels: labels.clone(), ..TemplateFacts::default() };
+    web.template = Some(Box::new(template));
+    let service = ServiceFacts {
+        name: "web".into(),
+        created: Some(at("08:00:00")),
+        external: false,
+        selector: [("app", "wep")].into_iter().collect(),
+        ready_endpoints: 0,
+    };
+    let answer = |services: Vec<ServiceFacts>| Looked::Reached(ReachedFacts { services, pods: vec![labels.clone()] });
+    let seen = || Change::Service { namespace: "demo".into(), service: service.clone() };
+    let mut operator = Operator::idle();
+    operator.answers.insert(Want::Reached("demo".into()), answer(vec![service.clone()]));
+    operator.workload(&web);
+    operator.take(seen());
+    operator.settle();
+    operator.advance(60);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ServiceSelectsNothing"]);
+
+    let mut operator = operator.restarted(60);
+    operator.answers.insert(Want::Reached("demo".into()), answer(vec![service.clone()]));
+    let (services, others): (Vec<_>, Vec<_>) = Source::ALL.into_iter().partition(|source| *source == Source::Services);
+    for (sources, change) in [(others, Change::Workload(Box::new(web.clone()))), (services, seen())] {
+        sources.iter().for_each(|source| operator.take(Change::ListStarted(*source)));
+        operator.take(change);
+        sources.iter().for_each(|source| operator.take(Change::ListDone(*source)));
+        operator.settle();
+        operator.advance(30);
+    }
+    assert_eq!(operator.workload_status("deployment-web").head.state, Active);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ServiceSelectsNothing"]);
+
+    let mut operator = operator.restarted(60);
+    operator.list_with(&[], &[], &[web]);
+    operator.advance(60);
+    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered, "the Service was deleted meanwhile");
 }
 
 #[test]
@@ -181,6 +227,24 @@ fn five_events_of_a_workload_and_cause_are_told_and_the_rest_is_counted() {
     operator.advance(600);
     operator.pod(&failing("web", 21));
     assert_eq!(operator.told().len(), 16, "ten minutes later it is news again");
+}
+
+#[test]
+fn of_one_root_five_pods_are_told_in_a_namespace_whosever_they_are() {
+    let mut operator = Operator::idle();
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
+    for name in ["a", "b", "c"] {
+        operator.workload(&rollout(name, 4, 0));
+        for n in 1..=4 {
+            operator.pod(&pod_of(&format!("{name}-{n}"), &format!("u-{name}-{n}"), Some(name), false, waits));
+        }
+    }
+    operator.pod(&pod("bare", "u-bare", false, waits));
+    assert_eq!(operator.told().len(), 5);
+    assert_eq!((operator.server.objects.len(), operator.folded), (13, 8), "each has its object");
+    operator.advance(400);
+    let folded = ["a", "b", "c"].map(|name| operator.workload_status(&format!("deployment-{name}")).folded_events);
+    assert_eq!(folded, [0, 3, 4]);
 }
 
 #[test]

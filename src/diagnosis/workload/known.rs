@@ -11,7 +11,7 @@ pub(super) const JOB_FAILED_INDEXES: &str = "JobFailedIndexes";
 pub(super) const CRON_JOB_SCHEDULE_BAD: &str = "CronJobScheduleBad";
 pub(super) const CRON_JOB_MISSED: &str = "CronJobMissed";
 pub(super) const CRON_JOB_FORBID: &str = "CronJobForbid";
-pub(super) const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
+pub const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
 
 const JOB: &str = "kubernetes pkg/controller/job/job_controller.go";
 const CRON_JOB: &str = "kubernetes pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob";
