@@ -118,6 +118,9 @@ impl World {
             }
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() && self.services.strays_of(key).is_empty() {
+                if let Some(until) = self.waits_for_services(key, now) {
+                    return Plan { intent: None, wake: Some(until) }.into();
+                }
                 return self.workload_is_well(key, &object, None, now).into();
             }
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);

@@ -158,9 +158,12 @@ fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_rest
     let mut operator = operator.restarted(60);
     operator.answers.insert(Want::Reached("demo".into()), answer(vec![service.clone()]));
     let (services, others): (Vec<_>, Vec<_>) = Source::ALL.into_iter().partition(|source| *source == Source::Services);
-    for (sources, change) in [(others, Change::Workload(Box::new(web.clone()))), (services, seen())] {
+    let key = workload_object("deployment-web");
+    let resource_version = operator.server.outers[&key].resource_version.clone();
+    let first = vec![Change::Object { key, resource_version }, Change::Workload(Box::new(web.clone()))];
+    for (sources, changes) in [(others, first), (services, vec![seen()])] {
         sources.iter().for_each(|source| operator.take(Change::ListStarted(*source)));
-        operator.take(change);
+        changes.into_iter().for_each(|change| operator.take(change));
         sources.iter().for_each(|source| operator.take(Change::ListDone(*source)));
         operator.settle();
         operator.advance(30);
