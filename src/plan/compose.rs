@@ -228,9 +228,12 @@ fn finish(
         conditions::Told { state: status.state, cause: &status.cause, summary: &status.summary, gone: "PodDeleted" };
     status.conditions = conditions::of(words, previous, now);
     shrink(&mut status);
-    let announcement = told
-        .filter(|(transition, _)| transition.announce)
-        .map(|(_, action)| announcement(&key, &spec, &status, action, now));
+    // To those who read Events, what nobody was told of yet begins now.
+    let is_known = last.is_some_and(|record| record.status.announced);
+    let announcement = told.filter(|(transition, _)| transition.announce).map(|(_, action)| {
+        let action = if action == Action::Changed && !is_known { Action::Diagnosed } else { action };
+        announcement(&key, &spec, &status, action, now)
+    });
     Write {
         labels: PodDiagnosis::labels_of(&spec, &status),
         resource_version: last.map(|r| r.resource_version.clone()).filter(|version| !version.is_empty()),

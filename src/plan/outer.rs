@@ -379,7 +379,8 @@ fn transition(
     head.event_owed = announce;
     head.announced |= announce;
     let object = finished(object, last, now);
-    let begins = last.is_none_or(|record| !record.is_active());
+    // To those who read Events, what nobody was told of yet begins now.
+    let begins = last.is_none_or(|record| !record.is_active() || !record.object.head().announced);
     let action = match state {
         DiagnosisState::Recovered => Action::Recovered,
         _ if begins => Action::Diagnosed,

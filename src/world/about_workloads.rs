@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::brief::Brief;
 use super::folds::{Fate, Group};
+use super::pods::Place;
 use super::stories::Restarted;
 use super::{Decision, Source, World, earliest, lookups};
 use crate::api::{
@@ -352,8 +353,10 @@ impl World {
 
     /// The pods of a workload that have an Active diagnosis, by name.
     fn failing_pods(&self, key: &WorkloadKey) -> Vec<FailingPod> {
+        // A Deployment has another one in its place by then; who numbers its pods, or has one on each node, waits for it.
+        let is_replaced = |place: &Place| place.going && &*key.kind == "Deployment";
         let records = self.workloads.failing(key).filter_map(|uid| {
-            let place = self.pods.place(uid)?;
+            let place = self.pods.place(uid).filter(|place| !is_replaced(place))?;
             let record = self.records.get(&place.key()).filter(|record| record.is_active_of(uid))?;
             Some(self.failing_pod(uid, record))
         });
@@ -495,6 +498,8 @@ fn tell_end(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Opti
         _ => format!("{ready} of {desired} pods are ready"),
     };
     NO_PROBLEM.clone_into(&mut status.problem);
+    // Those that are still there are on their way out.
+    let ready = if facts.is_some_and(|facts| wants_none(key, facts)) { 0 } else { ready };
     status.head.remedies.clear();
     status.serving = None;
     status.template_changes.clear();

@@ -42,6 +42,8 @@ pub(super) struct Place {
     pub(super) ready: bool,
     /// Succeeded or Failed: takes no room and does not serve.
     pub(super) over: bool,
+    /// It is being deleted.
+    pub(super) going: bool,
 }
 
 /// What the pods of one template have in common.
@@ -207,6 +209,7 @@ impl Pods {
             node: facts.node_name.clone(),
             ready: facts.is_ready() && facts.deletion.is_none(),
             over: facts.is_over(),
+            going: facts.deletion.is_some(),
         }
     }
 

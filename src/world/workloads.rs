@@ -48,15 +48,11 @@ impl Workloads {
         if moved.after.is_none() {
             counts.failing.remove(uid);
         }
-        if !changed {
-            return Vec::new();
-        }
-        counts
-            .failing
-            .iter()
-            .filter(|other| *other != uid)
-            .map(|other| (Subject::Pod(other.clone()), Lane::Resync))
-            .collect()
+        let going = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.going);
+        let goes = counts.failing.contains(uid) && going(&moved.before) != going(&moved.after);
+        let itself = goes.then(|| (Subject::Workload(workload.clone()), Lane::Change));
+        let others = counts.failing.iter().filter(|other| changed && *other != uid);
+        others.map(|other| (Subject::Pod(other.clone()), Lane::Resync)).chain(itself).collect()
     }
 
     fn add(&mut self, place: Option<&Place>, by: i32) {

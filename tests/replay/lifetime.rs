@@ -349,7 +349,7 @@ fn a_job_that_restarts_its_container_for_the_last_time_is_told_before_its_pod_go
     operator.now = at("08:02:31");
     operator.pod(&try_number(2));
     operator.advance(20);
-    assert_eq!(operator.told(), ["Changed AppError"], "{:?}", operator.status("load-x"));
+    assert_eq!(operator.told(), ["Diagnosed AppError"], "{:?}", operator.status("load-x"));
 }
 
 #[test]

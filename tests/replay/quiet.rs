@@ -401,7 +401,7 @@ fn a_pull_that_fails_again_is_told() {
     operator.advance(12);
     assert_eq!(operator.told(), [""; 0]);
     operator.event(&pull_error(2).1);
-    assert_eq!(operator.told(), ["Changed RegistryConnectionRefused"]);
+    assert_eq!(operator.told(), ["Diagnosed RegistryConnectionRefused"]);
     assert_eq!(operator.status("a").severity.as_str(), "Critical");
 }
 
@@ -412,7 +412,7 @@ fn a_pull_of_which_no_second_try_is_heard_is_told_all_the_same() {
     operator.advance(29);
     assert_eq!(operator.told(), [""; 0]);
     operator.advance(5);
-    assert_eq!(operator.told(), ["Changed RegistryConnectionRefused"]);
+    assert_eq!(operator.told(), ["Diagnosed RegistryConnectionRefused"]);
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn what_is_only_noted_hides_nothing() {
     operator.pod(&pulling);
     operator.advance(10);
     assert_eq!(operator.status("a").cause, "OOMKilled", "nor does it take over");
-    assert_eq!(operator.told(), ["Changed OOMKilled"]);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]

@@ -124,6 +124,17 @@ fn a_rollout_that_completes_is_the_recovery() {
 }
 
 #[test]
+fn a_pod_that_takes_long_to_go_holds_up_no_recovery() {
+    let (mut operator, _, mut pods) = told();
+    let mut slow = pods.remove(0);
+    slow.deletion = Some(at("09:30:00"));
+    operator.pod(&slow);
+    mended(&mut operator, "web", &pods);
+    assert_eq!(operator.state("web-1"), Active, "it is there still");
+    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
+}
+
+#[test]
 fn a_workload_that_never_gets_all_its_pods_is_not_said_to_fail_for_ever() {
     let (mut operator, _, pods) = told();
     pods.iter().for_each(|pod| operator.deleted(pod));
@@ -767,14 +778,14 @@ fn pods_that_wait_behind_pulls_without_an_answer_are_put_down_to_that_registry()
     assert_eq!(status.head.cause, "RegistryTimeout", "{}", status.head.summary);
     let root = status.root.clone().expect("the registry");
     assert_eq!((root.root.name.as_str(), root.pods), ("10.99.0.66:5000", 13), "with the one that waits behind them");
-    assert_eq!(operator.told(), ["Changed RegistryTimeout"; 3]);
+    assert_eq!(operator.told(), ["Diagnosed RegistryTimeout"; 3]);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed RegistryTimeout"]);
     let waits = operator.status("other-1");
     assert!(waits.summary.contains("no answer from registry 10.99.0.66:5000"), "{}", waits.summary);
     operator.advance(400);
     assert_eq!(operator.workload_status("deployment-web").head.cause, "RegistryTimeout");
     let told = operator.told();
-    assert_eq!(told.last().map(String::as_str), Some("Changed ContainerCreatingTooLong"), "that one is overdue");
+    assert_eq!(told.last().map(String::as_str), Some("Diagnosed ContainerCreatingTooLong"), "that one is overdue");
     assert_eq!(operator.status("other-1").severity, Severity::Critical);
 }
 

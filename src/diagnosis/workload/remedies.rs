@@ -65,6 +65,13 @@ pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_prove
     remedy::command(remedy::mitigate(text), format!("{undo} && {} delete pod {pod}", kubectl(case)))
 }
 
+/// Where pods are made all at once, a broken one is replaced without help.
+pub(super) fn undo_by_name(case: &WorkloadCase<'_>, revision: &str) -> Remedy {
+    let text =
+        format!("Go back to revision {revision}, which still serves; correct the template before the next rollout.");
+    remedy::command(remedy::mitigate(text), undo::command_by_name(case.workload, revision))
+}
+
 /// A pod that is not Ready keeps its old template.
 pub(super) fn replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
     let text = format!(

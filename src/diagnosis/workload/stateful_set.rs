@@ -40,6 +40,13 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             // What it fails of is mended first, and need not lie in the template.
             verdict.after.push(remedies::replace(case, pod));
         }
+        if !set.ordered
+            && set.is_updating()
+            && pods.old_ready > 0
+            && lead.is_some_and(|(_, pod)| is_of_update(case, pod))
+        {
+            verdict.remedies.push(remedies::undo_by_name(case, &set.current_revision));
+        }
         return WorkloadJudged::failing(tell(case, &pods, verdict));
     }
     match creation::look(case, |event| is_of_missing_pod(case, set, event)) {

@@ -462,6 +462,11 @@ fn a_stateful_set_waits_for_the_pod_that_fails() {
     assert_eq!(last.problem, "PartlyFailing");
     let parallel = db(3, 2, "Parallel", ("db-b", "db-b"), 0).with("StatefulSet", "db", crash("db-1")).failure();
     assert_eq!(parallel.problem, "PartlyFailing");
+    assert!(!parallel.remedies.iter().any(crate::diagnosis::undo::is_one), "there is nothing to go back to");
+    let update = db(4, 3, "Parallel", ("db-a", "db-b"), 0).with("StatefulSet", "db", crash("db-3")).failure();
+    assert_eq!(update.problem, "RolloutStuck");
+    let undo = update.remedies[0].command.as_deref().unwrap();
+    assert!(undo.contains(" rollout undo statefulset/db ") && !undo.contains(" delete pod "), "{undo}");
 }
 
 #[test]
