@@ -178,6 +178,11 @@ fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     if !still_holds && old.is_some_and(|old| is_overcome(record, old, diagnosis)) {
         return true;
     }
+    // The scheduler says what keeps the pod away now, and all of it: what it named before is over.
+    let is_scheduling = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.category == Category::Scheduling);
+    if !still_holds && is_scheduling(old) && is_scheduling(new) {
+        return vagueness(new) == vagueness(old);
+    }
     if record.told.contains(&cause_and_container(diagnosis)) {
         return false;
     }

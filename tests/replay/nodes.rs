@@ -362,6 +362,33 @@ fn what_waits_for_a_node_that_is_down_leaves_the_telling_to_the_node() {
 }
 
 #[test]
+fn what_the_scheduler_said_before_an_outage_is_said_again_after_it_and_told_once() {
+    let mut operator = Operator::idle();
+    operator.node(&ready("01:00:00"));
+    let mut elsewhere = waits_for_a_node("new");
+    elsewhere.node_selector = [("zone", "mars")].into_iter().collect();
+    let said = |message: &str| {
+        let mut pod = elsewhere.clone();
+        message.clone_into(&mut pod.conditions[0].message);
+        pod
+    };
+    let no_zone = said("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.");
+    operator.pod(&no_zone);
+    operator.advance(120);
+    assert_eq!(operator.status("new").cause, "NodeSelectorMismatch");
+    operator.node(&closed("09:02:00"));
+    operator.pod(&said("0/1 nodes are available: 1 node(s) had untolerated taint(s)."));
+    operator.advance(120);
+    assert_eq!(operator.status("new").cause, "UntoleratedTaint");
+    operator.node(&ready("09:05:00"));
+    operator.pod(&no_zone);
+    operator.advance(120);
+    assert_eq!(operator.status("new").cause, "NodeSelectorMismatch", "no node is tainted any more");
+    let of_pod = |told: &&String| told.ends_with("NodeSelectorMismatch") || told.ends_with("UntoleratedTaint");
+    assert_eq!(operator.told().iter().filter(of_pod).count(), 1, "{:?}", operator.told());
+}
+
+#[test]
 fn a_taint_that_somebody_set_is_told_though_the_node_is_down() {
     let mut operator = Operator::idle();
     let mut kept_for_others = closed("09:00:00");
