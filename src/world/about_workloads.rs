@@ -294,10 +294,11 @@ impl World {
             workload_uid: facts.uid.to_string(),
         };
         let (told, is_refused) = (status.root.clone(), status.causes.is_empty());
-        let same_failure_quiet = self.policy.same_failure_quiet;
+        let last = self.workload_objects.get(&object);
+        let is_anew = last.as_ref().is_some_and(|ended| is_of_another_template(key, failing, &ended.object));
+        let same_failure_quiet = if is_anew { 0 } else { self.policy.same_failure_quiet };
         let failing =
             outer::Failing { object: Outer::Workload(spec, status), quiet, worse_is_told, same_failure_quiet };
-        let last = self.workload_objects.get(&object);
         let plan = outer::failing(&object, last.as_ref(), failing, &self.policy, now);
         if let (Some(Intent::ApplyOuter(write)), Some(reach)) = (&plan.intent, told) {
             if is_refused {
@@ -475,6 +476,15 @@ pub(super) fn without_its_commands(mut pod: FailingPod) -> FailingPod {
     let name = pod.name.clone();
     pod.remedies.retain(|remedy| !remedy.command.as_ref().is_some_and(|command| command.contains(&*name)));
     pod
+}
+
+/// Whether pods of a template fail that has nothing to do with what was told: somebody has rolled out another since. The
+/// pods of a run of a Job have no template in this sense.
+fn is_of_another_template(key: &WorkloadKey, failing: &[FailingPod], told: &Outer) -> bool {
+    let Outer::Workload(_, told) = told else { return false };
+    let was_told = |name: &str| told.templates.iter().any(|template| template.template == *name);
+    let is_rolled_out = matches!(&*key.kind, "Deployment" | "StatefulSet" | "DaemonSet") && !told.templates.is_empty();
+    is_rolled_out && failing.iter().filter_map(|pod| pod.template.as_deref()).any(|name| !was_told(name))
 }
 
 fn wants_none(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {

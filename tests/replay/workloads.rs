@@ -124,6 +124,26 @@ fn a_rollout_that_completes_is_the_recovery() {
 }
 
 #[test]
+fn another_template_that_fails_the_same_way_within_the_hour_is_news() {
+    let (mut operator, web, pods) = told();
+    mended(&mut operator, "web", &pods);
+    operator.advance(30);
+    operator.workload(&web);
+    operator.pod(&failing("web", 7));
+    operator.advance(60);
+    let told = ["Diagnosed OOMKilled", "Recovered Recovered"];
+    assert_eq!(operator.told_of_workloads(), told, "the same template again");
+    operator.deleted(&failing("web", 7));
+    mended(&mut operator, "web", &[]);
+    operator.advance(30);
+    operator.workload(&web);
+    operator.pod(&pod_of_template("web-8", "uid-8", Some(("web", "7")), false, &crashed(2, 137, "OOMKilled")));
+    operator.advance(60);
+    let told = [told[0], told[1], "Diagnosed OOMKilled"];
+    assert_eq!(operator.told_of_workloads(), told);
+}
+
+#[test]
 fn a_pod_that_takes_long_to_go_holds_up_no_recovery() {
     let (mut operator, _, mut pods) = told();
     let mut slow = pods.remove(0);

@@ -44,7 +44,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         let seen = see(case, container)?;
         let (index, row) = signature::first(rows::ROWS, case, &seen)?;
         let finding = finding(case, container, &seen, row);
-        let finding = match has_failed_twice(case, container, &seen, row.patience) {
+        let finding = match has_failed_twice(case, container, &seen, row) {
             Ok(()) => finding,
             Err(at) => finding.noted().until(at),
         };
@@ -78,8 +78,9 @@ fn has_failed_twice(
     case: &Case<'_>,
     container: &Container,
     seen: &Seen<'_>,
-    patience: i64,
+    row: &Row,
 ) -> Result<(), crate::facts::Timestamp> {
+    let patience = row.patience;
     if patience == 0 {
         return Ok(());
     }
@@ -89,9 +90,14 @@ fn has_failed_twice(
     if seen.reason == "ImagePullBackOff" && case.observed.at_start && !takes_turns {
         return Ok(());
     }
+    // What the kubelet or its runtime says of itself counts from the node's last outage on: what is left of that passes.
+    let is_of_node = row.specificity == Specificity::Umbrella;
+    let back = case.node.filter(|_| is_of_node).and_then(crate::facts::NodeState::ready_since);
     let failed = |e: &&crate::facts::EventFacts| e.message.contains("Failed to pull image");
     let told = case.container_events(container, "Failed").filter(failed);
+    let told = told.filter(|event| back.is_none_or(|back| event.last.is_none_or(|last| last >= back)));
     let (mut tries, mut since) = (0, case.held_since(case.pod.start_time));
+    since = back.map_or(since, |back| since.max(back));
     for event in told {
         tries += event.count.max(1);
         since = since.min(signature::first_told(case, event));

@@ -65,6 +65,21 @@ fn pulls_that_take_turns_count_after_minutes_however_often_they_were_put_off() {
 }
 
 #[test]
+fn what_the_kubelet_says_of_itself_counts_from_the_nodes_last_outage_on() {
+    let put_off = PULLING.replace("MESSAGE", "pull QPS exceeded").replace("COUNT", "4");
+    let ready = r#"
+---
+kind: Node
+metadata: {name: n1}
+status: {conditions: [{type: Ready, status: "True", reason: KubeletReady, lastTransitionTime: "2026-11-21T09:20:00Z"}]}
+"#;
+    let live = Scenario::from_yaml(&format!("{put_off}{ready}")).observed_since("2026-11-21T09:00:02Z");
+    assert_eq!(verdicts(&live.at("2026-11-21T09:20:10Z")), (vec![], true));
+    let live = Scenario::from_yaml(&format!("{put_off}{ready}")).observed_since("2026-11-21T09:00:02Z");
+    assert_eq!(verdicts(&live.at("2026-11-21T09:25:00Z")), (vec!["PullQPSExceeded"], false));
+}
+
+#[test]
 fn a_definite_answer_of_the_registry_counts_at_once() {
     let text = PULLING.replace("MESSAGE", "manifest unknown").replace("COUNT", "1");
     let scenario = Scenario::from_yaml(&text).observed_since("2026-11-21T09:00:02Z").at("2026-11-21T09:00:03Z");
