@@ -166,8 +166,8 @@ pub struct RunArgs {
     /// The most ended ones of the same workload, container and cause
     #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
-    /// Warning Events of pods of one workload and cause within 10 minutes; what is more is folded into the workload's own
-    /// Event
+    /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; what is more is
+    /// folded into the workload's own Event
     #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
     /// Read what a container wrote last before it ended, where its status does not tell: needs the right to read pods/log

@@ -34,7 +34,8 @@ pub struct Policy {
     pub impact_interval: i64,
     /// The same failure of the same workload within so many seconds of its end is not announced again.
     pub same_failure_quiet: i64,
-    /// Warning Events of pods of one workload and cause within 10 minutes; the others are folded into the workload's.
+    /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; the others are
+    /// folded into the workload's.
     pub events_per_workload: usize,
 }
 
