@@ -32,8 +32,8 @@ pub use surroundings::{
     Siblings, Surroundings, Want,
 };
 pub use workload::{
-    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, StatefulSetFacts,
-    TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName,
+    ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, RevisionFacts,
+    StatefulSetFacts, TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName,
 };
 
 /// The namespace and name of an object; the namespace is empty for a cluster-scoped one.

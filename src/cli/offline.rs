@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cluster::REPORTER;
-use crate::cluster::wire::{Dump, StorageClass, own_replica_sets, services_of, unbound_claims};
+use crate::cluster::wire::{Dump, StorageClass, services_of, unbound_claims};
 use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
 use crate::facts::{
     ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Looked, ObjectKey, Phase, PodFacts, ReachedFacts,
@@ -202,9 +202,7 @@ impl Surrounding {
     fn of(dump: &mut Dump, logs: Logs) -> Self {
         let mut workloads: HashMap<_, _> =
             std::mem::take(&mut dump.workloads).into_iter().map(|facts| (facts.key.clone(), facts)).collect();
-        for facts in workloads.values_mut().filter(|facts| &*facts.key.kind == "Deployment") {
-            facts.replica_sets = own_replica_sets(facts, &dump.replica_sets);
-        }
+        workloads.values_mut().for_each(|facts| dump.complete(facts));
         for job in jobs_told_by_pods(&dump.pods) {
             workloads.entry(job.key.clone()).or_insert(job);
         }

@@ -38,6 +38,7 @@ pub const ACCESS: &[Access] = &[
     access("apps", "statefulsets", WORKLOADS, "what fails as a whole"),
     access("apps", "daemonsets", WORKLOADS, "what fails as a whole"),
     access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: is its rollout stuck"),
+    access("apps", "controllerrevisions", &["list"], "the templates of a StatefulSet or DaemonSet: what has changed"),
     access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
     access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
     access("shindan.dev", "poddiagnoses", OWN, "our own answer; get rereads a version after a conflict"),

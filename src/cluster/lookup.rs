@@ -191,8 +191,8 @@ impl Lookup {
         match &*key.kind {
             "Deployment" => self.deployment(key).await,
             "ReplicaSet" => self.get::<wire::ReplicaSet>(key).await,
-            "StatefulSet" => self.get::<wire::StatefulSet>(key).await,
-            "DaemonSet" => self.get::<wire::DaemonSet>(key).await,
+            "StatefulSet" => self.with_revisions::<wire::StatefulSet>(key).await,
+            "DaemonSet" => self.with_revisions::<wire::DaemonSet>(key).await,
             "Job" => self.get::<wire::Job>(key).await,
             "CronJob" => self.get::<wire::CronJob>(key).await,
             "ReplicationController" => self.get::<wire::ReplicationController>(key).await,
@@ -209,13 +209,37 @@ impl Lookup {
     }
 
     async fn deployment(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure> {
-        let Some(WithSelector { object, selector }) = self.get_as::<wire::Deployment, _>(key).await? else {
+        let Some((mut facts, selector)) = self.get_with_selector::<wire::Deployment>(key).await? else {
             return Ok(None);
         };
-        let mut facts = object.into_facts(&mut Interner::default());
         let sets: Vec<wire::ReplicaSet> = self.list(&key.namespace, selector).await?;
         facts.replica_sets = wire::own_replica_sets(&facts, &sets);
         Ok(Some(facts))
+    }
+
+    async fn with_revisions<K>(&self, key: &WorkloadKey) -> Result<Option<WorkloadFacts>, Failure>
+    where
+        K: Resource<DynamicType = ()> + Workload + DeserializeOwned,
+    {
+        let Some((mut facts, selector)) = self.get_with_selector::<K>(key).await? else { return Ok(None) };
+        match self.list::<wire::ControllerRevision>(&key.namespace, selector).await {
+            Ok(revisions) => facts.revisions = wire::own_revisions(&facts, &revisions),
+            // A role from before they were read: all else is known without.
+            Err(failure) if failure.category() == "forbidden" => {}
+            Err(failure) => return Err(failure),
+        }
+        Ok(Some(facts))
+    }
+
+    async fn get_with_selector<K>(
+        &self,
+        key: &WorkloadKey,
+    ) -> Result<Option<(WorkloadFacts, Option<Selector>)>, Failure>
+    where
+        K: Resource<DynamicType = ()> + Workload + DeserializeOwned,
+    {
+        let found: Option<WithSelector<K>> = self.get_as::<K, _>(key).await?;
+        Ok(found.map(|found| (found.object.into_facts(&mut Interner::default()), found.selector)))
     }
 
     /// GETs a `K`, read as a `T`. `None`: it does not exist.
@@ -253,14 +277,14 @@ fn until(line: &str, ended: Option<Timestamp>) -> Option<&str> {
     (!is_later).then_some(words)
 }
 
-/// A Deployment with the selector by which it owns; where that cannot be read, all of its namespace are listed, and
+/// A workload with the selector by which it owns; where that cannot be read, all of its namespace are listed, and
 /// the owner references tell.
-struct WithSelector {
-    object: wire::Deployment,
+struct WithSelector<K> {
+    object: K,
     selector: Option<Selector>,
 }
 
-impl<'de> serde::Deserialize<'de> for WithSelector {
+impl<'de, K: DeserializeOwned> serde::Deserialize<'de> for WithSelector<K> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let mut value = serde_json::Value::deserialize(d)?;
         let selector = value.pointer_mut("/spec/selector").map(serde_json::Value::take);

@@ -29,7 +29,8 @@ pub use node::Node;
 pub use pod::Pod;
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
-    CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload, own_replica_sets,
+    ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,
+    own_replica_sets, own_revisions,
 };
 
 /// Strings that many objects share: one copy each.

@@ -39,8 +39,10 @@ impl Scenario {
         dump.read(text);
         assert_eq!(dump.problems, [], "the text of the scenario cannot be read");
         assert!(!dump.pods.is_empty(), "a scenario needs a pod");
-        let mut nodes: BTreeMap<_, _> =
-            dump.nodes.into_iter().map(|facts| (facts.name.clone(), NodeState::new(facts))).collect();
+        let mut nodes: BTreeMap<_, _> = std::mem::take(&mut dump.nodes)
+            .into_iter()
+            .map(|facts| (facts.name.clone(), NodeState::new(facts)))
+            .collect();
         for pod in dump.pods.iter().filter(|p| !p.is_over()) {
             if let Some(node) = pod.node_name.as_ref().and_then(|name| nodes.get_mut(name)) {
                 node.requested.add(&pod.effective_requests());
@@ -71,7 +73,7 @@ impl Scenario {
                     .iter()
                     .find(|w| &*w.key.kind == kind && &*w.key.name == name && w.key.namespace == pod.key.namespace)
                     .cloned()?;
-                found.replica_sets = wire::own_replica_sets(&found, &dump.replica_sets);
+                dump.complete(&mut found);
                 Some(found)
             };
             let owner = pod.owner.as_ref().and_then(|o| named(&o.kind, &o.name));

@@ -8,6 +8,7 @@ mod job;
 mod known;
 mod pods;
 mod remedies;
+mod revisions;
 mod rollout;
 mod service;
 mod stateful_set;

@@ -150,6 +150,8 @@ pub struct WorkloadFacts {
     pub own: OwnFacts,
     /// A Deployment's own: those with pods asked for, and the two newest revisions; newest first.
     pub replica_sets: Vec<ReplicaSetFacts>,
+    /// The templates that a StatefulSet or DaemonSet has and had of late; newest first.
+    pub revisions: Vec<RevisionFacts>,
     /// For a CronJob, when a later run succeeded (`status.lastSuccessfulTime`).
     pub last_successful: Option<Timestamp>,
 }
@@ -315,6 +317,22 @@ pub struct ReplicaSetFacts {
     pub desired: i64,
     pub ready: i64,
     pub template: Option<Box<TemplateFacts>>,
+}
+
+/// A ControllerRevision: a template of a StatefulSet or DaemonSet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RevisionFacts {
+    pub name: Arc<str>,
+    pub revision: i64,
+    pub template: Option<Box<TemplateFacts>>,
+}
+
+impl RevisionFacts {
+    /// Whether this is the template of a pod with this `controller-revision-hash`: a StatefulSet writes the whole name
+    /// there, a DaemonSet its end.
+    pub fn is_called(&self, hash: &str) -> bool {
+        self.name.strip_suffix(hash).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+    }
 }
 
 /// The template of pods, as far as two of them are compared: names and texts, never the value of a variable.

@@ -235,6 +235,7 @@ impl World {
             Some(owner) => {
                 let mut facts = owner.facts.clone();
                 facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
+                facts.revisions = looked.map(|facts| facts.revisions.clone()).unwrap_or_default();
                 // A dump's pods are all judged before.
                 let seen = if self.answers_come { owner.seen.max(self.listed_at) } else { owner.since };
                 Some(Known { facts, since: owner.since, seen })

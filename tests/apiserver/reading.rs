@@ -52,6 +52,33 @@ async fn a_deployment_comes_with_its_replica_sets() {
 }
 
 #[tokio::test]
+async fn a_daemon_set_comes_with_its_revisions_if_they_may_be_read() {
+    let daemon_set = || {
+        let selector = json!({"matchLabels": {"app": "agent"}});
+        Answer::Json(200, json!({"metadata": {"name": "web", "namespace": "demo"}, "spec": {"selector": selector}}))
+    };
+    let revision = json!({"metadata": {"name": "web-5", "namespace": "demo",
+        "ownerReferences": [{"kind": "DaemonSet", "name": "web", "controller": true}]}, "revision": 5});
+    let (client, calls) =
+        server(
+            move |call| {
+                if call.path.ends_with("/daemonsets/web") { daemon_set() } else { list(vec![revision.clone()]) }
+            },
+        );
+    let look =
+        async |client| Lookup::new(client, Metrics::new([])).look(&workload("apps/v1", "DaemonSet")).await.unwrap();
+    let Looked::Workload(Some(facts)) = look(client).await else { panic!("it is there") };
+    assert_eq!(facts.revisions.iter().map(|revision| revision.revision).collect::<Vec<_>>(), [5]);
+    assert_eq!(calls.all()[1].query("labelSelector"), Some("app=agent"));
+
+    let (client, _) = server(move |call| {
+        if call.path.ends_with("/daemonsets/web") { daemon_set() } else { status(403, "Forbidden", "no", json!({})) }
+    });
+    let Looked::Workload(Some(facts)) = look(client).await else { panic!("it is there all the same") };
+    assert!(facts.revisions.is_empty());
+}
+
+#[tokio::test]
 async fn what_does_not_exist_is_an_answer_and_a_foreign_kind_is_never_read() {
     let (client, calls) = server(|_| status(404, "NotFound", "gone", json!({})));
     let metrics = Metrics::new([]);

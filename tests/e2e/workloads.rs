@@ -216,6 +216,23 @@ fn a_daemon_set_that_fails_everywhere() {
         let good = r#"{"spec": {"template": {"spec": {"containers": [{"name": "agent", "command": ["sleep", "infinity"]}]}}}}"#;
         space.kubectl(&["patch", "daemonset", "agent", "--patch", good]);
         recovers(&space, WHAT, "AppError", KUBELET).await;
+
+        let bad = good.replace(r#"["sleep", "infinity"]"#, r#"["sh", "-c", "exit 4"]"#);
+        space.kubectl(&["patch", "daemonset", "agent", "--patch", &bad]);
+        let knows_what_changed = |status: &WorkloadDiagnosisStatus| {
+            status.head.state == DiagnosisState::Active && !status.template_changes.is_empty()
+        };
+        let found = space.told_of("daemonset-agent", KUBELET, knows_what_changed).await;
+        let [change] = &found.template_changes[..] else { panic!("{found:?}") };
+        assert_eq!(
+            (change.field.as_str(), change.before.as_deref()),
+            ("containers[agent].command", Some("sleep infinity"))
+        );
+        let undo = format!("kubectl -n {} rollout undo daemonset/agent --to-revision=2", space.name);
+        assert!(commands(&found).contains(&undo.as_str()), "{found:?}");
+        space.kubectl(&["rollout", "undo", "daemonset/agent", "--to-revision=2"]);
+        let is_over = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
+        space.told_of("daemonset-agent", KUBELET, is_over).await;
     });
 }
 

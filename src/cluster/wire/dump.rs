@@ -8,8 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node, PersistentVolumeClaim, Pod,
-    ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
+    ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node,
+    PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
+    own_replica_sets, own_revisions,
 };
 use crate::facts::{EventFacts, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
@@ -23,6 +24,7 @@ pub struct Dump {
     /// ReplicaSets are here too, and in `replica_sets`.
     pub workloads: Vec<WorkloadFacts>,
     pub replica_sets: Vec<ReplicaSet>,
+    pub revisions: Vec<ControllerRevision>,
     pub services: Vec<Service>,
     pub slices: Vec<EndpointSlice>,
     pub endpoints: Vec<Endpoints>,
@@ -159,6 +161,15 @@ impl Dump {
         }
     }
 
+    /// Adds the templates that a workload has and had, which are objects of their own.
+    pub fn complete(&self, workload: &mut WorkloadFacts) {
+        match &*workload.key.kind {
+            "Deployment" => workload.replica_sets = own_replica_sets(workload, &self.replica_sets),
+            "StatefulSet" | "DaemonSet" => workload.revisions = own_revisions(workload, &self.revisions),
+            _ => {}
+        }
+    }
+
     fn object<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
         match kind {
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
@@ -174,6 +185,7 @@ impl Dump {
                 self.workloads.push(set.clone().into_facts(&mut self.strings));
                 self.replica_sets.push(set);
             }
+            "ControllerRevision" => self.revisions.push(ControllerRevision::deserialize(d)?),
             "Deployment" => self.workload::<Deployment, D>(d)?,
             "StatefulSet" => self.workload::<StatefulSet, D>(d)?,
             "DaemonSet" => self.workload::<DaemonSet, D>(d)?,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::Deserialize;
 
 use super::Interner;
@@ -10,7 +10,8 @@ use super::lenient::{Count, Dict, Flag, Int, List, Obj, Text, Time};
 use super::meta::{self, WireCondition};
 use super::pod::Template;
 use crate::facts::{
-    CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, StatefulSetFacts, WorkloadFacts, WorkloadName,
+    CronJobFacts, DaemonSetFacts, JobFacts, OwnFacts, ReplicaSetFacts, RevisionFacts, StatefulSetFacts, WorkloadFacts,
+    WorkloadName,
 };
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -110,7 +111,7 @@ pub trait Workload {
     const API_VERSION: &'static str;
     const KIND: &'static str;
 
-    /// The facts; the ReplicaSets of a Deployment are to be added by whoever read them.
+    /// The facts; the ReplicaSets of a Deployment, and the revisions of others, are to be added by whoever read them.
     fn into_facts(self, strings: &mut Interner) -> WorkloadFacts;
 }
 
@@ -202,6 +203,7 @@ fn facts(
         template: template.or_default().into_facts(strings),
         own,
         replica_sets: Vec::new(),
+        revisions: Vec::new(),
         last_successful: status.last_successful_time.real(),
     }
 }
@@ -238,14 +240,72 @@ fn own_facts(kind: &str, spec: &Spec, status: &Status) -> OwnFacts {
     }
 }
 
-impl ReplicaSet {
-    fn is_of(&self, deployment: &WorkloadFacts) -> bool {
-        meta::namespace(&self.metadata) == &*deployment.key.namespace
-            && self.metadata.owner_references.iter().flatten().any(|owner| {
-                owner.controller == Some(true) && owner.kind == "Deployment" && owner.name == *deployment.key.name
-            })
-    }
+/// A template that a StatefulSet or DaemonSet has or had.
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = k8s_openapi::api::apps::v1::ControllerRevision)]
+#[serde(default)]
+pub struct ControllerRevision {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    revision: Int,
+    data: Obj<RevisionData>,
+}
 
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RevisionData {
+    spec: Obj<RevisionSpec>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RevisionSpec {
+    template: Obj<Template>,
+}
+
+fn is_of(metadata: &ObjectMeta, workload: &WorkloadFacts) -> bool {
+    let is_it = |owner: &OwnerReference| {
+        owner.controller == Some(true) && owner.kind == *workload.key.kind && owner.name == *workload.key.name
+    };
+    meta::namespace(metadata) == &*workload.key.namespace && metadata.owner_references.iter().flatten().any(is_it)
+}
+
+/// A StatefulSet's or DaemonSet's own among `all`: the newest, and the one that a StatefulSet updates from.
+pub fn own_revisions<'a>(
+    workload: &WorkloadFacts,
+    all: impl IntoIterator<Item = &'a ControllerRevision>,
+) -> Vec<RevisionFacts> {
+    /// Of the ten that are kept.
+    const NEWEST: usize = 4;
+    let current = match &workload.own {
+        OwnFacts::StatefulSet(set) => set.current_revision.as_str(),
+        _ => "",
+    };
+    let facts = |revision: &ControllerRevision| RevisionFacts {
+        name: Arc::from(revision.metadata.name.as_deref().unwrap_or_default()),
+        revision: revision.revision.or(0),
+        template: revision
+            .data
+            .clone()
+            .or_default()
+            .spec
+            .or_default()
+            .template
+            .or_default()
+            .into_facts(&mut Interner::default()),
+    };
+    let own = all.into_iter().filter(|revision| is_of(&revision.metadata, workload));
+    let mut own: Vec<_> = own.map(facts).collect();
+    own.sort_by_key(|revision| std::cmp::Reverse(revision.revision));
+    let mut place = 0;
+    own.retain(|revision| {
+        place += 1;
+        place <= NEWEST || *revision.name == *current
+    });
+    own
+}
+
+impl ReplicaSet {
     fn replica_set_facts(&self) -> ReplicaSetFacts {
         let revision = self.metadata.annotations.as_ref().and_then(|all| all.get(meta::REVISION));
         let spec = self.spec.0.clone().unwrap_or_default();
@@ -268,7 +328,7 @@ pub fn own_replica_sets<'a>(
     sets: impl IntoIterator<Item = &'a ReplicaSet>,
 ) -> Vec<ReplicaSetFacts> {
     let mut own: Vec<_> =
-        sets.into_iter().filter(|set| set.is_of(deployment)).map(ReplicaSet::replica_set_facts).collect();
+        sets.into_iter().filter(|set| is_of(&set.metadata, deployment)).map(ReplicaSet::replica_set_facts).collect();
     own.sort_by(|a, b| b.revision.cmp(&a.revision).then_with(|| a.name.cmp(&b.name)));
     let mut place = 0;
     own.retain(|set| {
@@ -324,6 +384,26 @@ mod tests {
         assert_eq!(app.env.iter().collect::<Vec<_>>(), ["PASSWORD", "X"]);
         assert_eq!(app.readiness.as_deref(), Some("http :web/ok, delay 0 s, timeout 1 s, period 5 s, 3 failures"));
         assert_eq!(app.limits, "cpu 500m, memory 1Gi");
+    }
+
+    #[test]
+    fn a_stateful_set_keeps_its_newest_revisions_and_the_one_that_it_updates_from() {
+        let revision = |n: i64| -> ControllerRevision {
+            serde_json::from_str(&format!(
+                r#"{{"metadata": {{"name": "db-{n}", "ownerReferences": [{{"kind": "StatefulSet", "name": "db", "controller": true}}]}},
+                    "revision": {n}, "data": {{"spec": {{"template": {{"$patch": "replace", "spec": {{"containers": [{{"name": "c", "image": "app:{n}"}}]}}}}}}}}}}"#
+            ))
+            .unwrap()
+        };
+        let db: StatefulSet = serde_json::from_str(
+            r#"{"metadata": {"name": "db"}, "status": {"currentRevision": "db-1", "updateRevision": "db-7"}}"#,
+        )
+        .unwrap();
+        let all: Vec<_> = (1..=7).map(revision).collect();
+        let own = own_revisions(&db.into_facts(&mut Interner::default()), &all);
+        assert_eq!(own.iter().map(|r| r.revision).collect::<Vec<_>>(), [7, 6, 5, 4, 1]);
+        assert_eq!(&*own[0].template.as_ref().unwrap().containers[0].image, "app:7");
+        assert!(own[0].is_called("db-7") && own[0].is_called("7") && !own[0].is_called("b-7"));
     }
 
     #[test]

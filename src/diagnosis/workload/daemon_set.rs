@@ -3,6 +3,7 @@
 use super::case::{WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
+use super::revisions;
 use super::tell::{Verdict, Why, tell};
 
 /// The most nodes that a summary names.
@@ -14,7 +15,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let desired = count(workload.desired);
     if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
         let stands = fails_on(&pods, desired);
-        let verdict = Verdict::new("FailingOnNodes", pods.severity(case), stands, Why::Pods(group));
+        let mut verdict = Verdict::new("FailingOnNodes", pods.severity(case), stands, Why::Pods(group));
+        revisions::go_back(case, pods.old_ready, &mut verdict);
         return WorkloadJudged::failing(tell(case, &pods, verdict));
     }
     match creation::look(case, |_| workload.current < workload.desired) {

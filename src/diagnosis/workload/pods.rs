@@ -199,6 +199,7 @@ pub(super) fn is_of_update(case: &WorkloadCase<'_>, pod: &FailingPod) -> bool {
     let Some(template) = pod.template.as_deref() else { return false };
     match (&case.workload.own, case.workload.replica_sets.first()) {
         (OwnFacts::StatefulSet(set), _) => set.is_update(template),
+        (OwnFacts::DaemonSet(_), _) => case.workload.revisions.first().is_some_and(|newest| newest.is_called(template)),
         (_, Some(newest)) => *newest.name == *template,
         _ => false,
     }

@@ -35,9 +35,12 @@ fn edit(case: &WorkloadCase<'_>, text: impl Into<String>) -> Remedy {
 
 /// Back to this template; where `is_proven`, its pods were good.
 pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts, is_proven: bool) -> Remedy {
-    let revision = good.revision;
+    undo_to(case, good.revision, good.ready > 0, is_proven)
+}
+
+pub(super) fn undo_to(case: &WorkloadCase<'_>, revision: i64, serves: bool, is_proven: bool) -> Remedy {
     let back = match is_proven {
-        true if good.ready > 0 => format!("Go back to revision {revision}, which still serves"),
+        true if serves => format!("Go back to revision {revision}, which still serves"),
         true => format!("Go back to revision {revision}"),
         false => format!("If revision {revision} worked, go back to it"),
     };

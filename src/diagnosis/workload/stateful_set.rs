@@ -4,6 +4,7 @@ use super::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::remedies;
+use super::revisions;
 use super::tell::{Verdict, Why, tell};
 use crate::api::Remedy;
 use crate::facts::{EventFacts, OwnFacts, StatefulSetFacts};
@@ -30,6 +31,9 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             None => pods.standing(count(workload.desired)),
         };
         let mut verdict = Verdict::new(problem, pods.severity(case), stands, Why::Pods(group));
+        if set.is_updating() && revisions::is_blamed(case, &verdict.why) {
+            verdict.changes = revisions::changes(case, &set.current_revision, &set.update_revision);
+        }
         if set.ordered
             && let Some((_, pod)) = lead
             && problem == "BlockedOnOrdinal"

@@ -38,9 +38,7 @@ impl World {
             None => dump.newest.unwrap_or(Timestamp::UNIX_EPOCH),
         };
         let mut workloads = std::mem::take(&mut dump.workloads);
-        for facts in workloads.iter_mut().filter(|facts| &*facts.key.kind == "Deployment") {
-            facts.replica_sets = wire::own_replica_sets(facts, &dump.replica_sets);
-        }
+        workloads.iter_mut().for_each(|facts| dump.complete(facts));
         dump.events.sort_by_key(|event| event.last);
         let namespaces: BTreeSet<Arc<str>> = workloads.iter().map(|w| w.key.namespace.clone()).collect();
         let services = namespaces.into_iter().map(|namespace| {
@@ -483,6 +481,91 @@ status: {observedGeneration: 1, desiredNumberScheduled: 9, currentNumberSchedule
     let failure = World::of(set).with("DaemonSet", "agent", pods).failure();
     assert_eq!((failure.problem, failure.severity), ("FailingOnNodes", Severity::Warning));
     assert_eq!(failure.summary, "fails on 4 of 9 nodes (node-of-a, node-of-b, node-of-c, ...): web fails of AppError");
+}
+
+/// Revisions of a workload, each with an image of its own.
+fn revisions(kind: &str, name: &str, of: &[(&str, u32)]) -> String {
+    let one = |(hash, number): &(&str, u32)| {
+        format!(
+            r#"
+---
+kind: ControllerRevision
+apiVersion: apps/v1
+metadata: {{name: {name}-{hash}, namespace: shop, ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: {name}, uid: s, controller: true}}]}}
+revision: {number}
+data: {{spec: {{template: {{spec: {{containers: [{{name: web, image: "web:{number}"}}]}}}}}}}}
+"#
+        )
+    };
+    of.iter().map(one).collect()
+}
+
+fn image_changes(failure: &WorkloadFailure) -> Vec<(String, String, String)> {
+    let each = failure.template_changes.iter().cloned();
+    each.map(|change| (change.field, change.before.unwrap_or_default(), change.after.unwrap_or_default())).collect()
+}
+
+#[test]
+fn a_daemon_set_goes_back_to_the_template_that_nothing_is_known_against() {
+    let agent = |updated: u32, ready: u32| {
+        let set = format!(
+            r#"
+kind: DaemonSet
+apiVersion: apps/v1
+metadata: {{name: agent, namespace: shop, uid: s, generation: 3, creationTimestamp: "2026-11-21T09:00:00Z"}}
+status: {{observedGeneration: 3, desiredNumberScheduled: 3, currentNumberScheduled: 3, numberReady: {ready}, updatedNumberScheduled: {updated}}}
+"#
+        );
+        World::of(&format!("{set}{}", revisions("DaemonSet", "agent", &[("a", 1), ("b", 2), ("c", 3)])))
+    };
+    let crash = |hash| vec![pod("agent-x", Some(hash), "AppError", Category::Crash)];
+    let changed = |from: &str| vec![("containers[web].image".to_owned(), from.to_owned(), "web:3".to_owned())];
+
+    let rolls = agent(1, 2).with("DaemonSet", "agent", crash("c")).failure();
+    assert_eq!(rolls.serving.as_ref().map(|serving| serving.old_ready), Some(2));
+    let undo = &rolls.remedies[0];
+    assert_eq!(undo.command.as_deref(), Some("kubectl -n shop rollout undo daemonset/agent --to-revision=2"));
+    assert!(undo.text.contains("which still serves"), "{}", undo.text);
+    assert_eq!(image_changes(&rolls), changed("web:2"));
+
+    let mut failed_before = agent(3, 0).with("DaemonSet", "agent", crash("c"));
+    failed_before.failed = vec!["b".to_owned()];
+    let failed_before = failed_before.failure();
+    let undo = failed_before.remedies.last().unwrap();
+    assert_eq!(undo.command.as_deref(), Some("kubectl -n shop rollout undo daemonset/agent --to-revision=1"));
+    assert!(undo.text.starts_with("If revision 1 worked"), "{}", undo.text);
+    assert_eq!(image_changes(&failed_before), changed("web:1"));
+
+    for blameless in [
+        agent(3, 2).with("DaemonSet", "agent", crash("b")).failure(),
+        agent(3, 0)
+            .with("DaemonSet", "agent", vec![pod("x", Some("c"), "NodeStatusUnknown", Category::Node)])
+            .failure(),
+    ] {
+        assert!(
+            blameless.template_changes.is_empty() && !blameless.remedies.iter().any(crate::diagnosis::undo::is_one)
+        );
+    }
+}
+
+#[test]
+fn a_stateful_set_tells_what_its_update_has_otherwise() {
+    let db = |current: &str| {
+        let set = format!(
+            r#"
+kind: StatefulSet
+apiVersion: apps/v1
+metadata: {{name: db, namespace: shop, uid: s, generation: 2, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{replicas: 3}}
+status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, updatedReplicas: 1, currentRevision: {current}, updateRevision: db-b}}
+"#
+        );
+        World::of(&format!("{set}{}", revisions("StatefulSet", "db", &[("a", 1), ("b", 2)])))
+    };
+    let crash = || vec![pod("db-2", Some("db-b"), "AppError", Category::Crash)];
+    let update = db("db-a").with("StatefulSet", "db", crash()).failure();
+    assert_eq!(image_changes(&update), [("containers[web].image".into(), "web:1".into(), "web:2".into())]);
+    assert!(image_changes(&db("db-b").with("StatefulSet", "db", crash()).failure()).is_empty(), "it is everywhere");
 }
 
 const RUNS: &str = r#"
