@@ -17,7 +17,7 @@ pub use record::{Record, Shown};
 
 use crate::api::DiagnosisState;
 use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
-use crate::facts::{Timestamp, after, seconds_between};
+use crate::facts::{Timestamp, after};
 use compose::Transition;
 
 /// What the operator was told about how to write.
@@ -55,13 +55,6 @@ impl Default for Policy {
 
 /// An Event that is owed for longer than so many seconds would only confuse.
 const WORTH_TELLING: i64 = 600;
-
-/// What is worse within so many seconds of its Event is not told by another: the object says it.
-const TOLD_WITH: i64 = 15;
-
-fn is_just_told(last_transition: Option<Timestamp>, now: Timestamp) -> bool {
-    last_transition.is_some_and(|at| seconds_between(at, now) < TOLD_WITH)
-}
 
 /// What is to be done for one subject, and when to look again.
 #[derive(Debug, Default)]

@@ -44,10 +44,7 @@ pub(super) fn still_failing(
     // Where its beginning was no news, neither is what the last time ended with.
     let was_told = record.told.contains(&cause_and_container(diagnosis));
     let is_news = (record.status.announced || !told_lately) && (same || !was_told);
-    // Whom it hits is often known a moment after what it is: one Event tells both.
-    let is_only_worse = same && record.status.announced;
-    let was_told_now = is_only_worse && super::is_just_told(record.status.last_transition, case.now);
-    let announce = is_transition && !diagnosis.quiet && is_news && !was_told_now;
+    let announce = is_transition && !diagnosis.quiet && is_news;
     let transition = Transition { number, announce };
     if is_latched {
         return Plan::write(compose::worsened(record, case, severity, transition));

@@ -280,9 +280,7 @@ pub fn failing(
     head.announced = before.announced;
     head.last_transition = before.last_transition;
     if head.cause != before.cause || is_worse {
-        // Whom it hits is often known a moment after what it is: one Event tells both.
-        let was_told_now = before.announced && super::is_just_told(before.last_transition, now);
-        let is_news = (is_worse && !worse_is_told && !was_told_now) || !record.told.contains(&head.cause);
+        let is_news = (is_worse && !worse_is_told) || !record.told.contains(&head.cause);
         return transition(key, last, object, DiagnosisState::Active, !quiet && is_news, now);
     }
     head.state = DiagnosisState::Active;
@@ -554,9 +552,6 @@ mod tests {
             assert_eq!(write.object.head().transition, 2);
             assert_eq!(write.announcement.map(|event| event.action), Some(Action::Changed), "{cause} {severity}");
         }
-        let worse = again(|status| status.head.severity = Severity::Critical);
-        let at_once = written(planned(Some(&last), worse, at(10)));
-        assert_eq!((at_once.object.head().severity, at_once.announcement), (Severity::Critical, None), "told just now");
         let fallen = again(|status| status.head.severity = Severity::Info);
         let plan = planned(Some(&last), fallen, at(400));
         assert_eq!((plan.intent, plan.wake), (None, None), "the worst stands until it is over");

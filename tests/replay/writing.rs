@@ -163,7 +163,7 @@ fn a_service_without_endpoints_is_a_rise_in_severity() {
     operator.answers.insert(Want::Services("demo".into()), Looked::Services(vec![none]));
     operator.advance(400);
     assert_eq!(operator.status("web-a").severity.as_str(), "Critical");
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"], "the object says it, a moment after the Event");
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed OOMKilled"]);
 }
 
 #[test]
