@@ -21,7 +21,7 @@ use crate::metrics::Metrics;
 use crate::plan::{DiagnosisKey, Intent, Policy};
 use crate::world::{Caps, Source, World};
 
-/// Changes that may wait for the engine: a page of a list, a few megabytes at most.
+/// Changes that may wait for the engine: each pod comes with all its facts, a few kilobytes.
 const CHANGES: usize = 128;
 
 /// Everything that `shindan run` can be told.

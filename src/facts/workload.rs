@@ -198,8 +198,7 @@ impl StatefulSetFacts {
 
     /// Whether this is the newest template, by its name or the hash in it.
     pub fn is_update(&self, revision: &str) -> bool {
-        let hash = self.update_revision.strip_suffix(revision);
-        hash.is_some_and(|name| name.is_empty() || name.ends_with('-'))
+        is_called(&self.update_revision, revision)
     }
 }
 
@@ -331,8 +330,13 @@ impl RevisionFacts {
     /// Whether this is the template of a pod with this `controller-revision-hash`: a StatefulSet writes the whole name
     /// there, a DaemonSet its end.
     pub fn is_called(&self, hash: &str) -> bool {
-        self.name.strip_suffix(hash).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+        is_called(&self.name, hash)
     }
+}
+
+/// Whether a ControllerRevision of this name is meant, by it or by the hash in it.
+fn is_called(name: &str, hash: &str) -> bool {
+    name.strip_suffix(hash).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
 }
 
 /// The template of pods, as far as two of them are compared: names and texts, never the value of a variable.

@@ -109,7 +109,7 @@ impl World {
         if self.gone_workloads.contains(key) {
             return self.bury(key, &object, now).into();
         }
-        let failing = self.failing_pods(key);
+        let (failing, restarts): (Vec<_>, Vec<_>) = self.failing_pods(key).into_iter().unzip();
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
             // It went while its diagnosis was on its way.
@@ -181,7 +181,7 @@ impl World {
         let awaited = awaited.max().into_iter().chain(Some(gathered).filter(|due| !is_told && now < *due));
         let mut plan = match awaited.max().filter(|_| self.answers_come) {
             Some(until) => Plan { intent: None, wake: Some(until) },
-            None => self.workload_fails(key, &known.facts, *failure, &failing, now),
+            None => self.workload_fails(key, &known.facts, *failure, (&failing, &restarts), now),
         };
         plan.wake = earliest(plan.wake, judged.wake);
         let mut decision = self.look_for(&subject, wants, now);
@@ -267,7 +267,7 @@ impl World {
         key: &WorkloadKey,
         facts: &WorkloadFacts,
         failure: WorkloadFailure,
-        failing: &[FailingPod],
+        (failing, restarts): (&[FailingPod], &[Restarted]),
         now: Timestamp,
     ) -> Plan {
         let object = DiagnosisKey::of_workload(key);
@@ -275,9 +275,9 @@ impl World {
         let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
         let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
         // What a node does to its pods says nothing of their template, nor does what may pass by itself.
-        let is_of_template = |pod: &&FailingPod| pod.category != Category::Node && pod.severity != Severity::Info;
-        let of_template = failing.iter().filter(is_of_template);
-        let restarting: Vec<_> = of_template.map(|pod| (pod, self.restarts_of(pod, key))).collect();
+        let is_of_template = |pod: &FailingPod| pod.category != Category::Node && pod.severity != Severity::Info;
+        let each = failing.iter().zip(restarts.iter().copied());
+        let restarting: Vec<_> = each.filter(|(pod, _)| is_of_template(pod)).collect();
         let told_by_node = failure.root.as_ref().is_some_and(|root| self.is_told_of_node(root, now));
         let quiet = failure.quiet || told_by_another || told_by_node;
         let worse_is_told = failure.worse_by_node;
@@ -353,17 +353,18 @@ impl World {
         outer::gone(last.as_ref(), &self.policy, now)
     }
 
-    /// The pods of a workload that have an Active diagnosis, by name.
-    fn failing_pods(&self, key: &WorkloadKey) -> Vec<FailingPod> {
+    /// The pods of a workload that have an Active diagnosis, by name, and how often each was restarted.
+    fn failing_pods(&self, key: &WorkloadKey) -> Vec<(FailingPod, Restarted)> {
         // A Deployment has another one in its place by then; who numbers its pods, or has one on each node, waits for it.
         let is_replaced = |place: &Place| place.going && &*key.kind == "Deployment";
         let records = self.workloads.failing(key).filter_map(|uid| {
             let place = self.pods.place(uid).filter(|place| !is_replaced(place))?;
             let record = self.records.get(&place.key()).filter(|record| record.is_active_of(uid))?;
-            Some(self.failing_pod(uid, record))
+            let restarted = restarts_of(&record);
+            Some((self.failing_pod(uid, record), restarted))
         });
-        let mut pods: Vec<FailingPod> = records.collect();
-        pods.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut pods: Vec<_> = records.collect();
+        pods.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         pods
     }
 
@@ -418,15 +419,6 @@ impl World {
         }
     }
 
-    fn restarts_of(&self, pod: &FailingPod, key: &WorkloadKey) -> Restarted {
-        let object = crate::facts::ObjectKey::new(key.namespace.clone(), pod.name.clone());
-        let restarts = self.records.get(&object).and_then(|record| record.status.restarts);
-        restarts.map_or_else(Restarted::default, |restarts| Restarted {
-            count: restarts.count,
-            last: restarts.history.iter().filter_map(|run| run.finished_at).max(),
-        })
-    }
-
     /// A workload was seen.
     pub(super) fn workload(&mut self, facts: WorkloadFacts, now: Timestamp) -> super::Touched {
         let key = facts.key.clone();
@@ -470,6 +462,13 @@ impl World {
     fn is_told(&self, object: &DiagnosisKey) -> bool {
         self.workload_objects.is_active(object)
     }
+}
+
+fn restarts_of(record: &Record) -> Restarted {
+    record.status.restarts.as_ref().map_or_else(Restarted::default, |restarts| Restarted {
+        count: restarts.count,
+        last: restarts.history.iter().filter_map(|run| run.finished_at).max(),
+    })
 }
 
 /// Nothing can be asked of a pod that is gone.

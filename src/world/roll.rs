@@ -63,9 +63,12 @@ impl Roll {
     }
 
     pub(super) fn number(&self, uid: &str) -> Option<Number> {
-        let uid = Uid::of(uid);
-        let is_this = |number: &Number| self.entries.get(number.at()).is_some_and(|entry| entry.uid == uid);
-        self.by_uid.find(self.hasher.hash_one(&uid), is_this).copied()
+        self.number_of(&Uid::of(uid))
+    }
+
+    fn number_of(&self, uid: &Uid) -> Option<Number> {
+        let is_this = |number: &Number| self.entries.get(number.at()).is_some_and(|entry| entry.uid == *uid);
+        self.by_uid.find(self.hasher.hash_one(uid), is_this).copied()
     }
 
     pub(super) fn named(&self, key: &ObjectKey) -> Option<Number> {
@@ -75,7 +78,8 @@ impl Roll {
 
     /// Puts a pod there, and tells what was there of it before.
     pub(super) fn put(&mut self, uid: &str, key: &ObjectKey, pod: Pod) -> (Number, Option<Pod>) {
-        let known = self.number(uid);
+        let uid = Uid::of(uid);
+        let known = self.number_of(&uid);
         let (number, before) = match known.and_then(|number| Some((number, self.get_mut(number)?))) {
             Some((number, there)) => (number, Some(std::mem::replace(there, pod))),
             None => (self.enter(uid, pod), None),
@@ -84,8 +88,7 @@ impl Roll {
         (number, before)
     }
 
-    fn enter(&mut self, uid: &str, pod: Pod) -> Number {
-        let uid = Uid::of(uid);
+    fn enter(&mut self, uid: Uid, pod: Pod) -> Number {
         let hash = self.hasher.hash_one(&uid);
         let number = Number::of(self.entries.insert(Entry { uid, pod }));
         let uid_of = |number: &Number| self.entries.get(number.at()).map(|entry| &entry.uid);
@@ -102,9 +105,9 @@ impl Roll {
     }
 
     pub(super) fn remove(&mut self, uid: &str) -> Option<(Number, Pod)> {
-        let number = self.number(uid)?;
-        let uid_hash = self.hasher.hash_one(Uid::of(uid));
-        if let Ok(found) = self.by_uid.find_entry(uid_hash, |other| *other == number) {
+        let uid = Uid::of(uid);
+        let number = self.number_of(&uid)?;
+        if let Ok(found) = self.by_uid.find_entry(self.hasher.hash_one(&uid), |other| *other == number) {
             found.remove();
         }
         let pod = self.entries.try_remove(number.at())?.pod;

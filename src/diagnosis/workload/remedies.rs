@@ -1,5 +1,7 @@
 //! What to do about a workload.
 
+use std::fmt::Display;
+
 use super::case::{FailingPod, StrayService, WorkloadCase};
 use super::known;
 use crate::api::Remedy;
@@ -39,13 +41,17 @@ pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts, is_proven: b
 }
 
 pub(super) fn undo_to(case: &WorkloadCase<'_>, revision: i64, serves: bool, is_proven: bool) -> Remedy {
+    let text = way_back(revision, serves, is_proven);
+    remedy::command(remedy::mitigate(text), undo::command(case.workload, revision))
+}
+
+fn way_back(revision: impl Display, serves: bool, is_proven: bool) -> String {
     let back = match is_proven {
         true if serves => format!("Go back to revision {revision}, which still serves"),
         true => format!("Go back to revision {revision}"),
         false => format!("If revision {revision} worked, go back to it"),
     };
-    let text = format!("{back}; correct the template before the next rollout.");
-    remedy::command(remedy::mitigate(text), undo::command(case.workload, revision))
+    format!("{back}; correct the template before the next rollout.")
 }
 
 pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
@@ -70,9 +76,7 @@ pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_prove
 
 /// Where pods are made all at once, a broken one is replaced without help.
 pub(super) fn undo_by_name(case: &WorkloadCase<'_>, revision: &str) -> Remedy {
-    let text =
-        format!("Go back to revision {revision}, which still serves; correct the template before the next rollout.");
-    remedy::command(remedy::mitigate(text), undo::command_by_name(case.workload, revision))
+    remedy::command(remedy::mitigate(way_back(revision, true, true)), undo::command_by_name(case.workload, revision))
 }
 
 /// A pod that is not Ready keeps its old template.

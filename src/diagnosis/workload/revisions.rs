@@ -1,21 +1,12 @@
 //! What a StatefulSet or DaemonSet has otherwise than before, and the way back: their templates are ControllerRevisions.
 
 use super::case::{FailingPod, WorkloadCase};
-use super::pods::is_of_update;
 use super::remedies;
-use super::tell::{Verdict, Why};
+use super::tell::Verdict;
 use super::template;
 use crate::api::TemplateChange;
 use crate::diagnosis::Category;
 use crate::facts::RevisionFacts;
-
-/// Whether the newest template is to blame: pods of it fail, and not of their node.
-pub(super) fn is_blamed(case: &WorkloadCase<'_>, why: &Why<'_>) -> bool {
-    match why {
-        Why::Pods(group) => !group.is_of_node() && group.pods.iter().any(|pod| is_of_update(case, pod)),
-        Why::Own(_) => true,
-    }
-}
 
 /// What the second of these revisions, by their names, has otherwise than the first.
 pub(super) fn changes(case: &WorkloadCase<'_>, before: &str, after: &str) -> Vec<TemplateChange> {
@@ -24,17 +15,14 @@ pub(super) fn changes(case: &WorkloadCase<'_>, before: &str, after: &str) -> Vec
 }
 
 fn between(before: &RevisionFacts, after: &RevisionFacts) -> Vec<TemplateChange> {
-    match (&before.template, &after.template) {
-        (Some(before), Some(after)) => template::changes(before, after),
-        _ => Vec::new(),
-    }
+    template::between(before.template.as_deref(), after.template.as_deref())
 }
 
 /// The same for a DaemonSet, whose status names no revisions: back to the newest of the older ones that nothing is known
 /// against. While it rolls, that still serves on the other nodes.
 pub(super) fn go_back(case: &WorkloadCase<'_>, old_ready: u32, verdict: &mut Verdict<'_>) {
     let Some((newest, older)) = case.workload.revisions.split_first() else { return };
-    if !is_blamed(case, &verdict.why) {
+    if !verdict.why.blames_newest(case) {
         return;
     }
     let of_itself = |pod: &&FailingPod| pod.category != Category::Node;

@@ -5,7 +5,7 @@ use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
-use crate::api::{Confidence, TemplateChange};
+use crate::api::Confidence;
 use crate::diagnosis::Category;
 use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
 
@@ -101,14 +101,10 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let Some((newest, older)) = case.workload.replica_sets.split_first() else { return };
     let good = last_good(case, older);
     let Some(back) = good.or_else(|| before(case, older)) else { return };
-    let blames_newest = match &verdict.why {
-        Why::Pods(group) => !group.is_of_node() && group.pods.iter().any(|pod| is_of_update(case, pod)),
-        Why::Own(_) => true,
-    };
-    if !blames_newest {
+    if !verdict.why.blames_newest(case) {
         return;
     }
-    verdict.changes = changes(back, newest);
+    verdict.changes = template::between(back.template.as_deref(), newest.template.as_deref());
     // A template that is the same, or that only the number of pods stands against, is no better the other way round.
     if verdict.changes.is_empty() && back.ready == 0 {
         return;
@@ -140,13 +136,6 @@ fn before<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&
 fn fails(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
     let of_itself = |pod: &FailingPod| pod.template.as_ref() == Some(&set.name) && pod.category != Category::Node;
     case.failing.iter().any(of_itself)
-}
-
-fn changes(good: &ReplicaSetFacts, newest: &ReplicaSetFacts) -> Vec<TemplateChange> {
-    match (&good.template, &newest.template) {
-        (Some(before), Some(after)) => template::changes(before, after),
-        _ => Vec::new(),
-    }
 }
 
 /// The Deployment has given up waiting, and no pod says why.

@@ -31,7 +31,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             None => pods.standing(count(workload.desired)),
         };
         let mut verdict = Verdict::new(problem, pods.severity(case), stands, Why::Pods(group));
-        if set.is_updating() && revisions::is_blamed(case, &verdict.why) {
+        if set.is_updating() && verdict.why.blames_newest(case) {
             verdict.changes = revisions::changes(case, &set.current_revision, &set.update_revision);
         }
         if set.ordered

@@ -1,7 +1,7 @@
 //! From what was judged to what is told.
 
 use super::case::{WorkloadCase, WorkloadFailure};
-use super::pods::{Group, Pods, count};
+use super::pods::{Group, Pods, count, is_of_update};
 use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
 use crate::diagnosis::{Category, evidence, text, undo};
 use crate::facts::Timestamp;
@@ -11,6 +11,16 @@ use crate::facts::Timestamp;
 pub(super) enum Why<'a> {
     Pods(Group<'a>),
     Own(Box<Own>),
+}
+
+impl Why<'_> {
+    /// Whether the newest template is to blame: pods of it fail, and not of their node.
+    pub(super) fn blames_newest(&self, case: &WorkloadCase<'_>) -> bool {
+        match self {
+            Self::Pods(group) => !group.is_of_node() && group.pods.iter().any(|pod| is_of_update(case, pod)),
+            Self::Own(_) => true,
+        }
+    }
 }
 
 /// A cause that no pod has, only its workload.

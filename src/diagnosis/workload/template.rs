@@ -11,8 +11,13 @@ const MOST: usize = 20;
 /// The most characters of one side.
 const VALUE_MAX: usize = 160;
 
+/// The differences, where both are known.
+pub(super) fn between(before: Option<&TemplateFacts>, after: Option<&TemplateFacts>) -> Vec<TemplateChange> {
+    before.zip(after).map(|(before, after)| changes(before, after)).unwrap_or_default()
+}
+
 /// The differences, in the order of the template.
-pub(super) fn changes(before: &TemplateFacts, after: &TemplateFacts) -> Vec<TemplateChange> {
+fn changes(before: &TemplateFacts, after: &TemplateFacts) -> Vec<TemplateChange> {
     let mut out = Changes::default();
     let names = before.containers.iter().chain(&after.containers);
     let mut seen: Vec<(bool, &str)> = Vec::new();
