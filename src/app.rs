@@ -3,26 +3,35 @@
 mod engine;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 pub use engine::{Cluster, Engine, Pace};
 
-use crate::cluster::client::{ClientError, Target};
+use crate::cluster::client::{ClientError, Clients, Target};
+use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{Lookup, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
-use crate::cluster::{client, restore, watch as watches};
+use crate::cluster::restore::{self, Restored};
+use crate::cluster::{client, watch as watches};
 use crate::diagnosis::{Thresholds, rules};
 use crate::facts::{Looked, Want};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 use crate::plan::{DiagnosisKey, Intent, Policy};
-use crate::world::{Caps, Source, World};
+use crate::world::{Caps, Source, Touched, World};
 
 /// Changes that may wait for the engine: each pod comes with all its facts, a few kilobytes.
 const CHANGES: usize = 128;
+/// How long the start waits to know who leads.
+const ELECTION_AT_START: Duration = Duration::from_secs(5);
+/// How long giving the Lease back may take.
+const GIVING_BACK: Duration = Duration::from_secs(3);
 
 /// Everything that `shindan run` can be told.
 #[derive(Debug, Clone)]
@@ -37,6 +46,16 @@ pub struct Settings {
     pub pace: Pace,
     /// The logs of ended runs may be read.
     pub previous_logs: bool,
+    /// Of several replicas one writes; `None`: this is the only one.
+    pub election: Option<Election>,
+}
+
+/// How the replica that writes is elected.
+#[derive(Debug, Clone)]
+pub struct Election {
+    /// Where the Lease is; else the namespace of the pod or of the kubeconfig's context.
+    pub namespace: Option<String>,
+    pub timing: Timing,
 }
 
 /// Why the operator could not start, or had to stop.
@@ -55,6 +74,21 @@ pub enum AppError {
 struct Live {
     publisher: Publisher,
     lookup: Lookup,
+    reader: Reader,
+}
+
+/// Reads our own objects back.
+#[derive(Clone)]
+struct Reader {
+    client: Client,
+    namespaces: Arc<[String]>,
+    health: Health,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("namespaces", &self.namespaces).finish_non_exhaustive()
+    }
 }
 
 impl Cluster for Live {
@@ -68,6 +102,11 @@ impl Cluster for Live {
 
     async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
         self.lookup.look(want).await
+    }
+
+    async fn restore(&self, pages: mpsc::Sender<Restored>) {
+        let Reader { client, namespaces, health } = &self.reader;
+        restore::objects_when_ready(client, namespaces, health, pages).await;
     }
 }
 
@@ -87,45 +126,110 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     tracing::info!(%address, "serving /healthz, /readyz and /metrics");
     let serving = tokio::spawn(http::serve(listener, metrics.clone(), health.clone(), stopped(stop.clone())));
 
+    let instance = Publisher::default_instance();
+    let (candidacy, leadership) = match &settings.election {
+        Some(election) => Candidacy::begin(&clients, election, &instance, &health),
+        None => (None, Leadership::always()),
+    };
+    let operating = operate(settings, &clients, &instance, leadership, &metrics, &health, stop);
+    let ended = Box::pin(operating).await;
+    if let Some(candidacy) = candidacy {
+        candidacy.end().await;
+    }
+    ended?;
+    // Scrapes and probes that are under way get their answers.
+    let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
+    Ok(())
+}
+
+/// Takes up where an earlier run stopped, and works until it is stopped.
+async fn operate(
+    settings: Settings,
+    clients: &Clients,
+    instance: &str,
+    mut leadership: Leadership,
+    metrics: &Metrics,
+    health: &Health,
+    stop: watch::Receiver<bool>,
+) -> Result<(), AppError> {
+    let live = Live {
+        publisher: Publisher::new(clients.write.clone(), instance, leadership.clone(), metrics.clone()),
+        lookup: Lookup::new(clients.write.clone(), metrics.clone()),
+        reader: Reader {
+            client: clients.watch.clone(),
+            namespaces: settings.namespaces.clone().into(),
+            health: health.clone(),
+        },
+    };
     let mut world = World::new(settings.thresholds, settings.policy, settings.caps);
     if settings.previous_logs {
         world.read_logs();
     }
-    let (mut touched, mut unreadable) = (Vec::new(), 0);
-    let take = |page: restore::Restored| {
-        unreadable += page.unreadable.len();
-        touched.extend(world.restore(page.objects));
-        touched.extend(world.restore_outer(page.outers));
-    };
-    tokio::select! {
-        () = restore::objects_when_ready(&clients.watch, &settings.namespaces, &health, take) => {}
+    // What is read while we lead already need not be read once more.
+    let _ = tokio::time::timeout(ELECTION_AT_START, leadership.known()).await;
+    let restored_in = leadership.term();
+    let touched = tokio::select! {
+        touched = restore(&mut world, &live) => touched,
         () = stopped(stop.clone()) => return Ok(()),
-    }
-    tracing::info!(objects = touched.len(), unreadable, "took up our own objects");
+    };
 
     let (sender, changes) = mpsc::channel(CHANGES);
     let scope = watches::Scope { namespaces: settings.namespaces.clone() };
-    let _watches = watches::spawn(&clients.watch, &scope, &sender, &metrics, &health);
+    let _watches = watches::spawn(&clients.watch, &scope, &sender, metrics, health);
     drop(sender);
-    let live = Live {
-        publisher: Publisher::new(clients.write.clone(), &Publisher::default_instance(), metrics.clone()),
-        lookup: Lookup::new(clients.write.clone(), metrics.clone()),
-    };
     // Events help, but the operator works without them: they do not keep it from being ready for long.
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);
     tokio::spawn(async move {
         tokio::time::sleep(wait).await;
         events.ready(Source::Events.as_str());
     });
-    let mut engine = Engine::new(world, live, metrics, settings.pace, changes);
+    let engine = Engine::new(world, live, metrics.clone(), settings.pace, changes);
+    let mut engine = engine.elected(leadership, restored_in);
     engine.enqueue(touched);
     engine.run(stopped(stop.clone())).await;
-    if !*stop.borrow() {
-        return Err(AppError::WatchesEnded);
+    if *stop.borrow() { Ok(()) } else { Err(AppError::WatchesEnded) }
+}
+
+/// Our own objects, as an earlier run left them.
+async fn restore(world: &mut World, live: &Live) -> Touched {
+    let (sender, mut pages) = mpsc::channel::<Restored>(1);
+    let (mut touched, mut unreadable) = (Vec::new(), 0);
+    let take = async {
+        while let Some(page) = pages.recv().await {
+            unreadable += page.unreadable.len();
+            touched.extend(world.restore(page.objects));
+            touched.extend(world.restore_outer(page.outers));
+        }
+    };
+    tokio::join!(live.restore(sender), take);
+    tracing::info!(objects = touched.len(), unreadable, "took up our own objects");
+    touched
+}
+
+/// This replica stands for election, beside everything else.
+struct Candidacy {
+    over: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Candidacy {
+    fn begin(clients: &Clients, election: &Election, instance: &str, health: &Health) -> (Option<Self>, Leadership) {
+        let client = clients.write.clone();
+        let namespace = election.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
+        let (elector, leadership) = Elector::new(client, &namespace, instance, election.timing, health.clone());
+        let (over, ended) = oneshot::channel();
+        let task = tokio::spawn(elector.run(async {
+            // Dropped or sent: it is over.
+            let _ = ended.await;
+        }));
+        (Some(Self { over, task }), leadership)
     }
-    // Scrapes and probes that are under way get their answers.
-    let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
-    Ok(())
+
+    /// Gives the Lease back: nothing is written any more.
+    async fn end(self) {
+        let _ = self.over.send(());
+        let _ = tokio::time::timeout(GIVING_BACK, self.task).await;
+    }
 }
 
 /// Turns true at SIGTERM or SIGINT.

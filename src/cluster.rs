@@ -7,6 +7,7 @@ pub mod access;
 mod call;
 pub mod client;
 pub mod header_timeout;
+pub mod lease;
 pub mod lookup;
 pub mod publish;
 pub mod restore;

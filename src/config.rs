@@ -130,6 +130,44 @@ impl ThresholdArgs {
     }
 }
 
+/// How one of several replicas is elected to write. The names are those of Kubernetes' own components.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Leader election")]
+pub struct ElectionArgs {
+    /// Write only while this replica holds the Lease: needed where there are several
+    #[arg(long, env = "SHINDAN_LEADER_ELECT")]
+    pub leader_elect: bool,
+    /// The namespace of the Lease [default: the pod's own, else that of the kubeconfig's context]
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_RESOURCE_NAMESPACE", value_name = "NAMESPACE", value_parser = namespace)]
+    pub leader_elect_resource_namespace: Option<String>,
+    /// Another replica takes over when the Lease was not renewed for so long
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_LEASE_DURATION", value_name = "DURATION", default_value = "10s", value_parser = within(3..=3600))]
+    pub leader_elect_lease_duration: Seconds,
+    /// The leader writes no more when it could not renew the Lease for so long; shorter than the lease duration
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_RENEW_DEADLINE", value_name = "DURATION", default_value = "6s", value_parser = within(2..=3600))]
+    pub leader_elect_renew_deadline: Seconds,
+    /// How often the Lease is renewed, or looked at; shorter than the renew deadline
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", value_parser = within(1..=3600))]
+    pub leader_elect_retry_period: Seconds,
+}
+
+impl ElectionArgs {
+    /// Whether each time leaves room for the shorter one. The error names the flags.
+    pub fn check(&self) -> Result<(), String> {
+        let order = [
+            ("--leader-elect-lease-duration", self.leader_elect_lease_duration),
+            ("--leader-elect-renew-deadline", self.leader_elect_renew_deadline),
+            ("--leader-elect-retry-period", self.leader_elect_retry_period),
+        ];
+        match order.windows(2).find(|pair| pair[0].1 <= pair[1].1) {
+            Some([(longer, long), (shorter, short)]) => {
+                Err(format!("{longer} ({long}) must be longer than {shorter} ({short})"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogForm {
@@ -160,6 +198,10 @@ pub struct RunArgs {
     /// How many writes to the API server may be under way at once
     #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub write_concurrency: u16,
+    /// The most requests a second that write, Events included; 0 is no limit. (The API server can slow them down as well:
+    /// deploy/ gives them a priority level of their own)
+    #[arg(long, env = "SHINDAN_WRITE_QPS", value_name = "COUNT", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub write_qps: u32,
     /// The most PodDiagnosis objects in a namespace
     #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_per_namespace: u32,
@@ -177,6 +219,8 @@ pub struct RunArgs {
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,
+    #[command(flatten)]
+    pub election: ElectionArgs,
     #[command(flatten)]
     pub thresholds: ThresholdArgs,
 }
@@ -228,6 +272,7 @@ mod tests {
         assert_eq!(run.thresholds.thresholds(), Thresholds::default());
         assert_eq!(run.policy(), Policy::default());
         assert_eq!(run.caps(), Caps::default());
+        assert_eq!(run.election.check(), Ok(()));
         assert!(run.namespaces.is_empty());
     }
 
@@ -249,6 +294,9 @@ mod tests {
         assert!(said.contains("--never-ready") && said.contains("5m"), "{said}");
         let said = parse(&["--write-concurrency", "0"]).unwrap_err();
         assert!(said.contains("--write-concurrency") && said.contains("1..=256"), "{said}");
+        let election = parse(&["--leader-elect-renew-deadline", "10s"]).unwrap().election;
+        let said = election.check().unwrap_err();
+        assert!(said.contains("--leader-elect-lease-duration (10s) must be longer than"), "{said}");
         let said = parse(&["-n", "Not_One"]).unwrap_err();
         assert!(said.contains("--namespace"), "{said}");
     }

@@ -48,6 +48,7 @@ struct Inner {
     registry: Registry,
     active: Arc<Active>,
     watches: Arc<Watches>,
+    leading: Gauge,
     pods: Gauge,
     nodes: Gauge,
     unrecorded: Gauge,
@@ -82,6 +83,7 @@ impl Metrics {
             registry: Registry::with_prefix("shindan"),
             active: active.clone(),
             watches: watches.clone(),
+            leading: Gauge::default(),
             pods: Gauge::default(),
             nodes: Gauge::default(),
             unrecorded: Gauge::default(),
@@ -106,6 +108,11 @@ impl Metrics {
         let mut out = String::new();
         encode(&mut out, &self.0.registry)?;
         Ok(out)
+    }
+
+    /// Whether this replica writes.
+    pub fn set_leading(&self, leads: bool) {
+        self.0.leading.set(i64::from(leads));
     }
 
     /// How many Pods and Nodes are known.
@@ -168,6 +175,7 @@ impl Metrics {
 impl Inner {
     fn register(&mut self) {
         let r = &mut self.registry;
+        r.register("leader", "1 where this replica leads and writes, 0 where it follows", self.leading.clone());
         r.register("pods_watched", "Pods that are known", self.pods.clone());
         r.register("nodes_watched", "Nodes that are known", self.nodes.clone());
         r.register(

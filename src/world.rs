@@ -24,6 +24,7 @@ mod roll;
 mod services;
 mod stories;
 mod sweeps;
+mod takeover;
 mod uid;
 mod unwell;
 mod workloads;
@@ -169,6 +170,7 @@ pub struct World {
     answers_come: bool,
     /// The logs of ended runs may be read.
     reads_logs: bool,
+    doubts: takeover::Doubts,
 }
 
 /// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
@@ -202,6 +204,7 @@ impl World {
             closed: HashMap::new(),
             answers_come: false,
             reads_logs: false,
+            doubts: takeover::Doubts::default(),
         }
     }
 
@@ -260,6 +263,7 @@ impl World {
 
     /// Takes in what the cluster said, and tells whom it concerns.
     pub fn apply(&mut self, change: Change, now: Timestamp) -> Touched {
+        let Some(change) = self.put_off(change) else { return Vec::new() };
         match change {
             Change::ListStarted(source) => {
                 match source {
@@ -501,7 +505,10 @@ impl World {
                 self.removed(&DiagnosisKey::of_pod(key.clone()));
                 Decision::default()
             }
-            Subject::Object(key) => self.decide_object(key, now).into(),
+            Subject::Object(key) => {
+                let plan = self.decide_object(key, now);
+                self.with_its_pod(key, plan, now)
+            }
             Subject::Node(name) => self.decide_node(name, now),
             Subject::Workload(key) => self.decide_workload(key, now),
             Subject::Services(namespace) => self.decide_services(namespace, now),

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::needless_pass_by_value, reason = "answers are written where they are used")]
 
+#[path = "apiserver/lease.rs"]
+mod lease;
 #[path = "apiserver/publishing.rs"]
 mod publishing;
 #[path = "apiserver/reading.rs"]

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use shindan::api::DiagnosisKind;
-use shindan::cluster::access::{ACCESS, PREVIOUS_LOGS};
+use shindan::cluster::access::{ACCESS, LEASE, PREVIOUS_LOGS};
+use shindan::cluster::lease;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -98,6 +99,42 @@ fn the_role_holds_the_verbs_that_are_used_and_no_other() {
     assert_eq!(granted, used, "deploy/base/operator-role.yaml and src/cluster/access.rs differ");
 }
 
+/// One Lease in its own namespace, and no other.
+#[test]
+fn the_lease_is_the_only_one_that_may_be_touched() {
+    let all = installed();
+    let role = find(&all, "Role", "shindan-lease");
+    assert_eq!(role["metadata"]["namespace"], "shindan-system");
+    let rules = role["rules"].as_array().unwrap();
+    let mut verbs = Vec::new();
+    for rule in rules {
+        assert_eq!(rule["apiGroups"], serde_json::json!([LEASE.group]));
+        assert_eq!(rule["resources"], serde_json::json!([LEASE.resource]));
+        let granted: Vec<&str> = rule["verbs"].as_array().unwrap().iter().map(|verb| verb.as_str().unwrap()).collect();
+        if granted != ["create"] {
+            assert_eq!(rule["resourceNames"], serde_json::json!([lease::NAME]));
+        }
+        verbs.extend(granted);
+    }
+    assert_eq!(verbs, LEASE.verbs);
+    let binding = find(&all, "RoleBinding", "shindan-lease");
+    assert_eq!(binding["subjects"], find(&all, "ClusterRoleBinding", "shindan")["subjects"]);
+}
+
+#[test]
+fn two_replicas_keep_apart_and_are_drained_one_at_a_time() {
+    let all = documents(&rendered("deploy/overlays/high-availability"));
+    let deployment = &find(&all, "Deployment", "shindan")["spec"];
+    assert_eq!(deployment["replicas"], 2);
+    let labels = &deployment["selector"]["matchLabels"];
+    let apart = &deployment["template"]["spec"]["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+        [0]["podAffinityTerm"];
+    assert_eq!(apart["labelSelector"]["matchLabels"], *labels);
+    assert_eq!(apart["topologyKey"], "kubernetes.io/hostname");
+    let budget = &find(&all, "PodDisruptionBudget", "shindan")["spec"];
+    assert_eq!((&budget["maxUnavailable"], &budget["selector"]["matchLabels"]), (&serde_json::json!(1), labels));
+}
+
 #[test]
 fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
     let args = |all: &BTreeMap<(String, String), Value>| {
@@ -144,7 +181,8 @@ fn the_pod_meets_the_restricted_standard() {
     }
     let deployment = &find(&all, "Deployment", "shindan")["spec"];
     assert_eq!(deployment["replicas"], 1);
-    assert_eq!(deployment["strategy"]["type"], "Recreate", "two at once would write the same objects");
+    let args = deployment["template"]["spec"]["containers"][0]["args"].to_string();
+    assert!(args.contains("--leader-elect"), "during a rolling update there are two");
     let pod = &deployment["template"]["spec"];
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     assert_eq!(pod["securityContext"]["runAsUser"], 65532);

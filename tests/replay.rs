@@ -20,6 +20,8 @@ mod operator;
 mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
+#[path = "replay/takeover.rs"]
+mod takeover;
 #[path = "replay/workloads.rs"]
 mod workloads;
 #[path = "replay/writing.rs"]

@@ -5,23 +5,33 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::api::{DiagnosisKind, DiagnosisState};
+use crate::cluster::lease::Leadership;
 use crate::cluster::lookup::LookupError;
 use crate::cluster::publish::{Current, PublishError, Published};
+use crate::cluster::restore::Restored;
 use crate::facts::{Looked, ObjectKey, Timestamp, Want};
 use crate::metrics::{ActiveKey, Metrics};
 use crate::outbox::{Lane, Outbox, Subject};
 use crate::plan::{Announcement, DiagnosisKey, Intent, ObjectWrite, OuterWrite};
 use crate::world::{Change, Source, Touched, World};
 
+mod budget;
+mod role;
+
+use budget::Budget;
+use role::Role;
+
 /// What the engine asks of the cluster.
 pub trait Cluster: Clone + Send + Sync + 'static {
     fn publish(&self, intent: &Intent) -> impl Future<Output = Result<Published, PublishError>> + Send;
     fn current(&self, key: &DiagnosisKey) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
     fn look(&self, want: &Want) -> impl Future<Output = Result<Looked, LookupError>> + Send;
+    /// Reads all our objects, however long it takes.
+    fn restore(&self, pages: mpsc::Sender<Restored>) -> impl Future<Output = ()> + Send;
 }
 
 /// How the engine behaves.
@@ -29,6 +39,8 @@ pub trait Cluster: Clone + Send + Sync + 'static {
 pub struct Pace {
     /// Writes under way at once.
     pub writes: usize,
+    /// Requests a second that write; `None`: as many as the API server answers.
+    pub write_rate: Option<u32>,
     /// How long the first list of Events may delay the first write.
     pub wait_for_events: Duration,
     /// How long writes under way may take to end after a stop.
@@ -37,7 +49,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { writes: 16, wait_for_events: Duration::from_secs(30), drain: Duration::from_secs(10) }
+        Self { writes: 16, write_rate: None, wait_for_events: Duration::from_secs(30), drain: Duration::from_secs(10) }
     }
 }
 
@@ -51,12 +63,15 @@ pub struct Engine<C> {
     outbox: Outbox,
     cluster: C,
     metrics: Metrics,
+    leadership: Leadership,
+    role: Role,
     pace: Pace,
     changes: mpsc::Receiver<Change>,
     tasks: JoinSet<Done>,
     /// What each task is for, so that one that dies does not leave its subject in flight for ever.
     purposes: HashMap<Id, Purpose>,
     writing: usize,
+    budget: Budget,
     clock: Clock,
     /// When the change came that a subject waits for.
     observed: HashMap<Subject, Instant>,
@@ -76,6 +91,7 @@ enum Purpose {
     Reread { subject: Subject },
     Look { want: Want },
     Tell,
+    TakeOver,
 }
 
 /// The end of something that ran beside the engine.
@@ -84,6 +100,7 @@ enum Done {
     Reread { subject: Subject, key: DiagnosisKey, result: Result<Option<Current>, PublishError> },
     Looked { want: Want, result: Result<Looked, LookupError> },
     Told { key: DiagnosisKey, transition: u32, lost: bool },
+    ReadBack { term: u64 },
 }
 
 impl<C> std::fmt::Debug for Engine<C> {
@@ -93,6 +110,7 @@ impl<C> std::fmt::Debug for Engine<C> {
 }
 
 impl<C: Cluster> Engine<C> {
+    /// One that leads for good, unless it is [`Self::elected`].
     pub fn new(world: World, cluster: C, metrics: Metrics, pace: Pace, changes: mpsc::Receiver<Change>) -> Self {
         let mut world = world;
         world.await_answers();
@@ -101,11 +119,14 @@ impl<C: Cluster> Engine<C> {
             outbox: Outbox::default(),
             cluster,
             metrics,
+            leadership: Leadership::always(),
+            role: Role::Leading { term: 0 },
             pace,
             changes,
             tasks: JoinSet::new(),
             purposes: HashMap::new(),
             writing: 0,
+            budget: Budget::new(pace.write_rate, monotonic()),
             clock: Box::new(precise_clock),
             observed: HashMap::new(),
             started: monotonic(),
@@ -114,9 +135,10 @@ impl<C: Cluster> Engine<C> {
         }
     }
 
-    fn spawn(&mut self, purpose: Purpose, task: impl Future<Output = Done> + Send + 'static) {
-        let id = self.tasks.spawn(task).id();
-        self.purposes.insert(id, purpose);
+    fn spawn(&mut self, purpose: Purpose, task: impl Future<Output = Done> + Send + 'static) -> AbortHandle {
+        let task = self.tasks.spawn(task);
+        self.purposes.insert(task.id(), purpose);
+        task
     }
 
     /// In whole seconds, as all times in objects are.
@@ -126,6 +148,10 @@ impl<C: Cluster> Engine<C> {
 
     /// Puts subjects into the outbox before the first change arrives: what was read back at start.
     pub fn enqueue(&mut self, touched: Touched) {
+        if self.follows() {
+            // All is looked at when it takes over.
+            return;
+        }
         for (subject, lane) in touched {
             self.outbox.push(subject, lane);
         }
@@ -135,6 +161,7 @@ impl<C: Cluster> Engine<C> {
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> World {
         tokio::pin!(stop);
         loop {
+            self.take_role();
             self.start_writes();
             self.count();
             let wake = self.next_wake();
@@ -145,6 +172,8 @@ impl<C: Cluster> Engine<C> {
                     None => break,
                 },
                 Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
+                page = Self::page(&mut self.role) => self.restore(page),
+                () = self.leadership.changed() => {}
                 () = tokio::time::sleep_until(wake) => {}
             }
         }
@@ -169,19 +198,19 @@ impl<C: Cluster> Engine<C> {
     }
 
     fn touched(&mut self, touched: Touched) {
-        for (subject, lane) in touched {
-            if lane != Lane::Resync {
+        if !self.follows() {
+            for (subject, _) in touched.iter().filter(|(_, lane)| *lane != Lane::Resync) {
                 self.observed.entry(subject.clone()).or_insert_with(monotonic);
             }
-            self.outbox.push(subject, lane);
         }
+        self.enqueue(touched);
     }
 
     /// Nothing is written before everything is known that a diagnosis may hang on.
     fn may_write(&self) -> bool {
         let events = self.world.is_listed(Source::Events) || self.started.elapsed() >= self.pace.wait_for_events;
-        [Source::Objects(DiagnosisKind::Pod), Source::Nodes, Source::Pods].iter().all(|s| self.world.is_listed(*s))
-            && events
+        let needed = [Source::Objects(DiagnosisKind::Pod), Source::Nodes, Source::Pods];
+        self.leads() && needed.iter().all(|source| self.world.is_listed(*source)) && events
     }
 
     fn start_writes(&mut self) {
@@ -195,7 +224,7 @@ impl<C: Cluster> Engine<C> {
         let now = self.now();
         // Deciding is quick, but not free: after a batch the changes get their turn.
         for _ in 0..BATCH {
-            if self.writing >= self.pace.writes {
+            if self.writing >= self.pace.writes || self.budget.next(monotonic()).is_some() {
                 return;
             }
             let Some(subject) = self.outbox.pop(now) else { return };
@@ -226,6 +255,7 @@ impl<C: Cluster> Engine<C> {
         };
         let cluster = self.cluster.clone();
         self.writing += 1;
+        self.budget.spend(requests_of(&intent));
         let purpose = Purpose::Write { subject: subject.clone(), key: object_of(&intent) };
         self.spawn(purpose, async move {
             let result = cluster.publish(&intent).await;
@@ -246,6 +276,10 @@ impl<C: Cluster> Engine<C> {
     /// A task has panicked: a bug, of which only its own subject feels something.
     fn died(&mut self, error: &JoinError) {
         let Some(purpose) = self.purposes.remove(&error.id()) else { return };
+        if error.is_cancelled() {
+            // By whoever started it.
+            return;
+        }
         tracing::error!(?purpose, %error, "a task has died; this is a bug, please report it");
         let now = self.now();
         match purpose {
@@ -260,6 +294,8 @@ impl<C: Cluster> Engine<C> {
                 self.enqueue(touched);
             }
             Purpose::Tell => self.metrics.lost_events(1),
+            // As if it had lost the election: it tries again.
+            Purpose::TakeOver => self.step_down(),
         }
     }
 
@@ -294,6 +330,7 @@ impl<C: Cluster> Engine<C> {
             },
             Done::Told { lost: true, .. } => self.metrics.lost_events(1),
             Done::Told { key, transition, lost: false } => self.world.announced(&key, transition),
+            Done::ReadBack { term } => self.read_back(term),
         }
     }
 
@@ -437,7 +474,10 @@ impl<C: Cluster> Engine<C> {
                 self.observed.remove(subject);
                 self.outbox.done(subject);
             }
+            // It steps down in a moment, and forgets all that waits.
+            (PublishError::NotLeading, _) => self.outbox.retry(subject, now, None),
             (PublishError::TooManyRequests { retry_after }, _) => {
+                self.budget.pause(retry_after, monotonic());
                 let seconds = retry_after.map(|d| i64::try_from(d.as_secs()).unwrap_or(i64::MAX));
                 self.outbox.retry(subject, now, seconds);
             }
@@ -469,10 +509,14 @@ impl<C: Cluster> Engine<C> {
         tracing::info!(unfinished = self.writing, "stopped");
     }
 
-    fn next_wake(&self) -> Instant {
+    fn next_wake(&mut self) -> Instant {
         let now = monotonic();
         // While nothing may be started, what is ready or due waits for a write to end and not for the clock.
         let may_start = self.may_write() && self.writing < self.pace.writes;
+        let sweep = now + COUNT_EVERY;
+        if let Some(next) = self.budget.next(now) {
+            return next.min(sweep);
+        }
         if may_start && self.outbox.has_ready() {
             return now;
         }
@@ -480,7 +524,7 @@ impl<C: Cluster> Engine<C> {
             let wait = at.as_millisecond().saturating_sub((self.clock)().as_millisecond()).max(0);
             now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
         });
-        timer.unwrap_or(now + COUNT_EVERY).min(now + COUNT_EVERY)
+        timer.unwrap_or(sweep).min(sweep)
     }
 
     fn count(&mut self) {
@@ -489,6 +533,15 @@ impl<C: Cluster> Engine<C> {
         }
         self.counted = Some(monotonic());
         self.metrics.set_watched(self.world.pods_watched(), self.world.nodes().len());
+        self.metrics.set_active(if self.leads() { self.active() } else { BTreeMap::new() });
+        self.metrics.set_unrecorded(self.world.beyond_caps());
+        for lane in Lane::ALL {
+            self.metrics.set_outbox(lane.as_str(), self.outbox.depth(lane));
+        }
+    }
+
+    /// Active diagnoses, counted; of several replicas the one that leads tells.
+    fn active(&self) -> BTreeMap<ActiveKey, u64> {
         let mut active: BTreeMap<ActiveKey, u64> = BTreeMap::new();
         for record in self.world.records().filter(|r| r.state == DiagnosisState::Active) {
             let key = ActiveKey {
@@ -509,11 +562,7 @@ impl<C: Cluster> Engine<C> {
             };
             *active.entry(key).or_default() += 1;
         }
-        self.metrics.set_active(active);
-        self.metrics.set_unrecorded(self.world.beyond_caps());
-        for lane in Lane::ALL {
-            self.metrics.set_outbox(lane.as_str(), self.outbox.depth(lane));
-        }
+        active
     }
 }
 
@@ -531,6 +580,16 @@ fn object_of(intent: &Intent) -> Option<DiagnosisKey> {
         Intent::Delete { key, .. } => Some(key.clone()),
         Intent::Announce(_) => None,
     }
+}
+
+/// How many requests an intent takes.
+fn requests_of(intent: &Intent) -> u32 {
+    let owes = match intent {
+        Intent::Apply(write) => write.announcement.is_some(),
+        Intent::ApplyOuter(write) => write.announcement.is_some(),
+        Intent::Delete { .. } | Intent::Announce(_) => false,
+    };
+    1 + u32::from(owes)
 }
 
 fn monotonic() -> Instant {

@@ -1,11 +1,14 @@
 //! `shindan run`: the operator.
 
+use std::time::Duration;
+
 use anyhow::Context;
 
 use super::Ending;
-use crate::app::{self, Pace, Settings};
+use crate::app::{self, Election, Pace, Settings};
 use crate::cluster::client::Target;
-use crate::config::{LogForm, RunArgs};
+use crate::cluster::lease::Timing;
+use crate::config::{ElectionArgs, LogForm, RunArgs, Seconds};
 use crate::telemetry::{self, LogFormat};
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
@@ -18,10 +21,15 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         thresholds: args.thresholds.thresholds(),
         policy: args.policy(),
         caps: args.caps(),
-        pace: Pace { writes: usize::from(args.write_concurrency), ..Pace::default() },
+        pace: Pace {
+            writes: usize::from(args.write_concurrency),
+            write_rate: Some(args.write_qps).filter(|rate| *rate > 0),
+            ..Pace::default()
+        },
         target: Target { kubeconfig: args.kubeconfig, context: args.context },
         namespaces: args.namespaces,
         previous_logs: args.previous_logs,
+        election: election(&args.election)?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -29,4 +37,18 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         .context("cannot start the runtime's threads")?;
     runtime.block_on(app::run(settings))?;
     Ok(Ending::Good)
+}
+
+fn election(args: &ElectionArgs) -> anyhow::Result<Option<Election>> {
+    args.check().map_err(anyhow::Error::msg)?;
+    let duration = |Seconds(seconds)| Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    let election = Election {
+        namespace: args.leader_elect_resource_namespace.clone(),
+        timing: Timing {
+            lease: duration(args.leader_elect_lease_duration),
+            renew: duration(args.leader_elect_renew_deadline),
+            retry: duration(args.leader_elect_retry_period),
+        },
+    };
+    Ok(args.leader_elect.then_some(election))
 }

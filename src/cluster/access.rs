@@ -47,6 +47,10 @@ pub const ACCESS: &[Access] = &[
     access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
 ];
 
+/// With `--leader-elect`, in the operator's own namespace and by a Role there.
+pub const LEASE: Access =
+    access("coordination.k8s.io", "leases", &["create", "get", "update"], "which of several replicas writes");
+
 /// Only with `--previous-logs`, and in a role of its own.
 pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "what a container wrote last before it ended");
 

@@ -4,6 +4,7 @@
 //! log when they cannot be read.
 
 use std::error::Error as _;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use http::header::RETRY_AFTER;
@@ -32,6 +33,9 @@ pub enum Failure {
     Transport(String),
     #[error("the answer cannot be read: {0}")]
     Unreadable(String),
+    /// It was not sent: another replica leads, and may have written meanwhile.
+    #[error("another replica leads")]
+    NotLeading,
 }
 
 impl Failure {
@@ -51,6 +55,7 @@ impl Failure {
             Self::Timeout(_) => "timeout",
             Self::Transport(_) => "transport",
             Self::Unreadable(_) => "unreadable",
+            Self::NotLeading => "not_leading",
         }
     }
 
@@ -139,11 +144,13 @@ pub(super) async fn list<T: DeserializeOwned>(
     limit: Duration,
 ) -> Result<Vec<T>, Failure> {
     let mut all = Vec::new();
-    let take = |listed| match listed {
-        Listed::Page(items) => all.extend(items),
-        Listed::Anew => all.clear(),
-    };
-    pages(client, path, params, limit, take).await?;
+    let mut pages = Pages::new(client, path, params, limit);
+    while let Some(listed) = pages.next().await? {
+        match listed {
+            Listed::Page(items) => all.extend(items),
+            Listed::Anew => all.clear(),
+        }
+    }
     Ok(all)
 }
 
@@ -154,29 +161,37 @@ pub(super) enum Listed<T> {
     Anew,
 }
 
-/// The same for what is not to be held all at once.
-pub(super) async fn pages<T: DeserializeOwned>(
-    client: &Client,
-    path: &str,
-    mut params: ListParams,
+/// A list for what is not to be held all at once.
+pub(super) struct Pages<'a, T> {
+    client: &'a Client,
+    collection: Request,
+    params: ListParams,
     limit: Duration,
-    mut take: impl FnMut(Listed<T>),
-) -> Result<(), Failure> {
-    let collection = Request::new(path);
-    loop {
-        let request = collection.list(&params).map_err(|e| Failure::Unreadable(e.to_string()))?;
-        match json::<Page<T>>(client, request, limit).await {
+    is_over: bool,
+    items: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: DeserializeOwned> Pages<'a, T> {
+    pub(super) fn new(client: &'a Client, path: &str, params: ListParams, limit: Duration) -> Self {
+        Self { client, collection: Request::new(path), params, limit, is_over: false, items: PhantomData }
+    }
+
+    /// The next page; `None` after the last.
+    pub(super) async fn next(&mut self) -> Result<Option<Listed<T>>, Failure> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let request = self.collection.list(&self.params).map_err(|e| Failure::Unreadable(e.to_string()))?;
+        match json::<Page<T>>(self.client, request, self.limit).await {
             Ok(page) => {
-                take(Listed::Page(page.items));
-                match page.metadata.r#continue.filter(|token| !token.is_empty()) {
-                    Some(token) => params.continue_token = Some(token),
-                    None => return Ok(()),
-                }
+                self.params.continue_token = page.metadata.r#continue.filter(|token| !token.is_empty());
+                self.is_over = self.params.continue_token.is_none();
+                Ok(Some(Listed::Page(page.items)))
             }
-            Err(failure) if failure.category() == "expired" && params.continue_token.take().is_some() => {
-                take(Listed::Anew);
+            Err(failure) if failure.category() == "expired" && self.params.continue_token.take().is_some() => {
+                Ok(Some(Listed::Anew))
             }
-            Err(failure) => return Err(failure),
+            Err(failure) => Err(failure),
         }
     }
 }

@@ -16,6 +16,7 @@ pub use error::PublishError;
 
 use super::FIELD_MANAGER;
 use super::call::{self, Failure};
+use super::lease::Leadership;
 use crate::api::{API_VERSION, DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::metrics::Metrics;
 use crate::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterWrite};
@@ -31,6 +32,7 @@ pub struct Publisher {
     client: Client,
     /// `reportingInstance` of our Events.
     instance: String,
+    leadership: Leadership,
     metrics: Metrics,
 }
 
@@ -90,8 +92,8 @@ struct ReplyMeta {
 
 impl Publisher {
     /// `instance` names this process in Events: [`Self::default_instance`] unless told otherwise.
-    pub fn new(client: Client, instance: &str, metrics: Metrics) -> Self {
-        Self { client, instance: event::reporting_instance(instance), metrics }
+    pub fn new(client: Client, instance: &str, leadership: Leadership, metrics: Metrics) -> Self {
+        Self { client, instance: event::reporting_instance(instance), leadership, metrics }
     }
 
     /// The pod's name, else the host's.
@@ -228,6 +230,10 @@ impl Publisher {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<T, Failure> {
         let mut request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
+        // Asked at the last moment: this process may have been frozen since the write was decided on.
+        if self.leadership.term().is_none() {
+            return Err(Failure::NotLeading);
+        }
         request.headers_mut().entry(http::header::ACCEPT).or_insert(http::HeaderValue::from_static(METADATA_ONLY));
         let began = Instant::now();
         let reply = call::json(&self.client, request, LIMIT).await;

@@ -10,11 +10,12 @@ use kube::core::ObjectMeta;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 mod lenient;
 
 use super::Failure;
-use super::call::{self, Listed};
+use super::call::{Listed, Pages};
 use crate::api::{
     DiagnosisKind, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, PodDiagnosis, PodDiagnosisSpec,
     PodDiagnosisStatus, WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
@@ -76,35 +77,40 @@ impl RestoreError {
 pub async fn objects(
     client: &Client,
     namespaces: &[String],
-    take: &mut impl FnMut(Restored),
+    pages: &mpsc::Sender<Restored>,
 ) -> Result<(), RestoreError> {
     for namespace in scopes(namespaces) {
-        read::<PodDiagnosis>(client, namespace, take).await?;
-        read::<WorkloadDiagnosis>(client, namespace, take).await?;
+        read::<PodDiagnosis>(client, namespace, pages).await?;
+        read::<WorkloadDiagnosis>(client, namespace, pages).await?;
     }
-    read::<NodeDiagnosis>(client, None, take).await
+    read::<NodeDiagnosis>(client, None, pages).await
 }
 
 /// Reads all objects of one kind.
 async fn read<K: Kept>(
     client: &Client,
     namespace: Option<&str>,
-    take: &mut impl FnMut(Restored),
+    pages: &mpsc::Sender<Restored>,
 ) -> Result<(), RestoreError> {
     let path = K::url_path(&(), namespace);
     let params = ListParams::default().limit(OBJECTS_PAGE);
-    let sorted = |listed| {
-        if let Listed::Page(found) = listed {
-            take(page::<K>(found));
-        }
-    };
-    call::pages(client, &path, params, LIMIT, sorted).await.map_err(|failure| {
+    let failed = |failure: Failure| {
         if failure.is_not_found() {
             RestoreError::NotInstalled
         } else {
             RestoreError::Failed { what: K::KIND.as_str(), failure }
         }
-    })
+    };
+    let mut listing = Pages::new(client, &path, params, LIMIT);
+    while let Some(listed) = listing.next().await.map_err(failed)? {
+        if let Listed::Page(found) = listed
+            && pages.send(page::<K>(found)).await.is_err()
+        {
+            // Nobody wants to know any more.
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 fn page<K: Kept>(found: Vec<Found<K>>) -> Restored {
@@ -123,13 +129,13 @@ pub async fn objects_when_ready(
     client: &Client,
     namespaces: &[String],
     health: &Health,
-    mut take: impl FnMut(Restored),
+    pages: mpsc::Sender<Restored>,
 ) {
     health.missing(PART, "our own objects are not read yet");
     let mut pause = FIRST_PAUSE;
     let mut said = String::new();
     loop {
-        match objects(client, namespaces, &mut take).await {
+        match objects(client, namespaces, &pages).await {
             Ok(()) => {
                 health.ready(PART);
                 return;

@@ -112,6 +112,9 @@ impl World {
         let (failing, restarts): (Vec<_>, Vec<_>) = self.failing_pods(key).into_iter().unzip();
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
+            if let Some(asking) = self.dispel_doubt(key, now) {
+                return asking;
+            }
             // It went while its diagnosis was on its way.
             if failing.is_empty() && self.lookups.is_not_there(key) {
                 self.gone_workloads.insert(key.clone());
@@ -249,7 +252,7 @@ impl World {
     }
 
     /// Asks for answers, each not older than the time beside it.
-    fn look_for(&mut self, subject: &Subject, wants: Vec<(Want, Timestamp)>, now: Timestamp) -> Decision {
+    pub(super) fn look_for(&mut self, subject: &Subject, wants: Vec<(Want, Timestamp)>, now: Timestamp) -> Decision {
         let asked: Vec<Want> = wants.iter().map(|(want, _)| want.clone()).collect();
         self.lookups.asked(subject, &asked);
         let mut decision = Decision::default();

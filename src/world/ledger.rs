@@ -1,5 +1,6 @@
 //! Keeps the restart ledger: the kubelet remembers one run, we remember ten.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnosis::{Attribution, Ledger, PastRun};
@@ -45,6 +46,28 @@ pub(super) fn attribute(ledger: &mut Ledger, attributions: &[Attribution]) -> bo
         }
     }
     is_new
+}
+
+/// Adds what another one remembers of the same pod: the causes of runs, and runs that nobody saw here.
+pub(super) fn merge(ledger: &mut Ledger, past: Ledger) {
+    for run in past.runs {
+        match ledger.runs.iter_mut().find(|known| known.container == run.container && is_same(known, &run)) {
+            Some(known) if known.cause.is_none() || (run.proven && !known.proven) => {
+                known.cause = run.cause;
+                known.proven = run.proven;
+            }
+            Some(_) => {}
+            None => ledger.runs.push(run),
+        }
+    }
+    // Stable: what has no time of its own stays where it was.
+    ledger.runs.sort_by_key(|run| run.finished_at);
+    let containers: BTreeSet<Arc<str>> = ledger.runs.iter().map(|run| run.container.clone()).collect();
+    containers.iter().for_each(|container| trim(ledger, container));
+    // Whoever missed fewer has seen the others.
+    for (container, unseen) in &mut ledger.unseen {
+        *unseen = past.unseen.get(container).map_or(*unseen, |theirs| (*unseen).min(*theirs));
+    }
 }
 
 fn past_run(container: &Arc<str>, number: Option<u32>, end: &Terminated) -> PastRun {

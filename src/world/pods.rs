@@ -337,9 +337,13 @@ impl Pods {
 
     /// Puts the last runs of containers down to a cause.
     pub(super) fn attribute(&mut self, pod: &mut Full, attributions: &[Attribution]) {
-        if !ledger::attribute(&mut pod.ledger, attributions) {
-            return;
+        if ledger::attribute(&mut pod.ledger, attributions) {
+            self.keep(pod);
         }
+    }
+
+    /// Keeps what was learnt of a pod's runs.
+    pub(super) fn keep(&mut self, pod: &Full) {
         if let Some((unwell, packer)) = self.unwell_mut(&pod.facts.uid) {
             unwell.keep(pod, packer);
         }

@@ -77,6 +77,10 @@ impl Records {
         }
     }
 
+    pub(super) fn caps(&self) -> Caps {
+        self.caps
+    }
+
     pub(super) fn restore(&mut self, stored: Stored) -> ObjectKey {
         let written_at = stored.status.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
         let mut told = vec![(stored.status.cause.clone(), stored.status.container.clone())];

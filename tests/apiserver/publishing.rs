@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use shindan::api::{PodDiagnosisSpec, PodDiagnosisStatus};
+use shindan::cluster::lease::Leadership;
 use shindan::cluster::publish::{Current, PublishError, Published, Publisher};
 use shindan::facts::{ObjectKey, Timestamp};
 use shindan::metrics::Metrics;
@@ -17,7 +18,7 @@ type Refusal = fn(Value) -> Answer;
 
 fn publisher(answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> (Publisher, Calls) {
     let (client, calls) = server(answer);
-    (Publisher::new(client, "shindan-0", Metrics::new([])), calls)
+    (Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new([])), calls)
 }
 
 fn key() -> ObjectKey {

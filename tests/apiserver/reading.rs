@@ -10,6 +10,7 @@ use shindan::facts::{Looked, Want, WorkloadName};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
 use shindan::plan::Outer;
+use tokio::sync::mpsc;
 
 use crate::server::{Answer, list, server, status};
 
@@ -176,13 +177,15 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
             json!({"metadata": {"namespace": "demo", "name": "b", "resourceVersion": "6"}, "status": {"state": 1}}),
         ])
     });
+    let (pages, mut read) = mpsc::channel(8);
+    restore::objects(&client, &[], &pages).await.unwrap();
+    drop(pages);
     let mut restored = restore::Restored::default();
-    let mut take = |page: restore::Restored| {
+    while let Some(page) = read.recv().await {
         restored.objects.extend(page.objects);
         restored.outers.extend(page.outers);
         restored.unreadable.extend(page.unreadable);
-    };
-    restore::objects(&client, &[], &mut take).await.unwrap();
+    }
     let [a] = restored.objects.as_slice() else { panic!("{restored:?}") };
     assert_eq!(
         (a.key.to_string(), a.resource_version.as_str(), a.spec.pod_uid.as_str()),
@@ -205,11 +208,12 @@ async fn a_missing_crd_is_waited_for() {
         _ => list(vec![]),
     });
     let health = Health::default();
-    let error = restore::objects(&client, &[], &mut |_| {}).await.unwrap_err();
+    let (pages, mut read) = mpsc::channel(8);
+    let error = restore::objects(&client, &[], &pages).await.unwrap_err();
     assert_eq!(error.category(), "not_installed");
-    let mut objects = 0;
-    let take = |page: restore::Restored| objects += page.objects.len();
-    restore::objects_when_ready(&client, &["demo".to_owned()], &health, take).await;
-    assert_eq!(objects, 0);
+    restore::objects_when_ready(&client, &["demo".to_owned()], &health, pages).await;
+    while let Some(page) = read.recv().await {
+        assert_eq!(page, restore::Restored::default());
+    }
     assert!(health.is_ready());
 }

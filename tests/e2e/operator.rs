@@ -81,19 +81,19 @@ spec:
     command: [sh, -c, 'echo a line of no interest; echo listen tcp :8080: bind: address already in use >&2; exit 1']
 ";
 
+fn roll_out(overlay: &str) {
+    let overlay = format!("{}/deploy/overlays/{overlay}", env!("CARGO_MANIFEST_DIR"));
+    kubectl(&["apply", "-k", &overlay]);
+    kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
+}
+
 /// The installation with the component, for as long as this lives.
 struct PreviousLogs;
 
 impl PreviousLogs {
     fn install() -> Self {
-        Self::roll_out("deploy/overlays/test-cluster-previous-logs");
+        roll_out("test-cluster-previous-logs");
         Self
-    }
-
-    fn roll_out(overlay: &str) {
-        let overlay = format!("{}/{overlay}", env!("CARGO_MANIFEST_DIR"));
-        kubectl(&["apply", "-k", &overlay]);
-        kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
     }
 }
 
@@ -101,8 +101,78 @@ impl Drop for PreviousLogs {
     fn drop(&mut self) {
         let role = "clusterrole,clusterrolebinding";
         kubectl(&["delete", role, "shindan-previous-logs", "--ignore-not-found"]);
-        Self::roll_out("deploy/overlays/test-cluster");
+        roll_out("test-cluster");
     }
+}
+
+/// The installation with two replicas, for as long as this lives.
+struct TwoReplicas;
+
+impl TwoReplicas {
+    fn install() -> Self {
+        roll_out("test-cluster-high-availability");
+        Self
+    }
+
+    /// The name of the pod that holds the Lease.
+    fn leader() -> String {
+        let holder = kubectl(&["-n", OPERATOR, "get", "lease", "shindan", "-o", "jsonpath={.spec.holderIdentity}"]);
+        holder.split('_').next().unwrap_or_default().to_owned()
+    }
+}
+
+impl Drop for TwoReplicas {
+    fn drop(&mut self) {
+        kubectl(&["-n", OPERATOR, "delete", "poddisruptionbudget", "shindan", "--ignore-not-found"]);
+        roll_out("test-cluster");
+    }
+}
+
+/// The process of a pod of ours; all of the cluster runs on this machine.
+fn process_of(pod: &str) -> String {
+    let uid = kubectl(&["-n", OPERATOR, "get", "pod", pod, "-o", "jsonpath={.metadata.uid}"]);
+    let is_its = |pid: &str| {
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        read("comm").trim() == "shindan" && read("cgroup").contains(&uid)
+    };
+    let mut pids =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    pids.find(|pid| pid.bytes().all(|b| b.is_ascii_digit()) && is_its(pid)).expect("the pod has a process")
+}
+
+/// The leader is killed without a word: the other one knows what was told, and what fails next.
+#[test]
+fn a_replica_takes_over_from_one_that_is_killed() {
+    alone(async {
+        let _installed = TwoReplicas::install();
+        let space = Space::new("takeover").await;
+        space.apply(FAILING);
+        let mut events = Vec::new();
+        for (pod, cause) in CAUSES {
+            space.diagnosed(pod, cause, KUBELET).await;
+            let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
+                let told = told(&space.our_events(pod).await);
+                ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+            });
+            events.push(of_pod.await);
+        }
+        let leader = TwoReplicas::leader();
+        let killed = std::process::Command::new("kill").args(["-KILL", &process_of(&leader)]).status().unwrap();
+        assert!(killed.success());
+        let began = Instant::now();
+        eventually(SOON, "another leader", async || {
+            let now = TwoReplicas::leader();
+            ensure(!now.is_empty() && now != leader, || now)
+        })
+        .await;
+        println!("measured: another replica leads after {:.1} s", began.elapsed().as_secs_f64());
+        space.caught_up("after-takeover").await;
+        for ((pod, cause), before) in CAUSES.into_iter().zip(&events) {
+            let found = space.diagnosed(pod, cause, SOON).await;
+            assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
+            assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
+        }
+    });
 }
 
 /// What only a log tells is told where that is allowed: one line of it, and in the first Event already.

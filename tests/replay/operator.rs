@@ -56,6 +56,8 @@ pub struct Operator {
     pub folded: usize,
     /// What may not be read.
     pub refused: HashSet<Want>,
+    /// Another replica leads: it sees everything, and decides nothing.
+    following: bool,
     outbox: Outbox,
     /// Events that could not be posted with their write.
     unposted: Vec<(DiagnosisKey, u32, Announcement)>,
@@ -86,22 +88,40 @@ impl Operator {
             log: None,
             logs_read: 0,
             folded: 0,
+            following: false,
             outbox: Outbox::default(),
             unposted: Vec::new(),
         };
-        let stored = operator.server.objects.iter().map(|(key, o)| Stored {
-            key: key.clone(),
-            uid: o.uid.clone(),
-            resource_version: o.version.to_string(),
-            spec: o.spec.clone(),
-            status: o.status.clone(),
-        });
-        let mut touched = operator.world.restore(stored.collect());
+        let mut touched = operator.world.restore(operator.server.stored());
         touched.extend(operator.world.restore_outer(operator.server.outers.values().cloned().collect()));
         for (subject, lane) in touched {
             operator.outbox.push(subject, lane);
         }
         operator
+    }
+
+    /// From now on another replica leads.
+    pub fn follow(&mut self) {
+        self.following = true;
+        self.outbox = Outbox::default();
+    }
+
+    /// The other one has died, and left the API server like this; `meanwhile` is what the watch of our objects says while
+    /// they are read back.
+    pub fn take_over(&mut self, server: Server, meanwhile: impl FnOnce(&mut Self)) {
+        self.server = server;
+        self.following = false;
+        self.outbox = Outbox::default();
+        self.world.begin_takeover();
+        let stored = self.server.stored();
+        meanwhile(self);
+        let mut touched = self.world.restore(stored);
+        touched.extend(self.world.restore_outer(self.server.outers.values().cloned().collect()));
+        touched.extend(self.world.took_over(self.now));
+        for (subject, lane) in touched {
+            self.outbox.push(subject, lane);
+        }
+        self.settle();
     }
 
     /// The same cluster under a new process.
@@ -152,7 +172,7 @@ impl Operator {
     }
 
     pub fn take(&mut self, change: Change) {
-        for (subject, lane) in self.world.apply(change, self.now) {
+        for (subject, lane) in self.world.apply(change, self.now).into_iter().filter(|_| !self.following) {
             self.outbox.push(subject, lane);
         }
     }
@@ -420,6 +440,18 @@ impl Operator {
 }
 
 impl Server {
+    /// The diagnoses of pods, as they are read back.
+    fn stored(&self) -> Vec<Stored> {
+        let stored = self.objects.iter().map(|(key, object)| Stored {
+            key: key.clone(),
+            uid: object.uid.clone(),
+            resource_version: object.version.to_string(),
+            spec: object.spec.clone(),
+            status: object.status.clone(),
+        });
+        stored.collect()
+    }
+
     /// Whether the Event is there now.
     fn post(&mut self, event: &Announcement) -> bool {
         if self.no_events {

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::*;
+use crate::cluster::lease::ByHand;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
 use crate::facts::{ClaimsFacts, PodFacts, ReachedFacts};
@@ -37,6 +38,8 @@ struct Fake {
     rereads: Mutex<usize>,
     lookups: Mutex<usize>,
     lookup_panics: bool,
+    /// How often our objects were read back; it takes a second.
+    restores: Mutex<usize>,
     done: Mutex<usize>,
 }
 
@@ -92,6 +95,11 @@ impl Cluster for FakeCluster {
             Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
         })
     }
+
+    async fn restore(&self, _: mpsc::Sender<Restored>) {
+        *self.fake.restores.lock().unwrap() += 1;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
 }
 
 struct Running {
@@ -112,6 +120,10 @@ impl Running {
     }
 
     fn with_caps(fake: Fake, caps: Caps) -> Self {
+        Self::led_by(fake, caps, None)
+    }
+
+    fn led_by(fake: Fake, caps: Caps, leadership: Option<Leadership>) -> Self {
         let fake = Arc::new(fake);
         let (sender, receiver) = mpsc::channel(64);
         let metrics = Metrics::new(rules::known().map(|known| known.cause));
@@ -120,6 +132,9 @@ impl Running {
         let cluster = FakeCluster { fake: fake.clone(), started };
         let mut engine = Engine::new(world, cluster, metrics.clone(), Pace::default(), receiver);
         let morning: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+        if let Some(leadership) = leadership {
+            engine = engine.elected(leadership, None);
+        }
         engine.clock = Box::new(move || {
             let elapsed = i64::try_from(started.elapsed().as_millis()).unwrap();
             Timestamp::from_millisecond(morning.as_millisecond() + elapsed).unwrap()
@@ -167,6 +182,13 @@ impl Running {
         self.stop.take().unwrap().send(()).unwrap();
         (self.engine.await.unwrap(), self.fake)
     }
+}
+
+/// One that follows, and the hand that makes it lead.
+async fn follower(behaviour: &[Behaviour]) -> (Running, ByHand) {
+    let (hand, leadership) = ByHand::following();
+    let fake = Fake { next: Mutex::new(behaviour.iter().copied().collect()), ..Fake::default() };
+    (Running::led_by(fake, Caps::default(), Some(leadership)).listed().await, hand)
 }
 
 async fn seconds(n: u64) {
@@ -391,4 +413,72 @@ status:
     seconds(3600).await;
     let applies = running.applies();
     assert!(applies.first().is_some_and(|at| (300..=340).contains(at)), "{applies:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_follows_writes_nothing_and_takes_over_with_what_it_saw() {
+    let (running, hand) = follower(&[]).await;
+    running.pod(oom("a")).await;
+    seconds(60).await;
+    assert_eq!(*running.fake.lookups.lock().unwrap(), 0, "nor does it ask anything");
+    hand.lead(1, 30);
+    seconds(20).await;
+    assert_eq!(running.applies(), [61], "a second after it was told to, when it had read what is there");
+    assert_eq!(*running.fake.restores.lock().unwrap(), 1);
+    let said = running.metrics.encode().unwrap();
+    assert!(said.contains("shindan_leader 1"), "{said}");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whose_term_runs_out_writes_no_more_though_nobody_says_so() {
+    let (running, hand) = follower(&[]).await;
+    hand.lead(1, 30);
+    seconds(5).await;
+    running.pod(oom("a")).await;
+    seconds(30).await;
+    assert_eq!(running.applies().len(), 1);
+    running.pod(oom("b")).await;
+    seconds(60).await;
+    assert_eq!(running.applies().len(), 1);
+    assert!(running.metrics.encode().unwrap().contains("shindan_leader 0"));
+    hand.lead(2, 30);
+    seconds(20).await;
+    // The read-back was empty here: both are written.
+    assert_eq!(running.applies().len(), 3);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_takeover_waits_for_the_writes_of_the_last_term() {
+    let (running, hand) = follower(&[Behaviour::Slow(40)]).await;
+    hand.lead(1, 10);
+    seconds(5).await;
+    running.pod(oom("a")).await;
+    seconds(15).await;
+    assert_eq!((running.applies().len(), *running.fake.done.lock().unwrap()), (1, 0));
+    hand.lead(2, 60);
+    seconds(20).await;
+    assert_eq!(*running.fake.restores.lock().unwrap(), 1, "it may not show what is still on its way");
+    seconds(10).await;
+    assert_eq!(*running.fake.restores.lock().unwrap(), 2);
+    running.stop().await;
+}
+
+/// It said how long it wants to be left alone: that holds for all, and not only for the one that it refused.
+#[tokio::test(start_paused = true)]
+async fn when_the_server_throttles_nothing_is_sent_until_it_can_take_more() {
+    let running = Running::start(&[Behaviour::Throttle(20)]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(2).await;
+    for i in 0..5 {
+        running.pod(oom(&format!("b{i}"))).await;
+    }
+    seconds(10).await;
+    assert_eq!(running.applies(), [0]);
+    seconds(20).await;
+    let applies = running.applies();
+    assert_eq!(applies.len(), 7, "{applies:?}");
+    assert!(applies[1..].iter().all(|at| (20..=21).contains(at)), "{applies:?}");
+    running.stop().await;
 }

@@ -26,6 +26,9 @@ pub enum PublishError {
     Forbidden(String),
     #[error("the API server does not know PodDiagnosis objects: is the CRD installed?")]
     NotInstalled,
+    /// It was not sent. To be forgotten: who leads decides anew.
+    #[error("another replica leads")]
+    NotLeading,
     /// To be retried: server, network or credentials.
     #[error("the API server cannot do it now: {0}")]
     Unavailable(String),
@@ -42,6 +45,7 @@ impl PublishError {
             Self::TooLarge => "too_large",
             Self::Forbidden(_) => "forbidden",
             Self::NotInstalled => "not_installed",
+            Self::NotLeading => "not_leading",
             Self::Unavailable(_) => "unavailable",
         }
     }
@@ -54,8 +58,10 @@ impl PublishError {
 
 impl From<Failure> for PublishError {
     fn from(failure: Failure) -> Self {
-        let Failure::Api { status, retry_after } = failure else {
-            return Self::Unavailable(failure.to_string());
+        let (status, retry_after) = match failure {
+            Failure::Api { status, retry_after } => (status, retry_after),
+            Failure::NotLeading => return Self::NotLeading,
+            failure => return Self::Unavailable(failure.to_string()),
         };
         if is_namespace_gone(&status) {
             return Self::NamespaceGone;
