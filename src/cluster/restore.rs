@@ -124,6 +124,22 @@ fn page<K: Kept>(found: Vec<Found<K>>) -> Restored {
     page
 }
 
+/// For as long as it lives our objects are not read: also one that is given up says nothing for ever.
+struct Reading<'a>(&'a Health);
+
+impl<'a> Reading<'a> {
+    fn begin(health: &'a Health) -> Self {
+        health.missing(PART, "our own objects are not read yet");
+        Self(health)
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.ready(PART);
+    }
+}
+
 /// [`objects`], tried until it succeeds; `health` says meanwhile why it does not.
 pub async fn objects_when_ready(
     client: &Client,
@@ -131,15 +147,12 @@ pub async fn objects_when_ready(
     health: &Health,
     pages: mpsc::Sender<Restored>,
 ) {
-    health.missing(PART, "our own objects are not read yet");
+    let _reading = Reading::begin(health);
     let mut pause = FIRST_PAUSE;
     let mut said = String::new();
     loop {
         match objects(client, namespaces, &pages).await {
-            Ok(()) => {
-                health.ready(PART);
-                return;
-            }
+            Ok(()) => return,
             Err(error) => {
                 let text = error.to_string();
                 health.missing(PART, text.clone());
