@@ -109,6 +109,12 @@ impl World {
         if self.gone_workloads.contains(key) {
             return self.bury(key, &object, now).into();
         }
+        if self.is_told(&object) {
+            let count = self.workloads.failing(key).count();
+            if let Some(until) = self.stories.rests(key, count, now) {
+                return Plan { intent: None, wake: Some(until) }.into();
+            }
+        }
         let (failing, restarts): (Vec<_>, Vec<_>) = self.failing_pods(key).into_iter().unzip();
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {

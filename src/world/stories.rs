@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use crate::api::TemplateLedger;
 use crate::diagnosis::FailingPod;
-use crate::facts::{Timestamp, WorkloadKey};
+use crate::facts::{Timestamp, WorkloadKey, after};
 
 /// Templates that are remembered and, of each, pods that do not fail any more.
 const TEMPLATES: usize = 5;
 const PODS: usize = 500;
+/// A workload with more failing pods than this is judged less often than once a second, and with many, once in so many
+/// seconds.
+const PODS_A_SECOND: usize = 100;
+const LONGEST_REST: i64 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Stories {
@@ -18,6 +22,8 @@ pub(super) struct Stories {
     began: HashMap<WorkloadKey, Timestamp>,
     /// Since when none of the pods of a workload that was told fails.
     calm: HashMap<WorkloadKey, Timestamp>,
+    /// When each of those with many failing pods was judged last.
+    judged: HashMap<WorkloadKey, Timestamp>,
 }
 
 /// One template.
@@ -55,6 +61,22 @@ impl Stories {
         self.by_workload.remove(key);
         self.began.remove(key);
         self.calm.remove(key);
+        self.judged.remove(key);
+    }
+
+    /// Until when a workload with so many failing pods, which is told already, is not judged again: each of them touches
+    /// it, and each judgement looks at all of them. `None`: it is judged now.
+    pub(super) fn rests(&mut self, key: &WorkloadKey, failing: usize, now: Timestamp) -> Option<Timestamp> {
+        let pause = i64::try_from(failing / PODS_A_SECOND).unwrap_or(LONGEST_REST).min(LONGEST_REST);
+        if pause == 0 {
+            self.judged.remove(key);
+            return None;
+        }
+        let due = self.judged.get(key).map(|last| after(*last, pause)).filter(|due| now < *due);
+        if due.is_none() {
+            self.judged.insert(key.clone(), now);
+        }
+        due
     }
 
     /// The templates whose pods have failed since the workload did.
@@ -130,5 +152,32 @@ impl Chapter {
             ledger.last_failure = Some(latest);
             ledger.cause.clone_from(&pod.cause);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::WorkloadName;
+
+    #[test]
+    fn one_with_many_failing_pods_is_judged_less_often_and_never_more_than_ten_seconds_late() {
+        let name = WorkloadName {
+            api_version: "apps/v1".into(),
+            kind: "Deployment".into(),
+            namespace: "demo".into(),
+            name: "web".into(),
+        };
+        let (mut stories, key) = (Stories::default(), WorkloadKey::from(name));
+        let at = |seconds| after(Timestamp::UNIX_EPOCH, seconds);
+        for now in 0..3 {
+            assert_eq!(stories.rests(&key, 99, at(now)), None);
+            assert_eq!(stories.rests(&key, 99, at(now)), None, "each of a few is looked at");
+        }
+        assert_eq!(stories.rests(&key, 300, at(10)), None, "at once the first time");
+        assert_eq!(stories.rests(&key, 300, at(11)), Some(at(13)));
+        assert_eq!(stories.rests(&key, 300, at(13)), None);
+        assert_eq!(stories.rests(&key, 50_000, at(14)), Some(at(23)));
+        assert_eq!(stories.rests(&key, 20, at(15)), None, "when most of them are well it is not kept waiting");
     }
 }
