@@ -52,6 +52,7 @@ struct Inner {
     pods: Gauge,
     nodes: Gauge,
     unrecorded: Gauge,
+    kept: Family<One, Gauge>,
     outbox: Family<One, Gauge>,
     writes: Family<Two, Counter>,
     write_time: Family<One, Histogram, fn() -> Histogram>,
@@ -87,6 +88,7 @@ impl Metrics {
             pods: Gauge::default(),
             nodes: Gauge::default(),
             unrecorded: Gauge::default(),
+            kept: Family::default(),
             outbox: Family::default(),
             writes: Family::default(),
             write_time: Family::new_with_constructor(seconds),
@@ -129,6 +131,11 @@ impl Metrics {
     /// Active diagnoses that have no object because their namespace is full.
     pub fn set_unrecorded(&self, diagnoses: usize) {
         self.0.unrecorded.set(whole(diagnoses));
+    }
+
+    /// How many entries are kept of something.
+    pub fn set_kept(&self, what: &'static str, entries: usize) {
+        self.0.kept.get_or_create(&[("what", what)]).set(whole(entries));
     }
 
     /// What waits to be written, by lane.
@@ -183,6 +190,7 @@ impl Inner {
             "Active diagnoses without a PodDiagnosis object, because their namespace holds the most that are allowed",
             self.unrecorded.clone(),
         );
+        r.register("kept_entries", "Entries in memory, by what they are of", self.kept.clone());
         r.register("outbox_depth", "Pods that wait for their diagnosis to be written, by lane", self.outbox.clone());
         r.register("writes", "Requests that change something, by verb and answer", self.writes.clone());
         r.register_with_unit("write_duration", "Time of a write", Unit::Seconds, self.write_time.clone());

@@ -155,6 +155,11 @@ impl Outbox {
         self.lanes[lane as usize].len()
     }
 
+    /// Entries of all that is kept.
+    pub fn kept(&self) -> usize {
+        self.queued.len() + self.in_flight.len() + self.due.len() + self.failures.len() + self.held.len()
+    }
+
     /// Whether something waits now.
     pub fn has_ready(&self) -> bool {
         !self.queued.is_empty()

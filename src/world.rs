@@ -10,6 +10,7 @@ mod brief;
 mod custody;
 mod events;
 mod folds;
+mod kept;
 mod last_words;
 mod ledger;
 mod lookups;
@@ -296,10 +297,13 @@ impl World {
                 Some(outers) => outers.seen(&key, &resource_version),
                 None => self.records.seen(&key.object, &resource_version),
             },
-            Change::ObjectDeleted(key) => match self.outers(key.kind) {
-                Some(outers) => outers.deleted(&key),
-                None => self.records.deleted(&key.object),
-            },
+            Change::ObjectDeleted(key) => {
+                self.forget_burial(&key);
+                match self.outers(key.kind) {
+                    Some(outers) => outers.deleted(&key),
+                    None => self.records.deleted(&key.object),
+                }
+            }
             Change::Looked { looked: Looked::Pods(pods), .. } => {
                 // What was deleted since is not to come back, and what the watch told in full is newer than this.
                 let known = pods.into_iter().filter(|pod| self.pods.is_slim(&pod.uid)).collect::<Vec<_>>();
@@ -771,6 +775,7 @@ impl World {
 
     /// An object is removed.
     pub fn removed(&mut self, key: &DiagnosisKey) {
+        self.forget_burial(key);
         if let Some(outers) = self.outers(key.kind) {
             outers.remove(key);
             self.reach.forget_refused(key);

@@ -8,6 +8,8 @@
 mod caps;
 #[path = "replay/claims.rs"]
 mod claims;
+#[path = "replay/kept.rs"]
+mod kept;
 #[path = "replay/lifetime.rs"]
 mod lifetime;
 #[path = "replay/logs.rs"]

@@ -535,6 +535,10 @@ impl<C: Cluster> Engine<C> {
         self.metrics.set_watched(self.world.pods_watched(), self.world.nodes().len());
         self.metrics.set_active(if self.leads() { self.active() } else { BTreeMap::new() });
         self.metrics.set_unrecorded(self.world.beyond_caps());
+        let own = [("outbox", self.outbox.kept()), ("observed", self.observed.len()), ("tasks", self.purposes.len())];
+        for (what, entries) in self.world.kept().into_iter().chain(own) {
+            self.metrics.set_kept(what, entries);
+        }
         for lane in Lane::ALL {
             self.metrics.set_outbox(lane.as_str(), self.outbox.depth(lane));
         }

@@ -362,6 +362,15 @@ impl World {
         outer::gone(last.as_ref(), &self.policy, now)
     }
 
+    /// The ended object of a workload that is gone goes as well: nothing is to be remembered of either.
+    pub(super) fn forget_burial(&mut self, key: &DiagnosisKey) {
+        if let Some(Subject::Workload(workload)) = self.workload_objects.subject(key)
+            && !self.is_told(key)
+        {
+            self.gone_workloads.remove(workload);
+        }
+    }
+
     /// The pods of a workload that have an Active diagnosis, by name, and how often each was restarted.
     fn failing_pods(&self, key: &WorkloadKey) -> Vec<(FailingPod, Restarted)> {
         // A Deployment has another one in its place by then; who numbers its pods, or has one on each node, waits for it.

@@ -38,6 +38,10 @@ impl<K> Default for Custody<K> {
 }
 
 impl<K: Clone + Eq + Hash> Custody<K> {
+    pub(super) fn kept(&self) -> usize {
+        self.foreign.len() + self.writing.len() + self.repairs.len()
+    }
+
     pub(super) fn is_writing(&self, key: &K) -> bool {
         self.writing.contains(key)
     }

@@ -33,6 +33,10 @@ struct Kept {
 }
 
 impl Events {
+    pub(super) fn kept(&self) -> usize {
+        self.by_pod.len() + self.strangers.len()
+    }
+
     /// Whether the Event tells something new.
     pub(super) fn put(&mut self, uid: &Arc<str>, mut event: EventFacts, is_stranger: bool, now: Timestamp) -> bool {
         if is_old(&event, now) {

@@ -46,6 +46,10 @@ pub(super) enum Fate {
 }
 
 impl Folds {
+    pub(super) fn kept(&self) -> usize {
+        self.told.len() + self.folded.len() + self.under_way.len()
+    }
+
     /// What becomes of the Event of this transition, where `most` of each of its groups may be told.
     pub(super) fn fold(
         &mut self,

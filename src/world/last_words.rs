@@ -23,6 +23,10 @@ const PODS: usize = 2;
 pub(super) struct LastWords(HashMap<WorkloadKey, Vec<GonePod>>);
 
 impl LastWords {
+    pub(super) fn kept(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn of(&self, job: &WorkloadKey) -> impl Iterator<Item = GonePod> {
         self.0.get(job).into_iter().flatten().cloned()
     }

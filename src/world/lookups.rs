@@ -42,6 +42,10 @@ pub(super) enum Next {
 }
 
 impl Lookups {
+    pub(super) fn kept(&self) -> usize {
+        self.answers.len() + self.by_asker.len()
+    }
+
     /// When to fetch an answer that is not older than `fresh_from`. `Now` is said once: the fetch is then under way.
     pub(super) fn next(&mut self, want: &Want, fresh_from: Timestamp, now: Timestamp) -> Next {
         let answer = self.answers.entry(want.clone()).or_default();

@@ -43,6 +43,11 @@ pub(super) struct Effect {
 }
 
 impl Nodes {
+    pub(super) fn kept(&self) -> usize {
+        let early = self.early_ooms.len() + self.early_reboots.len() + self.inherited.len();
+        self.by_name.len() + self.orphaned.len() + self.not_ready.len() + early
+    }
+
     pub(super) fn put(&mut self, facts: NodeFacts, now: Timestamp) -> Effect {
         let name = facts.name.clone();
         if let Some(unlisted) = &mut self.unlisted {

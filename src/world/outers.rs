@@ -32,6 +32,10 @@ struct Kept {
 }
 
 impl Outers {
+    pub(super) fn kept(&self) -> usize {
+        self.by_key.len() + self.owing.len() + self.custody.kept()
+    }
+
     pub(super) fn restore(&mut self, record: OuterRecord) {
         if record.object.head().event_owed {
             self.owing.insert(record.key.clone());
@@ -65,6 +69,11 @@ impl Outers {
 
     pub(super) fn brief(&self, key: &DiagnosisKey) -> Option<&OuterBrief> {
         self.by_key.get(key).map(|kept| &kept.brief)
+    }
+
+    /// What this object is about.
+    pub(super) fn subject(&self, key: &DiagnosisKey) -> Option<&Subject> {
+        self.by_key.get(key).map(|kept| &kept.subject)
     }
 
     pub(super) fn is_active(&self, key: &DiagnosisKey) -> bool {

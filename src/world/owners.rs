@@ -40,6 +40,10 @@ pub(super) enum Seen {
 }
 
 impl Owners {
+    pub(super) fn kept(&self) -> usize {
+        self.by_key.len() + self.jobs.len() + self.events.len()
+    }
+
     /// `keep`: it fails, or did; all of it is of interest.
     pub(super) fn put(&mut self, facts: WorkloadFacts, keep: bool, at_start: bool, now: Timestamp) -> Seen {
         let key = facts.key.clone();

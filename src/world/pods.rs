@@ -157,6 +157,10 @@ impl<T: Eq + Hash> Pool<T> {
 }
 
 impl Pods {
+    pub(super) fn kept(&self) -> usize {
+        self.roll.len() + self.by_node.len() + self.waiting.len() + self.statics.len()
+    }
+
     pub(super) fn put(&mut self, facts: PodFacts, keep: bool, past: Ledger, at_start: bool, now: Timestamp) -> Moved {
         if let Some(static_uid) = &facts.static_uid {
             self.statics.insert(facts.uid.clone(), static_uid.clone());

@@ -55,6 +55,10 @@ fn queues(record: &Brief) -> impl Iterator<Item = Queue> {
 }
 
 impl Reach {
+    pub(super) fn kept(&self) -> usize {
+        self.by_root.len() + self.refused.len() + self.told.len() + self.stalled.len()
+    }
+
     pub(super) fn add(&mut self, record: &Brief) {
         if !record.is_active() {
             return;

@@ -64,6 +64,11 @@ pub(super) struct Records {
 }
 
 impl Records {
+    pub(super) fn kept(&self) -> usize {
+        let ending = self.doomed.len() + self.inherited.len();
+        self.by_key.len() + self.by_namespace.len() + self.unrecorded.len() + ending + self.custody.kept()
+    }
+
     pub(super) fn new(caps: Caps) -> Self {
         Self {
             caps,

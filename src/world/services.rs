@@ -21,6 +21,10 @@ pub(super) struct Services {
 }
 
 impl Services {
+    pub(super) fn kept(&self) -> usize {
+        self.by_namespace.len() + self.workloads.len() + self.strays.len() + self.judged.len()
+    }
+
     pub(super) fn begin_list(&mut self) {
         let key =
             |namespace: &Arc<str>, service: &ServiceFacts| ObjectKey::new(namespace.clone(), service.name.clone());

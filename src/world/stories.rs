@@ -47,6 +47,10 @@ pub(super) struct Restarted {
 }
 
 impl Stories {
+    pub(super) fn kept(&self) -> usize {
+        self.by_workload.len() + self.began.len() + self.calm.len() + self.judged.len()
+    }
+
     /// Takes back what the object of a workload remembers.
     pub(super) fn restore(&mut self, key: WorkloadKey, templates: &[TemplateLedger]) {
         let chapter = |ledger: &TemplateLedger| Chapter {

@@ -25,6 +25,12 @@ pub(super) struct Doubts {
     workloads: HashSet<WorkloadKey>,
 }
 
+impl Doubts {
+    pub(super) fn kept(&self) -> usize {
+        self.workloads.len() + self.meanwhile.as_ref().map_or(0, Vec::len)
+    }
+}
+
 impl World {
     /// Forgets what was written: another replica has led, and all our objects are read back now, by [`Self::restore`] and
     /// [`Self::restore_outer`], until [`Self::took_over`].

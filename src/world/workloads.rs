@@ -33,6 +33,10 @@ pub(super) const REMEMBERED: i64 = 1800;
 const ENDS: usize = 4;
 
 impl Workloads {
+    pub(super) fn kept(&self) -> usize {
+        self.counts.len() + self.thrown_out.len()
+    }
+
     /// Moves a pod from where it counted to where it counts. Where the number of ready pods changes, or one has
     /// ended, those that fail beside it are to be looked at again: their severity, or their recovery, hangs on it.
     pub(super) fn moved(&mut self, uid: &Arc<str>, moved: &Moved) -> Touched {

@@ -423,6 +423,11 @@ impl Operator {
         self.status(pod).state
     }
 
+    /// Entries of everything that is kept.
+    pub fn kept(&self) -> Vec<(&'static str, usize)> {
+        self.world.kept().into_iter().chain([("outbox", self.outbox.kept())]).collect()
+    }
+
     /// `Diagnosed OOMKilled` and so on, of all Events of pods and nodes so far.
     pub fn told(&self) -> Vec<String> {
         self.told_where(|kind| matches!(kind, "Pod" | "Node"))
