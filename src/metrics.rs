@@ -264,6 +264,7 @@ mod tests {
     fn the_pages_name_what_there_is() {
         let metrics = Metrics::new([]);
         metrics.set_outbox("change", 0);
+        metrics.set_kept("pods", 0);
         metrics.wrote("apply", "200", Duration::ZERO);
         metrics.looked_up("Services", "found", Duration::ZERO);
         metrics.posted_event("posted");

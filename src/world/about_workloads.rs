@@ -89,32 +89,37 @@ impl World {
 
     pub(super) fn decide_workload(&mut self, key: &WorkloadKey, now: Timestamp) -> Decision {
         let object = DiagnosisKey::of_workload(key);
+        self.before_judging(key, &object, now).unwrap_or_else(|| self.decide_on_workload(key, &object, now))
+    }
+
+    /// What keeps a workload from being judged now, or makes that needless.
+    fn before_judging(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Option<Decision> {
         let is_listed = key.watched_kind().is_some_and(|kind| self.is_listed(Source::Workloads(kind)));
         if !is_listed || !self.is_listed(Source::Objects(DiagnosisKind::Workload)) || !self.is_listed(Source::Pods) {
-            return Decision::default();
+            return Some(Decision::default());
         }
-        if self.workload_objects.is_writing(&object) {
-            return Plan { intent: None, wake: Some(after(now, 1)) }.into();
+        let later = |at| Some(Plan { intent: None, wake: Some(at) }.into());
+        if self.workload_objects.is_writing(object) {
+            return later(after(now, 1));
         }
         if let Some(open) = self.closed_until(&key.namespace, now) {
-            return Plan { intent: None, wake: Some(open) }.into();
+            return later(open);
         }
-        if self.gone_workloads.contains(key) && self.workload_objects.is_deleted(&object) {
+        if self.gone_workloads.contains(key) && self.workload_objects.is_deleted(object) {
             // As a deleted namespace does: nothing is left to tell of.
-            self.workload_objects.remove(&object);
+            self.workload_objects.remove(object);
         }
-        if let Some(plan) = self.workload_objects.overdue(&object, now) {
-            return plan.into();
+        if let Some(plan) = self.workload_objects.overdue(object, now) {
+            return Some(plan.into());
         }
         if self.gone_workloads.contains(key) {
-            return self.bury(key, &object, now).into();
+            return Some(self.bury(key, object, now).into());
         }
-        if self.is_told(&object) {
-            let count = self.workloads.failing(key).count();
-            if let Some(until) = self.stories.rests(key, count, now) {
-                return Plan { intent: None, wake: Some(until) }.into();
-            }
-        }
+        let failing = if self.is_told(object) { self.workloads.failing(key).count() } else { 0 };
+        self.stories.rests(key, failing, now).and_then(later)
+    }
+
+    fn decide_on_workload(&mut self, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Decision {
         let (failing, restarts): (Vec<_>, Vec<_>) = self.failing_pods(key).into_iter().unzip();
         let subject = Subject::Workload(key.clone());
         let Some(known) = self.known_workload(key) else {
@@ -124,14 +129,14 @@ impl World {
             // It went while its diagnosis was on its way.
             if failing.is_empty() && self.lookups.is_not_there(key) {
                 self.gone_workloads.insert(key.clone());
-                return self.bury(key, &object, now).into();
+                return self.bury(key, object, now).into();
             }
             // Settled. Its pods are looked at once more if they are said to fail.
             if failing.is_empty() && self.services.strays_of(key).is_empty() {
                 if let Some(until) = self.waits_for_services(key, now) {
                     return Plan { intent: None, wake: Some(until) }.into();
                 }
-                return self.workload_is_well(key, &object, None, now).into();
+                return self.workload_is_well(key, object, None, now).into();
             }
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
         };
@@ -143,7 +148,7 @@ impl World {
         let ready = self.workloads.ready_by_owner(key);
         let gone = self.gone_pods(key, &jobs);
         let strays = self.services.strays_of(key);
-        let told = self.told_of(&object, &known.facts.uid);
+        let told = self.told_of(object, &known.facts.uid);
         let failed = self.stories.templates(key);
         let has_given_up = known.facts.condition("Progressing").is_some_and(|progress| progress.status == "False");
         let undecided = has_given_up.then(|| self.undecided(key, now)).flatten();
@@ -164,7 +169,7 @@ impl World {
             told: told.as_ref(),
             now,
         });
-        let is_told = self.is_told(&object);
+        let is_told = self.is_told(object);
         let Some(failure) = judged.failure else {
             if judged.stands {
                 return Decision::default();
@@ -175,7 +180,7 @@ impl World {
             if let Some(until) = undecided {
                 return Plan { intent: None, wake: Some(until) }.into();
             }
-            let mut plan = self.workload_is_well(key, &object, Some(&known.facts), now);
+            let mut plan = self.workload_is_well(key, object, Some(&known.facts), now);
             plan.wake = earliest(plan.wake, judged.wake);
             return plan.into();
         };
