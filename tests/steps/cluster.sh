@@ -33,6 +33,11 @@ take_down() { # exit-code
   fi
 }
 
+# The control planes are on loopback: neither the cluster nor root is needed. One begins while another one waits.
+faults() { # feature
+  RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3
+}
+
 end_to_end() { # feature, arguments of the tests
   local feature=$1
   shift
