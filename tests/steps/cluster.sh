@@ -5,7 +5,7 @@ export SHINDAN_NETNS=shindan-test SHINDAN_CGROUP=shindan-test SHINDAN_RUN=/var/l
 LOGS=$ROOT/target/cluster-logs
 
 prerequisites() {
-  need go "it builds Kubernetes; install Go 1.25 or newer"
+  need go "it builds Kubernetes; install Go 1.26 or newer"
   if [ "$(id -u)" != 0 ]; then
     echo "This needs root, for a network namespace, mounts and cgroups; \`make check\` needs none." >&2
     return 1
