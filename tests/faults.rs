@@ -38,5 +38,8 @@ mod rights;
 mod stage;
 #[path = "faults/truth.rs"]
 mod truth;
+#[cfg(feature = "faults-long")]
+#[path = "faults/versions.rs"]
+mod versions;
 #[path = "support/wait.rs"]
 mod wait;

@@ -44,6 +44,8 @@ pub(crate) struct ControlPlane {
     serving: Pair,
     admin: PathBuf,
     operator: Pair,
+    /// Of the API server, besides those that all have.
+    flags: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,11 @@ impl ControlPlane {
 
     /// With nothing in it.
     pub(crate) async fn bare(name: &str) -> Self {
+        Self::of(Programs::find(), name, &[]).await
+    }
+
+    /// With nothing in it, by these programs; the API server has these flags as well.
+    pub(crate) async fn of(programs: Programs, name: &str, flags: &[&str]) -> Self {
         let folder = Folder::new(name);
         let ports = Ports { api: free_port(), etcd: free_port(), peers: free_port() };
         let authority = Authority::new(folder.path(), "ca");
@@ -77,13 +84,14 @@ impl ControlPlane {
         let mut plane = Self {
             api: None,
             etcd: None,
-            programs: Programs::find(),
+            programs,
             serving: authority.server(),
             admin: kubeconfig(folder.path(), &trusted, address(ports.api), &admin),
             operator: authority.client("operator", OPERATOR, OPERATOR_GROUP),
             ports,
             folder,
             next_authority,
+            flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
         };
         plane.start_etcd().await;
         plane.start_api().await;
@@ -111,7 +119,7 @@ impl ControlPlane {
 
     pub(crate) async fn start_api(&mut self) {
         let file = |name: &str| self.folder.path().join(name).display().to_string();
-        let flags = [
+        let mut flags = vec![
             format!("--etcd-servers=http://{}", address(self.ports.etcd)),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--secure-port={}", self.ports.api),
@@ -128,6 +136,7 @@ impl ControlPlane {
             // There is no controller that would make what they wait for.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,DefaultTolerationSeconds".to_owned(),
         ];
+        flags.extend(self.flags.iter().cloned());
         self.api = Some(self.spawn("kube-apiserver", &self.programs.apiserver, &flags));
         self.api_is_ready().await;
     }
@@ -288,7 +297,7 @@ fn credentials(pair: &Pair) -> Value {
 
 /// Where the binaries are.
 #[derive(Debug)]
-struct Programs {
+pub(crate) struct Programs {
     etcd: PathBuf,
     apiserver: PathBuf,
     kubectl: PathBuf,
@@ -299,31 +308,44 @@ impl Programs {
     fn find() -> Self {
         let given = std::env::var_os("SHINDAN_KUBERNETES").map(PathBuf::from);
         let [kubernetes, etcd] = given.map_or_else(built, |folder| [folder.clone(), folder]);
-        let program = |folder: &Path, name: &str| {
-            let file = folder.join(name);
-            assert!(
-                file.is_file(),
-                "{} is missing: build it with `tests/cluster/cluster build`, or name a folder of binaries in SHINDAN_KUBERNETES",
-                file.display()
-            );
-            file
-        };
+        let help = "`tests/cluster/cluster build`, or name a folder of binaries in SHINDAN_KUBERNETES";
+        let program = |folder: &Path, name: &str| present(folder.join(name), help);
         Self {
             etcd: program(&etcd, "etcd"),
             apiserver: program(&kubernetes, "kube-apiserver"),
             kubectl: program(&kubernetes, "kubectl"),
         }
     }
+
+    /// With the API server of another version, which is returned as well: `minor` is like `1.33`.
+    pub(crate) fn with_apiserver(minor: &str) -> (Self, String) {
+        let known = settings("apiservers");
+        let mut lines = known.lines().filter_map(|line| line.split_once(' '));
+        let found = lines.find(|(version, _)| version.starts_with(&format!("v{minor}.")));
+        let (version, program) = found.unwrap_or_else(|| panic!("none of {minor} is pinned in tests/cluster/tools"));
+        let apiserver = present(program.into(), "`tests/cluster/cluster build --apiservers`");
+        (Self { apiserver, ..Self::find() }, version.to_owned())
+    }
+}
+
+fn present(file: PathBuf, help: &str) -> PathBuf {
+    assert!(file.is_file(), "{} is missing: build it with {help}", file.display());
+    file
 }
 
 /// The folders that the test cluster's own settings name.
 fn built() -> [PathBuf; 2] {
-    let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/lib/settings.sh");
-    let script = ". \"$0\" && printf '%s\\n%s\\n' \"$BIN\" \"$ETCD_BIN\"";
-    let output = Command::new("bash").args(["-euc", script, settings]).output().expect("bash runs");
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = settings(r#"printf '%s\n%s\n' "$BIN" "$ETCD_BIN""#);
     let mut lines = said.lines().map(PathBuf::from);
     [lines.next().unwrap(), lines.next().unwrap()]
+}
+
+/// What a script prints that knows the test cluster's settings.
+fn settings(script: &str) -> String {
+    let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/lib/settings.sh");
+    let script = format!(". \"$0\" && {script}");
+    let output = Command::new("bash").args(["-euc", &script, settings]).output().expect("bash runs");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 fn address(port: u16) -> SocketAddr {

@@ -28,7 +28,11 @@ pub(crate) struct Stage<Plane = ControlPlane> {
 impl Stage {
     /// With an API server of its own.
     pub(crate) async fn alone(name: &str) -> Self {
-        let stage = Self::prepare(ControlPlane::start(name).await, "shop", &[]).await;
+        Self::on(ControlPlane::start(name).await, &[]).await
+    }
+
+    pub(crate) async fn on(plane: ControlPlane, arguments: &[&str]) -> Self {
+        let stage = Self::prepare(plane, "shop", arguments).await;
         stage.open().await;
         stage
     }

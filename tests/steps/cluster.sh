@@ -34,8 +34,8 @@ take_down() { # exit-code
 }
 
 # The control planes are on loopback: neither the cluster nor root is needed. One begins while another one waits.
-faults() { # feature
-  RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3
+faults() { # feature, arguments of the tests
+  RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3 "${@:2}"
 }
 
 end_to_end() { # feature, arguments of the tests
