@@ -113,7 +113,7 @@ impl Cluster for Live {
 /// Runs the operator until SIGTERM or SIGINT.
 pub async fn run(settings: Settings) -> Result<(), AppError> {
     let metrics = Metrics::new(rules::known().map(|known| known.cause));
-    let health = Health::default();
+    let health = Health::counted(&metrics);
     let stop = stop_signal();
     let clients = client::connect(&settings.target).await?;
     let version = clients.probe().await?;
@@ -153,7 +153,8 @@ async fn operate(
     stop: watch::Receiver<bool>,
 ) -> Result<(), AppError> {
     let live = Live {
-        publisher: Publisher::new(clients.write.clone(), instance, leadership.clone(), metrics.clone()),
+        publisher: Publisher::new(clients.write.clone(), instance, leadership.clone(), metrics.clone())
+            .reporting_to(health.clone()),
         lookup: Lookup::new(clients.write.clone(), metrics.clone()),
         reader: Reader {
             client: clients.watch.clone(),
@@ -181,7 +182,7 @@ async fn operate(
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);
     tokio::spawn(async move {
         tokio::time::sleep(wait).await;
-        events.ready(Source::Events.as_str());
+        events.tolerate(Source::Events.as_str());
     });
     let engine = Engine::new(world, live, metrics.clone(), settings.pace, changes);
     let mut engine = engine.elected(leadership, restored_in);

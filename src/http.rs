@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -11,43 +12,68 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
-use crate::metrics::Metrics;
+use crate::metrics::{Lack, Metrics, Parts};
 
 /// What the probes answer; cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Health(Arc<Mutex<Parts>>);
-
-#[derive(Debug, Default)]
-struct Parts {
-    /// What is not there yet, and why.
-    missing: BTreeMap<&'static str, String>,
+pub struct Health {
+    /// What is not there, and why.
+    parts: Arc<Parts>,
     /// What has ended and will not come back by itself.
-    broken: BTreeMap<&'static str, String>,
+    broken: Arc<Mutex<BTreeMap<&'static str, String>>>,
 }
 
 impl Health {
-    fn lock(&self) -> MutexGuard<'_, Parts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What is missing is counted as well.
+    pub fn counted(metrics: &Metrics) -> Self {
+        Self { parts: metrics.parts(), broken: Arc::default() }
+    }
+
+    fn broken_parts(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Not ready: `part` is missing, such as `("pods", "not listed yet")`.
     pub fn missing(&self, part: &'static str, why: impl Into<String>) {
-        self.lock().missing.insert(part, why.into());
+        self.parts.missing(part, Lack::new(why, true));
+    }
+
+    /// Ready all the same, and /readyz names it.
+    pub fn lacking(&self, part: &'static str, why: impl Into<String>) {
+        self.parts.missing(part, Lack::new(why, false));
+    }
+
+    /// The same for what is found out by trying only: it is over when nothing was heard of it for so long.
+    pub fn lacking_for(&self, part: &'static str, why: impl Into<String>, time: Duration) {
+        self.parts.missing(part, Lack::new(why, false).lasting(time));
     }
 
     /// `part` is there now.
     pub fn ready(&self, part: &'static str) {
-        self.lock().missing.remove(part);
+        self.parts.ready(part);
+    }
+
+    /// `part` has been waited for long enough: what is missing of it is named, and not waited for.
+    pub fn tolerate(&self, part: &'static str) {
+        self.parts.tolerate(part);
     }
 
     /// Not alive: only a restart of the process helps.
     pub fn broken(&self, part: &'static str, why: impl Into<String>) {
-        self.lock().broken.insert(part, why.into());
+        self.broken_parts().insert(part, why.into());
     }
 
     pub fn is_ready(&self) -> bool {
-        let parts = self.lock();
-        parts.missing.is_empty() && parts.broken.is_empty()
+        self.broken_parts().is_empty() && !self.parts.lacks().iter().any(|(_, lack)| lack.vital)
+    }
+
+    /// A line for each part that is missing, whether or not one can do without it.
+    pub fn lacks(&self) -> Vec<String> {
+        self.parts.lacks().into_iter().map(|(part, lack)| format!("{part}: {}", lack.why)).collect()
+    }
+
+    fn ended(&self) -> Vec<String> {
+        self.broken_parts().iter().map(|(part, why)| format!("{part}: {why}")).collect()
     }
 }
 
@@ -77,20 +103,19 @@ async fn scrape(State(metrics): State<Metrics>) -> Response {
 }
 
 async fn healthz(State(health): State<Health>) -> Response {
-    answer(&health.lock().broken, &BTreeMap::new())
+    let ended = health.ended();
+    answer(ended.is_empty(), &ended)
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    let parts = health.lock();
-    answer(&parts.broken, &parts.missing)
+    answer(health.is_ready(), &[health.ended(), health.lacks()].concat())
 }
 
-fn answer(broken: &BTreeMap<&'static str, String>, missing: &BTreeMap<&'static str, String>) -> Response {
-    if broken.is_empty() && missing.is_empty() {
-        return "ok\n".into_response();
-    }
-    let lines: Vec<_> = broken.iter().chain(missing).map(|(part, why)| format!("{part}: {why}")).collect();
-    (StatusCode::SERVICE_UNAVAILABLE, lines.join("\n") + "\n").into_response()
+fn answer(ok: bool, lines: &[String]) -> Response {
+    let ok_line = ok.then_some("ok").into_iter();
+    let text = ok_line.chain(lines.iter().map(String::as_str)).collect::<Vec<_>>().join("\n") + "\n";
+    let status = if ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, text).into_response()
 }
 
 #[cfg(test)]
@@ -117,6 +142,8 @@ mod tests {
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::OK);
         health.ready("pods");
         assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+        health.lacking("services", "forbidden");
+        assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\nservices: forbidden\n".to_owned()));
         health.broken("engine", "has ended");
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::SERVICE_UNAVAILABLE);
         assert!(ask(&health, "/metrics").await.1.ends_with("# EOF\n"));

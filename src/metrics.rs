@@ -16,11 +16,13 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 mod active;
+mod parts;
 mod watches;
 
 use crate::api::{DiagnosisKind, Severity};
 use crate::world::Source;
 use active::Active;
+pub use parts::{Lack, Parts};
 pub use watches::WatchHandle;
 use watches::Watches;
 
@@ -48,6 +50,7 @@ struct Inner {
     registry: Registry,
     active: Arc<Active>,
     watches: Arc<Watches>,
+    parts: Arc<Parts>,
     leading: Gauge,
     pods: Gauge,
     nodes: Gauge,
@@ -80,10 +83,12 @@ impl Metrics {
     pub fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
         let active = Arc::new(Active::new(causes.into_iter().collect::<BTreeSet<_>>()));
         let watches = Arc::new(Watches::default());
+        let parts = Arc::new(Parts::default());
         let mut inner = Inner {
             registry: Registry::with_prefix("shindan"),
             active: active.clone(),
             watches: watches.clone(),
+            parts: parts.clone(),
             leading: Gauge::default(),
             pods: Gauge::default(),
             nodes: Gauge::default(),
@@ -102,6 +107,7 @@ impl Metrics {
         inner.register();
         inner.registry.register_collector(Box::new(active));
         inner.registry.register_collector(Box::new(watches));
+        inner.registry.register_collector(Box::new(parts));
         Self(Arc::new(inner))
     }
 
@@ -161,6 +167,11 @@ impl Metrics {
     /// The watch `name` of a source, to be told of its life.
     pub fn watch(&self, source: Source, name: &'static str) -> WatchHandle {
         Watches::handle(&self.0.watches, source, name)
+    }
+
+    /// What the operator lacks.
+    pub fn parts(&self) -> Arc<Parts> {
+        self.0.parts.clone()
     }
 
     /// A write; `code` is the HTTP status or the category of a failure.

@@ -77,6 +77,14 @@ fn the_definition_is_the_generated_one() {
     }
 }
 
+/// From 1.36 on the API server warns of others, at each installation.
+#[test]
+fn the_definitions_have_formats_that_kubernetes_knows() {
+    let text = fs::read_to_string(root().join("deploy/install.yaml")).unwrap();
+    let formats: BTreeSet<_> = text.lines().filter_map(|line| line.trim().strip_prefix("format: ")).collect();
+    assert_eq!(formats, BTreeSet::from(["date-time", "int32", "int64"]));
+}
+
 #[test]
 fn the_role_holds_the_verbs_that_are_used_and_no_other() {
     let strings = |value: &Value| -> Vec<String> {

@@ -142,6 +142,29 @@ fn the_table_of_flags_is_complete() {
     assert!(rows > 15, "the help is understood");
 }
 
+/// The API servers that the README names are those that `make test-long` builds and tries.
+#[test]
+fn the_table_of_versions_is_what_is_tried() {
+    let settings = root().join("tests/cluster/lib/settings.sh");
+    let output =
+        Command::new("bash").args(["-euc", ". \"$0\" && apiservers"]).arg(settings).output().expect("bash runs");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let pinned: Vec<_> =
+        printed.lines().map(|line| line.split(' ').next().unwrap_or_default().trim_start_matches('v')).collect();
+    assert!(pinned.len() > 1, "{printed}");
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, table) = readme.split_once("| API server |").expect("a table of versions");
+    let rows = table.lines().skip(2).map_while(|line| line.trim().strip_prefix("| "));
+    let named: Vec<_> = rows.map(|row| row.split(' ').next().unwrap_or_default()).collect();
+    assert_eq!(named, pinned, "README.md, and tests/cluster/tools");
+
+    let suite = fs::read_to_string(root().join("tests/faults/versions.rs")).unwrap();
+    for version in pinned {
+        let (minor, _) = version.rsplit_once('.').unwrap();
+        assert!(suite.contains(&format!(": \"{minor}\";")), "tests/faults/versions.rs does not try {minor}");
+    }
+}
+
 /// Links from page to page lead somewhere.
 #[test]
 fn links_between_pages_lead_somewhere() {

@@ -19,6 +19,8 @@ mod operator;
 mod recovery;
 #[path = "e2e/support.rs"]
 mod support;
+#[path = "support/wait.rs"]
+mod wait;
 #[path = "e2e/wellness.rs"]
 mod wellness;
 #[path = "e2e/workloads.rs"]

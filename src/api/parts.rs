@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -259,8 +261,9 @@ impl std::fmt::Display for Root {
 pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         version.subresources = None;
-        let schema = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut());
-        let Some(properties) = schema.and_then(|s| s.properties.as_mut()) else { continue };
+        let Some(schema) = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut()) else { continue };
+        signed_formats(schema);
+        let Some(properties) = schema.properties.as_mut() else { continue };
         for part in ["spec", "status"] {
             if let Some(part) = properties.get_mut(part) {
                 part.x_kubernetes_map_type = Some("atomic".to_owned());
@@ -269,4 +272,15 @@ pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefi
         }
     }
     crd
+}
+
+/// Kubernetes knows no unsigned formats; from 1.36 on the API server remarks on those that it does not know.
+fn signed_formats(schema: &mut JSONSchemaProps) {
+    if schema.format.as_deref() == Some("uint32") {
+        schema.format = Some("int64".to_owned());
+    }
+    schema.properties.iter_mut().flatten().for_each(|(_, field)| signed_formats(field));
+    if let Some(JSONSchemaPropsOrArray::Schema(item)) = &mut schema.items {
+        signed_formats(item);
+    }
 }

@@ -13,7 +13,7 @@ use crate::cluster::lease::Leadership;
 use crate::cluster::lookup::LookupError;
 use crate::cluster::publish::{Current, PublishError, Published};
 use crate::cluster::restore::Restored;
-use crate::facts::{Looked, ObjectKey, Timestamp, Want};
+use crate::facts::{Looked, ObjectKey, Timestamp, Want, after};
 use crate::metrics::{ActiveKey, Metrics};
 use crate::outbox::{Lane, Outbox, Subject};
 use crate::plan::{Announcement, DiagnosisKey, Intent, ObjectWrite, OuterWrite};
@@ -55,6 +55,9 @@ impl Default for Pace {
 
 /// Changes taken in at one go before the next write is started.
 const BATCH: usize = 512;
+/// What the API server will never take (too large, invalid, against a policy) is tried again after so many seconds, lest it
+/// be lost when an administrator has changed that; whatever is new of it is tried at once.
+const REFUSED_PAUSE: i64 = 900;
 /// Gauges are counted anew so often at most.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 
@@ -486,6 +489,8 @@ impl<C: Cluster> Engine<C> {
                 if let Intent::Announce(announcement) = intent {
                     self.metrics.lost_events(1);
                     self.told(subject, &announcement.key);
+                } else {
+                    self.outbox.wake_at(subject.clone(), after(now, REFUSED_PAUSE));
                 }
                 self.observed.remove(subject);
                 self.outbox.done(subject);

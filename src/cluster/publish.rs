@@ -18,11 +18,14 @@ use super::FIELD_MANAGER;
 use super::call::{self, Failure};
 use super::lease::Leadership;
 use crate::api::{API_VERSION, DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use crate::http::Health;
 use crate::metrics::Metrics;
 use crate::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterWrite};
 
 /// How long one request may take, its answer read.
 const LIMIT: Duration = Duration::from_secs(15);
+/// For how long a refusal speaks for the present: longer than the pause between two tries of a write.
+const REFUSED: Duration = Duration::from_secs(600);
 /// The reply to a write is read for uid and resourceVersion alone, so that is all we ask for.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -34,6 +37,7 @@ pub struct Publisher {
     instance: String,
     leadership: Leadership,
     metrics: Metrics,
+    health: Health,
 }
 
 impl std::fmt::Debug for Publisher {
@@ -93,7 +97,14 @@ struct ReplyMeta {
 impl Publisher {
     /// `instance` names this process in Events: [`Self::default_instance`] unless told otherwise.
     pub fn new(client: Client, instance: &str, leadership: Leadership, metrics: Metrics) -> Self {
-        Self { client, instance: event::reporting_instance(instance), leadership, metrics }
+        let instance = event::reporting_instance(instance);
+        Self { client, instance, leadership, metrics, health: Health::default() }
+    }
+
+    /// What it is not allowed to do is named there.
+    #[must_use]
+    pub fn reporting_to(self, health: Health) -> Self {
+        Self { health, ..self }
     }
 
     /// The pod's name, else the host's.
@@ -168,7 +179,7 @@ impl Publisher {
         };
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Apply(&object));
-        let reply: Reply = self.send("apply", request).await?;
+        let reply: Reply = self.noted(writing(key.kind), self.send("apply", request).await)?;
         let ReplyMeta { uid, resource_version } = reply.metadata;
         let announced = match announcement {
             None => true,
@@ -196,7 +207,7 @@ impl Publisher {
         let posted = match event::path_and_body(&event) {
             Ok((path, body)) => {
                 let request = Request::new(path).create(&PostParams::default(), body);
-                self.send::<serde::de::IgnoredAny>("post", request).await
+                self.noted("post_events", self.send::<serde::de::IgnoredAny>("post", request).await)
             }
             Err(error) => Err(Failure::Unreadable(error.to_string())),
         };
@@ -216,12 +227,24 @@ impl Publisher {
     async fn delete(&self, key: &DiagnosisKey, resource_version: String) -> Result<Published, PublishError> {
         let version = Preconditions { resource_version: Some(resource_version), uid: None };
         let request = objects(key).delete(&key.object.name, &DeleteParams::background().preconditions(version));
-        match self.send::<serde::de::IgnoredAny>("delete", request).await {
+        match self.noted(deleting(key.kind), self.send::<serde::de::IgnoredAny>("delete", request).await) {
             Ok(_) => {}
             Err(failure) if failure.is_not_found() => {}
             Err(failure) => return Err(failure.into()),
         }
         Ok(Published { announced: true, ..Published::default() })
+    }
+
+    /// Tells of a right that is lacking, and that it is there again.
+    fn noted<T>(&self, part: &'static str, result: Result<T, Failure>) -> Result<T, Failure> {
+        match &result {
+            Ok(_) => self.health.ready(part),
+            Err(Failure::Api { status, .. }) if is_refusal(status) => {
+                self.health.lacking_for(part, status.message.clone(), REFUSED);
+            }
+            Err(_) => {}
+        }
+        result
     }
 
     async fn send<T: serde::de::DeserializeOwned>(
@@ -255,6 +278,30 @@ fn objects(key: &DiagnosisKey) -> Request {
         DiagnosisKind::Node => NodeDiagnosis::url_path(&(), None),
         DiagnosisKind::Workload => WorkloadDiagnosis::url_path(&(), namespace),
     })
+}
+
+/// The part of the operator that writes objects of a kind, as /readyz names it.
+fn writing(kind: DiagnosisKind) -> &'static str {
+    match kind {
+        DiagnosisKind::Pod => "write_poddiagnoses",
+        DiagnosisKind::Node => "write_nodediagnoses",
+        DiagnosisKind::Workload => "write_workloaddiagnoses",
+    }
+}
+
+fn deleting(kind: DiagnosisKind) -> &'static str {
+    match kind {
+        DiagnosisKind::Pod => "delete_poddiagnoses",
+        DiagnosisKind::Node => "delete_nodediagnoses",
+        DiagnosisKind::Workload => "delete_workloaddiagnoses",
+    }
+}
+
+/// Whether it will be refused again until an administrator changes something. (An object that is not there is no such
+/// thing: only of what it does not know at all does the API server not name the kind.)
+fn is_refusal(status: &Status) -> bool {
+    let kind_is_unknown = || status.details.as_ref().is_none_or(|details| details.name.is_empty());
+    !is_namespace_gone(status) && (status.code == 403 || (status.code == 404 && kind_is_unknown()))
 }
 
 /// Whether the refusal is about the namespace and not about the object.

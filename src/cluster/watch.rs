@@ -6,23 +6,26 @@
 use std::sync::Arc;
 
 use k8s_openapi::NamespaceResourceScope;
+use kube::client::Body;
 use kube::{Api, Client, Resource};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 mod kinds;
 mod listing;
+mod standing;
 mod task;
 mod trouble;
 
 use super::REPORTER;
 use super::wire::{self, Event, Node, Pod};
-use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use crate::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::http::Health;
 use crate::metrics::Metrics;
 use crate::world::{Change, Source};
 use kinds::{Diagnosed, Own, Watched};
 use listing::{Gate, Listing};
+use standing::{Standing, Standings};
 use task::{Settings, Strategies, Task};
 
 /// Ends a watch that has died in silence; a resume from the last version costs little.
@@ -49,7 +52,7 @@ pub struct Scope {
 
 /// Starts all watches; they end when the set is dropped or the channel closed.
 ///
-/// Each source is `missing` in `health` until it has been listed once. To be called within a tokio runtime.
+/// Each source is `missing` in `health` until it has been listed once, and what is lost later is named there. To be called within a tokio runtime.
 pub fn spawn(
     client: &Client,
     scope: &Scope,
@@ -62,18 +65,15 @@ pub fn spawn(
         scope,
         changes,
         metrics,
-        health,
+        standings: Standings::new(health.clone()),
         strategies: Arc::new(Strategies::default()),
         tasks: JoinSet::new(),
     };
     // Our own objects and the nodes first: they are few, and diagnoses need them.
     starter.own::<PodDiagnosis>("poddiagnoses");
     starter.own::<WorkloadDiagnosis>("workloaddiagnoses");
-    let of_nodes = Source::Objects(DiagnosisKind::Node);
-    let own = Api::<Own<NodeDiagnosis>>::all(starter.observed(of_nodes, "nodediagnoses"));
-    starter.start(own, "nodediagnoses", None, OBJECT_SECONDS, Listing::Alone);
-    let nodes = Api::<Node>::all(starter.observed(Source::Nodes, "nodes"));
-    starter.start(nodes, "nodes", None, OBJECT_SECONDS, Listing::Alone);
+    starter.start(Api::<Own<NodeDiagnosis>>::all, "nodediagnoses", None, OBJECT_SECONDS, Listing::Alone);
+    starter.start(Api::<Node>::all, "nodes", None, OBJECT_SECONDS, Listing::Alone);
     starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
     starter.listed::<wire::Deployment>("deployments");
     starter.listed::<wire::StatefulSet>("statefulsets");
@@ -97,7 +97,7 @@ struct Starter<'a> {
     scope: &'a Scope,
     changes: &'a mpsc::Sender<Change>,
     metrics: &'a Metrics,
-    health: &'a Health,
+    standings: Arc<Standings>,
     strategies: Arc<Strategies>,
     tasks: JoinSet<()>,
 }
@@ -131,50 +131,54 @@ impl Starter<'_> {
     {
         let listing = if gate.is_single() { Listing::Alone } else { Listing::Shared(gate.clone()) };
         if self.scope.namespaces.is_empty() {
-            let api = Api::<K>::all(self.observed(K::SOURCE, name));
-            self.start(api, name, fields, seconds, listing);
+            self.start(Api::<K>::all, name, fields, seconds, listing);
             return;
         }
         for namespace in &self.scope.namespaces {
-            let api = Api::<K>::namespaced(self.observed(K::SOURCE, name), namespace);
-            self.start(api, name, fields, seconds, listing.clone());
+            let of_namespace = |client| Api::<K>::namespaced(client, namespace);
+            self.start(of_namespace, name, fields, seconds, listing.clone());
         }
     }
 
     fn start<K: Watched>(
         &mut self,
-        api: Api<K>,
+        api: impl FnOnce(Client) -> Api<K>,
         name: &'static str,
         fields: Option<&str>,
         seconds: u32,
         listing: Listing,
     ) {
-        self.health.missing(K::SOURCE.as_str(), "not listed yet");
+        let standing = self.standings.of(K::SOURCE);
         let settings = Settings { name, fields: fields.map(str::to_owned), seconds };
         let task = Task {
-            api,
+            api: api(self.observed(K::SOURCE, name, standing.clone())),
             settings,
             listing,
             strategies: self.strategies.clone(),
             changes: self.changes.clone(),
             watch: self.metrics.watch(K::SOURCE, name),
-            health: self.health.clone(),
+            standing,
         };
         self.tasks.spawn(task.run());
     }
 
     /// A client whose answers are signs of life of this watch. Bookmarks never reach us, and a watch that resumes says
     /// nothing either, so this is the only way to tell a quiet watch from a dead one.
-    fn observed(&self, source: Source, name: &'static str) -> Client {
+    fn observed(&self, source: Source, name: &'static str, standing: Standing) -> Client {
         let watch = self.metrics.watch(source, name);
         let client = self.client.clone();
         let namespace = client.default_namespace().to_owned();
-        let service = tower::service_fn(move |request| {
-            let (client, watch) = (client.clone(), watch.clone());
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let (client, watch, standing) = (client.clone(), watch.clone(), standing.clone());
+            // Who may list may not be allowed to watch.
+            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
             async move {
                 let response = client.send(request).await?;
                 if response.status().is_success() {
                     watch.alive();
+                    if is_watch && standing.found() {
+                        tracing::info!(watch = name, "the watch works again");
+                    }
                 }
                 Ok::<_, kube::Error>(response)
             }

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fmt::Display;
 use std::future::Future;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,14 +16,13 @@ use kube::{Client, ResourceExt};
 use shindan::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
 use tokio::sync::RwLock;
-use tokio::time::Instant;
+
+pub(crate) use crate::wait::{ensure, eventually};
 
 /// For what happens within a few requests of the operator.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// For what the kubelet has to do or retry first.
 pub(crate) const KUBELET: Duration = Duration::from_secs(180);
-
-const POLL: Duration = Duration::from_millis(400);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 /// Held for reading by tests that mind their own namespace, for writing by those that disturb all.
@@ -114,28 +112,6 @@ pub(crate) fn client() -> Client {
 pub(crate) fn seen_in(namespace: &str) -> Vec<PodDiagnosis> {
     let seen = SEEN.lock().unwrap();
     seen.iter().filter(|d| d.namespace().as_deref() == Some(namespace)).cloned().collect()
-}
-
-/// Asks until the answer is `Ok`; at the deadline the last `Err` says what was missing.
-pub(crate) async fn eventually<T>(
-    within: Duration,
-    what: impl Display,
-    mut ask: impl AsyncFnMut() -> Result<T, String>,
-) -> T {
-    let deadline = Instant::now() + within;
-    loop {
-        let missing = match ask().await {
-            Ok(answer) => return answer,
-            Err(missing) => missing,
-        };
-        assert!(Instant::now() < deadline, "{what}: not within {} s: {missing}", within.as_secs());
-        tokio::time::sleep(POLL).await;
-    }
-}
-
-/// `Err` with a reason, for `eventually`.
-pub(crate) fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
-    if condition { Ok(()) } else { Err(otherwise()) }
 }
 
 /// Runs kubectl; a failure is told in its own words.

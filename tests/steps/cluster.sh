@@ -5,7 +5,7 @@ export SHINDAN_NETNS=shindan-test SHINDAN_CGROUP=shindan-test SHINDAN_RUN=/var/l
 LOGS=$ROOT/target/cluster-logs
 
 prerequisites() {
-  need go "it builds Kubernetes; install Go 1.25 or newer"
+  need go "it builds Kubernetes; install Go 1.26 or newer"
   if [ "$(id -u)" != 0 ]; then
     echo "This needs root, for a network namespace, mounts and cgroups; \`make check\` needs none." >&2
     return 1
@@ -31,6 +31,11 @@ take_down() { # exit-code
   else
     "$CLUSTER" down
   fi
+}
+
+# The control planes are on loopback: neither the cluster nor root is needed. One begins while another one waits.
+faults() { # feature, arguments of the tests
+  RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3 "${@:2}"
 }
 
 end_to_end() { # feature, arguments of the tests

@@ -352,7 +352,7 @@ async fn a_lookup_that_panics_is_tried_later_and_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_finds_invalid_is_tried_again_only_when_something_is_new() {
+async fn what_the_server_finds_invalid_is_tried_again_when_something_is_new_and_after_a_long_while() {
     let running = Running::start(&[Behaviour::Invalid; 100]).listed().await;
     running.pod(oom("a")).await;
     seconds(290).await;
@@ -361,6 +361,11 @@ async fn what_the_server_finds_invalid_is_tried_again_only_when_something_is_new
         "at once, after a moment, and with what was looked up: {:?}",
         running.applies()
     );
+    let before = running.applies().len();
+    seconds(3600).await;
+    // The impact is looked at again now and then, which is something new.
+    let later = running.applies().len() - before;
+    assert!((3..=30).contains(&later), "{later} in an hour: {:?}", running.applies());
 }
 
 #[tokio::test(start_paused = true)]

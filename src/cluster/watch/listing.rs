@@ -122,10 +122,6 @@ impl Lists {
     pub(super) fn deleted(&mut self, meta: &ObjectMeta) {
         self.known.remove(meta.uid.as_deref().unwrap_or_default());
     }
-
-    pub(super) fn listed_once(&self) -> bool {
-        self.listed_once
-    }
 }
 
 fn slim(meta: &ObjectMeta) -> (String, ObjectMeta) {

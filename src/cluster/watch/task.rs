@@ -1,10 +1,9 @@
 //! One watch.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use kube::Api;
@@ -14,12 +13,12 @@ use tokio::sync::mpsc;
 
 use super::kinds::Watched;
 use super::listing::{Listing, Lists};
+use super::standing::Standing;
 use super::trouble::{Trouble, refuses_streaming};
 use crate::cluster::PAGE;
 use crate::cluster::wire::Interner;
-use crate::http::Health;
 use crate::metrics::WatchHandle;
-use crate::world::{Change, Source};
+use crate::world::Change;
 
 /// After how many changes the strings that nobody holds any more are forgotten.
 const SWEEP_EVERY: u32 = 10_000;
@@ -31,21 +30,6 @@ const STREAMS_WITHOUT_END: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Strategies {
     streaming_refused: AtomicBool,
-    /// What was last said of a source, so that six watches of Events do not say it six times.
-    said: Mutex<BTreeMap<Source, Trouble>>,
-}
-
-impl Strategies {
-    /// Whether this is news.
-    fn say(&self, source: Source, trouble: &Trouble) -> bool {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.insert(source, trouble.clone()).as_ref() != Some(trouble)
-    }
-
-    /// Whether there was trouble to recover from.
-    fn forget(&self, source: Source) -> bool {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner).remove(&source).is_some()
-    }
 }
 
 #[derive(Debug)]
@@ -73,14 +57,13 @@ pub(super) struct Task<K> {
     pub(super) strategies: Arc<Strategies>,
     pub(super) changes: mpsc::Sender<Change>,
     pub(super) watch: WatchHandle,
-    pub(super) health: Health,
+    pub(super) standing: Standing,
 }
 
 /// What a watch remembers from one item to the next.
 struct Progress {
     lists: Lists,
     strings: Interner,
-    in_trouble: bool,
     since_sweep: u32,
     streams_begun: u32,
 }
@@ -104,7 +87,6 @@ impl<K: Watched> Task<K> {
         let mut progress = Progress {
             lists: Lists::new(self.listing.clone(), K::SOURCE),
             strings: Interner::default(),
-            in_trouble: false,
             since_sweep: 0,
             streams_begun: 0,
         };
@@ -130,7 +112,7 @@ impl<K: Watched> Task<K> {
                     ControlFlow::Break(Stop::Paged)
                 }
                 Err(error) => {
-                    self.report(error, progress);
+                    self.report(error);
                     ControlFlow::Continue(())
                 }
             };
@@ -153,7 +135,6 @@ impl<K: Watched> Task<K> {
             }
             return ControlFlow::Continue(());
         }
-        self.recovered(progress);
         match event {
             Event::Init => {}
             Event::InitApply(object) => {
@@ -202,7 +183,7 @@ impl<K: Watched> Task<K> {
         }
         self.watch.listed();
         if done.complete {
-            self.health.ready(K::SOURCE.as_str());
+            self.standing.listed();
             self.send(Change::ListDone(K::SOURCE)).await?;
         }
         ControlFlow::Continue(())
@@ -216,7 +197,7 @@ impl<K: Watched> Task<K> {
     }
 
     /// Said once for each kind of trouble, not at each try.
-    fn report(&self, error: watcher::Error, progress: &mut Progress) {
+    fn report(&self, error: watcher::Error) {
         let what = K::plural(&());
         let trouble = Trouble::of(error, &what);
         self.watch.failed(trouble.category);
@@ -224,18 +205,8 @@ impl<K: Watched> Task<K> {
             tracing::info!(watch = self.settings.name, "the version to go on from has expired; listing anew");
             return;
         }
-        if self.strategies.say(K::SOURCE, &trouble) {
+        if self.standing.lost(trouble.clone()) {
             tracing::warn!(watch = self.settings.name, kind = trouble.category, "{}; trying again", trouble.message);
-        }
-        if !progress.lists.listed_once() {
-            self.health.missing(K::SOURCE.as_str(), trouble.message.clone());
-        }
-        progress.in_trouble = true;
-    }
-
-    fn recovered(&self, progress: &mut Progress) {
-        if std::mem::take(&mut progress.in_trouble) && self.strategies.forget(K::SOURCE) {
-            tracing::info!(watch = self.settings.name, "the watch works again");
         }
     }
 }

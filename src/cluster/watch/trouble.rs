@@ -33,6 +33,11 @@ impl Trouble {
         Self { category: failure.category(), message }
     }
 
+    /// The API server does not do it for us, and will not unless somebody changes something.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self.category, "forbidden" | "not_found")
+    }
+
     /// Part of a watch's life: it lists anew.
     pub(super) fn is_expiry(&self) -> bool {
         self.category == "expired"

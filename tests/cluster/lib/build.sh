@@ -18,15 +18,28 @@ build_tool() { # folder-of-the-module destination ldflags package...
   say "built $(basename "$destination") in $((SECONDS - began)) s"
 }
 
-build() {
-  local version=${KUBERNETES_VERSION#v} flags
-  flags="-s -w"
+kubernetes_flags() { # version; what its own build tells the linker
+  local package flags="-s -w"
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-    flags+=" -X $package.gitVersion=v$version -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$version")"
+    flags+=" -X $package.gitVersion=$1 -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$1")"
   done
+  echo "$flags"
+}
+
+build() {
   build_tool etcd "$ETCD_BIN" "-s -w" go.etcd.io/etcd/server/v3
   # `go build` names a main package after its folder; etcd's is its module's root.
   if [ ! -e "$ETCD_BIN/etcd" ]; then mv "$ETCD_BIN/server" "$ETCD_BIN/etcd"; fi
-  build_tool kubernetes "$BIN" "$flags" \
+  build_tool kubernetes "$BIN" "$(kubernetes_flags "$KUBERNETES_VERSION")" \
     k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubelet,kubectl}
+}
+
+# Of other versions the API server alone is wanted.
+build_apiservers() {
+  local version program
+  while read -r version program; do
+    if [ "$version" = "$KUBERNETES_VERSION" ]; then continue; fi
+    build_tool "kubernetes-$(minor "$version")" "$(dirname "$program")" "$(kubernetes_flags "$version")" \
+      k8s.io/kubernetes/cmd/kube-apiserver
+  done < <(apiservers)
 }

@@ -30,3 +30,17 @@ ADMIN=$RUN/admin.kubeconfig
 
 # In the order of start; `down` goes the other way.
 readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-registry deaf containerd apiserver controllers scheduler kubelet)
+
+minor() { cut -d. -f1,2 <<<"${1#v}"; } # v1.33.13 -> 1.33
+
+# Those that the operator is tried on, oldest first: lines of a version, as tools/ pins it, and its program.
+apiservers() {
+  local module version
+  {
+    echo "$KUBERNETES_VERSION $BIN/kube-apiserver"
+    for module in "$(dirname "$(dirname "${BASH_SOURCE[0]}")")"/tools/kubernetes-*/go.mod; do
+      version=$(sed -n 's|^[^=]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' "$module")
+      echo "$version $CACHE/kube-apiserver-$version/kube-apiserver"
+    done
+  } | sort -V
+}

@@ -1,0 +1,89 @@
+//! The CRDs: not there, older than the operator, gone and back.
+
+use std::fs;
+
+use http::StatusCode;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use serde_json::Value;
+
+use crate::control_plane::ControlPlane;
+use crate::operator::{Launch, SOON};
+use crate::pods::{self, Space};
+use crate::stage::Stage;
+use crate::truth::{Witness, diagnoses, says_the_same_afresh};
+use crate::wait::{ensure, eventually};
+
+const DEFINITION: &str = "CustomResourceDefinition";
+const PODS: &str = "poddiagnoses.shindan.dev";
+
+/// As after `helm install --skip-crds`: it says what to do, and goes on once that is done.
+#[tokio::test]
+async fn the_definitions_come_after_the_operator() {
+    let plane = ControlPlane::bare("no-crds").await;
+    plane.install(|kind| kind != DEFINITION);
+    let client = plane.client().await;
+    pods::node(&client).await;
+    let space = Space::new(client.clone(), "shop").await;
+    let launch = Launch::new(&plane, &plane.operator_kubeconfig(plane.address()));
+    let operator = launch.start().await;
+    let help = "shindan crd | kubectl apply --server-side -f -";
+    operator.answers("/readyz", StatusCode::SERVICE_UNAVAILABLE, &[help], SOON).await;
+    operator.answers("/healthz", StatusCode::OK, &["ok"], SOON).await;
+    assert!(operator.log().contains(help), "{}", operator.log());
+    space.fail_all("before").await;
+
+    plane.install(|kind| kind == DEFINITION);
+    plane.await_definitions().await;
+    let witness = Witness::of(client);
+    operator.is_ready().await;
+    witness.agrees(&[&space], &operator).await;
+    says_the_same_afresh(operator, &launch, &[&space]).await;
+}
+
+/// An upgrade that left the CRDs as they were: what they do not know is kept all the same.
+#[tokio::test]
+async fn the_definitions_are_of_an_older_version() {
+    let stage = Stage::alone("older-crds").await;
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/crds/poddiagnoses.shindan.dev.yaml");
+    let mut older: Value = serde_saphyr::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let version = &mut older["spec"]["versions"][0];
+    let known = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"].as_object_mut().unwrap();
+    for newer in ["root", "impact", "restarts", "announced", "eventOwed"] {
+        assert!(known.remove(newer).is_some(), "{newer} is a field of the status");
+    }
+    // What a column shows has to be known.
+    version["additionalPrinterColumns"] = serde_json::json!([]);
+    let definitions = Api::<CustomResourceDefinition>::all(stage.space.client.clone());
+    definitions.patch(PODS, &PatchParams::default(), &Patch::Merge(&older)).await.unwrap();
+    stage.things_happen().await;
+    stage.settles().await;
+    let found = diagnoses(&stage.space).await.unwrap();
+    let of =
+        |name: &str| found.iter().find(|d| d.metadata.name.as_deref() == Some(name)).and_then(|d| d.status.clone());
+    let status = of("fails-anew").expect("a status");
+    assert!(status.impact.is_some() && status.restarts.is_some(), "{status:?}");
+    stage.ends_well().await;
+}
+
+/// All diagnoses go with their CRD, and come back with it; nobody is told twice.
+#[tokio::test]
+async fn a_definition_is_deleted_and_comes_back() {
+    let stage = Stage::alone("crd-deleted").await;
+    let definitions = Api::<CustomResourceDefinition>::all(stage.space.client.clone());
+    definitions.delete(PODS, &DeleteParams::default()).await.unwrap();
+    eventually(SOON, "the CRD is gone", async || {
+        let there = definitions.get_opt(PODS).await.map_err(|e| e.to_string())?;
+        ensure(there.is_none(), || format!("{:?}", there.and_then(|crd| crd.status)))
+    })
+    .await;
+    stage.proxy.cut();
+    let words = ["poddiagnoses: ", "is the CRD installed?"];
+    stage.operator.answers("/readyz", StatusCode::SERVICE_UNAVAILABLE, &words, SOON).await;
+    stage.operator.answers("/healthz", StatusCode::OK, &["ok"], SOON).await;
+    stage.things_happen().await;
+
+    stage.plane.install(|kind| kind == DEFINITION);
+    stage.plane.await_definitions().await;
+    stage.ends_well().await;
+}

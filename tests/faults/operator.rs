@@ -1,0 +1,171 @@
+//! The operator as a process of its own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use http_body_util::BodyExt;
+use kube::{Client, Config};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::child::Child;
+use crate::control_plane::ControlPlane;
+use crate::wait::{ensure, eventually};
+
+/// For what takes the operator a few requests, on a machine that has other things to do as well.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// Thresholds that a test can wait for, and no folding, as each pod's Event is counted.
+const QUICK: [&str; 4] =
+    ["--recovered-never-started=1s", "--recovered-restarting=1s", "--event-grace=1s", "--events-per-workload=1000"];
+
+/// How an operator is started.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    folder: PathBuf,
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Launch {
+    /// With the credentials of this kubeconfig; its files are kept with those of the control plane.
+    pub(crate) fn new(plane: &ControlPlane, kubeconfig: &Path) -> Self {
+        Self::in_cluster(plane).with(&[&format!("--kubeconfig={}", kubeconfig.display())])
+    }
+
+    /// With what it finds around itself.
+    pub(crate) fn in_cluster(plane: &ControlPlane) -> Self {
+        let program = std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into());
+        let arguments = ["run", "--listen=127.0.0.1:0", "--log-format=json"].into_iter().chain(QUICK);
+        Self {
+            folder: plane.folder.path().to_owned(),
+            program,
+            arguments: arguments.map(OsString::from).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(OsString::from));
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// It is run by this command, which is followed by its own.
+    pub(crate) fn by(mut self, command: &[&str]) -> Self {
+        let own = std::mem::replace(&mut self.program, command[0].into());
+        let before = command[1..].iter().map(OsString::from).chain([own]);
+        self.arguments = before.chain(std::mem::take(&mut self.arguments)).collect();
+        self
+    }
+
+    /// Starts it, and waits until it serves its probes.
+    pub(crate) async fn start(&self) -> Operator {
+        static STARTED: AtomicU16 = AtomicU16::new(0);
+        let log = self.folder.join(format!("operator-{}.log", STARTED.fetch_add(1, Ordering::Relaxed)));
+        let child = Child::spawn("operator", &log, &self.program, &self.arguments, &self.environment);
+        let address = eventually(SOON, "the operator serves its probes", async || {
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            assert!(child.is_running(), "it has ended:\n{said}");
+            let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let fields = lines.map(|line| line["address"].as_str().map(str::to_owned));
+            fields.flatten().next().ok_or(said)
+        })
+        .await;
+        let mut config = Config::new(format!("http://{address}").parse().unwrap());
+        config.default_retry = false;
+        config.read_timeout = Some(Duration::from_secs(10));
+        Operator { child, log, client: Client::try_from(config).unwrap() }
+    }
+
+    /// The same, and waits until it has seen everything.
+    pub(crate) async fn ready(&self) -> Operator {
+        let operator = self.start().await;
+        operator.is_ready().await;
+        operator
+    }
+}
+
+pub(crate) struct Operator {
+    child: Child,
+    log: PathBuf,
+    client: Client,
+}
+
+impl Operator {
+    pub(crate) async fn is_ready(&self) {
+        eventually(SOON, "the operator is ready", async || {
+            let (status, said) = self.probe("/readyz").await?;
+            ensure(status == StatusCode::OK, || said)
+        })
+        .await;
+    }
+
+    /// Waits until a probe answers so, with all these words.
+    pub(crate) async fn answers(&self, path: &str, status: StatusCode, words: &[&str], within: Duration) -> String {
+        eventually(within, format!("{path} is {status} and says {words:?}"), async || {
+            let (is, said) = self.probe(path).await?;
+            let ok = is == status && words.iter().all(|word| said.contains(word));
+            ensure(ok, || format!("{is}: {said}")).map(|()| said)
+        })
+        .await
+    }
+
+    pub(crate) async fn probe(&self, path: &str) -> Result<(StatusCode, String), String> {
+        let request = Request::get(path).body(kube::client::Body::empty()).unwrap();
+        let answer = self.client.send(request).await.map_err(|e| e.to_string())?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await.map_err(|e| e.to_string())?;
+        Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
+    }
+
+    /// The sum of all samples whose name and labels begin so.
+    pub(crate) async fn metric(&self, begin: &str) -> Result<f64, String> {
+        let (_, text) = self.probe("/metrics").await?;
+        let samples = text.lines().filter_map(|line| line.strip_prefix(begin)?.rsplit_once(' '));
+        Ok(samples.filter_map(|(_, value)| value.parse::<f64>().ok()).sum())
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.child.is_running()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.child.signal(signal);
+    }
+
+    /// At once and without a word.
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+
+    /// As at an upgrade.
+    pub(crate) async fn stop(self) {
+        self.signal(Signal::TERM);
+        eventually(SOON, "the operator stops", async || ensure(!self.is_running(), || "it still runs".to_owned()))
+            .await;
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<_> = log.lines().collect();
+            println!("---- the operator's last words\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What must hold after whatever happened, once things have settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::{Api, DeleteParams, ListParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Client, ResourceExt};
+use serde_json::Value;
+use shindan::api::{DiagnosisState, PodDiagnosis};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::operator::{Launch, Operator};
+use crate::pods::{Expected, Space};
+use crate::wait::{ensure, eventually};
+
+/// Longer than it takes from a fault to the next try of a watch (30 s) or a write that failed a few times.
+pub(crate) const SETTLED: Duration = Duration::from_secs(150);
+/// Nothing is written for so long.
+const QUIET: Duration = Duration::from_secs(3);
+const REPORTER: &str = "shindan.dev/operator";
+
+/// Transitions that owed an Event: the namespace, the pod's UID and the transition's number.
+type Owed = BTreeSet<(String, String, u32)>;
+
+/// Sees each version of each diagnosis, beside the operator.
+pub(crate) struct Witness {
+    client: Client,
+    owed: Arc<Mutex<Owed>>,
+    task: AbortHandle,
+}
+
+impl Witness {
+    pub(crate) fn of(client: Client) -> Self {
+        let owed = Arc::new(Mutex::new(Owed::new()));
+        let task = tokio::spawn(watch(client.clone(), owed.clone())).abort_handle();
+        Self { client, owed, task }
+    }
+
+    /// Every failing pod has its one diagnosis, no other one has an active one, nothing is left to be written, and each
+    /// transition that owed an Event has exactly one.
+    pub(crate) async fn agrees(&self, spaces: &[&Space], operator: &Operator) {
+        let mut written = (Instant::now(), -1.0);
+        eventually(SETTLED, "what is written is what is", async || {
+            assert!(operator.is_running(), "the operator has ended");
+            for space in spaces {
+                says(space, &diagnoses(space).await?)?;
+                self.told(space).await?;
+            }
+            let now = operator.metric("shindan_writes_total").await? + operator.metric("shindan_outbox_depth").await?;
+            if (now - written.1).abs() > 0.0 {
+                written = (Instant::now(), now);
+            }
+            ensure(written.0.elapsed() >= QUIET, || "something is still being written".to_owned())
+        })
+        .await;
+    }
+
+    /// The Events of the pods of a space are those that were owed.
+    async fn told(&self, space: &Space) -> Result<(), String> {
+        let events = Api::<Event>::namespaced(self.client.clone(), &space.name);
+        let events = events.list(&ListParams::default()).await.map_err(|e| e.to_string())?.items;
+        let mut told: BTreeMap<String, usize> = BTreeMap::new();
+        for event in events.into_iter().filter(|event| event.reporting_controller.as_deref() == Some(REPORTER)) {
+            let regarding = event.regarding.unwrap_or_default();
+            *told.entry(regarding.uid.unwrap_or_default()).or_default() += 1;
+        }
+        let mut owed: BTreeMap<String, usize> = BTreeMap::new();
+        for (_, uid, _) in self.owed.lock().unwrap().iter().filter(|(namespace, ..)| *namespace == space.name) {
+            *owed.entry(uid.clone()).or_default() += 1;
+        }
+        ensure(told == owed, || {
+            let all: BTreeSet<_> = told.keys().chain(owed.keys()).collect();
+            let differs = all.into_iter().filter(|uid| told.get(*uid) != owed.get(*uid));
+            let lines = differs.map(|uid| format!("{uid}: {:?} owed, {:?} told", owed.get(uid), told.get(uid)));
+            format!("Events in {}: {:?}", space.name, lines.collect::<Vec<_>>())
+        })
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn watch(client: Client, owed: Arc<Mutex<Owed>>) {
+    let all = watcher(Api::<PodDiagnosis>::all(client), watcher::Config::default());
+    let mut all = std::pin::pin!(all.default_backoff().applied_objects());
+    loop {
+        match all.try_next().await {
+            Ok(Some(object)) => {
+                if let Some(status) = object.status.filter(|status| status.event_owed) {
+                    let namespace = object.metadata.namespace.unwrap_or_default();
+                    owed.lock().unwrap().insert((namespace, object.spec.pod_uid, status.transition));
+                }
+            }
+            Ok(None) => return,
+            // The API server is not always there in these tests.
+            Err(_) => {}
+        }
+    }
+}
+
+pub(crate) async fn diagnoses(space: &Space) -> Result<Vec<PodDiagnosis>, String> {
+    let objects = Api::<PodDiagnosis>::namespaced(space.client.clone(), &space.name);
+    Ok(objects.list(&ListParams::default()).await.map_err(|e| e.to_string())?.items)
+}
+
+/// Whether these diagnoses are what is to be said of the pods of a space.
+fn says(space: &Space, found: &[PodDiagnosis]) -> Result<(), String> {
+    let expected = space.expected();
+    let by_name: BTreeMap<_, _> = found.iter().map(|object| (object.name_any(), object)).collect();
+    for name in by_name.keys() {
+        ensure(expected.contains_key(name), || format!("{name}: a diagnosis of a pod that never was"))?;
+    }
+    for (name, expected) in &expected {
+        let about = by_name.get(name).and_then(|object| Some((object, object.status.as_ref()?)));
+        let is = about.map(|(object, status)| {
+            format!("{} {} {:?} of {}", status.state, status.cause, status.container, object.spec.pod_uid)
+        });
+        let is_so = match (expected, about) {
+            (Expected::Failing { uid, failure }, Some((object, status))) => {
+                status.state == DiagnosisState::Active
+                    && object.spec.pod_uid == *uid
+                    && status.cause == failure.cause
+                    && status.container.as_deref() == Some(failure.container)
+            }
+            (Expected::Failing { .. }, None) => false,
+            // It may tell of an earlier pod of this name.
+            (Expected::Well | Expected::Deleted, about) => {
+                about.is_none_or(|(_, status)| status.state != DiagnosisState::Active)
+            }
+        };
+        ensure(is_so, || format!("{name} should be {expected:?}, and its diagnosis is {is:?}"))?;
+    }
+    Ok(())
+}
+
+/// Stops the operator and has another one, that finds nothing of it, say the same of these spaces, which are all that
+/// there is to it.
+pub(crate) async fn says_the_same_afresh(operator: Operator, launch: &Launch, spaces: &[&Space]) {
+    operator.stop().await;
+    let mut before = Vec::new();
+    for space in spaces {
+        before.push(active(&diagnoses(space).await.unwrap()));
+        let objects = Api::<PodDiagnosis>::namespaced(space.client.clone(), &space.name);
+        objects.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
+    }
+    let fresh = launch.ready().await;
+    eventually(SETTLED, "a fresh operator says the same", async || {
+        for (space, before) in spaces.iter().zip(&before) {
+            let now = active(&diagnoses(space).await?);
+            let names = |of: &BTreeMap<String, Value>| of.keys().cloned().collect::<Vec<_>>();
+            ensure(names(before) == names(&now), || format!("{:?} became {:?}", names(before), names(&now)))?;
+            let other = before.iter().find(|(name, object)| now[*name] != **object);
+            if let Some((name, object)) = other {
+                return Err(format!("{name} was\n{object:#}\nand becomes\n{:#}", now[name]));
+            }
+        }
+        Ok(())
+    })
+    .await;
+    fresh.stop().await;
+}
+
+/// What there is to be said of each failing pod, without what only whoever saw it begin can know: when it was first seen
+/// and last changed, how often, what of it was told, runs that the kubelet has forgotten since, and what is worked out
+/// from them (the back-off, whether each run was like the last).
+fn active(found: &[PodDiagnosis]) -> BTreeMap<String, Value> {
+    let active = found.iter().filter(|o| o.status.as_ref().is_some_and(|s| s.state == DiagnosisState::Active));
+    let comparable = active.map(|object| {
+        let mut value = serde_json::to_value(object).unwrap();
+        let labels = value["metadata"]["labels"].take();
+        let mut status = value["status"].take();
+        let fields = status.as_object_mut().unwrap();
+        for field in ["firstSeen", "lastTransition", "transition", "eventOwed", "announced", "repeats"] {
+            fields.remove(field);
+        }
+        if let Some(restarts) = status["restarts"].as_object_mut() {
+            for field in ["history", "unseen", "backOff", "nextRestartTime"] {
+                restarts.remove(field);
+            }
+        }
+        of_the_last_run(&mut status);
+        for condition in status["conditions"].as_array_mut().into_iter().flatten() {
+            condition["lastTransitionTime"].take();
+        }
+        (object.name_any(), serde_json::json!({"labels": labels, "spec": value["spec"], "status": status}))
+    });
+    comparable.collect()
+}
+
+/// `2 s after each start; 2 restarts, back-off 20s` as who knows one run says it.
+fn of_the_last_run(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            text.truncate(text.find(", back-off ").unwrap_or(text.len()));
+            *text = text.replace("after each start", "after its last start");
+        }
+        Value::Array(items) => items.iter_mut().for_each(of_the_last_run),
+        Value::Object(fields) => fields.values_mut().for_each(of_the_last_run),
+        _ => {}
+    }
+}

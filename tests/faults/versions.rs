@@ -1,0 +1,214 @@
+//! What the operator asks of an API server, asked of each version that the README names.
+//!
+//! `tests/cluster/cluster build --apiservers` makes them; tests/cluster/tools/README.md says how to add one.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use shindan::api::DiagnosisKind;
+
+use crate::control_plane::{ControlPlane, Programs};
+use crate::operator::{Operator, SOON};
+use crate::pods::{self, FAILURES, Space};
+use crate::stage::Stage;
+use crate::truth::{SETTLED, says_the_same_afresh};
+use crate::wait::{ensure, eventually};
+
+macro_rules! versions {
+    ($($module:ident: $minor:literal;)*) => {$(
+        mod $module {
+            use super::{Lists, works_on};
+
+            #[tokio::test]
+            async fn with_streamed_lists() {
+                works_on($minor, Lists::Streamed).await;
+            }
+
+            #[tokio::test]
+            async fn with_paged_lists() {
+                works_on($minor, Lists::Paged).await;
+            }
+        }
+    )*};
+}
+
+versions! {
+    v1_33: "1.33";
+    v1_34: "1.34";
+    v1_35: "1.35";
+    v1_36: "1.36";
+}
+
+/// How the API server gives lists to watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    Streamed,
+    Paged,
+}
+
+async fn works_on(minor: &str, lists: Lists) {
+    let (programs, version) = Programs::with_apiserver(minor);
+    let streaming = format!("--feature-gates=WatchList={}", lists == Lists::Streamed);
+    let plane = ControlPlane::of(programs, &format!("{version}-{lists:?}"), &[&streaming]).await;
+    let client = plane.client().await;
+    assert_eq!(client.apiserver_version().await.unwrap().git_version, version);
+    installs(&plane).await;
+    pods::node(&client).await;
+    let before = Space::new(client, "long-before").await;
+    before.fail_all("before").await;
+    before.well("fine").await;
+
+    let mut stage = Stage::on(plane, &["--leader-elect"]).await;
+    all_agree(&stage, &before).await;
+    follows(&stage, lists).await;
+    shows(&stage).await;
+    changes(&stage).await;
+    all_agree(&stage, &before).await;
+    is_told_of(&stage);
+    stage = is_restarted(stage, &before).await;
+    stage = has_forgotten(stage, &before).await;
+    stage = is_succeeded(stage, &before).await;
+    says_the_same_afresh(stage.operator, &stage.launch, &[&before, &stage.space]).await;
+}
+
+async fn all_agree(stage: &Stage, before: &Space) {
+    stage.witness.agrees(&[before, &stage.space], &stage.operator).await;
+}
+
+/// All of deploy/, the Deployment too, and the API server has nothing to remark on it.
+async fn installs(plane: &ControlPlane) {
+    let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
+    let apply = ["apply", "--server-side", "--warnings-as-errors"];
+    let all = deploy.join("install.yaml").display().to_string();
+    plane.kubectl(&[&apply[..], &["-f", &all]].concat(), None).unwrap();
+    plane.await_definitions().await;
+    for overlay in deploy.join("overlays").read_dir().unwrap() {
+        let folder = overlay.unwrap().path().display().to_string();
+        plane.kubectl(&[&apply[..], &["--dry-run=server", "-k", &folder]].concat(), None).unwrap();
+    }
+    let definitions: Value =
+        serde_json::from_str(&plane.kubectl(&["get", "crd", "-o", "json"], None).unwrap()).unwrap();
+    for definition in definitions["items"].as_array().unwrap() {
+        let conditions = definition["status"]["conditions"].as_array().unwrap();
+        let mut known: Vec<_> = conditions.iter().map(|c| (c["type"].as_str(), c["status"].as_str())).collect();
+        known.sort_unstable();
+        let well = [(Some("Established"), Some("True")), (Some("NamesAccepted"), Some("True"))];
+        assert_eq!(known, well, "{}", definition["metadata"]["name"]);
+    }
+}
+
+/// Each watch has listed, as the API server gives lists, and none was refused.
+async fn follows(stage: &Stage, lists: Lists) {
+    let operator = &stage.operator;
+    eventually(SETTLED, "each watch has listed", async || {
+        let (_, metrics) = operator.probe("/metrics").await?;
+        let watches = metrics.lines().filter(|line| line.starts_with("shindan_watch_staleness_seconds{")).count();
+        let listed = operator.metric("shindan_lists_total").await?;
+        ensure(watches > 10 && listed >= f64::from(u32::try_from(watches).unwrap()), || {
+            format!("{watches} watches, {listed} lists")
+        })
+    })
+    .await;
+    let errors = operator.metric("shindan_watch_errors_total").await.unwrap();
+    assert!(errors.abs() < f64::EPSILON, "{errors} errors: {}", operator.log());
+    let refused = operator.log().contains("the API server does not stream lists; listing in pages");
+    assert_eq!(refused, lists == Lists::Paged, "{}", operator.log());
+
+    // And as the API server says. It lists pods for itself too; CronJobs are listed by nobody else here.
+    let asked = stage.plane.kubectl(&["get", "--raw", "/metrics"], None).unwrap();
+    let of_cronjobs = |metric: &str, label: &str| {
+        let samples = asked.lines().filter(|line| line.starts_with(metric) && line.contains(label));
+        samples.filter(|line| line.contains("resource=\"cronjobs\"")).count() > 0
+    };
+    let streamed = of_cronjobs("apiserver_watch_list_duration_seconds_count{", "version=\"v1\"");
+    let paged = of_cronjobs("apiserver_request_total{", "verb=\"LIST\"");
+    assert_eq!((streamed, paged), (lists == Lists::Streamed, lists == Lists::Paged));
+}
+
+/// What people see of it.
+async fn shows(stage: &Stage) {
+    // kubectl remembers for a while which kinds there were before.
+    let get = ["-n", &stage.space.name, "get", "diagnoses"];
+    let found = eventually(SOON, "kubectl knows diagnoses", async || stage.plane.kubectl(&get, None)).await;
+    let heads = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let definition = serde_json::to_value(shindan::api::crd(DiagnosisKind::Pod)).unwrap();
+    let columns = definition["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+    let shown = columns.iter().filter(|column| column["priority"].as_i64().unwrap_or(0) == 0);
+    let mut expected = vec!["NAME".to_owned()];
+    expected.extend(shown.map(|column| column["name"].as_str().unwrap().to_uppercase()));
+    assert_eq!(heads(found.lines().next().unwrap()), expected, "{found}");
+    for (n, failure) in FAILURES.iter().enumerate() {
+        let row = found.lines().map(heads).find(|row| row[0].contains(&format!("before-{n}"))).unwrap_or_default();
+        assert!(row.len() > 4, "before-{n} in:\n{found}");
+        assert_eq!((&*row[1], &*row[2], &*row[4]), (failure.cause, failure.container, "Active"), "{found}");
+    }
+}
+
+/// Pods fail, fail otherwise, recover and go.
+async fn changes(stage: &Stage) {
+    stage.things_happen().await;
+    stage.space.fail("changes", FAILURES[0]).await;
+    stage.settles().await;
+    assert_eq!(FAILURES[0].container, FAILURES[5].container);
+    stage.space.fail_again("changes", FAILURES[5]).await;
+}
+
+/// An Event can be found by what it is about, and bears the name of its pod.
+fn is_told_of(stage: &Stage) {
+    let failure = FAILURES[0];
+    let selector = format!("involvedObject.name=after-0,reason={},type=Warning", failure.cause);
+    let get = ["-n", &stage.space.name, "get", "events", "--field-selector", &selector, "-o", "name"];
+    let found = stage.plane.kubectl(&get, None).unwrap();
+    let names: Vec<_> = found.lines().collect();
+    assert!(matches!(names[..], [one] if one.starts_with("event/after-0.")), "{selector}: {names:?}");
+}
+
+/// As at an upgrade: whoever comes next has nothing to add. It offers again what is owed of Events, as the one before may
+/// have been ended between an object and its Event, and hears that each is there.
+async fn is_restarted(mut stage: Stage, before: &Space) -> Stage {
+    stage.operator.stop().await;
+    stage.operator = stage.launch.ready().await;
+    all_agree(&stage, before).await;
+    let (_, metrics) = stage.operator.probe("/metrics").await.unwrap();
+    let writes: Vec<_> = metrics.lines().filter(|line| line.starts_with("shindan_writes_total{")).collect();
+    let offers = |line: &&str| line.contains("verb=\"post\",code=\"409\"");
+    assert!(writes.iter().all(offers), "writes after a restart: {writes:?}");
+    stage
+}
+
+/// What happened while the operator was cut off has been compacted away: it lists anew.
+async fn has_forgotten(mut stage: Stage, before: &Space) -> Stage {
+    let lists = "shindan_lists_total{source=\"pods\"}";
+    let earlier = stage.operator.metric(lists).await.unwrap();
+    stage.proxy.refuse();
+    stage.space.fail_all("unseen").await;
+    stage.space.delete("before-2").await;
+    stage.space.well("changes").await;
+    stage.plane.compact().await;
+    stage.plane.kill_api();
+    stage.plane.start_api().await;
+    stage.proxy.listen().await;
+    all_agree(&stage, before).await;
+    let now = stage.operator.metric(lists).await.unwrap();
+    assert!(now > earlier, "{earlier} lists, then {now}");
+    stage
+}
+
+/// The leader is killed, and another replica goes on.
+async fn is_succeeded(mut stage: Stage, before: &Space) -> Stage {
+    let follower = stage.launch.ready().await;
+    let leads = async |operator: &Operator| operator.metric("shindan_leader").await;
+    assert!((leads(&stage.operator).await.unwrap() - leads(&follower).await.unwrap() - 1.0).abs() < f64::EPSILON);
+    stage.operator.signal(Signal::KILL);
+    stage.operator = follower;
+    eventually(SETTLED, "the other replica leads", async || {
+        let is = leads(&stage.operator).await?;
+        ensure(is > 0.0, || "it follows".to_owned())
+    })
+    .await;
+    stage.space.fail_all("under-another").await;
+    stage.space.well("before-3").await;
+    all_agree(&stage, before).await;
+    stage
+}
