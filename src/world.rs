@@ -385,6 +385,7 @@ impl World {
         if facts.deletion.is_some() {
             self.hear_last_words(&uid, now);
         }
+        self.events.leave_within(&uid, &facts.key.namespace);
         let recorded = self.records.brief(&facts.key).filter(|r| r.is_active());
         // A write under way may be the first of a diagnosis.
         let is_written = recorded.is_some() || self.records.is_writing(&facts.key);

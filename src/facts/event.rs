@@ -19,6 +19,12 @@ pub struct EventFacts {
 }
 
 impl EventFacts {
+    /// Whether it is about something in this namespace. (The API server lets nobody name another one than the Event's own; a
+    /// trimmed dump may name none.)
+    pub fn is_within(&self, namespace: &str) -> bool {
+        self.regarding.namespace.is_empty() || &*self.regarding.namespace == namespace
+    }
+
     /// Whether this Event, by its name of a pod that mirrors this static pod, is about it: sent of the static pod itself, or
     /// of another manifest with its name, which the kubelet ignores and only ever tells of here.
     pub fn is_of_static_pod(&self, static_uid: &str) -> bool {

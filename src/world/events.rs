@@ -99,15 +99,21 @@ impl Events {
         self.of(uid).iter().any(is_kill)
     }
 
+    /// The pod of these Events has come: what came from another namespace before it is not about it.
+    pub(super) fn leave_within(&mut self, uid: &str, namespace: &str) {
+        let Some(kept) = self.by_pod.get_mut(uid).filter(|kept| kept.is_stranger) else { return };
+        kept.events.retain(|event| event.is_within(namespace));
+    }
+
     /// The pod of these Events has come, and is well or not.
     pub(super) fn met(&mut self, uid: &str, is_well: bool) {
         let Some(kept) = self.by_pod.get_mut(uid) else { return };
         kept.is_stranger = false;
         if is_well {
             kept.events.retain(matters_to_the_well);
-            if kept.events.is_empty() {
-                self.by_pod.remove(uid);
-            }
+        }
+        if kept.events.is_empty() {
+            self.by_pod.remove(uid);
         }
     }
 

@@ -309,12 +309,13 @@ impl Pods {
         self.waiting.iter().filter_map(|number| self.roll.uid(*number))
     }
 
-    /// The UID that an Event is about. The node controller writes no UID; then the name decides. The kubelet writes that of
+    /// The UID that an Event is about; `None` where it names a pod of another namespace than its own, which anybody can write
+    /// who may create Events in his own. The node controller writes no UID; then the name decides. The kubelet writes that of
     /// a static pod, of which we see the mirror.
     pub(super) fn uid_for(&self, event: &EventFacts) -> Option<Arc<str>> {
         let named = &event.regarding.uid;
-        if self.contains(named) {
-            return Some(named.clone());
+        if let Some(pod) = self.place(named) {
+            return event.is_within(&pod.kin.namespace).then(|| named.clone());
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
         let of_name = self.roll.named(&key).and_then(|number| self.roll.uid(number));
