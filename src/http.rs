@@ -23,6 +23,8 @@ struct Parts {
     missing: BTreeMap<&'static str, String>,
     /// What has ended and will not come back by itself.
     broken: BTreeMap<&'static str, String>,
+    /// What is done without, because we were told to.
+    without: BTreeMap<&'static str, &'static str>,
 }
 
 impl Health {
@@ -38,6 +40,11 @@ impl Health {
     /// `part` is there now.
     pub fn ready(&self, part: &'static str) {
         self.lock().missing.remove(part);
+    }
+
+    /// Ready without `part`, and says so.
+    pub fn without(&self, part: &'static str, why: &'static str) {
+        self.lock().without.insert(part, why);
     }
 
     /// Not alive: only a restart of the process helps.
@@ -77,20 +84,23 @@ async fn scrape(State(metrics): State<Metrics>) -> Response {
 }
 
 async fn healthz(State(health): State<Health>) -> Response {
-    answer(&health.lock().broken, &BTreeMap::new())
+    refusal(&health.lock().broken, &BTreeMap::new()).unwrap_or_else(|| "ok\n".into_response())
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
     let parts = health.lock();
-    answer(&parts.broken, &parts.missing)
+    refusal(&parts.broken, &parts.missing).unwrap_or_else(|| {
+        let notes = parts.without.iter().map(|(part, why)| format!("{part}: {why}\n"));
+        std::iter::once("ok\n".to_owned()).chain(notes).collect::<Vec<_>>().concat().into_response()
+    })
 }
 
-fn answer(broken: &BTreeMap<&'static str, String>, missing: &BTreeMap<&'static str, String>) -> Response {
+fn refusal(broken: &BTreeMap<&'static str, String>, missing: &BTreeMap<&'static str, String>) -> Option<Response> {
     if broken.is_empty() && missing.is_empty() {
-        return "ok\n".into_response();
+        return None;
     }
     let lines: Vec<_> = broken.iter().chain(missing).map(|(part, why)| format!("{part}: {why}")).collect();
-    (StatusCode::SERVICE_UNAVAILABLE, lines.join("\n") + "\n").into_response()
+    Some((StatusCode::SERVICE_UNAVAILABLE, lines.join("\n") + "\n").into_response())
 }
 
 #[cfg(test)]
@@ -117,6 +127,8 @@ mod tests {
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::OK);
         health.ready("pods");
         assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+        health.without("nodes", "not read");
+        assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\nnodes: not read\n".to_owned()));
         health.broken("engine", "has ended");
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::SERVICE_UNAVAILABLE);
         assert!(ask(&health, "/metrics").await.1.ends_with("# EOF\n"));
