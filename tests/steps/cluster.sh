@@ -33,6 +33,9 @@ take_down() { # exit-code
   fi
 }
 
+# What the operator asked for meanwhile, against what it may.
+rights() { cargo test --locked --features e2e --test rights -- --nocapture; }
+
 end_to_end() { # feature, arguments of the tests
   local feature=$1
   shift
