@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test test-long bench demo cluster clean-cluster binary install e2e
+.PHONY: help check test test-long bench demo cluster clean-cluster binary image sbom install e2e
 CLUSTER := tests/cluster/cluster
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 BINARY := target/$(TARGET)/release/shindan
@@ -30,8 +30,14 @@ clean-cluster: ## Remove the cluster and everything that it made
 	@$(CLUSTER) down
 
 binary: ## Build the static binary of the image, and print its path
-	@RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --bin shindan --target $(TARGET)
-	@echo $(BINARY)
+	@deploy/image/binary
+
+image: ## Make the image without Docker, in target/image, and print its digest
+	@deploy/image/binary >/dev/null
+	@rm -rf target/image && deploy/image/image $(BINARY) target/image
+
+sbom: ## Write the bill of materials of the binary (needs cargo-cyclonedx)
+	@deploy/image/sbom target/shindan.cdx.json
 
 install: cluster binary ## Install the operator, as it is now, in the cluster
 	@tests/cluster/install $(BINARY)

@@ -18,7 +18,7 @@ use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{Lookup, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
-use crate::cluster::{client, watch as watches};
+use crate::cluster::{Scope, client, watch as watches};
 use crate::diagnosis::{Thresholds, rules};
 use crate::facts::{Looked, Want};
 use crate::http::{self, Health};
@@ -33,12 +33,14 @@ const ELECTION_AT_START: Duration = Duration::from_secs(5);
 /// How long giving the Lease back may take.
 const GIVING_BACK: Duration = Duration::from_secs(3);
 
+/// What `--nodes=false` means, for the log and /readyz.
+const WITHOUT_NODES: &str = "not read, as --nodes=false says: what a node or a StorageClass would explain is not told";
+
 /// Everything that `shindan run` can be told.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub target: Target,
-    /// Only these namespaces; all where empty.
-    pub namespaces: Vec<String>,
+    pub scope: Scope,
     pub listen: SocketAddr,
     pub thresholds: Thresholds,
     pub policy: Policy,
@@ -81,13 +83,13 @@ struct Live {
 #[derive(Clone)]
 struct Reader {
     client: Client,
-    namespaces: Arc<[String]>,
+    scope: Arc<Scope>,
     health: Health,
 }
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("namespaces", &self.namespaces).finish_non_exhaustive()
+        f.debug_struct("Reader").field("scope", &self.scope).finish_non_exhaustive()
     }
 }
 
@@ -105,8 +107,8 @@ impl Cluster for Live {
     }
 
     async fn restore(&self, pages: mpsc::Sender<Restored>) {
-        let Reader { client, namespaces, health } = &self.reader;
-        restore::objects_when_ready(client, namespaces, health, pages).await;
+        let Reader { client, scope, health } = &self.reader;
+        restore::objects_when_ready(client, scope, health, pages).await;
     }
 }
 
@@ -155,14 +157,24 @@ async fn operate(
     let live = Live {
         publisher: Publisher::new(clients.write.clone(), instance, leadership.clone(), metrics.clone())
             .reporting_to(health.clone()),
-        lookup: Lookup::new(clients.write.clone(), metrics.clone()),
+        lookup: Lookup::new(clients.write.clone(), metrics.clone()).within(settings.scope.clone()),
         reader: Reader {
             client: clients.watch.clone(),
-            namespaces: settings.namespaces.clone().into(),
+            scope: Arc::new(settings.scope.clone()),
             health: health.clone(),
         },
     };
+    let scope = &settings.scope;
     let mut world = World::new(settings.thresholds, settings.policy, settings.caps);
+    if !scope.namespaces.is_empty() {
+        tracing::info!(namespaces = scope.namespaces.join(","), "only these namespaces are diagnosed");
+        world.know_some_pods_only();
+    }
+    if !scope.nodes {
+        tracing::info!("{WITHOUT_NODES}");
+        health.without(Source::Nodes.as_str(), WITHOUT_NODES);
+        world.do_without_nodes();
+    }
     if settings.previous_logs {
         world.read_logs();
     }
@@ -175,8 +187,7 @@ async fn operate(
     };
 
     let (sender, changes) = mpsc::channel(CHANGES);
-    let scope = watches::Scope { namespaces: settings.namespaces.clone() };
-    let _watches = watches::spawn(&clients.watch, &scope, &sender, metrics, health);
+    let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     drop(sender);
     // Events help, but the operator works without them: they do not keep it from being ready for long.
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);

@@ -16,6 +16,31 @@ pub mod wire;
 
 pub use call::Failure;
 
+/// What of the cluster may be read, and told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Only these namespaces; all where empty.
+    pub namespaces: Vec<String>,
+    /// What belongs to no namespace as well: Nodes, StorageClasses and our own diagnoses of nodes.
+    pub nodes: bool,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self { namespaces: Vec::new(), nodes: true }
+    }
+}
+
+impl Scope {
+    /// The namespaces to ask for one by one; `None` asks for all at once.
+    fn each(&self) -> Vec<Option<&str>> {
+        if self.namespaces.is_empty() {
+            return vec![None];
+        }
+        self.namespaces.iter().map(|namespace| Some(namespace.as_str())).collect()
+    }
+}
+
 /// The field manager of our applies.
 pub const FIELD_MANAGER: &str = "shindan";
 /// Who reports our Events; the watches leave out what it reported.

@@ -186,9 +186,13 @@ pub struct RunArgs {
     /// The context of the kubeconfig [default: its current one]
     #[arg(long, env = "SHINDAN_CONTEXT", value_name = "NAME")]
     pub context: Option<String>,
-    /// Diagnose pods of this namespace only; may be repeated or separated by commas [default: all]
-    #[arg(long = "namespace", short = 'n', env = "SHINDAN_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
+    /// Diagnose these namespaces only; may be repeated or separated by commas [default: all]
+    #[arg(long, visible_alias = "namespace", short = 'n', env = "SHINDAN_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
     pub namespaces: Vec<String>,
+    /// Read Nodes and StorageClasses, and tell of nodes: that needs rights in the whole cluster. With `false` a node counts as
+    /// unknown
+    #[arg(long, env = "SHINDAN_NODES", value_name = "true|false", default_value = "true", action = clap::ArgAction::Set)]
+    pub nodes: bool,
     /// How long a diagnosis is kept after the pod has recovered or is gone
     #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", value_parser = within(60..=90 * DAY))]
     pub retention: Seconds,
@@ -273,7 +277,16 @@ mod tests {
         assert_eq!(run.policy(), Policy::default());
         assert_eq!(run.caps(), Caps::default());
         assert_eq!(run.election.check(), Ok(()));
-        assert!(run.namespaces.is_empty());
+        assert!(run.namespaces.is_empty() && run.nodes);
+    }
+
+    #[test]
+    fn the_scope_is_narrowed_by_namespaces_and_without_nodes() {
+        for flag in ["-n", "--namespaces", "--namespace"] {
+            let run = parse(&[flag, "team-a,team-b", "--nodes=false"]).unwrap();
+            assert_eq!((run.namespaces.join(" "), run.nodes), ("team-a team-b".to_owned(), false));
+        }
+        assert!(parse(&["-n", "team-a"]).unwrap().nodes, "what may be read is said, not guessed");
     }
 
     #[test]
@@ -298,6 +311,6 @@ mod tests {
         let said = election.check().unwrap_err();
         assert!(said.contains("--leader-elect-lease-duration (10s) must be longer than"), "{said}");
         let said = parse(&["-n", "Not_One"]).unwrap_err();
-        assert!(said.contains("--namespace"), "{said}");
+        assert!(said.contains("--namespaces"), "{said}");
     }
 }

@@ -21,12 +21,14 @@ pub struct Health {
     parts: Arc<Parts>,
     /// What has ended and will not come back by itself.
     broken: Arc<Mutex<BTreeMap<&'static str, String>>>,
+    /// What is done without, because we were told to.
+    without: Arc<Mutex<BTreeMap<&'static str, &'static str>>>,
 }
 
 impl Health {
     /// What is missing is counted as well.
     pub fn counted(metrics: &Metrics) -> Self {
-        Self { parts: metrics.parts(), broken: Arc::default() }
+        Self { parts: metrics.parts(), ..Self::default() }
     }
 
     fn broken_parts(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
@@ -56,6 +58,16 @@ impl Health {
     /// `part` has been waited for long enough: what is missing of it is named, and not waited for.
     pub fn tolerate(&self, part: &'static str) {
         self.parts.tolerate(part);
+    }
+
+    /// Ready without `part`, and says so.
+    pub fn without(&self, part: &'static str, why: &'static str) {
+        self.without.lock().unwrap_or_else(PoisonError::into_inner).insert(part, why);
+    }
+
+    fn done_without(&self) -> Vec<String> {
+        let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
+        without.iter().map(|(part, why)| format!("{part}: {why}")).collect()
     }
 
     /// Not alive: only a restart of the process helps.
@@ -108,7 +120,7 @@ async fn healthz(State(health): State<Health>) -> Response {
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    answer(health.is_ready(), &[health.ended(), health.lacks()].concat())
+    answer(health.is_ready(), &[health.ended(), health.lacks(), health.done_without()].concat())
 }
 
 fn answer(ok: bool, lines: &[String]) -> Response {
@@ -142,8 +154,10 @@ mod tests {
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::OK);
         health.ready("pods");
         assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+        health.without("nodes", "not read");
         health.lacking("services", "forbidden");
-        assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, "ok\nservices: forbidden\n".to_owned()));
+        let notes = "ok\nservices: forbidden\nnodes: not read\n".to_owned();
+        assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, notes));
         health.broken("engine", "has ended");
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::SERVICE_UNAVAILABLE);
         assert!(ask(&health, "/metrics").await.1.ends_with("# EOF\n"));

@@ -219,6 +219,16 @@ impl World {
         self.reads_logs = true;
     }
 
+    /// Nodes are never listed: each is unknown, and nothing waits for them.
+    pub fn do_without_nodes(&mut self) {
+        self.listed.insert(Source::Nodes, true);
+    }
+
+    /// Only the pods of some namespaces are told: what is left of a node cannot be counted.
+    pub fn know_some_pods_only(&mut self) {
+        self.nodes.know_some_pods_only();
+    }
+
     /// Whether this kind has been listed completely once.
     pub fn is_listed(&self, source: Source) -> bool {
         self.listed.get(&source).copied().unwrap_or(false)

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use shindan::api::DiagnosisKind;
-use shindan::cluster::access::{ACCESS, LEASE, PREVIOUS_LOGS};
+use shindan::cluster::access::{ACCESS, Access, LEASE, NODE_EVENTS, PREVIOUS_LOGS};
 use shindan::cluster::lease;
 
 fn root() -> PathBuf {
@@ -87,24 +87,118 @@ fn the_definitions_have_formats_that_kubernetes_knows() {
 
 #[test]
 fn the_role_holds_the_verbs_that_are_used_and_no_other() {
+    let all = installed();
+    let role = find(&all, "ClusterRole", "shindan");
+    assert!(role["rules"].as_array().unwrap().iter().all(|rule| rule.get("resourceNames").is_none()));
+    let granted = granted(role);
+    assert_eq!(granted, verbs(ACCESS), "deploy/base/operator-role.yaml and src/cluster/access.rs differ");
+}
+
+/// Neither Secrets nor logs, nothing that changes a workload or acts for another, no wildcard: whatever the role is called.
+#[test]
+fn the_default_installation_reads_no_secret_and_no_log_and_changes_no_pod() {
+    const OWN: [&str; 2] = ["shindan.dev", "coordination.k8s.io"];
+    for ((kind, name), role) in installed() {
+        if !matches!(kind.as_str(), "ClusterRole" | "Role") {
+            continue;
+        }
+        for ((group, resource), verbs) in granted(&role) {
+            let right = format!("{kind} {name}: {verbs:?} {resource}.{group}");
+            assert!(!matches!(resource.as_str(), "secrets" | "configmaps" | "serviceaccounts"), "{right}");
+            assert!(!resource.contains('/') && !resource.contains('*') && !group.contains('*'), "{right}");
+            assert!(!group.starts_with("rbac."), "{right}");
+            let reads = |verb: &String| matches!(verb.as_str(), "get" | "list" | "watch");
+            let is_event = (group.as_str(), resource.as_str()) == ("events.k8s.io", "events");
+            assert!(is_event || OWN.contains(&group.as_str()) || verbs.iter().all(reads), "{right}");
+        }
+    }
+}
+
+/// With rights in namespaces there is no other right, and those are the same as in the whole cluster.
+#[test]
+fn in_chosen_namespaces_a_role_replaces_the_cluster_role() {
+    let (namespaced, of_cluster): (Vec<Access>, Vec<Access>) = ACCESS.iter().partition(|access| access.namespaced);
+    let all = documents(&rendered("deploy/overlays/namespaced"));
+    let role = find(&all, "Role", "shindan");
+    assert_eq!(role["metadata"]["namespace"], "team-a");
+    assert_eq!(granted(role), verbs(&namespaced));
+    let bound = find(&all, "RoleBinding", "shindan");
+    assert_eq!(bound["metadata"]["namespace"], "team-a");
+    let account = serde_json::json!([{"kind": "ServiceAccount", "name": "shindan", "namespace": "shindan-system"}]);
+    assert_eq!(bound["subjects"], account);
+    let cluster_wide: Vec<_> = all.keys().filter(|(kind, _)| kind.starts_with("ClusterRole")).collect();
+    assert_eq!(cluster_wide, [&("ClusterRole".to_owned(), "shindan-reader".to_owned())], "it is for people");
+    assert_eq!(variables(&all), [("SHINDAN_NAMESPACES", "team-a"), ("SHINDAN_NODES", "false")]);
+
+    let with_nodes = documents(&rendered("deploy/overlays/test-cluster-namespaced-nodes"));
+    assert_eq!(granted(find(&with_nodes, "ClusterRole", "shindan-nodes")), verbs(&of_cluster));
+    assert_eq!(find(&with_nodes, "ClusterRoleBinding", "shindan-nodes")["subjects"], account);
+    let events = find(&with_nodes, "Role", "shindan-nodes");
+    assert_eq!((&events["metadata"]["namespace"], granted(events)), (&"default".into(), verbs(&NODE_EVENTS)));
+    assert_eq!(find(&with_nodes, "RoleBinding", "shindan-nodes")["subjects"], account);
+    assert!(variables(&with_nodes).contains(&("SHINDAN_NODES", "true")));
+}
+
+/// The variables of the operator, by name.
+fn variables(all: &BTreeMap<(String, String), Value>) -> Vec<(&str, &str)> {
+    let set = &find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["env"];
+    let mut set: Vec<_> = set
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|variable| Some((variable["name"].as_str()?, variable["value"].as_str()?)))
+        .filter(|(name, _)| name.starts_with("SHINDAN_"))
+        .collect();
+    set.sort_unstable();
+    set
+}
+
+/// Whoever is let in may scrape and nothing else; the operator gets out to where names and the API are served.
+#[test]
+fn the_network_policy_opens_one_port_to_who_is_allowed() {
+    let component = rendered("deploy/overlays/networkpolicy");
+    let all = documents(&component);
+    let policy = &find(&all, "NetworkPolicy", "shindan")["spec"];
+    let pod = &find(&all, "Deployment", "shindan")["spec"]["template"];
+    assert_eq!(policy["podSelector"]["matchLabels"], pod["metadata"]["labels"]);
+    assert_eq!(policy["policyTypes"], serde_json::json!(["Ingress", "Egress"]));
+    let allowed = serde_json::json!([{
+        "from": [{"namespaceSelector": {"matchLabels": {"shindan.dev/metrics": "allowed"}}}],
+        "ports": [{"protocol": "TCP", "port": pod["spec"]["containers"][0]["ports"][0]["containerPort"]}],
+    }]);
+    assert_eq!(policy["ingress"], allowed);
+    let ports = |rule: &Value| rule["ports"].as_array().unwrap().iter().map(|p| p["port"].clone()).collect::<Vec<_>>();
+    let out: Vec<_> = policy["egress"].as_array().unwrap().iter().flat_map(ports).collect();
+    assert_eq!(out, [53, 53, 443, 6443]);
+    assert!(!installed().keys().any(|(kind, _)| kind == "NetworkPolicy"), "only where it is asked for");
+}
+
+type Rights = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// Verbs by group and resource.
+fn granted(role: &Value) -> Rights {
     let strings = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
     };
-    let mut granted: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for rule in find(&installed(), "ClusterRole", "shindan")["rules"].as_array().unwrap() {
-        assert!(rule.get("nonResourceURLs").is_none() && rule.get("resourceNames").is_none());
+    let mut granted = Rights::new();
+    for rule in role["rules"].as_array().unwrap() {
+        assert!(rule.get("nonResourceURLs").is_none());
         for group in strings(&rule["apiGroups"]) {
             for resource in strings(&rule["resources"]) {
                 granted.entry((group.clone(), resource)).or_default().extend(strings(&rule["verbs"]));
             }
         }
     }
-    let mut used: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for access in ACCESS {
-        let verbs = used.entry((access.group.to_owned(), access.resource.to_owned())).or_default();
+    granted
+}
+
+fn verbs<'a>(list: impl IntoIterator<Item = &'a Access>) -> Rights {
+    let mut all = Rights::new();
+    for access in list {
+        let verbs = all.entry((access.group.to_owned(), access.resource.to_owned())).or_default();
         verbs.extend(access.verbs.iter().map(|verb| (*verb).to_owned()));
     }
-    assert_eq!(granted, used, "deploy/base/operator-role.yaml and src/cluster/access.rs differ");
+    all
 }
 
 /// One Lease in its own namespace, and no other.
@@ -247,6 +341,18 @@ fn the_image_holds_one_static_binary_and_no_user_with_rights() {
     let last = text.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch"), "the last stage is scratch");
     assert!(last.contains("\nUSER 65532:65532\n"));
-    assert!(text.contains("target-feature=+crt-static"));
     assert_eq!(last.matches("COPY").count(), 1);
+    // One set of flags, and one look from outside, however it is built.
+    assert!(text.contains("$(deploy/image/binary)"));
+    let flags = fs::read_to_string(root().join("deploy/image/binary")).unwrap();
+    assert!(flags.contains("target-feature=+crt-static") && flags.contains("--remap-path-prefix"));
+    let image = fs::read_to_string(root().join("deploy/image/image")).unwrap();
+    for told in [r#""User":"65532:65532""#, r#""Entrypoint":["/shindan"]"#, r#""Cmd":["run"]"#, r#""8080/tcp":{}"#] {
+        assert!(image.contains(told), "{told}");
+    }
+    for label in last.split_whitespace().filter_map(|word| word.strip_prefix("org.opencontainers.image.")) {
+        let (name, _) = label.split_once('=').unwrap();
+        let value = last.split_once(&format!("{name}=\"")).unwrap().1.split('"').next().unwrap();
+        assert!(image.contains(&format!("\"org.opencontainers.image.{name}\":\"{value}\"")), "{name}: {value}");
+    }
 }

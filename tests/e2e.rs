@@ -17,6 +17,8 @@ mod nodes;
 mod operator;
 #[path = "e2e/recovery.rs"]
 mod recovery;
+#[path = "e2e/rights.rs"]
+mod rights;
 #[path = "e2e/support.rs"]
 mod support;
 #[path = "support/wait.rs"]

@@ -6,6 +6,7 @@ use anyhow::Context;
 
 use super::Ending;
 use crate::app::{self, Election, Pace, Settings};
+use crate::cluster::Scope;
 use crate::cluster::client::Target;
 use crate::cluster::lease::Timing;
 use crate::config::{ElectionArgs, LogForm, RunArgs, Seconds};
@@ -27,7 +28,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
             ..Pace::default()
         },
         target: Target { kubeconfig: args.kubeconfig, context: args.context },
-        namespaces: args.namespaces,
+        scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         previous_logs: args.previous_logs,
         election: election(&args.election)?,
     };

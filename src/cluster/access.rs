@@ -6,6 +6,8 @@ pub struct Access {
     pub group: &'static str,
     pub resource: &'static str,
     pub verbs: &'static [&'static str],
+    /// Its objects are in namespaces: a Role can grant it.
+    pub namespaced: bool,
     pub why: &'static str,
 }
 
@@ -15,7 +17,17 @@ const fn access(
     verbs: &'static [&'static str],
     why: &'static str,
 ) -> Access {
-    Access { group, resource, verbs, why }
+    Access { group, resource, verbs, namespaced: true, why }
+}
+
+/// Of what belongs to no namespace.
+const fn of_cluster(
+    group: &'static str,
+    resource: &'static str,
+    verbs: &'static [&'static str],
+    why: &'static str,
+) -> Access {
+    Access { group, resource, verbs, namespaced: false, why }
 }
 
 const WATCH: &[&str] = &["list", "watch"];
@@ -24,15 +36,16 @@ const WORKLOADS: &[&str] = &["get", "list", "watch"];
 /// A server-side apply of an object that does not exist is judged as a create.
 const OWN: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
-/// Everything, cluster-wide. No Secret and no ConfigMap is ever read.
+/// Everything, cluster-wide. No Secret and no ConfigMap is ever read. With `--namespaces` and `--nodes=false` what is
+/// namespaced is enough, in those namespaces.
 pub const ACCESS: &[Access] = &[
     access("", "pods", WATCH, "what fails"),
-    access("", "nodes", WATCH, "why it fails: conditions, taints, room"),
+    of_cluster("", "nodes", WATCH, "why it fails: conditions, taints, room"),
     access("", "events", WATCH, "why it fails: the kubelet's and the scheduler's own words"),
     access("", "services", WATCH, "who suffers, and which reach nobody"),
     access("discovery.k8s.io", "endpointslices", &["list"], "who suffers: what a Service has left"),
     access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
-    access("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
+    of_cluster("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
     access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
     access("apps", "deployments", WORKLOADS, "what fails as a whole"),
     access("apps", "statefulsets", WORKLOADS, "what fails as a whole"),
@@ -42,9 +55,15 @@ pub const ACCESS: &[Access] = &[
     access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
     access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
     access("shindan.dev", "poddiagnoses", OWN, "our own answer; get rereads a version after a conflict"),
-    access("shindan.dev", "nodediagnoses", OWN, "our own answer about nodes"),
+    of_cluster("shindan.dev", "nodediagnoses", OWN, "our own answer about nodes"),
     access("shindan.dev", "workloaddiagnoses", OWN, "our own answer about workloads"),
     access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
+];
+
+/// In `default`, where Events about Nodes are, for whoever may read Nodes and is not granted all namespaces.
+pub const NODE_EVENTS: [Access; 2] = [
+    access("", "events", WATCH, "what the kubelet says of its node"),
+    access("events.k8s.io", "events", &["create"], "our own answer about nodes"),
 ];
 
 /// With `--leader-elect`, in the operator's own namespace and by a Role there.

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::wire::{self, Interner, Workload};
-use super::{Failure, PAGE, call};
+use super::{Failure, PAGE, Scope, call};
 use crate::diagnosis::text;
 use crate::facts::{
     ClaimsFacts, LogKey, Looked, ReachedFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line,
@@ -58,6 +58,7 @@ impl LookupError {
 #[derive(Clone)]
 pub struct Lookup {
     client: Client,
+    scope: Scope,
     slots: Arc<Semaphore>,
     metrics: Metrics,
     /// That logs cannot be read is said once.
@@ -72,7 +73,19 @@ impl std::fmt::Debug for Lookup {
 
 impl Lookup {
     pub fn new(client: Client, metrics: Metrics) -> Self {
-        Self { client, slots: Arc::new(Semaphore::new(AT_ONCE)), metrics, told_forbidden: Arc::default() }
+        Self {
+            client,
+            scope: Scope::default(),
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            metrics,
+            told_forbidden: Arc::default(),
+        }
+    }
+
+    /// Asks for nothing outside `scope`. What is asked for by name is always inside: it comes from what is watched.
+    #[must_use]
+    pub fn within(self, scope: Scope) -> Self {
+        Self { scope, ..self }
     }
 
     /// Reads what is wanted, as soon as there is a free slot.
@@ -121,21 +134,29 @@ impl Lookup {
         let events: Vec<wire::Event> = call::list(&self.client, &path, params, REQUEST).await?;
         let mut strings = Interner::default();
         let events: Vec<_> = events.into_iter().map(|event| event.into_facts(&mut strings)).collect();
+        let unbound = wire::unbound_claims(namespace, &claims, &events);
+        if !self.scope.nodes {
+            return Ok(Looked::Claims(ClaimsFacts { unbound, classes: None }));
+        }
         let path = wire::StorageClass::url_path(&(), None);
         let params = ListParams::default().limit(PAGE);
         let classes: Vec<wire::StorageClass> = call::list(&self.client, &path, params, REQUEST).await?;
         Ok(Looked::Claims(ClaimsFacts {
-            unbound: wire::unbound_claims(namespace, &claims, &events),
+            unbound,
             classes: Some(classes.iter().map(wire::StorageClass::facts).collect()),
         }))
     }
 
     async fn pods_on(&self, node: &str) -> Result<Looked, Failure> {
         let params = ListParams::default().limit(PAGE).fields(&format!("spec.nodeName={node}"));
-        let path = wire::Pod::url_path(&(), None);
-        let pods: Vec<wire::Pod> = call::list(&self.client, &path, params, REQUEST).await?;
         let mut strings = Interner::default();
-        Ok(Looked::Pods(pods.into_iter().map(|pod| pod.into_facts(&mut strings)).collect()))
+        let mut found = Vec::new();
+        for namespace in self.scope.each() {
+            let path = wire::Pod::url_path(&(), namespace);
+            let pods: Vec<wire::Pod> = call::list(&self.client, &path, params.clone(), REQUEST).await?;
+            found.extend(pods.into_iter().map(|pod| pod.into_facts(&mut strings)));
+        }
+        Ok(Looked::Pods(found))
     }
 
     /// The last lines of the run that ended. What nobody keeps any more is an empty log, and no failure.

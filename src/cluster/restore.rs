@@ -14,8 +14,8 @@ use tokio::sync::mpsc;
 
 mod lenient;
 
-use super::Failure;
 use super::call::{Listed, Pages};
+use super::{Failure, Scope};
 use crate::api::{
     DiagnosisKind, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, PodDiagnosis, PodDiagnosisSpec,
     PodDiagnosisStatus, WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
@@ -72,18 +72,17 @@ impl RestoreError {
     }
 }
 
-/// Reads all our objects, a page at a time, as there may be thousands; of the given namespaces only, where there are any.
-/// Those of nodes have none. An object may come twice, as a list that was interrupted begins anew.
-pub async fn objects(
-    client: &Client,
-    namespaces: &[String],
-    pages: &mpsc::Sender<Restored>,
-) -> Result<(), RestoreError> {
-    for namespace in scopes(namespaces) {
+/// Reads all our objects within the scope, a page at a time, as there may be thousands. An object may come twice, as a list
+/// that was interrupted begins anew.
+pub async fn objects(client: &Client, scope: &Scope, pages: &mpsc::Sender<Restored>) -> Result<(), RestoreError> {
+    for namespace in scope.each() {
         read::<PodDiagnosis>(client, namespace, pages).await?;
         read::<WorkloadDiagnosis>(client, namespace, pages).await?;
     }
-    read::<NodeDiagnosis>(client, None, pages).await
+    if scope.nodes {
+        read::<NodeDiagnosis>(client, None, pages).await?;
+    }
+    Ok(())
 }
 
 /// Reads all objects of one kind.
@@ -141,17 +140,12 @@ impl Drop for Reading<'_> {
 }
 
 /// [`objects`], tried until it succeeds; `health` says meanwhile why it does not.
-pub async fn objects_when_ready(
-    client: &Client,
-    namespaces: &[String],
-    health: &Health,
-    pages: mpsc::Sender<Restored>,
-) {
+pub async fn objects_when_ready(client: &Client, scope: &Scope, health: &Health, pages: mpsc::Sender<Restored>) {
     let _reading = Reading::begin(health);
     let mut pause = FIRST_PAUSE;
     let mut said = String::new();
     loop {
-        match objects(client, namespaces, &pages).await {
+        match objects(client, scope, &pages).await {
             Ok(()) => return,
             Err(error) => {
                 let text = error.to_string();
@@ -165,10 +159,6 @@ pub async fn objects_when_ready(
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-fn scopes(namespaces: &[String]) -> Vec<Option<&str>> {
-    if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|n| Some(n.as_str())).collect() }
 }
 
 #[derive(Deserialize, Default)]

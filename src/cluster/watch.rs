@@ -17,8 +17,8 @@ mod standing;
 mod task;
 mod trouble;
 
-use super::REPORTER;
 use super::wire::{self, Event, Node, Pod};
+use super::{REPORTER, Scope};
 use crate::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::http::Health;
 use crate::metrics::Metrics;
@@ -43,12 +43,8 @@ const NORMAL_REASONS: [(&str, &str); 6] = [
     ("job_already_active", "JobAlreadyActive"),
 ];
 
-/// What to watch.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    /// Only these namespaces; all where empty. Nodes are watched in any case.
-    pub namespaces: Vec<String>,
-}
+/// Where Events about Nodes are, which belong to no namespace.
+const OF_NODES: &str = "default";
 
 /// Starts all watches; they end when the set is dropped or the channel closed.
 ///
@@ -72,8 +68,10 @@ pub fn spawn(
     // Our own objects and the nodes first: they are few, and diagnoses need them.
     starter.own::<PodDiagnosis>("poddiagnoses");
     starter.own::<WorkloadDiagnosis>("workloaddiagnoses");
-    starter.start(Api::<Own<NodeDiagnosis>>::all, "nodediagnoses", None, OBJECT_SECONDS, Listing::Alone);
-    starter.start(Api::<Node>::all, "nodes", None, OBJECT_SECONDS, Listing::Alone);
+    if scope.nodes {
+        starter.start(Api::<Own<NodeDiagnosis>>::all, "nodediagnoses", None, OBJECT_SECONDS, Listing::Alone);
+        starter.start(Api::<Node>::all, "nodes", None, OBJECT_SECONDS, Listing::Alone);
+    }
     starter.everywhere::<Pod>("pods", None, OBJECT_SECONDS, &starter.gate(Source::Pods, 1));
     starter.listed::<wire::Deployment>("deployments");
     starter.listed::<wire::StatefulSet>("statefulsets");
@@ -81,14 +79,7 @@ pub fn spawn(
     starter.listed::<wire::Job>("jobs");
     starter.listed::<wire::CronJob>("cronjobs");
     starter.listed::<wire::Service>("services");
-    let events = starter.gate(Source::Events, 1 + NORMAL_REASONS.len());
-    // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
-    let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
-    starter.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &events);
-    for (name, reason) in NORMAL_REASONS {
-        // The only Normal reason of our own is `Recovered`, so none of ours is among these.
-        starter.everywhere::<Event>(name, Some(&format!("type=Normal,reason={reason}")), EVENT_SECONDS, &events);
-    }
+    starter.events();
     starter.tasks
 }
 
@@ -106,6 +97,28 @@ impl Starter<'_> {
     /// For the watches that together make up one source: `selectors` in each namespace.
     fn gate(&self, source: Source, selectors: usize) -> Arc<Gate> {
         Arc::new(Gate::new(source, selectors * self.scope.namespaces.len().max(1)))
+    }
+
+    fn events(&mut self) {
+        let each = self.scope.namespaces.len().max(1);
+        let apart = self.scope.nodes && !self.reads(OF_NODES);
+        let gate = Arc::new(Gate::new(Source::Events, (1 + NORMAL_REASONS.len()) * each + usize::from(apart)));
+        // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
+        let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
+        self.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &gate);
+        for (name, reason) in NORMAL_REASONS {
+            // The only Normal reason of our own is `Recovered`, so none of ours is among these.
+            self.everywhere::<Event>(name, Some(&format!("type=Normal,reason={reason}")), EVENT_SECONDS, &gate);
+        }
+        if apart {
+            let api = |client| Api::<Event>::namespaced(client, OF_NODES);
+            let fields = format!("involvedObject.kind=Node,reportingComponent!={REPORTER}");
+            self.start(api, "of_nodes", Some(&fields), EVENT_SECONDS, Listing::Shared(gate));
+        }
+    }
+
+    fn reads(&self, namespace: &str) -> bool {
+        self.scope.namespaces.is_empty() || self.scope.namespaces.iter().any(|name| name == namespace)
     }
 
     /// The versions of our own objects.
@@ -130,13 +143,13 @@ impl Starter<'_> {
         K: Watched + Resource<Scope = NamespaceResourceScope>,
     {
         let listing = if gate.is_single() { Listing::Alone } else { Listing::Shared(gate.clone()) };
-        if self.scope.namespaces.is_empty() {
-            self.start(Api::<K>::all, name, fields, seconds, listing);
-            return;
-        }
-        for namespace in &self.scope.namespaces {
-            let of_namespace = |client| Api::<K>::namespaced(client, namespace);
-            self.start(of_namespace, name, fields, seconds, listing.clone());
+        let scope = self.scope;
+        for namespace in scope.each() {
+            let api = |client: Client| match namespace {
+                Some(namespace) => Api::<K>::namespaced(client, namespace),
+                None => Api::<K>::all(client),
+            };
+            self.start(api, name, fields, seconds, listing.clone());
         }
     }
 

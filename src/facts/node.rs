@@ -67,6 +67,8 @@ pub struct NodeState {
     pub facts: NodeFacts,
     /// The sum of the effective requests of the pods bound here that are not over.
     pub requested: Resources,
+    /// Whether those are all pods that run here; else nobody knows what is left of it.
+    pub all_pods_known: bool,
     /// Transitions of the Ready condition as they were seen, oldest first; a bounded ring.
     pub ready_history: Vec<ReadyTransition>,
     /// The last message of a Ready condition that the kubelet wrote itself (status False), kept because
@@ -87,6 +89,7 @@ impl NodeState {
         Self {
             facts,
             requested: Resources::default(),
+            all_pods_known: true,
             ready_history: Vec::new(),
             last_kubelet_complaint: None,
             not_ready_events: 0,
@@ -101,10 +104,12 @@ impl NodeState {
         self.facts.condition("Ready").filter(|ready| ready.status == "True")?.last_transition
     }
 
-    /// Allocatable less requested: what a further pod could get.
+    /// Allocatable less requested: what a further pod could get. Where not all pods are known, the most that it ever could.
     pub fn free(&self) -> Resources {
         let mut free = self.facts.allocatable.clone();
-        free.subtract(&self.requested);
+        if self.all_pods_known {
+            free.subtract(&self.requested);
+        }
         free
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct Nodes {
     early_ooms: HashMap<Arc<str>, Vec<SystemOom>>,
     /// The same of `Rebooted` Events.
     early_reboots: HashMap<Arc<str>, Vec<Reboot>>,
+    /// Pods run on them that nobody tells us of.
+    some_pods_only: bool,
 }
 
 /// What a new version of a Node changes for its pods, and for those that wait for a place.
@@ -57,6 +59,7 @@ impl Nodes {
         }
         let Some(known) = self.by_name.get_mut(&name) else {
             let mut fresh = NodeState::new(facts);
+            fresh.all_pods_known = !self.some_pods_only;
             fresh.requested = self.orphaned.remove(&name).unwrap_or_default();
             fresh.system_ooms = self.early_ooms.remove(&name).unwrap_or_default();
             fresh.ready_history = self.inherited.remove(&name).unwrap_or_default();
@@ -87,6 +90,10 @@ impl Nodes {
         self.not_ready.remove(name);
         self.early_ooms.remove(name);
         self.early_reboots.remove(name);
+    }
+
+    pub(super) fn know_some_pods_only(&mut self) {
+        self.some_pods_only = true;
     }
 
     pub(super) fn begin_list(&mut self) {

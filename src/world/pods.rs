@@ -310,7 +310,8 @@ impl Pods {
         self.waiting.iter().filter_map(|number| self.roll.uid(*number))
     }
 
-    /// The UID that an Event is about. The node controller writes no UID; then the name decides. The kubelet writes that of
+    /// The UID that an Event is about; `None` where it names a pod of another namespace than its own, which anybody can write
+    /// who may create Events in his own. The node controller writes no UID; then the name decides. The kubelet writes that of
     /// a static pod, of which we see the mirror.
     pub(super) fn uid_for(&self, event: &EventFacts) -> Option<Arc<str>> {
         let named = &event.regarding.uid;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use shindan::api::DiagnosisState;
+use shindan::cluster::Scope;
 use shindan::cluster::lookup::Lookup;
 use shindan::cluster::restore;
 use shindan::facts::{Looked, Want, WorkloadName};
@@ -141,6 +142,29 @@ async fn claims_without_a_volume_come_with_their_events_and_the_classes_that_the
     assert_eq!(calls[2].path, "/apis/storage.k8s.io/v1/storageclasses");
 }
 
+fn in_demo(nodes: bool) -> Scope {
+    Scope { namespaces: vec!["demo".to_owned()], nodes }
+}
+
+/// A Role of one namespace is enough for all of it.
+#[tokio::test]
+async fn within_a_namespace_nothing_outside_is_read() {
+    let claim = json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Pending"}});
+    let (client, calls) = server(move |call| {
+        let is_claims = call.path.ends_with("/persistentvolumeclaims");
+        list(if is_claims { vec![claim.clone()] } else { vec![] })
+    });
+    let (pages, _read) = mpsc::channel(8);
+    restore::objects(&client, &in_demo(false), &pages).await.unwrap();
+    let lookup = Lookup::new(client, Metrics::new([])).within(in_demo(false));
+    let Looked::Claims(claims) = lookup.look(&Want::Claims("demo".into())).await.unwrap() else { panic!("claims") };
+    assert_eq!((claims.unbound.len(), claims.classes), (1, None), "which classes there are is unknown, not: none");
+    lookup.look(&Want::PodsOn("n1".into())).await.unwrap();
+    for call in calls.all() {
+        assert!(call.path.contains("/namespaces/demo/"), "{}", call.path);
+    }
+}
+
 #[tokio::test]
 async fn where_every_claim_has_its_volume_nothing_more_is_read() {
     let (client, calls) = server(|_| {
@@ -178,7 +202,7 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
         ])
     });
     let (pages, mut read) = mpsc::channel(8);
-    restore::objects(&client, &[], &pages).await.unwrap();
+    restore::objects(&client, &Scope::default(), &pages).await.unwrap();
     drop(pages);
     let mut restored = restore::Restored::default();
     while let Some(page) = read.recv().await {
@@ -209,9 +233,9 @@ async fn a_missing_crd_is_waited_for() {
     });
     let health = Health::default();
     let (pages, mut read) = mpsc::channel(8);
-    let error = restore::objects(&client, &[], &pages).await.unwrap_err();
+    let error = restore::objects(&client, &Scope::default(), &pages).await.unwrap_err();
     assert_eq!(error.category(), "not_installed");
-    restore::objects_when_ready(&client, &["demo".to_owned()], &health, pages).await;
+    restore::objects_when_ready(&client, &in_demo(true), &health, pages).await;
     while let Some(page) = read.recv().await {
         assert_eq!(page, restore::Restored::default());
     }

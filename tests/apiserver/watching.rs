@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use shindan::api::DiagnosisKind;
-use shindan::cluster::watch::{Scope, spawn};
+use shindan::cluster::Scope;
+use shindan::cluster::watch::spawn;
 use shindan::http::Health;
 use shindan::metrics::Metrics;
 use shindan::world::{Change, Source};
@@ -23,10 +24,13 @@ struct Watching {
 }
 
 fn watch(namespaces: &[&str], answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Watching {
+    watch_within(Scope { namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(), nodes: true }, answer)
+}
+
+fn watch_within(scope: Scope, answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Watching {
     let (client, calls) = server(answer);
     let (sender, changes) = mpsc::channel(64);
     let (metrics, health) = (Metrics::new([]), Health::default());
-    let scope = Scope { namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect() };
     let tasks = spawn(&client, &scope, &sender, &metrics, &health);
     Watching { changes, calls, metrics, health, _tasks: tasks }
 }
@@ -267,6 +271,43 @@ async fn of_two_namespaces_each_tells_what_it_has_lost() {
     }
     seen.sort();
     assert_eq!(seen, ["+a", "+b", "+b", "+c", "-a", "done", "started"]);
+}
+
+/// Such a role refuses whatever is asked outside, so nothing must be.
+#[tokio::test(start_paused = true)]
+async fn without_nodes_nothing_outside_the_namespaces_is_asked_for() {
+    let scope = Scope { namespaces: vec!["one".to_owned(), "two".to_owned()], nodes: false };
+    let mut watching = watch_within(scope, nothing);
+    while !watching.health.is_ready() {
+        let next = tokio::time::timeout(std::time::Duration::from_secs(600), watching.changes.recv()).await;
+        assert!(next.is_ok_and(|change| change.is_some()), "all that is watched is listed");
+    }
+    for call in watching.calls.all() {
+        assert!(call.path.contains("/namespaces/one/") || call.path.contains("/namespaces/two/"), "{}", call.path);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_about_nodes_are_read_where_they_are() {
+    let about_nodes = "involvedObject.kind=Node,reportingComponent!=shindan.dev/operator";
+    let is_apart =
+        |call: &Call| call.path.contains("/namespaces/default/") && call.query("fieldSelector") == Some(about_nodes);
+    let mut watching = watch(&["demo"], move |call| {
+        if !is_apart(call) {
+            return nothing(call);
+        }
+        let rebooted = json!({"metadata": {"name": "r", "resourceVersion": "1"}, "reason": "Rebooted",
+            "involvedObject": {"kind": "Node", "name": "n1"}});
+        Answer::Watch(vec![event("ADDED", rebooted), initial_end()])
+    });
+    let seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
+    assert_eq!(seen, ["started", "+Rebooted", "done"]);
+
+    for watched in [&[][..], &["demo", "default"]] {
+        let mut watching = watch(watched, nothing);
+        watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
+        assert_eq!(watching.calls.count(is_apart), 0, "they are among the others: {watched:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -99,9 +99,10 @@ impl PreviousLogs {
 
 impl Drop for PreviousLogs {
     fn drop(&mut self) {
+        // First the flag, then the right: in between the operator would be refused.
+        roll_out("test-cluster");
         let role = "clusterrole,clusterrolebinding";
         kubectl(&["delete", role, "shindan-previous-logs", "--ignore-not-found"]);
-        roll_out("test-cluster");
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
-use kube::runtime::watcher;
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use shindan::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
@@ -85,7 +85,8 @@ async fn record(objects: Api<PodDiagnosis>) {
     let (listed, is_listed) = tokio::sync::oneshot::channel();
     let mut listed = Some(listed);
     tokio::spawn(async move {
-        let mut events = std::pin::pin!(watcher(objects, watcher::Config::default()));
+        // Some tests stop the API server.
+        let mut events = std::pin::pin!(watcher(objects, watcher::Config::default()).default_backoff());
         loop {
             match events.try_next().await {
                 Ok(Some(watcher::Event::InitApply(object) | watcher::Event::Apply(object))) => {
@@ -138,9 +139,14 @@ pub(crate) fn kubectl(args: &[&str]) -> String {
 
 /// Runs tests/cluster/cluster, for what only the machine itself can do.
 pub(crate) fn machine(args: &[&str]) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/cluster");
-    let run = Command::new(&script).args(args).stdin(Stdio::null()).output().unwrap();
-    assert!(run.status.success(), "{} {args:?}: {}", script.display(), String::from_utf8_lossy(&run.stderr));
+    let run = machine_command(args).output().unwrap();
+    assert!(run.status.success(), "tests/cluster/cluster {args:?}: {}", String::from_utf8_lossy(&run.stderr));
+}
+
+pub(crate) fn machine_command(args: &[&str]) -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/cluster"));
+    command.args(args).stdin(Stdio::null());
+    command
 }
 
 /// A namespace for one test. It is deleted at the end; with KEEP set, not where the test failed.
@@ -334,10 +340,19 @@ pub(crate) async fn node_ready() -> (String, String) {
 
 pub(crate) const OPERATOR: &str = "shindan-system";
 
+fn served(path: &str) -> Result<String, String> {
+    let path = format!("/api/v1/namespaces/{OPERATOR}/services/shindan-metrics:http/proxy/{path}");
+    try_kubectl(&["get", "--raw", &path], None)
+}
+
+/// What the operator says of its readiness.
+pub(crate) fn readyz() -> Result<String, String> {
+    served("readyz")
+}
+
 /// The operator's metrics, as Prometheus reads them.
 pub(crate) fn metrics() -> Result<Vec<(String, f64)>, String> {
-    let path = format!("/api/v1/namespaces/{OPERATOR}/services/shindan-metrics:http/proxy/metrics");
-    let text = try_kubectl(&["get", "--raw", &path], None)?;
+    let text = served("metrics")?;
     let samples = text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.rsplit_once(' '));
     Ok(samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
 }

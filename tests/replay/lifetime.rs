@@ -86,6 +86,24 @@ fn events_may_come_before_their_pod() {
     assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
 }
 
+/// Whoever may create Events in a namespace of his own can write any UID there: it tells nothing of the pod of another.
+#[test]
+fn an_event_from_another_namespace_is_about_no_pod_of_this_one() {
+    let victim = pod("a", "u1", false, &crashed(2, 137, "Error"));
+    let mut forged = killing(&victim, "08:02:19");
+    forged.regarding.namespace = "of-a-tenant".into();
+    for comes_first in [true, false] {
+        let mut operator = Operator::idle();
+        if comes_first {
+            operator.event(&forged);
+        }
+        operator.pod(&victim);
+        operator.event(&forged);
+        operator.advance(10);
+        assert_ne!(operator.status("a").cause, "LivenessProbeFailed", "the Event came first: {comes_first}");
+    }
+}
+
 #[test]
 fn the_events_of_a_static_pod_are_those_of_its_mirror() {
     let told = |uid: &str, reason: &str, message: &str| {

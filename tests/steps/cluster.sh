@@ -38,6 +38,9 @@ faults() { # feature, arguments of the tests
   RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3 "${@:2}"
 }
 
+# What the operator asked for meanwhile, against what it may.
+rights() { cargo test --locked --features e2e --test rights -- --nocapture; }
+
 end_to_end() { # feature, arguments of the tests
   local feature=$1
   shift

@@ -61,6 +61,4 @@ find_lua() {
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 BINARY=$ROOT/target/$HOST/release/shindan
 
-static_binary() {
-  RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --bin shindan --target "$HOST"
-}
+static_binary() { deploy/image/binary; }

@@ -120,14 +120,13 @@ impl Running {
     }
 
     fn with_caps(fake: Fake, caps: Caps) -> Self {
-        Self::led_by(fake, caps, None)
+        Self::led_by(fake, World::new(Thresholds::default(), Policy::default(), caps), None)
     }
 
-    fn led_by(fake: Fake, caps: Caps, leadership: Option<Leadership>) -> Self {
+    fn led_by(fake: Fake, world: World, leadership: Option<Leadership>) -> Self {
         let fake = Arc::new(fake);
         let (sender, receiver) = mpsc::channel(64);
         let metrics = Metrics::new(rules::known().map(|known| known.cause));
-        let world = World::new(Thresholds::default(), Policy::default(), caps);
         let started = Instant::now();
         let cluster = FakeCluster { fake: fake.clone(), started };
         let mut engine = Engine::new(world, cluster, metrics.clone(), Pace::default(), receiver);
@@ -188,7 +187,12 @@ impl Running {
 async fn follower(behaviour: &[Behaviour]) -> (Running, ByHand) {
     let (hand, leadership) = ByHand::following();
     let fake = Fake { next: Mutex::new(behaviour.iter().copied().collect()), ..Fake::default() };
-    (Running::led_by(fake, Caps::default(), Some(leadership)).listed().await, hand)
+    (
+        Running::led_by(fake, World::new(Thresholds::default(), Policy::default(), Caps::default()), Some(leadership))
+            .listed()
+            .await,
+        hand,
+    )
 }
 
 async fn seconds(n: u64) {
@@ -246,6 +250,50 @@ async fn nothing_is_written_before_everything_is_listed() {
     assert_eq!(running.applies(), Vec::<u64>::new(), "Events are missing");
     seconds(4).await;
     assert_eq!(running.applies().len(), 1, "they are waited for 30 s at most");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_nodes_nothing_waits_for_them() {
+    let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+    world.do_without_nodes();
+    let running = Running::led_by(Fake::default(), world, None);
+    let of_nodes = [Source::Nodes, Source::Objects(DiagnosisKind::Node)];
+    let others: Vec<Source> = Source::ALL.into_iter().filter(|source| !of_nodes.contains(source)).collect();
+    running.list(&others).await;
+    running.pod(oom("a")).await;
+    seconds(1).await;
+    assert_eq!(running.applies().len(), 1);
+}
+
+/// What a tenant can write is in no metric: no name but the namespace's, and no word of what was said.
+#[tokio::test(start_paused = true)]
+async fn metrics_tell_nothing_that_a_tenant_wrote() {
+    let running = Running::start(&[]).listed().await;
+    let mut dump = Dump::default();
+    dump.read(
+        r#"
+kind: Pod
+metadata: {namespace: demo, name: akiaiosfodnn7example, uid: uid-1, labels: {tenant: hostile-label}}
+spec: {nodeName: n1, containers: [{name: eyjhbgcioijiuzi1nij9, image: registry.example.com/hunter2:1}]}
+status:
+  phase: Running
+  conditions: [{type: Ready, status: 'False'}]
+  containerStatuses:
+  - name: eyjhbgcioijiuzi1nij9
+    restartCount: 1
+    state: {waiting: {reason: CrashLoopBackOff}}
+    lastState: {terminated: {exitCode: 137, reason: OOMKilled, message: "password=hunter2 \e[31m\n# TYPE forged counter\nforged 1",
+      startedAt: '2026-11-21T08:02:00Z', finishedAt: '2026-11-21T08:02:20Z'}}
+"#,
+    );
+    running.pod(dump.pods.remove(0)).await;
+    seconds(5).await;
+    assert_eq!(running.applies().len(), 1);
+    let text = running.metrics.encode().unwrap();
+    assert!(text.contains(r#"shindan_diagnoses_active{kind="Pod",namespace="demo",cause="OOMKilled""#), "{text}");
+    for word in ["akia", "eyjh", "example", "hostile-label", "hunter2", "forged", "uid-", "\u{1b}"] {
+        assert!(!text.contains(word), "{word:?} in\n{text}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

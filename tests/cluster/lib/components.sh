@@ -21,6 +21,7 @@ start_component() {
       ;;
     containerd) spawn containerd containerd --config "$RUN/containerd.toml" ;;
     apiserver)
+      # shellcheck disable=SC2086  # one word a flag
       spawn apiserver "$BIN/kube-apiserver" --etcd-servers="http://127.0.0.1:$ETCD_PORT" \
         --bind-address=0.0.0.0 --secure-port="$API_PORT" --advertise-address="$NODE_IP" --endpoint-reconciler-type=none \
         --tls-cert-file="$PKI/apiserver.crt" --tls-private-key-file="$PKI/apiserver.key" --client-ca-file="$PKI/ca.crt" \
@@ -28,7 +29,9 @@ start_component() {
         --service-account-signing-key-file="$PKI/service-accounts.key" --service-cluster-ip-range="$SERVICE_RANGE" \
         --kubelet-client-certificate="$PKI/apiserver-to-kubelet.crt" --kubelet-client-key="$PKI/apiserver-to-kubelet.key" \
         --kubelet-preferred-address-types=InternalIP --authorization-mode=Node,RBAC \
-        --enable-admission-plugins=NodeRestriction --allow-privileged=true
+        --enable-admission-plugins=NodeRestriction --allow-privileged=true \
+        --audit-policy-file="$RUN/audit.yaml" --audit-log-path="$RUN/log/audit.log" --audit-log-maxsize=1000 \
+        $API_FLAGS
       ;;
     controllers | scheduler)
       credentials="$RUN/$1.kubeconfig"

@@ -90,6 +90,18 @@ TOML
 JSON
 }
 
+# What the operator asks of the API server, and how it is answered: tests/rights.rs compares that with its roles.
+write_audit_policy() {
+  cat >"$RUN/audit.yaml" <<YAML
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: ["system:serviceaccount:shindan-system:shindan"]}
+- {level: None}
+YAML
+}
+
 write_kubelet_config() {
   cat >"$RUN/kubelet.yaml" <<YAML
 apiVersion: kubelet.config.k8s.io/v1beta1

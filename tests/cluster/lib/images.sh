@@ -48,18 +48,14 @@ images() {
   rm -rf "$RUN/images"
 }
 
+# As users get it: deploy/image makes it.
 program_image() { # name binary
   local name=$1 binary=$2 work
   [ -f "$binary" ] || die "no such file: $binary"
   if needs_loader "$binary"; then die "$binary is linked dynamically: it cannot run in an empty image"; fi
   work=$(mktemp -d)
-  umoci init --layout "$work/layout"
-  umoci new --image "$work/layout:image"
-  umoci unpack --image "$work/layout:image" "$work/bundle" >/dev/null 2>&1
-  install -D -m 755 "$binary" "$work/bundle/rootfs/shindan"
-  umoci repack --image "$work/layout:image" "$work/bundle" >/dev/null 2>&1
-  umoci config --image "$work/layout:image" --config.entrypoint /shindan --config.user 65532:65532
-  push "oci:$work/layout:image" "$name"
+  "$HERE/../../deploy/image/image" "$binary" "$work/layout"
+  push "oci:$work/layout:shindan" "$name"
   rm -rf "$work"
   echo "$REGISTRY/$name"
 }

@@ -62,6 +62,7 @@ up() {
   write_registry_configs
   write_containerd_config
   write_kubelet_config
+  write_audit_policy
   say "network and certificates are made"
   for component in "${COMPONENTS[@]}"; do
     start_component "$component"

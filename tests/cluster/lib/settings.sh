@@ -8,6 +8,8 @@ RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
 NETNS=${SHINDAN_NETNS:-shindan}
 CGROUP=${SHINDAN_CGROUP:-shindan}
 NODE=${SHINDAN_NODE:-node1}
+# Further flags of the API server at its next start, separated by spaces.
+API_FLAGS=${SHINDAN_API_FLAGS:-}
 
 API_PORT=${SHINDAN_API_PORT:-6443}
 ETCD_PORT=${SHINDAN_ETCD_PORT:-2379}

@@ -223,7 +223,7 @@ pub(super) struct NodeView<'a> {
     pub cordoned: bool,
     /// The requirements of the best alternative that do not hold.
     pub unmet: Vec<Unmet>,
-    /// Whether the node tells how much it has of all that the pod asks for.
+    /// Whether the node tells how much it has of all that the pod asks for, and all its pods are known.
     pub tells_room: bool,
 }
 
@@ -242,7 +242,7 @@ impl<'a> NodeView<'a> {
                 .collect(),
             cordoned: facts.unschedulable && !tolerated(&cordon),
             unmet: unmet(pod, state),
-            tells_room: tells_room(asks, &facts.allocatable),
+            tells_room: state.all_pods_known && tells_room(asks, &facts.allocatable),
         }
     }
 

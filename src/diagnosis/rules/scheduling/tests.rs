@@ -552,3 +552,22 @@ fn where_several_find_no_room_beside_one_that_runs_the_first_advice_is_not_for_o
     assert_eq!(several.command.as_deref(), Some("kubectl -n demo scale deployment/web --replicas=1"));
     assert_eq!(several.patch, None);
 }
+
+/// Rights in some namespaces only: others' pods fill a node unseen, so nothing is said of what is left of it.
+#[test]
+fn where_not_all_pods_are_known_no_room_is_counted() {
+    let nodes = [plain("n1", "4"), taken("n1", "3")];
+    let mut full = waiting(&asks("2"), CPU_1, &nodes);
+    assert!(summary(&full).contains("n1"), "{}", summary(&full));
+    for node in full.nodes.values_mut() {
+        node.all_pods_known = false;
+    }
+    let told = "InsufficientCpu: asks for 2 CPUs, more than is free on the only node";
+    assert_eq!(summary(&full), told, "and no amount is told");
+
+    let mut too_large = waiting(&asks("64"), CPU_1, &nodes);
+    for node in too_large.nodes.values_mut() {
+        node.all_pods_known = false;
+    }
+    assert!(summary(&too_large).contains("64 CPUs"), "{}", summary(&too_large));
+}

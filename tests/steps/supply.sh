@@ -1,0 +1,80 @@
+# shellcheck shell=bash
+# What the binary and its image are made of, and whether anybody can make the same. Sourced after steps.sh.
+
+readonly DENY_VERSION=0.20.2 CYCLONEDX_VERSION=0.5.9
+MADE=$ROOT/target/supply
+
+cargo_tool() { # name version; built once, into the cache
+  local root
+  # shellcheck source=/dev/null
+  root=$(. tests/cluster/lib/settings.sh && echo "$CACHE/tools/$1-$2")
+  if [ ! -x "$root/bin/$1" ]; then cargo install --locked "$1" --version "$2" --root "$root"; fi
+  PATH=$root/bin:$PATH
+}
+
+# The advisories need a database from the net, which not every machine reaches: then that is said. The rest needs none.
+dependencies() { # file-of-the-verdict
+  local said="bans, licenses, sources and advisories: ok"
+  mkdir -p "$(dirname "$1")"
+  cargo_tool cargo-deny $DENY_VERSION
+  cargo deny check bans licenses sources
+  if timeout 120 cargo deny fetch db >/dev/null 2>&1; then
+    cargo deny check advisories
+  else
+    said="bans, licenses and sources: ok; advisories NOT checked: their database cannot be fetched here"
+  fi
+  echo "$said" | tee "$1"
+}
+
+bill_of_materials() {
+  cargo_tool cargo-cyclonedx $CYCLONEDX_VERSION
+  deploy/image/sbom "$MADE/shindan.cdx.json"
+}
+
+image_of() { # binary folder
+  rm -rf "$2"
+  mkdir -p "$(dirname "$2")"
+  deploy/image/image "$1" "$2"
+}
+
+# One binary, twice: from other folders, under another mask, and with another time on the file.
+same_image() {
+  local first second copy=$MADE/elsewhere/copy
+  first=$(image_of "$BINARY" "$MADE/image")
+  mkdir -p "$(dirname "$copy")"
+  install -m 700 "$BINARY" "$copy"
+  second=$(umask 077 && image_of "$copy" "$MADE/elsewhere/image")
+  rm -r "$MADE/elsewhere"
+  if [ "$first" != "$second" ]; then
+    echo "one binary, two images: $first and $second" >&2
+    return 1
+  fi
+  # A path of this machine in it would make another binary elsewhere.
+  if grep -qaF -e "$ROOT/" -e "${CARGO_HOME:-$HOME/.cargo}/" "$BINARY"; then
+    echo "the binary names folders of this machine" >&2
+    return 1
+  fi
+  echo "the image is $first, twice"
+}
+
+# Twice from the sources: in folders of other names and lengths, each with a cargo home of its own.
+same_build() { # file-of-the-verdict
+  local work=$MADE/build place sources digests=() version
+  rm -rf "$work"
+  mkdir -p "$work/a" "$work/another-place/below"
+  for place in "$work/a" "$work/another-place/below"; do
+    sources=$place/src
+    mkdir -p "$sources" "$place/home"
+    git ls-files -z | tar --create --null --files-from=- | tar --extract --directory "$sources"
+    ln -s "${CARGO_HOME:-$HOME/.cargo}/registry" "$place/home/registry"
+    (unset CARGO_TARGET_DIR && CARGO_HOME=$place/home "$sources/deploy/image/binary" --offline)
+    digests+=("$(SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) image_of "$sources/target/$HOST/release/shindan" "$place/image")")
+  done
+  if [ "${digests[0]}" != "${digests[1]}" ]; then
+    echo "two builds, two images: ${digests[*]}" >&2
+    return 1
+  fi
+  version=$(rustc --version)
+  echo "twice the same: ${digests[0]}, with $version" | tee "$1"
+  rm -rf "$work"
+}
