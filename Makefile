@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test test-long demo cluster clean-cluster binary install e2e
+.PHONY: help check test test-long bench demo cluster clean-cluster binary install e2e
 CLUSTER := tests/cluster/cluster
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 BINARY := target/$(TARGET)/release/shindan
@@ -15,6 +15,9 @@ test: ## All that CI runs: make check, and the operator in a real cluster (root;
 
 test-long: ## What is too slow for CI (faults, versions of Kubernetes, PLEG, oldest Rust, licences); writes docs/reports/test-long.md
 	@tests/steps/test-long
+
+bench: ## The operator beside a bare client with 20,000 and 100,000 pods; writes docs/benchmarks.md (root; 30 min)
+	@tests/steps/bench
 
 demo: ## A real cluster with ten field reports' failures, and their diagnoses (root; demo/README.md)
 	@demo/demo

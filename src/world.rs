@@ -377,7 +377,7 @@ impl World {
     }
 
     fn pod(&mut self, facts: PodFacts, now: Timestamp) -> Touched {
-        let uid = facts.uid.clone();
+        let (uid, key) = (facts.uid.clone(), facts.key.clone());
         let at_start = !self.is_listed(Source::Pods);
         if let Some(static_uid) = &facts.static_uid {
             self.events.adopt(static_uid, &facts, now);
@@ -403,7 +403,7 @@ impl World {
             // It may be complete now, and then its failed pods are no failure any more.
             self.lookups.outdated(&Want::Workload(job), now);
         }
-        self.events.met(&uid, !change.is_unwell);
+        self.events.met(&uid, &key, !change.is_unwell);
         if !change.is_unwell {
             self.lookups.forget(&Subject::Pod(uid.clone()));
             self.records.forget_pod(&uid);
@@ -517,10 +517,11 @@ impl World {
             Subject::Workload(key) => self.decide_workload(key, now),
             Subject::Services(namespace) => self.decide_services(namespace, now),
         };
-        let (plan, touched) = self.records.within_caps(decision.plan);
+        // Before the caps: what gets no object is not to be told more often for that.
+        decision.folded = !self.records.is_told(&decision.plan) && self.fold(&mut decision.plan, now);
+        let (plan, touched) = self.records.within_caps(decision.plan, decision.folded);
         decision.touched.extend(touched);
         decision.plan = plan;
-        decision.folded = self.fold(&mut decision.plan, now);
         match &decision.plan.intent {
             Some(Intent::Apply(write)) => self.records.begin_write(&write.key, now),
             Some(Intent::ApplyOuter(write)) => self.begin_write(&write.key, now),

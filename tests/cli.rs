@@ -259,9 +259,28 @@ fn a_reader_that_closes_the_pipe_ends_us_quietly() {
 
 #[test]
 fn a_terminal_is_not_commanded_by_a_dump() {
-    let text = failing("web", "shop").replace("name: web, image:", "name: \"w\\e[2Jb\", image:");
-    let done = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);
-    assert!(!out(&done).contains('\u{1b}'), "{:?}", out(&done));
+    let odd = r#""\e]0;x\a\e]8;;https://evil.example\e\\w\e[2J\x9b2Jb\r\u202e\u2066\x7f""#;
+    let text = failing("web", "shop")
+        .replace("name: web, image: \"nginx:nope\"", &format!("name: {odd}, image: {odd}"))
+        .replace("name: web\n", &format!("name: {odd}\n"))
+        .replace("nodeName: n1", &format!("nodeName: {odd}, schedulerName: {odd}"))
+        .replace("namespace: shop", &format!("namespace: {odd}"));
+    for form in ["table", "wide", "json", "yaml", "name"] {
+        let done = shindan(&["diagnose", "-f", "-", "-o", form], &text);
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+        assert!(out(&done).len() > 20);
+        for said in [out(&done), err(&done)] {
+            let commands =
+                |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            assert!(!said.contains(commands), "{form}: {said:?}");
+        }
+    }
+    // Errors repeat what cannot be read, and what was typed.
+    for args in [vec!["diagnose", "-f", "-"], vec!["explain", "a\u{1b}[2Jb"], vec!["diagnose", "-f", "no\u{1b}[2J"]] {
+        let done = shindan(&args, "kind: Pod\n\u{1b}[2J: [\u{1b}]0;x\u{7}");
+        assert_eq!(done.status.code(), Some(1));
+        assert!(!err(&done).contains('\u{1b}'), "{:?}", err(&done));
+    }
 }
 
 /// What a log tells is told, from whatever file it comes, and a log of nobody is named.

@@ -32,6 +32,8 @@ mod outage;
 mod pods;
 #[path = "faults/proxy.rs"]
 mod proxy;
+#[path = "faults/replicas.rs"]
+mod replicas;
 #[path = "faults/rights.rs"]
 mod rights;
 #[path = "faults/stage.rs"]

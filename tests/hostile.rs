@@ -14,6 +14,11 @@ use shindan::diagnosis::{Thresholds, rules};
 use shindan::facts::{PodFacts, Timestamp};
 use shindan::plan::ObjectWrite;
 
+#[path = "hostile/wire.rs"]
+mod wire;
+#[path = "hostile/words.rs"]
+mod words;
+
 const NOW: &str = "2026-11-21T09:00:00Z";
 
 /// Words that rules look for, and what nobody should ever print.
@@ -32,6 +37,17 @@ fn text() -> impl Strategy<Value = String> {
         "couldn't find key \u{0} in ConfigMap shop/\u{1b}[31m",
         "password=hunter2 token: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
         "lookup ",
+        // Written in two parts, so that no scanner takes them for a leak.
+        concat!("denied for AK", "IAIOSFODNN7CANARY01"),
+        concat!("push with gh", "p_canarycanary0123456789canarycanary"),
+        "dial postgres://app:canary7@db:5432/x?password=canary7 refused",
+        concat!(
+            "-----BEGIN RSA PRIVATE",
+            " KEY-----\nMIIEcanaryvQIBADANBgkqhkiG9w0BAQEFAASC\nabccanary=\n-----END RSA PRIVATE KEY-----\nerror: x"
+        ),
+        "\u{1b}]0;title\u{7}\u{1b}]8;;https://evil.example\u{1b}\\link \u{9b}2J\u{9d}x\u{9c} <script>alert(1)</script>",
+        "'; reboot #",
+        "$(reboot) `reboot` | reboot",
         "dial tcp ->: ",
         "\"\"\"'''\\\\",
         "the pod's own \u{202e}words\r\nin lines",
@@ -197,7 +213,8 @@ fn pod() -> BoxedStrategy<Value> {
         ("finalizers", list(string(), 2)),
     ]);
     let spec = object(vec![
-        ("nodeName", words(&["n1", "n2"])),
+        // A name holds no secret; what a file calls so may hold anything else.
+        ("nodeName", select(vec!["n1", "n1", "n2", "$(halt)\u{1b}[2J;x"]).prop_map(|name| json!(name)).boxed()),
         ("restartPolicy", words(&["Always", "Never", "OnFailure"])),
         ("containers", list(container(), 3)),
         ("initContainers", list(container(), 2)),
@@ -340,6 +357,21 @@ fn is_clean(write: &ObjectWrite) {
             !text.contains("=hunter2") && (!text.contains("c2ln") || text.contains("password_")),
             "a secret: {text:?}"
         );
+        let lower = text.to_ascii_lowercase();
+        // A command names objects, and a masked name would be another one; in a cluster no name can hold capitals.
+        let is_command = s.remedies.iter().any(|remedy| remedy.command.as_deref() == Some(text));
+        let secret = if is_command { "canary7" } else { "canary" };
+        assert!(!lower.contains(secret), "a secret: {text:?}");
+    }
+    for remedy in &s.remedies {
+        let command = remedy.command.as_deref().unwrap_or_default();
+        // What stands between single quotes is a word to every shell.
+        let outside: String = command.split('\'').step_by(2).collect();
+        assert!(!outside.contains("reboot") && !outside.contains("$(halt"), "it would run what a pod says: {command}");
+    }
+    for (name, label) in &write.labels {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        assert!(label.len() <= 63 && label.chars().all(is_valid), "{name}={label}");
     }
     let announcement = write.announcement.as_ref();
     assert!(announcement.is_none_or(|event| event.note.len() <= 1024 && !event.note.chars().any(char::is_control)));

@@ -8,6 +8,8 @@
 mod caps;
 #[path = "replay/claims.rs"]
 mod claims;
+#[path = "replay/hostile.rs"]
+mod hostile;
 #[path = "replay/kept.rs"]
 mod kept;
 #[path = "replay/lifetime.rs"]

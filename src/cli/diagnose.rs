@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use super::input::Input;
+use super::input::{Input, Size};
 use super::{Ending, Streams, offline};
 use crate::api::Severity;
 use crate::config::ThresholdArgs;
@@ -28,6 +28,9 @@ pub(super) struct Args {
     /// of kubectl logs --prefix
     #[arg(long, value_name = "FILE|DIR")]
     logs: Vec<PathBuf>,
+    /// The largest file that is read. What files hold is kept within twice as much memory
+    #[arg(long, env = "SHINDAN_MAX_INPUT", value_name = "SIZE", default_value = "512Mi", value_parser = Size::parse)]
+    max_input: Size,
     /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
     /// the scheduler or a registry has refused counts at once]
     #[arg(long, value_name = "TIME")]
@@ -59,7 +62,7 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let mut input = Input::default();
+    let mut input = Input::of_at_most(args.max_input);
     for file in &args.files {
         input.read(file);
     }

@@ -1,43 +1,69 @@
 //! What `-f` names: files, folders, standard input.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::offline::Logs;
 use crate::cluster::wire::Dump;
+use crate::diagnosis::text;
+use crate::facts::{format_bytes, parse_bytes};
 
 /// Names that a saved log goes by; a file that is named itself may have any.
 const LOGS: [&str; 2] = ["log", "txt"];
 
+/// What is looked at of a saved log: its end.
+const LOG_MAX: u64 = 64 << 20;
+
+/// How many bytes a file may have.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Size(usize);
+
+impl Size {
+    /// As quantities are written: `512Mi`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let bytes = parse_bytes(text).and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
+        bytes.map(Self).ok_or_else(|| "give bytes, as in 512Mi or 2Gi".to_owned())
+    }
+}
+
+impl std::fmt::Display for Size {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&format_bytes(i64::try_from(self.0).unwrap_or(i64::MAX)))
+    }
+}
+
 /// Everything that was read, and what could not be.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Input {
     pub(super) dump: Dump,
     pub(super) logs: Logs,
     /// One line each.
     pub(super) problems: Vec<String>,
+    most: Size,
 }
 
 impl Input {
+    /// One that reads files of this size at most, and keeps twice as much of what they hold.
+    pub(super) fn of_at_most(most: Size) -> Self {
+        Self { dump: Dump::within(most.0.saturating_mul(2)), logs: Logs::default(), problems: Vec::new(), most }
+    }
+
     /// Reads one argument of `-f`.
     pub(super) fn read(&mut self, path: &Path) {
         if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            match std::io::stdin().lock().read_to_end(&mut bytes) {
-                Ok(_) => self.expect_objects("standard input: no Kubernetes objects in it", |input| {
-                    input.text("standard input", &bytes);
-                }),
-                Err(e) => self.problems.push(format!("standard input: {e}")),
-            }
+            self.expect_objects("standard input: no Kubernetes objects in it", |input| {
+                input.text("standard input", std::io::stdin().lock());
+            });
         } else if path.is_dir() {
-            let none = format!("{}: no Kubernetes objects in any *.yaml, *.yml or *.json file", path.display());
+            let none = format!("{}: no Kubernetes objects in any *.yaml, *.yml or *.json file", shown(path));
             self.expect_objects(&none, |input| {
                 for file in input.files_of(path, &["yaml", "yml", "json"]) {
                     input.file(&file);
                 }
             });
         } else {
-            let none = format!("{}: no Kubernetes objects in it", path.display());
+            let none = format!("{}: no Kubernetes objects in it", shown(path));
             self.expect_objects(&none, |input| input.file(path));
         }
     }
@@ -48,9 +74,9 @@ impl Input {
         let files = if is_folder { self.files_of(path, &LOGS) } else { vec![path.to_owned()] };
         let (mut found, mut strange) = (0, 0);
         for file in files {
-            match std::fs::read(&file) {
+            match end_of(&file) {
                 Ok(bytes) => {
-                    let text = String::from_utf8_lossy(&bytes);
+                    let text = as_text(bytes);
                     // What leads to the folder tells nothing of whose its files are.
                     let name = file.strip_prefix(path).ok().filter(|_| is_folder).unwrap_or(&file);
                     if self.logs.read(&name.display().to_string(), &text, &self.dump.pods, !is_folder) {
@@ -59,7 +85,7 @@ impl Input {
                         strange += 1;
                     }
                 }
-                Err(e) => self.problems.push(format!("{}: {}", file.display(), plain(&e))),
+                Err(e) => self.problems.push(format!("{}: {}", shown(&file), plain(&e))),
             }
         }
         // In a folder there are logs of pods that nobody asks about.
@@ -67,7 +93,7 @@ impl Input {
             self.problems.push(format!(
                 "{}: no log in it is known to be of a container in the input. Name the file POD.CONTAINER.log, or write it with \
                  `kubectl logs --previous --prefix`",
-                path.display()
+                shown(path)
             ));
         }
     }
@@ -82,19 +108,54 @@ impl Input {
     }
 
     fn file(&mut self, path: &Path) {
-        match std::fs::read(path) {
-            Ok(bytes) => self.text(&path.display().to_string(), &bytes),
-            Err(e) => self.problems.push(format!("{}: {}", path.display(), plain(&e))),
+        let opened = File::open(path).and_then(|file| {
+            let length = file.metadata()?.len();
+            Ok((file, length))
+        });
+        match opened {
+            Ok((_, length)) if usize::try_from(length).is_ok_and(|length| length > self.most.0) => {
+                self.problems.push(self.too_large(&shown(path)));
+            }
+            Ok((file, _)) => self.text(&shown(path), file),
+            Err(e) => self.problems.push(format!("{}: {}", shown(path), plain(&e))),
         }
     }
 
-    fn text(&mut self, name: &str, bytes: &[u8]) {
-        // A stray byte in one message is no reason to lose the dump.
-        self.dump.read(&String::from_utf8_lossy(bytes));
+    fn text(&mut self, name: &str, from: impl Read) {
+        let mut bytes = Vec::new();
+        let most = u64::try_from(self.most.0).unwrap_or(u64::MAX);
+        if let Err(e) = from.take(most.saturating_add(1)).read_to_end(&mut bytes) {
+            self.problems.push(format!("{name}: {}", plain(&e)));
+            return;
+        }
+        if bytes.len() > self.most.0 {
+            self.problems.push(self.too_large(name));
+            return;
+        }
+        if self.dump.is_full() {
+            self.problems
+                .push(format!("{name}: not read, for what came before has filled the memory that --max-input allows"));
+            return;
+        }
+        self.dump.read(&as_text(bytes));
         for problem in self.dump.problems.drain(..) {
-            let message = crate::diagnosis::text::line(&problem.message, 300);
+            let message = text::line(&problem.message, 300);
             self.problems.push(format!("{name}: document {}, line {}: {message}", problem.document, problem.line));
         }
+        if self.dump.is_full() {
+            self.problems.push(format!(
+                "{name}: not read to its end: its objects need more memory than twice --max-input ({}). Dump fewer namespaces at \
+                 a time, or raise --max-input",
+                self.most
+            ));
+        }
+    }
+
+    fn too_large(&self, name: &str) -> String {
+        format!(
+            "{name}: not read, for it is larger than --max-input ({}). Dump fewer namespaces at a time, or raise --max-input",
+            self.most
+        )
     }
 
     /// The files below a folder whose names end so, in a fixed order. Whatever else lies there is passed over, and links to
@@ -106,7 +167,7 @@ impl Input {
             let entries = match std::fs::read_dir(&folder) {
                 Ok(entries) => entries,
                 Err(e) => {
-                    self.problems.push(format!("{}: {}", folder.display(), plain(&e)));
+                    self.problems.push(format!("{}: {}", shown(&folder), plain(&e)));
                     continue;
                 }
             };
@@ -116,7 +177,7 @@ impl Input {
                 let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
                 if is_folder {
                     folders.push(path);
-                } else if extension.as_deref().is_some_and(|e| endings.contains(&e)) && !path.is_dir() {
+                } else if extension.as_deref().is_some_and(|e| endings.contains(&e)) && path.is_file() {
                     out.push(path);
                 }
             }
@@ -124,6 +185,35 @@ impl Input {
         out.sort();
         out
     }
+}
+
+/// A path as it can be printed: whoever names files may put anything into a name.
+fn shown(path: &Path) -> String {
+    const MOST: usize = 300;
+    text::line(&path.display().to_string(), MOST)
+}
+
+/// The end of a log; all of what is no file.
+fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    if let Some(before) = file.metadata()?.len().checked_sub(LOG_MAX) {
+        file.seek(SeekFrom::Start(before))?;
+    }
+    let mut bytes = Vec::new();
+    file.take(LOG_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A stray byte in one message is no reason to lose the dump. It is replaced where it stands, by one as short.
+fn as_text(mut bytes: Vec<u8>) -> String {
+    let mut from = 0;
+    while let Err(e) = std::str::from_utf8(&bytes[from..]) {
+        let at = from + e.valid_up_to();
+        let end = e.error_len().map_or(bytes.len(), |length| at + length);
+        bytes[at..end].fill(b'?');
+        from = end;
+    }
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// The words of an I/O error without the number.

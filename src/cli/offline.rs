@@ -29,33 +29,53 @@ pub struct Report {
     pub wake: Option<Timestamp>,
 }
 
+/// A dump as the engine has it: all of it taken in, and each question answered that it answers.
+struct Known {
+    world: World,
+    surroundings: Surrounding,
+    asked: HashSet<Want>,
+    /// The pods that are not well.
+    unwell: Vec<Arc<str>>,
+}
+
+impl Known {
+    fn of(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) -> Self {
+        let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
+        let mut world = World::new(thresholds, Policy::default(), caps);
+        let surroundings = fill(&mut world, dump, logs, now);
+        let mut unwell: Vec<Arc<str>> = world.unwell().collect();
+        unwell.sort();
+        // A Job's answer leads to the question for its CronJob: a few rounds.
+        let mut asked = HashSet::new();
+        for _ in 0..3 {
+            let wants: BTreeSet<Want> = unwell
+                .iter()
+                .filter_map(|uid| world.with_case(uid, now, |case| diagnose_case(case).wants))
+                .flatten()
+                .collect();
+            let fresh: Vec<Want> = wants.into_iter().filter(|want| asked.insert(want.clone())).collect();
+            if fresh.is_empty() {
+                break;
+            }
+            for want in fresh {
+                if let Some(looked) = surroundings.answer(&want) {
+                    let _ = world.apply(Change::Looked { want, looked }, now);
+                }
+            }
+        }
+        Self { world, surroundings, asked, unwell }
+    }
+}
+
+/// The world of a dump just before its pods are diagnosed, for whoever measures that.
+pub fn world(dump: Dump, now: Timestamp, thresholds: Thresholds) -> World {
+    Known::of(dump, Logs::default(), now, thresholds).world
+}
+
 /// Diagnoses the pods of a dump as of `now`, with the logs that were saved beside it.
 pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) -> Report {
     let policy = Policy::default();
-    let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
-    let mut world = World::new(thresholds, policy, caps);
-    let surroundings = fill(&mut world, dump, logs, now);
-    let mut uids: Vec<Arc<str>> = world.unwell().collect();
-    uids.sort();
-
-    // A Job's answer leads to the question for its CronJob: a few rounds.
-    let mut asked = HashSet::new();
-    for _ in 0..3 {
-        let wants: BTreeSet<Want> = uids
-            .iter()
-            .filter_map(|uid| world.with_case(uid, now, |case| diagnose_case(case).wants))
-            .flatten()
-            .collect();
-        let fresh: Vec<Want> = wants.into_iter().filter(|want| asked.insert(want.clone())).collect();
-        if fresh.is_empty() {
-            break;
-        }
-        for want in fresh {
-            if let Some(looked) = surroundings.answer(&want) {
-                let _ = world.apply(Change::Looked { want, looked }, now);
-            }
-        }
-    }
+    let Known { mut world, surroundings, mut asked, unwell: uids } = Known::of(dump, logs, now, thresholds);
 
     // How many pods of a workload fail is known once all are diagnosed: a first pass counts them, a second tells it.
     for uid in &uids {

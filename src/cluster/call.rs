@@ -221,6 +221,7 @@ fn retry_after_of(status: &Status) -> Option<Duration> {
 /// A refusal may repeat what we sent, and what we send may come from a pod.
 fn cleaned(mut status: Box<Status>) -> Box<Status> {
     status.message = text::line(&status.message, MESSAGE_MAX);
+    status.reason = text::line(&status.reason, MESSAGE_MAX);
     status
 }
 

@@ -14,6 +14,7 @@ mod meta;
 mod node;
 mod pod;
 mod probe;
+mod room;
 mod service;
 mod workload;
 

@@ -28,6 +28,7 @@ impl EventFacts {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Regarding {
+    /// Empty where the Event is not to be believed: it stands in a namespace that has no say about the object.
     pub kind: Arc<str>,
     pub namespace: Arc<str>,
     pub name: Arc<str>,

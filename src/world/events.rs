@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::sweeps::Sweeps;
-use crate::facts::{EventFacts, PodFacts, Timestamp, seconds_between};
+use crate::facts::{EventFacts, ObjectKey, PodFacts, Timestamp, seconds_between};
 
 /// Kept for each pod.
 const MOST: usize = 6;
@@ -46,7 +46,7 @@ impl Events {
             self.forget_old(now);
         }
         if event.message.len() > MESSAGE_MAX {
-            event.message = crate::diagnosis::text::cut_bytes(&event.message, MESSAGE_MAX).into();
+            event.message = crate::diagnosis::text::beginning(&event.message, MESSAGE_MAX).into();
         }
         if is_stranger && !self.by_pod.contains_key(uid) {
             self.by_pod.insert(uid.clone(), Kept { events: Vec::new(), is_stranger });
@@ -78,8 +78,7 @@ impl Events {
     /// there is one on each node.)
     pub(super) fn adopt(&mut self, static_uid: &str, mirror: &PodFacts, now: Timestamp) {
         let Some(kept) = self.by_pod.get_mut(static_uid) else { return };
-        let (mine, others) =
-            std::mem::take(&mut kept.events).into_iter().partition(|e| e.regarding.name == mirror.key.name);
+        let (mine, others) = std::mem::take(&mut kept.events).into_iter().partition(|e| is_of(e, &mirror.key));
         kept.events = others;
         if kept.events.is_empty() {
             self.by_pod.remove(static_uid);
@@ -100,14 +99,17 @@ impl Events {
     }
 
     /// The pod of these Events has come, and is well or not.
-    pub(super) fn met(&mut self, uid: &str, is_well: bool) {
+    pub(super) fn met(&mut self, uid: &str, key: &ObjectKey, is_well: bool) {
         let Some(kept) = self.by_pod.get_mut(uid) else { return };
-        kept.is_stranger = false;
+        if std::mem::take(&mut kept.is_stranger) {
+            // Whose UID it is was not known when they came. The mirror of a static pod comes before its Events.
+            kept.events.retain(|event| is_of(event, key));
+        }
         if is_well {
             kept.events.retain(matters_to_the_well);
-            if kept.events.is_empty() {
-                self.by_pod.remove(uid);
-            }
+        }
+        if kept.events.is_empty() {
+            self.by_pod.remove(uid);
         }
     }
 
@@ -145,6 +147,11 @@ impl Events {
 pub(super) fn matters_to_the_well(event: &EventFacts) -> bool {
     let may_ask_for_a_kill = || ["Liveness", "Startup"].iter().any(|probe| event.message.starts_with(probe));
     is_kill(event) || &*event.reason == "Unhealthy" && may_ask_for_a_kill()
+}
+
+/// Whether the Event names this pod: its UID alone can be written by anyone who has seen it.
+pub(super) fn is_of(event: &EventFacts, pod: &ObjectKey) -> bool {
+    event.regarding.namespace == pod.namespace && event.regarding.name == pod.name
 }
 
 fn is_kill(event: &EventFacts) -> bool {

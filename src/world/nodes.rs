@@ -16,6 +16,8 @@ const HISTORY: usize = 16;
 const SYSTEM_OOMS: usize = 8;
 const REBOOTS: usize = 4;
 const SAID_MAX: usize = 128;
+/// Nodes that are not known (yet) of which Events are kept.
+const STRANGERS: usize = 1000;
 /// The most bytes of what the kubelet complains of.
 const COMPLAINT_MAX: usize = 256;
 
@@ -140,6 +142,10 @@ impl Nodes {
     /// An Event about a Node: how often it was not ready before we looked, that it ran out of memory, or was rebooted.
     /// Whether that may explain the end of a container there.
     pub(super) fn event(&mut self, event: &EventFacts) -> bool {
+        let told = self.not_ready.len() + self.early_ooms.len() + self.early_reboots.len();
+        if !self.by_name.contains_key(&event.regarding.name) && told >= self.by_name.len() + STRANGERS {
+            return false;
+        }
         match &*event.reason {
             "NodeNotReady" => self.was_not_ready(event),
             "SystemOOM" => return self.ran_out_of_memory(event),
@@ -157,7 +163,7 @@ impl Nodes {
             Some(node) => &mut node.system_ooms,
             None => self.early_ooms.entry(name.clone()).or_default(),
         };
-        let oom = SystemOom { at, message: text::cut_bytes(&event.message, SAID_MAX).into() };
+        let oom = SystemOom { at, message: text::beginning(&event.message, SAID_MAX).into() };
         keep_newest(told, oom, SYSTEM_OOMS, |oom| (oom.at, oom.message.clone()))
     }
 
@@ -168,7 +174,7 @@ impl Nodes {
             Some(node) => &mut node.reboots,
             None => self.early_reboots.entry(name.clone()).or_default(),
         };
-        let reboot = Reboot { at, message: text::cut_bytes(&event.message, SAID_MAX).into() };
+        let reboot = Reboot { at, message: text::beginning(&event.message, SAID_MAX).into() };
         keep_newest(told, reboot, REBOOTS, |reboot| (reboot.at, reboot.message.clone()))
     }
 
@@ -188,7 +194,7 @@ impl Nodes {
         let before = known.filter(|known| known.last > last);
         node.complaints.push(before.unwrap_or_else(|| NodeComplaint {
             reason,
-            message: text::cut_bytes(&event.message, COMPLAINT_MAX).into(),
+            message: text::beginning(&event.message, COMPLAINT_MAX).into(),
             count: event.count.max(1),
             last,
         }));

@@ -4,11 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::sweeps::Sweeps;
+use crate::diagnosis::text;
 use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between};
 
 /// Events of a workload are kept for so many seconds, the newest of each reason, and so many reasons.
 const EVENTS_KEPT: i64 = 3600;
 const REASONS: usize = 6;
+/// Of so many workloads, and so many bytes of what each says.
+const WORKLOADS: usize = 5000;
+const MESSAGE_MAX: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owners {
@@ -104,8 +108,14 @@ impl Owners {
     }
 
     /// Whether it says something new.
-    pub(super) fn event(&mut self, key: &WorkloadKey, event: EventFacts, now: Timestamp) -> bool {
+    pub(super) fn event(&mut self, key: &WorkloadKey, mut event: EventFacts, now: Timestamp) -> bool {
         self.sweep(now);
+        if !self.events.contains_key(key) {
+            self.make_room();
+        }
+        if event.message.len() > MESSAGE_MAX {
+            event.message = text::beginning(&event.message, MESSAGE_MAX).into();
+        }
         let events = self.events.entry(key.clone()).or_default();
         events.retain(|event| is_fresh(event, now));
         if events.contains(&event) {
@@ -118,6 +128,23 @@ impl Owners {
             events.remove(0);
         }
         true
+    }
+
+    /// Whether the workload of an Event exists is not known: of too many, the oldest of the namespace that has most of them go.
+    fn make_room(&mut self) {
+        if self.events.len() < WORKLOADS {
+            return;
+        }
+        let mut keys: HashMap<&Arc<str>, Vec<&WorkloadKey>> = HashMap::new();
+        for key in self.events.keys() {
+            keys.entry(&key.namespace).or_default().push(key);
+        }
+        let last =
+            |key: &&WorkloadKey| self.events.get(*key).and_then(|events| events.last()).and_then(|event| event.last);
+        let most = keys.into_values().max_by_key(Vec::len).unwrap_or_default();
+        if let Some(oldest) = most.into_iter().min_by_key(last).cloned() {
+            self.events.remove(&oldest);
+        }
     }
 
     fn sweep(&mut self, now: Timestamp) {
@@ -169,4 +196,48 @@ pub(super) fn key_of(event: &EventFacts) -> Option<WorkloadKey> {
         name: event.regarding.name.clone(),
     };
     Some(name.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Regarding;
+
+    fn event(namespace: &str, name: &str, second: i64) -> EventFacts {
+        EventFacts {
+            regarding: Regarding {
+                kind: "Job".into(),
+                namespace: namespace.into(),
+                name: name.into(),
+                uid: "".into(),
+                container: None,
+            },
+            reason: "FailedCreate".into(),
+            message: "no".into(),
+            warning: true,
+            first: None,
+            last: Timestamp::from_second(second).ok(),
+            count: 1,
+            reporter: "".into(),
+        }
+    }
+
+    #[test]
+    fn who_makes_workloads_up_crowds_out_his_own_only() {
+        let mut owners = Owners::default();
+        let mut tell = |namespace: &str, name: &str, second: i64| {
+            let event = event(namespace, name, second);
+            let key = key_of(&event).unwrap();
+            owners.event(&key, event, Timestamp::UNIX_EPOCH);
+            (key, owners.events.len())
+        };
+        let (real, _) = tell("shop", "import", 0);
+        let mut most = 0;
+        for n in 1..(WORKLOADS + 100) {
+            let (_, len) = tell("evil", &format!("j{n}"), i64::try_from(n).unwrap());
+            most = most.max(len);
+        }
+        assert_eq!(most, WORKLOADS);
+        assert_eq!(owners.events_of(&real).len(), 1);
+    }
 }

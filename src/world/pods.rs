@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use super::events::is_of;
 use super::ledger;
 use super::packed::Packer;
 use super::roll::{Number, Roll};
@@ -313,8 +314,9 @@ impl Pods {
     /// a static pod, of which we see the mirror.
     pub(super) fn uid_for(&self, event: &EventFacts) -> Option<Arc<str>> {
         let named = &event.regarding.uid;
-        if self.contains(named) {
-            return Some(named.clone());
+        // Whoever writes Events in one namespace may put the UID of a pod of another into them.
+        if let Some(place) = self.place(named) {
+            return is_of(event, &place.key()).then(|| named.clone());
         }
         let key = ObjectKey { namespace: event.regarding.namespace.clone(), name: event.regarding.name.clone() };
         let of_name = self.roll.named(&key).and_then(|number| self.roll.uid(number));

@@ -211,8 +211,16 @@ impl Records {
         }
     }
 
-    /// Keeps a plan within the caps, and tells which others are to be looked at for it.
-    pub(super) fn within_caps(&mut self, mut plan: Plan) -> (Plan, Touched) {
+    /// Whether this is the failure of a pod without an object, and all were told of it who will be.
+    pub(super) fn is_told(&self, plan: &Plan) -> bool {
+        let Some(Intent::Apply(write)) = &plan.intent else { return false };
+        let known = self.unrecorded.get(write.spec.pod_uid.as_str());
+        known.is_some_and(|(cause, told)| *told && *cause == write.status.cause)
+    }
+
+    /// Keeps a plan within the caps, and tells which others are to be looked at for it. `folded`: other Events stand for
+    /// its own.
+    pub(super) fn within_caps(&mut self, mut plan: Plan, folded: bool) -> (Plan, Touched) {
         let Some(Intent::Apply(write)) = &mut plan.intent else { return (plan, Vec::new()) };
         if self.by_key.contains_key(&write.key) {
             if write.status.state != DiagnosisState::Active {
@@ -220,12 +228,13 @@ impl Records {
             }
             return (plan, Vec::new());
         }
-        self.room_for_another(plan)
+        self.room_for_another(plan, folded)
     }
 
     /// A new object in a full namespace: the oldest ended one makes room; where all are Active, the failure gets its
     /// Event only.
-    fn room_for_another(&mut self, mut plan: Plan) -> (Plan, Touched) {
+    fn room_for_another(&mut self, mut plan: Plan, folded: bool) -> (Plan, Touched) {
+        let is_told = folded || self.is_told(&plan);
         let Some(Intent::Apply(write)) = &mut plan.intent else { return (plan, Vec::new()) };
         let namespace = &write.key.namespace;
         let there = self.by_namespace.get(namespace).map_or(0, HashSet::len);
@@ -248,7 +257,6 @@ impl Records {
             return (plan, vec![(Subject::Object(key), Lane::Resync)]);
         }
         let uid: Arc<str> = write.spec.pod_uid.as_str().into();
-        let is_told = self.unrecorded.get(&uid).is_some_and(|(cause, told)| *told && *cause == write.status.cause);
         let announcement = write.announcement.take().filter(|_| !is_told);
         self.unrecorded.insert(uid, (write.status.cause.clone(), is_told));
         plan.intent = announcement.map(|mut announcement| {

@@ -90,7 +90,7 @@ fn events_may_come_before_their_pod() {
 fn the_events_of_a_static_pod_are_those_of_its_mirror() {
     let told = |uid: &str, reason: &str, message: &str| {
         let text = format!(
-            "{{kind: Event, metadata: {{name: e, namespace: default}}, involvedObject: {{kind: Pod, name: a, namespace: demo, uid: {uid}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T08:02:19Z', count: 1}}"
+            "{{kind: Event, metadata: {{name: e, namespace: demo}}, involvedObject: {{kind: Pod, name: a, namespace: demo, uid: {uid}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T08:02:19Z', count: 1}}"
         );
         dump(&text).events.remove(0)
     };
@@ -395,6 +395,7 @@ fn events_of_pods_that_nobody_ever_saw_are_few_and_forgotten() {
     let mut kill = killing(&stranger(0), "08:02:19");
     for i in 0..1500 {
         kill.regarding.uid = format!("stranger-{i}").into();
+        kill.regarding.name = format!("s{i}").into();
         operator.event(&kill);
     }
     operator.pod(&stranger(0));

@@ -5,7 +5,7 @@ gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 scripts() {
   local file
-  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/gitops/check demo/demo .ci/run; do
+  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/gitops/check tests/scale/scale demo/demo .ci/run; do
     bash -n "$file"
   done
 }

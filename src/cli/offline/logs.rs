@@ -1,5 +1,6 @@
 //! Logs that were saved beside a dump, and whose they are.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use regex_lite::Regex;
@@ -48,7 +49,10 @@ impl Logs {
     }
 
     fn put(&mut self, pod: &PodFacts, container: &Container, fit: u8, log: &str) {
-        let lines: Vec<_> = log.lines().map(without_time).collect();
+        // More lines than can be kept.
+        const LINES: usize = 8192;
+        let mut lines: Vec<_> = log.lines().rev().take(LINES).map(without_time).collect();
+        lines.reverse();
         let text = text::log_tail(&lines.join("\n")).into();
         self.saved.push(Saved { pod: pod.key.clone(), container: container.name.clone(), fit, text });
     }
@@ -81,18 +85,12 @@ impl Logs {
 
     fn prefixed(&mut self, text: &str, pods: &[PodFacts]) -> bool {
         let Some(prefix) = PREFIX.as_ref() else { return false };
-        let mut logs: Vec<((&str, &str), String)> = Vec::new();
+        let mut logs: BTreeMap<(&str, &str), String> = BTreeMap::new();
         for found in text.lines().filter_map(|line| prefix.captures(line)) {
             let of = |i| found.get(i).map_or("", |m| m.as_str());
-            let key = (of(1), of(2));
-            let at = logs.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                logs.push((key, String::new()));
-                logs.len() - 1
-            });
-            if let Some((_, log)) = logs.get_mut(at) {
-                log.push_str(of(3));
-                log.push('\n');
-            }
+            let log = logs.entry((of(1), of(2))).or_default();
+            log.push_str(of(3));
+            log.push('\n');
         }
         for ((pod, container), log) in &logs {
             let pod = pods.iter().find(|known| &*known.key.name == *pod);

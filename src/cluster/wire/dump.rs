@@ -1,21 +1,29 @@
 //! Objects from text: YAML or JSON, many documents, lists of lists, kinds mixed.
 //!
-//! A document that cannot be read is a [`Problem`] and loses only itself.
+//! A document that cannot be read is a [`Problem`] and loses only itself. Of a list, one object at a time is held beside the
+//! text and the facts.
+
+mod tree;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
     ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node,
     PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
-    own_replica_sets, own_revisions,
+    own_replica_sets, own_revisions, room,
 };
 use crate::facts::{EventFacts, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
+/// Lists within lists.
+const NESTED: usize = 16;
+/// Problems of one text that are told.
+const PROBLEMS: usize = 50;
+
 /// What a text (or several) held.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Dump {
     pub strings: Interner,
     pub pods: Vec<PodFacts>,
@@ -35,6 +43,8 @@ pub struct Dump {
     /// The newest time that any object states.
     pub newest: Option<Timestamp>,
     pub problems: Vec<Problem>,
+    /// Bytes that further objects may take.
+    room: usize,
 }
 
 /// A document that could not be read.
@@ -55,9 +65,49 @@ struct Head<I> {
     items: Option<I>,
 }
 
+impl Default for Dump {
+    /// One that takes whatever it is given.
+    fn default() -> Self {
+        Self::within(usize::MAX)
+    }
+}
+
 impl Dump {
+    /// One whose objects take so many bytes at most, by a rough count: what comes after is a [`Problem`].
+    pub fn within(room: usize) -> Self {
+        Self {
+            strings: Interner::default(),
+            pods: Vec::new(),
+            nodes: Vec::new(),
+            events: Vec::new(),
+            workloads: Vec::new(),
+            replica_sets: Vec::new(),
+            revisions: Vec::new(),
+            services: Vec::new(),
+            slices: Vec::new(),
+            endpoints: Vec::new(),
+            claims: Vec::new(),
+            classes: Vec::new(),
+            objects: 0,
+            newest: None,
+            problems: Vec::new(),
+            room,
+        }
+    }
+
+    /// Whether there was more than there was room for.
+    pub fn is_full(&self) -> bool {
+        self.room == 0
+    }
+
     /// Adds all objects of a text.
     pub fn read(&mut self, text: &str) {
+        let mut left = self.room;
+        room::within(&mut left, || self.read_all(text));
+        self.room = left;
+    }
+
+    fn read_all(&mut self, text: &str) {
         let text = text.trim_start_matches('\u{feff}');
         self.newest = self.newest.max(newest_time(text));
         let start = text.trim_start();
@@ -77,15 +127,16 @@ impl Dump {
         loop {
             let before = values.byte_offset();
             match values.next() {
+                _ if self.has_enough() => return true,
                 None => return true,
                 Some(Ok(raw)) => {
                     document += 1;
-                    if let Err(e) = self.json_value(raw, "") {
+                    if let Err(e) = self.json_value(raw, "", 0) {
                         self.problems.push(Problem { document, line: line_of(text, before), message: e.to_string() });
                     }
                 }
                 Some(Err(e)) => {
-                    if may_be_yaml && document == 0 && !e.is_eof() && serde_saphyr_reads(text) {
+                    if may_be_yaml && document == 0 && !e.is_eof() && is_yaml(text) {
                         return false;
                     }
                     self.problems.push(Problem { document: document + 1, line: e.line(), message: e.to_string() });
@@ -95,51 +146,40 @@ impl Dump {
         }
     }
 
-    fn json_value(&mut self, raw: &RawValue, inherited: &str) -> serde_json::Result<()> {
+    /// Whether to read on is of no use: there is no room, or too much is wrong.
+    fn has_enough(&self) -> bool {
+        room::left() == 0 || self.problems.len() >= PROBLEMS
+    }
+
+    fn json_value(&mut self, raw: &RawValue, inherited: &str, depth: usize) -> serde_json::Result<()> {
+        if depth > NESTED {
+            return Err(serde_json::Error::custom(format_args!("lists within lists, more than {NESTED} deep")));
+        }
+        let mut d = serde_json::Deserializer::from_str(raw.get());
         if raw.get().starts_with('[') {
-            for item in serde_json::from_str::<Vec<&RawValue>>(raw.get())? {
-                self.json_value(item, inherited)?;
-            }
-            return Ok(());
+            return RawItems { dump: self, inherited, depth }.deserialize(&mut d);
         }
         if !raw.get().starts_with('{') {
             return Ok(());
         }
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Items<'a> {
-            kind: super::lenient::Text,
-            #[serde(borrow)]
-            items: Option<Vec<&'a RawValue>>,
-        }
         let head: Head<IgnoredAny> = serde_json::from_str(raw.get())?;
         let kind = if head.kind.is_empty() { inherited } else { &*head.kind };
         if head.items.is_some() && is_list(kind) {
-            let list: Items<'_> = serde_json::from_str(raw.get())?;
-            self.objects += usize::from(!list.kind.is_empty());
-            let inherited = list.kind.strip_suffix("List").unwrap_or_default();
-            for item in list.items.unwrap_or_default() {
-                self.json_value(item, inherited)?;
-            }
-            return Ok(());
+            self.objects += usize::from(!head.kind.is_empty());
+            let inherited = head.kind.strip_suffix("List").unwrap_or_default();
+            return RawList(RawItems { dump: self, inherited, depth }).deserialize(&mut d);
         }
-        let mut d = serde_json::Deserializer::from_str(raw.get());
         self.object(kind, &mut d)
     }
 
     fn read_yaml(&mut self, text: &str) {
-        for (number, (line, document)) in documents(text).into_iter().enumerate() {
-            let read = serde_saphyr::from_str_with_options::<Tree>(document, yaml_options());
-            let done = match read {
-                Ok(Tree(value)) => self.value(value, "").map_err(|e| (line, e.to_string())),
-                Err(e) => {
-                    let at = e.location().map_or(0, |l| usize::try_from(l.line()).unwrap_or(1).saturating_sub(1));
-                    let whole = e.without_snippet().to_string();
-                    Err((line + at, whole.lines().next().unwrap_or_default().to_owned()))
-                }
-            };
-            if let Err((line, message)) = done {
-                self.problems.push(Problem { document: number + 1, line, message });
+        for (number, (line, document)) in documents(text).enumerate() {
+            if self.has_enough() {
+                return;
+            }
+            if let Err(e) = tree::read(self, document) {
+                let at = e.location().map_or(0, |l| usize::try_from(l.line()).unwrap_or(1).saturating_sub(1));
+                self.problems.push(Problem { document: number + 1, line: line + at, message: tree::words(&e) });
             }
         }
     }
@@ -171,6 +211,7 @@ impl Dump {
     }
 
     fn object<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
+        room::spend(room::OBJECT)?;
         match kind {
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
             "Node" => self.nodes.push(Node::deserialize(d)?.into_facts(&mut self.strings)),
@@ -217,107 +258,100 @@ fn line_of(text: &str, offset: usize) -> usize {
     1 + text.get(..offset + skipped).map_or(0, |read| read.matches('\n').count())
 }
 
-fn serde_saphyr_reads(text: &str) -> bool {
-    serde_saphyr::from_str_with_options::<Tree>(text, yaml_options()).is_ok()
-}
-
-/// The parser's limits guard servers against hostile input; a dump of a whole cluster is larger.
-fn yaml_options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_reader_input_bytes: None,
-            max_events: usize::MAX,
-            max_nodes: usize::MAX,
-            max_total_scalar_bytes: usize::MAX,
-            max_depth: 256,
-        },
-        with_snippet: false,
-    }
+fn is_yaml(text: &str) -> bool {
+    tree::parses(text)
 }
 
 /// The documents of a YAML text with the line that each begins at. A line that begins with `---` always ends a document.
-fn documents(text: &str) -> Vec<(usize, &str)> {
-    let mut out = Vec::new();
-    let (mut start, mut start_line) = (0, 1);
-    let mut offset = 0;
-    for (index, line) in text.split_inclusive('\n').enumerate() {
+fn documents(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let begins_one = |line: &str| {
         let rest = line.strip_prefix("---");
-        if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])) && offset > start {
-            out.push((start_line, &text[start..offset]));
-            (start, start_line) = (offset, index + 1);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+    };
+    let (mut rest, mut line) = (text, 1);
+    let all = std::iter::from_fn(move || {
+        let (mut end, mut lines) = (0, 0);
+        for line in rest.split_inclusive('\n') {
+            if end > 0 && begins_one(line) {
+                break;
+            }
+            (end, lines) = (end + line.len(), lines + 1);
         }
-        offset += line.len();
-    }
-    out.push((start_line, &text[start..]));
-    let says_something = |document: &str| {
+        let (document, after) = rest.split_at(end);
+        let found = (line, document);
+        (rest, line) = (after, line + lines);
+        (!document.is_empty()).then_some(found)
+    });
+    all.filter(|(_, document)| {
         document.lines().any(|line| {
             let line = line.trim();
             !(line.is_empty() || line == "---" || line == "..." || line.starts_with('#'))
         })
-    };
-    out.retain(|(_, document)| says_something(document));
-    out
+    })
 }
 
-/// A YAML document as a JSON value, without what is large and never read.
-struct Tree(Value);
+/// The elements of a JSON list, one at a time.
+struct RawItems<'d> {
+    dump: &'d mut Dump,
+    inherited: &'d str,
+    depth: usize,
+}
 
-impl<'de> Deserialize<'de> for Tree {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Value;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a YAML value")
-            }
-            fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_str<E>(self, v: &str) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_string<E>(self, v: String) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_unit<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
-            }
-            fn visit_none<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
-            }
-            fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
-                d.deserialize_any(self)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-                let mut out = Vec::new();
-                while let Some(Tree(item)) = seq.next_element()? {
-                    out.push(item);
-                }
-                Ok(out.into())
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-                let mut out = serde_json::Map::new();
-                while let Some(super::lenient::Text(key)) = map.next_key()? {
-                    if key == "managedFields" {
-                        map.next_value::<IgnoredAny>()?;
-                    } else {
-                        let Tree(value) = map.next_value()?;
-                        out.insert(key, value);
-                    }
-                }
-                Ok(out.into())
+impl<'de> DeserializeSeed<'de> for RawItems<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RawItems<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while let Some(raw) = seq.next_element::<&RawValue>()? {
+            self.dump.json_value(raw, self.inherited, self.depth + 1).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
+}
+
+/// The object that such a list stands in.
+struct RawList<'d>(RawItems<'d>);
+
+impl<'de> DeserializeSeed<'de> for RawList<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<(), D::Error> {
+        d.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for RawList<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let RawItems { dump, inherited, depth } = self.0;
+        while let Some(super::lenient::Text(key)) = map.next_key()? {
+            if key == "items" {
+                map.next_value_seed(RawItems { dump: &mut *dump, inherited, depth })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
-        d.deserialize_any(V).map(Self)
+        Ok(())
     }
 }
 
@@ -360,7 +394,8 @@ fn newest_time(text: &str) -> Option<Timestamp> {
         if bytes[start] != b'2' || bytes[at - 3] != b'-' || bytes[at - 6] != b'-' {
             continue;
         }
-        let length = bytes[start..].iter().take_while(|b| b.is_ascii_digit() || b"-:.TZ+".contains(b)).count();
+        // The longest way to write one has fewer: what goes on is none, and would be looked at again from each `T` in it.
+        let length = bytes[start..].iter().take(64).take_while(|b| b.is_ascii_digit() || b"-:.TZ+".contains(b)).count();
         let (Some(before), Some(time)) = (text.get(..start), text.get(start..start + length)) else { continue };
         // Times of one zone, which is what the API writes, compare as text: most are passed over without being parsed.
         if newest.is_some_and(|(newest, _)| time <= newest) || !counts(before, &text[start + length..]) {

@@ -83,6 +83,15 @@ impl Event {
             ("", _) => meta::namespace(&self.metadata),
             (namespace, _) => namespace,
         };
+        // The API lets anyone who may write Events in his namespace name an object of any other in them. Who is at home
+        // there writes beside it, and of a Node in a namespace of the cluster's own.
+        let is_told_at_home = match self.metadata.namespace.as_deref() {
+            // A file that leaves it out; the API never does.
+            None => true,
+            Some(home) if namespace.is_empty() || &*object.kind == "Node" => matches!(home, "default" | "kube-system"),
+            Some(home) => home == namespace,
+        };
+        let kind = if is_told_at_home { &*object.kind } else { "" };
         let reporter = [
             self.reporting_component,
             self.reporting_controller,
@@ -91,7 +100,7 @@ impl Event {
         ];
         EventFacts {
             regarding: Regarding {
-                kind: strings.intern(&object.kind),
+                kind: strings.intern(kind),
                 namespace: strings.intern(namespace),
                 name: Arc::from(&*object.name),
                 uid: Arc::from(&*object.uid),
@@ -138,6 +147,23 @@ mod tests {
         assert_eq!(core, new);
         assert_eq!(core.regarding.container.as_deref(), Some("redis"));
         assert_eq!((core.count, &*core.reporter, core.warning), (4, "kubelet", true));
+    }
+
+    #[test]
+    fn an_event_is_about_an_object_of_its_own_namespace() {
+        let about = |home: &str, regarding: &str| {
+            let json = format!(r#"{{"metadata": {{"name": "e", "namespace": "{home}"}}, "regarding": {regarding}}}"#);
+            facts_of(&json).regarding.kind.to_string()
+        };
+        let pod = r#"{"kind": "Pod", "namespace": "shop", "name": "p", "uid": "u"}"#;
+        assert_eq!(about("shop", pod), "Pod");
+        assert_eq!(about("evil", pod), "", "about a pod of others");
+        assert_eq!(about("evil", r#"{"kind": "Pod", "name": "p", "uid": "u"}"#), "Pod", "one of its own");
+        for node in [r#"{"kind": "Node", "name": "n1"}"#, r#"{"kind": "Node", "name": "n1", "namespace": "evil"}"#] {
+            assert_eq!(about("evil", node), "", "{node}");
+        }
+        assert_eq!(about("default", r#"{"kind": "Node", "name": "n1"}"#), "Node");
+        assert_eq!(about("kube-system", r#"{"kind": "Node", "name": "n1"}"#), "Node");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::room;
 use crate::facts::{Labels, Resources, parse_bytes, parse_cpu};
 
 /// Reads the rest of a list or map that is of no use, since a parser cannot go on from its middle.
@@ -356,6 +357,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
                 let mut out = Vec::new();
                 while let Some(element) = seq.next_element::<Obj<T>>()? {
+                    room::spend(size_of::<T>().max(room::SMALLEST))?;
                     out.extend(element.0);
                 }
                 Ok(List(out))
@@ -378,6 +380,7 @@ impl<'de> Deserialize<'de> for Texts {
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
                 let mut out = Vec::new();
                 while let Some(Text(element)) = seq.next_element()? {
+                    room::spend(room::SMALLEST + element.len())?;
                     out.push(element);
                 }
                 Ok(Texts(out))
@@ -406,6 +409,7 @@ impl<'de> Deserialize<'de> for Dict {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Dict, A::Error> {
                 let mut out = BTreeMap::new();
                 while let Some((Text(key), Text(value))) = map.next_entry()? {
+                    room::spend(2 * room::SMALLEST + key.len() + value.len())?;
                     out.insert(key, value);
                 }
                 Ok(Dict(out))

@@ -2,6 +2,7 @@
 
 mod template;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use super::lenient::{Amounts, AppProbers, Dict, Flag, Int, List, Name, Obj, Text
 use super::meta::{self, WireCondition};
 use super::probe::Probe;
 use crate::api::ContainerType;
+use crate::diagnosis::text;
 use crate::facts;
 pub(super) use template::Template;
 
@@ -716,7 +718,11 @@ fn ended(e: Ended) -> Terminated {
         exit_code: e.exit_code.as_i32().unwrap_or(0),
         signal: e.signal.as_i32().filter(|s| *s != 0),
         reason: e.reason.0,
-        message: e.message.0,
+        // One line of several is told later, and a line of a key is known by its neighbours only.
+        message: match text::without_keys(&e.message) {
+            Cow::Owned(without) => without,
+            Cow::Borrowed(_) => e.message.0,
+        },
         started_at: e.started_at.real(),
         finished_at: e.finished_at.real(),
     }

@@ -1,0 +1,102 @@
+//! `diagnose` over the recorded cases, by family of causes: how many failing pods one core gets through.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a measurement fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "it measures time")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput};
+use shindan::cli::offline;
+use shindan::cluster::wire::Dump;
+use shindan::diagnosis::{Health, Thresholds, diagnose};
+use shindan::facts::Timestamp;
+use shindan::world::World;
+
+/// Failing pods in the world of their case.
+struct Case {
+    world: World,
+    now: Timestamp,
+    uids: Vec<Arc<str>>,
+}
+
+impl Case {
+    /// Time for each of the pods to be diagnosed so often. How its facts are kept is not part of it.
+    fn time(&self, times: u64) -> Duration {
+        let time = |uid: &Arc<str>| {
+            self.world.with_case(uid, self.now, |case| {
+                let began = Instant::now();
+                for _ in 0..times {
+                    black_box(diagnose(black_box(case)));
+                }
+                began.elapsed()
+            })
+        };
+        self.uids.iter().filter_map(time).sum()
+    }
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    for (family, cases) in families() {
+        let pods: usize = cases.iter().map(|case| case.uids.len()).sum();
+        let mut group = criterion.benchmark_group("diagnose");
+        group.throughput(Throughput::Elements(pods as u64));
+        group.bench_function(family, |bencher| {
+            bencher.iter_custom(|times| cases.iter().map(|case| case.time(times)).sum());
+        });
+    }
+    criterion.final_summary();
+}
+
+/// All recorded pods that fail, by the family of the cause.
+fn families() -> BTreeMap<String, Vec<Case>> {
+    let mut families: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    let causes = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/causes");
+    for path in files(&causes).iter().flat_map(|folder| files(folder)) {
+        let name = path.file_name().unwrap().to_string_lossy();
+        if name.ends_with(".expected.yaml") || name.starts_with("not-") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (family, uids) in failing(&text) {
+            let (world, now) = world(&text);
+            families.entry(family).or_default().push(Case { world, now, uids });
+        }
+    }
+    families
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn world(text: &str) -> (World, Timestamp) {
+    let mut dump = Dump::default();
+    dump.read(text);
+    let recorded = text.lines().find_map(|line| line.strip_prefix("# recorded-at: "));
+    let now = recorded.map(|at| at.parse().unwrap()).or(dump.newest).expect("a case states a time");
+    (offline::world(dump, now, Thresholds::default()), now)
+}
+
+/// The pods of a case that fail, by family.
+fn failing(text: &str) -> BTreeMap<String, Vec<Arc<str>>> {
+    let (world, now) = world(text);
+    let mut families: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
+    for uid in world.unwell() {
+        let category = world.with_case(&uid, now, |case| match diagnose(case).health {
+            Health::Failing(diagnosis) => Some(diagnosis.category),
+            Health::Well => None,
+        });
+        if let Some(category) = category.flatten() {
+            families.entry(category.as_str().to_owned()).or_default().push(uid);
+        }
+    }
+    families
+}

@@ -1,0 +1,407 @@
+//! What looks like a secret is masked: passwords where a name or a place tells them, and tokens that begin as those of
+//! the well-known providers do. Nothing is masked for being long and odd alone but base64 of the length of a key: digests, UIDs and
+//! hashes of templates are what a diagnosis is read for.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex_lite::{Captures, Regex};
+
+const MASK: &str = "***";
+
+/// What a secret looks like.
+struct Shape {
+    /// Without one of these in the text (in lower case) the pattern need not be tried; empty: it always is.
+    marks: &'static [&'static str],
+    /// Its first group is kept, the rest is masked.
+    pattern: &'static str,
+    /// Whether what would be masked is one.
+    is_secret: fn(&str) -> bool,
+}
+
+/// What secrets are called, where another word may stand before it: `DB_PASSWORD`.
+macro_rules! names {
+    () => {
+        "(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|credentials?)"
+    };
+}
+
+/// A value: all that stands in quotes, else all up to what ends a value.
+macro_rules! value {
+    () => {
+        r#"(?:\\?"(?:[^"\\]|\\[^"])+\\?"|'[^']+'|[^\s"',;&]{3,})"#
+    };
+}
+
+const NAMED: &[&str] = &["passw", "passphrase", "pwd", "secret", "token", "key", "credential"];
+
+const SHAPES: &[Shape] = &[
+    // user:password@host in a URL, also where the password holds an @ or, against all rules, a /
+    Shape {
+        marks: &["://"],
+        pattern: r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s"'<>@/]+(?:@[^\s"'<>@/,]*)*@"#,
+        is_secret: |_| true,
+    },
+    Shape {
+        marks: &["://"],
+        pattern: r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s"'<>@]*/[^\s"'<>@]*@"#,
+        is_secret: is_no_port,
+    },
+    // A token for a user: https://TOKEN@host
+    Shape { marks: &["://"], pattern: r"(://)[A-Za-z0-9_~%-]{20,}@", is_secret: has_digit },
+    // Headers
+    Shape {
+        marks: &["bearer", "basic"],
+        pattern: r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
+        is_secret: is_random,
+    },
+    Shape {
+        marks: &["authorization"],
+        pattern: r#"(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?(?:[a-z0-9-]+\s+)?)[^\s"'\\]{8,}"#,
+        is_secret: is_random,
+    },
+    Shape { marks: &["cookie:"], pattern: r"(?i)(cookie:\s*)\S.*", is_secret: |_| true },
+    // "clientSecret": "..." in JSON, whatever stands before the word
+    Shape {
+        marks: NAMED,
+        pattern: concat!(r#"(?i)(["'][\w.-]*"#, names!(), r#"\\?["']\s*:\s*)"#, value!()),
+        is_secret: is_no_word,
+    },
+    Shape {
+        marks: &["auth"],
+        pattern: r#"((?:"auth\\?"|'auth')\s*:\s*)\\?["'][^"'\\]{3,}\\?["']"#,
+        is_secret: |_| true,
+    },
+    // password=..., "token": "...", api_key: ..., dbPassword: ...
+    Shape {
+        marks: NAMED,
+        pattern: concat!(r#"(?i)((?:^|[^/.\w-])["']?(?:[\w-]*[_-])?"#, names!(), r#"["']?\s*[=:]\s*)"#, value!()),
+        is_secret: is_no_word,
+    },
+    Shape {
+        marks: NAMED,
+        pattern: concat!(
+            r#"((?:^|[^/.\w-])[a-z][\w-]*(?:Password|Passwd|Passphrase|Secret|Token|ApiKey|AccessKey|PrivateKey)["']?\s*[=:]\s*)"#,
+            value!()
+        ),
+        is_secret: is_no_word,
+    },
+    // The same with `=` is an assignment wherever it stands: in a path, after a dot, in a connection string.
+    Shape {
+        marks: &["password=", "passwd=", "passphrase=", "pwd=", "secret=", "token=", "key=", "signature=", "sig="],
+        pattern: concat!(
+            r#"(?i)((?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|signature|[?&;]sig)=)"#,
+            r#"(?:\\?"[^"\\]+\\?"|'[^']+'|[^\s"',;&*]{3,})"#
+        ),
+        is_secret: is_no_word,
+    },
+    // --password hunter2
+    Shape {
+        marks: &["--"],
+        pattern: r#"(?i)(--[\w-]*(?:password|passwd|passphrase|token|api[_-]?key|access[_-]?key)\s+)[^\s"'-][^\s"']{2,}"#,
+        is_secret: is_no_word,
+    },
+    // JSON web tokens
+    Shape {
+        marks: &["eyj"],
+        pattern: r"()eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*",
+        is_secret: |_| true,
+    },
+    // Keys of providers
+    Shape {
+        marks: &["akia", "asia", "abia", "acca"],
+        pattern: r"()(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}",
+        is_secret: |_| true,
+    },
+    Shape {
+        marks: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "dckr_pat_", "glsa_", "shp"],
+        pattern: r"()(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9_]{30,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,})",
+        is_secret: |_| true,
+    },
+    Shape {
+        marks: &[
+            "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "pypi-", "xox", "xapp-",
+        ],
+        pattern: r"()(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,}|pypi-[A-Za-z0-9_-]{50,}|xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,})",
+        is_secret: has_digit,
+    },
+    Shape {
+        marks: &["k_live_", "k_test_", "whsec_", "do_v1_", "doo_v1_", "dop_v1_", "dor_v1_"],
+        pattern: r"()(?:[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}|do[opr]?_v1_[a-f0-9]{40,})",
+        is_secret: |_| true,
+    },
+    Shape {
+        marks: &["aiza", "ya29.", "gocspx-", "hvs.", "hvb.", "sg.", "age-secret-key-"],
+        pattern: r"()(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|hv[sb]\.[A-Za-z0-9_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-[A-Z0-9]{20,})",
+        is_secret: |_| true,
+    },
+    Shape { marks: &["sk-"], pattern: r"()\bsk-[A-Za-z0-9_-]{20,}", is_secret: is_mixed },
+    Shape {
+        marks: &["hooks.slack.com/", "/webhooks/"],
+        pattern: r"((?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks)/)[A-Za-z0-9/_-]{20,}",
+        is_secret: |_| true,
+    },
+    // Private keys: as they are (what is left of a cut one as well), and in base64
+    Shape {
+        marks: &["private key"],
+        pattern: r"()-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
+        is_secret: |_| true,
+    },
+    Shape {
+        marks: &["private key"],
+        pattern: r"(^|[^A-Za-z0-9+/=\\])[A-Za-z0-9+/=\s\\]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
+        is_secret: |_| true,
+    },
+    Shape { marks: &["ls0tls1crudjti"], pattern: r"()LS0tLS1CRUdJTi[A-Za-z0-9+/]*={0,2}", is_secret: |_| true },
+    Shape { marks: &[], pattern: r#"(^|[\s"'=:,])[A-Za-z0-9+/]{60,}={0,2}"#, is_secret: is_base64 },
+];
+
+/// The patterns, each compiled once; one that does not compile is found by the tests.
+static PATTERNS: LazyLock<Vec<(&Shape, Regex)>> =
+    LazyLock::new(|| SHAPES.iter().filter_map(|shape| Some((shape, Regex::new(shape.pattern).ok()?))).collect());
+
+/// Masks what looks like a secret in one line.
+pub(super) fn mask(text: &str) -> String {
+    // Most lines hold no mark at all, and a search for one costs a hundredth of a pattern.
+    let lower = text.to_ascii_lowercase();
+    let is_suspect = |shape: &Shape| match shape.marks {
+        [] => text.split_ascii_whitespace().any(|word| word.len() >= 60),
+        marks => marks.iter().any(|mark| lower.contains(mark)),
+    };
+    let mut out = Cow::Borrowed(text);
+    for (shape, pattern) in PATTERNS.iter().filter(|(shape, _)| is_suspect(shape)) {
+        let masked = pattern.replace_all(&out, |found: &Captures<'_>| {
+            let whole = found.get(0).map_or("", |m| m.as_str());
+            let keep = found.get(1).map_or("", |m| m.as_str());
+            masked(keep, &whole[keep.len()..], shape.is_secret).unwrap_or_else(|| whole.to_owned())
+        });
+        if let Cow::Owned(masked) = masked {
+            out = masked.into();
+        }
+    }
+    out.into_owned()
+}
+
+/// What stands before a secret, its quotes, the `@` after it: all but itself.
+fn masked(keep: &str, secret: &str, is_secret: fn(&str) -> bool) -> Option<String> {
+    let bare = secret.trim_start_matches('\\');
+    let open = &secret[..secret.len() - bare.len()];
+    let quote = bare.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let bare = bare.trim_matches(|c| Some(c) == quote);
+    if !is_secret(bare.trim_end_matches('\\')) || bare == MASK {
+        return None;
+    }
+    let (quote, at) = (quote.map(String::from).unwrap_or_default(), if secret.ends_with('@') { "@" } else { "" });
+    Some(format!("{keep}{open}{quote}{MASK}{open}{quote}{at}"))
+}
+
+/// A text of several lines without the private keys in it: each is one line, `***`. Where only its end is left (logs are cut at
+/// their beginning), what stands above that and looks like a key goes as well.
+pub fn without_keys(text: &str) -> Cow<'_, str> {
+    const MARK: &str = "PRIVATE KEY";
+    if !text.contains(MARK) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept: Vec<Cow<'_, str>> = Vec::new();
+    let mut within = false;
+    for line in text.lines() {
+        let is_mark = |word: &str| line.contains(word) && line.contains(MARK);
+        let (begins, ends) = (is_mark("-----BEGIN "), is_mark("-----END "));
+        if begins {
+            within = !ends;
+            kept.push(mask(line).into());
+        } else if ends {
+            if !std::mem::take(&mut within) {
+                while kept.last().is_some_and(|above| is_of_key(above)) {
+                    kept.pop();
+                }
+                kept.push(MASK.into());
+            }
+        } else if !(within && is_of_key(line)) {
+            within = false;
+            kept.push(line.into());
+        }
+    }
+    kept.join("\n").into()
+}
+
+/// Whether this can be a line of a key: base64, or one of the headers (`Proc-Type: 4,ENCRYPTED`) and the blank that ends them.
+fn is_of_key(line: &str) -> bool {
+    let line = line.trim();
+    let is_base64 =
+        !line.contains(' ') && line.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '='));
+    is_base64 || ["Proc-Type:", "DEK-Info:"].iter().any(|header| line.starts_with(header))
+}
+
+/// Of `host:5000/image@sha256` the part behind the colon.
+fn is_no_port(value: &str) -> bool {
+    let first = value.split('/').next().unwrap_or_default();
+    first.is_empty() || !first.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn has_digit(value: &str) -> bool {
+    value.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Upper and lower case and digits: no name in Kubernetes has them.
+fn is_mixed(value: &str) -> bool {
+    has_digit(value) && value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
+}
+
+/// No word of a sentence: it holds a digit, capitals within, or what ends base64.
+fn is_random(value: &str) -> bool {
+    let inner =
+        || value.bytes().skip(1).any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase());
+    is_no_word(value) && (has_digit(value) || inner() || value.ends_with('='))
+}
+
+/// Base64 and not a path, whose slashes are many.
+fn is_base64(value: &str) -> bool {
+    is_mixed(value) && value.matches('/').count() <= value.len() / 12
+}
+
+/// Not what follows `password:` in a sentence, or begins the error that `failed to fetch token:` wraps.
+fn is_no_word(value: &str) -> bool {
+    const WORDS: &str = " not no is was must has have does cannot can't missing required invalid expired unset empty unable failed \
+        authentication unexpected serviceaccount serviceaccounts rpc error context dial request unauthorized forbidden denied \
+        access illegal could couldn't the got timeout get post put eof null nil none undefined true false permission connection \
+        open read unknown wrong bad file secret secrets token key keys password value found only too neither either ";
+    // What a shell or Kubernetes puts in later is no secret yet: $DB_PASSWORD, ${TOKEN}, $(TOKEN).
+    let is_reference = value.starts_with("$(") || value.starts_with("${");
+    let word = value.trim_end_matches([':', '.', '!', '?', ')']).to_ascii_lowercase();
+    let is_known = || WORDS.split_ascii_whitespace().any(|known| known == word);
+    !(is_reference || word.is_empty() || is_known())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pattern_compiles() {
+        assert_eq!(PATTERNS.len(), SHAPES.len());
+    }
+
+    /// Written in two parts, so that no scanner takes this file for a leak.
+    #[test]
+    fn what_is_a_secret_is_masked() {
+        let hex = "0123456789abcdef0123456789abcdef";
+        for (before, secret, behind) in [
+            // URLs and connection strings
+            ("postgres://app:", "hunter2", "@db:5432/x: refused"),
+            ("postgres://app:", "p@ss@w0rd", "@db:5432/x"),
+            ("postgres://app:", "p/a:s", "@db:5432/x"),
+            ("redis://:", "hunter2", "@cache:6379"),
+            ("mongodb+srv://u:", "hunter2", "@c.example.net/db?x=1"),
+            ("https://", &["gto", "ken0123456789abcdef"].concat(), "@git.example.com/a.git"),
+            ("Server=tcp:db,1433;User ID=sa;Password=", "hunter2", ";Encrypt=True"),
+            ("Host=db;Pwd=", "hunter2", ";"),
+            ("AccountName=a;AccountKey=", "c2VjcmV0c2VjcmV0==", ";EndpointSuffix=core.windows.net"),
+            ("Endpoint=sb://x/;SharedAccessKey=", "c2VjcmV0c2VjcmV0=", ""),
+            ("https://x.blob.core.windows.net/c?sv=1&sig=", "c2VjcmV0%3D", "&se=2"),
+            ("https://b.s3.amazonaws.com/k?X-Amz-Signature=", hex, " 403"),
+            // Names that tell it
+            ("DB_PASSWORD=", "hunter2", " MY"),
+            ("MY-API_KEY: ", "zzz1234", ""),
+            ("dbPassword: ", "hunter2", ""),
+            ("{\"clientSecret\": \"", "a b c d", "\", \"n\": 1}"),
+            ("{\\\"password\\\":\\\"", "hunter2", "\\\"}"),
+            ("password=\"", "two words", "\" ok"),
+            ("password: '", "two words", "' ok"),
+            ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", ""),
+            ("{\"auths\":{\"r.io\":{\"auth\":\"", "dXNlcjpwYXNz", "\"}}}"),
+            ("usage: app --password ", "hunter2", " --port 80"),
+            ("//registry.npmjs.org/:_authToken=", "abcdef0123", ""),
+            // Headers
+            ("Authorization: Bearer ", "abcdefgh12345", ""),
+            ("\"Authorization\":\"Basic ", "dXNlcjpwYXNz", "\""),
+            ("authorization: Negotiate ", "YIIabcdefgh123", ""),
+            ("X-Vault-Token: ", "abcdef", ""),
+            ("Cookie: ", "session=abcdef; id=5", ""),
+            // Tokens
+            ("key ", &["AKIA", "IOSFODNN7EXAMPLE"].concat(), " denied"),
+            ("x_", &["eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"].concat(), " expired"),
+            ("", &["eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"].concat(), ""),
+            ("", &["ghp", "_0123456789abcdefghijklmnopqrstuvwxyz"].concat(), ""),
+            ("", &["github", "_pat_0123456789abcdefghij_klmnopqrstuvwxyz"].concat(), ""),
+            ("", &["glpat", "-0123456789abcdefghij"].concat(), " no access"),
+            ("", &["xox", "b-123456789012-abcdefABCDEF"].concat(), ""),
+            ("post https://hooks.slack.com/services/", "T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", " 404"),
+            ("", &["sk", "_live_0123456789abcdefABCDEF"].concat(), ""),
+            ("", &["rk", "_test_0123456789abcdefABCDEF"].concat(), ""),
+            ("", &["AIza", "SyA0123456789abcdefghijklmnopqrstuv"].concat(), ""),
+            ("", &["ya29", ".a0Af_0123456789abcdefghij"].concat(), ""),
+            ("", &["npm", "_0123456789abcdefghijklmnopqrstuvwxyz"].concat(), ""),
+            ("", &["pypi", "-AgEIcHlwaS5vcmcCJDAwMDAwMDAwLTAwMDAtMDAwMC0wMDAwLTAwMDAwMDAw"].concat(), ""),
+            ("", &["sk", "-proj-0123456789abcdefABCDEF"].concat(), ""),
+            ("", &["hvs", ".CAESIJ0123456789abcdefghij"].concat(), ""),
+            // Keys
+            (
+                "got ",
+                &["-----BEGIN RSA PRIVATE", " KEY----- MIIE abc= -----END RSA PRIVATE KEY-----"].concat(),
+                " and more",
+            ),
+            ("got ", &["-----BEGIN PRIVATE", " KEY-----\\nMIIE\\nabc="].concat(), ""),
+            ("tls.key: ", "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUU=", " bad"),
+            ("", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", " bad"),
+        ] {
+            assert_eq!(mask(&format!("{before}{secret}{behind}")), format!("{before}{MASK}{behind}"), "{secret}");
+        }
+        assert_eq!(mask(&["MIIE abc= -----END PRIVATE", " KEY----- bad"].concat()), "*** bad");
+    }
+
+    #[test]
+    fn what_only_resembles_a_secret_is_kept() {
+        for text in [
+            "secret \"db\" not found",
+            "couldn't find key token in Secret demo/db",
+            "references non-existent secret key: tls.crt",
+            "http://10.0.0.1:8080/healthz",
+            "https://user@example.com/path",
+            "mkdir /etc/passwd: not a directory",
+            "DB_PASSWORD: not set",
+            "DB_PASSWORD must be set",
+            "token: expired",
+            "ExpiredToken: The security token included in the request is expired",
+            "failed to fetch token: serviceaccounts \"x\" not found",
+            "failed to fetch oauth token: unexpected status: 403 Forbidden",
+            "failed to get token: Get \"https://auth.example.com/token\": EOF",
+            "open /var/run/secrets/kubernetes.io/serviceaccount/token: no such file or directory",
+            "open /run/secrets/db_password: permission denied",
+            "Basic authentication failed",
+            "Basic configuration is missing",
+            "WWW-Authenticate: Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\"",
+            "no Authorization header; authorization: permission denied",
+            "password=$(DB_PASSWORD) token=${TOKEN}",
+            // What a diagnosis is read for
+            "docker.io/library/nginx@sha256:2834dc507516af02784808c5f48b7cbe38b8ed5d0f4837f16e78d00deb7e7767",
+            "docker-pullable://registry.example.com:5000/team/app@sha256:2834dc507516af02784808c5f48b7cbe38b8ed5d0f4837f16e78d00deb7e7767",
+            "containerd://0f5c8e2b9d3a4c6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6",
+            "pod web-5d4f8c7b9d-x2x4z_shop(6f0c4f4e-8a0e-4d38-9a4e-4a6f6d9a1b2c)",
+            "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated=gpu}, {key=value}",
+            "volume \"kube-api-access-7xk2p\"",
+            "pods \"sk-learn-training-pipeline-worker-0\" is forbidden",
+            "release-npm_config_cache and pypi-mirror-service.example.svc",
+            "revision 5d4f8c7b9d, resourceVersion 123456789012345678901234567890",
+            "/var/lib/kubelet/pods/6f0c4f4e/volumes/kubernetes.io~csi/pvc-3a4c6e7f/mount",
+            "cgroup /kubepods/burstable/pod6f0c4f4e8a0e4d389a4e4a6f6d9a1b2c/0f5c8e2b9d3a4c6e7f8091a2b3c4d5e6",
+            "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#detailed-behavior",
+            "com.example.DatabaseConnectionPoolInitializationFailedBeforeStartException: no route to host",
+            "arn:aws:iam::123456789012:role/eksctl-cluster-nodegroup-NodeInstanceRole-1ABCDEFGHIJKL",
+            "unknown flag: --token-file /etc/token",
+            "-----BEGIN CERTIFICATE----- is expected",
+        ] {
+            assert_eq!(mask(text), text);
+        }
+    }
+
+    #[test]
+    fn masking_twice_is_masking_once() {
+        for text in
+            ["password=hunter2", "{\"password\": \"x y z\"}", "a://b:c@d", "Authorization: Bearer abcdefgh12345"]
+        {
+            let once = mask(text);
+            assert_eq!(mask(&once), once);
+        }
+    }
+}

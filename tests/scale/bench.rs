@@ -1,0 +1,157 @@
+//! Measures the operator on a large cluster, side by side with a bare client. `scale` starts the cluster and runs this.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal")]
+#![allow(clippy::disallowed_methods, reason = "it measures time")]
+
+mod bare;
+mod counts;
+mod etcd;
+mod lab;
+mod page;
+mod phases;
+mod recorded;
+mod report;
+mod requests;
+mod sights;
+mod subject;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Parser;
+use jiff::Timestamp;
+
+use etcd::Etcd;
+use lab::{Figures, Lab, Options};
+use phases::Phase;
+use recorded::Fleet;
+use report::Taken;
+use subject::Subject;
+
+#[derive(Parser)]
+enum Command {
+    /// Put all objects of a cluster of so many pods into etcd
+    Fill {
+        #[arg(long, default_value_t = 100_000)]
+        pods: usize,
+        /// etcd, without TLS
+        #[arg(long, default_value = "http://127.0.0.1:2379")]
+        etcd: String,
+    },
+    /// Measure both, and keep the figures
+    Run {
+        #[command(flatten)]
+        options: Options,
+        /// Only these; a cold start comes before any
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Phase>,
+        /// Leave out the bare client
+        #[arg(long)]
+        alone: bool,
+    },
+    /// Check what is written and how often, but no times
+    Counts {
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Write docs/benchmarks.md from the figures that are kept; fails where a bound is missed
+    Report {
+        /// Where the figures are
+        #[arg(long, default_value = "target/bench")]
+        out: PathBuf,
+        #[arg(long, default_value = "docs/benchmarks.md")]
+        page: PathBuf,
+    },
+    /// Be the bare client
+    #[command(hide = true)]
+    Bare {
+        #[arg(long)]
+        kubeconfig: PathBuf,
+        #[arg(long)]
+        bodies: PathBuf,
+        /// Pods that have a diagnosis get none
+        #[arg(long)]
+        known: bool,
+    },
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match Command::parse() {
+        Command::Fill { pods, etcd } => {
+            let fleet = Fleet::new(pods, Timestamp::now())?;
+            let (objects, bytes) = Etcd::new(&etcd)?.fill(fleet.objects()).await?;
+            println!("{objects} objects, {} MB of JSON", bytes / 1_000_000);
+            Ok(())
+        }
+        Command::Run { options, only, alone } => run(options, &only, alone).await,
+        Command::Counts { options } => counts::check(&Lab::new(options).await?).await,
+        Command::Report { out, page } => page::write(&out, &page),
+        Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
+    }
+}
+
+async fn run(options: Options, only: &[Phase], alone: bool) -> Result<()> {
+    let wanted: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| only.is_empty() || only.contains(phase)).collect();
+    let lab = Lab::new(options).await?;
+    let mut figures = Vec::new();
+    for subject in Subject::BOTH {
+        if subject == Subject::Bare && alone {
+            continue;
+        }
+        figures.push(measure(&lab, subject, &wanted).await?);
+        lab.put_back().await?;
+    }
+    let mut figures = figures.into_iter();
+    let (operator, mut bare) = (figures.next().unwrap_or_default(), figures.next().unwrap_or_default());
+    let folder = lab.options.folder()?;
+    let mut taken = Vec::new();
+    for (phase, operator) in operator {
+        let bare = bare.iter_mut().find(|(of, _)| *of == phase).map(|(_, figures)| std::mem::take(figures));
+        let phase = Taken::new(lab.options.pods, phase, operator, bare);
+        phase.save(&folder)?;
+        taken.push(phase);
+    }
+    let mut table = String::new();
+    let met = report::table(&taken, &mut table)?;
+    println!("{table}");
+    anyhow::ensure!(met, "a bound is missed");
+    Ok(())
+}
+
+/// All phases of one subject, on the cluster as it was filled.
+async fn measure(lab: &Lab, subject: Subject, wanted: &[Phase]) -> Result<Vec<(Phase, Figures)>> {
+    let mut all = Vec::new();
+    let (mut running, figures) = phases::cold(lab, subject).await?;
+    tell(subject, Phase::Cold, &figures);
+    if subject == Subject::Operator {
+        lab.keep_bodies().await?;
+    }
+    all.push((Phase::Cold, figures));
+    for phase in wanted {
+        let figures = match phase {
+            Phase::Cold => continue,
+            // It waits for what the operator alone may do by itself.
+            Phase::Rest if subject == Subject::Bare => continue,
+            Phase::Rest => phases::rest(lab, &running).await?,
+            Phase::Latency => phases::latency(lab, &running).await?,
+            Phase::Relist => phases::relist(lab, &mut running).await?,
+            Phase::Restart => {
+                let (again, figures) = phases::restart(lab, running).await?;
+                running = again;
+                figures
+            }
+            Phase::Mass => phases::mass(lab, &running).await?,
+            Phase::Flap => phases::flap(lab, &running).await?,
+        };
+        tell(subject, *phase, &figures);
+        all.push((*phase, figures));
+    }
+    running.kill().await?;
+    Ok(all)
+}
+
+fn tell(subject: Subject, phase: Phase, figures: &Figures) {
+    let told = figures.iter().map(|(name, figure)| format!("{name} {figure:.2}"));
+    println!("{} {}: {}", subject.as_str(), phase.as_str(), told.collect::<Vec<_>>().join(", "));
+}

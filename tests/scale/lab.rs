@@ -1,0 +1,191 @@
+//! What all measurements share: the cluster, who watches it, and which pods are still as they were filled.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use jiff::Timestamp;
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::core::Request;
+use kube::{Client, Resource};
+use serde_json::Value;
+use shindan::api::PodDiagnosis;
+
+use super::bare::Bodies;
+use super::etcd::Etcd;
+use super::recorded::{Fleet, Place};
+use super::sights::Sights;
+use super::subject::must_exist;
+
+/// Named measurements, in seconds, MiB, milliseconds and counts, as their names say.
+pub(crate) type Figures = BTreeMap<String, f64>;
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Options {
+    /// The operator
+    #[arg(long)]
+    pub(crate) binary: PathBuf,
+    /// With all rights
+    #[arg(long)]
+    pub(crate) kubeconfig: PathBuf,
+    /// etcd, without TLS
+    #[arg(long, default_value = "http://127.0.0.1:2379")]
+    pub(crate) etcd: String,
+    /// How many pods it was filled with
+    #[arg(long)]
+    pub(crate) pods: usize,
+    /// The script that started it, to stop its API server and start it again
+    #[arg(long)]
+    pub(crate) script: PathBuf,
+    /// Where figures and logs are put
+    #[arg(long, default_value = "target/bench")]
+    pub(crate) out: PathBuf,
+}
+
+impl Options {
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
+        let folder = self.out.join(self.pods.to_string());
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    fn touched(&self) -> Result<PathBuf> {
+        Ok(self.folder()?.join("touched.json"))
+    }
+
+    pub(crate) fn bodies(&self) -> Result<PathBuf> {
+        Ok(self.folder()?.join("bodies.json"))
+    }
+}
+
+pub(crate) struct Lab {
+    pub(crate) options: Options,
+    pub(crate) client: Client,
+    pub(crate) etcd: Etcd,
+    pub(crate) fleet: Fleet,
+    pub(crate) sights: Sights,
+    /// Pods that are well and untouched.
+    well: Mutex<Vec<Place>>,
+    touched: Mutex<Vec<Place>>,
+}
+
+impl Lab {
+    #[allow(clippy::disallowed_methods, reason = "recorded times are moved to now")]
+    pub(crate) async fn new(options: Options) -> Result<Self> {
+        must_exist(&options.binary)?;
+        let file = Kubeconfig::read_from(&options.kubeconfig)?;
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        let client = Client::try_from(config)?;
+        let fleet = Fleet::new(options.pods, Timestamp::now())?;
+        let lab = Self {
+            etcd: Etcd::new(&options.etcd)?,
+            sights: Sights::watch(&client),
+            well: Mutex::new(Vec::new()),
+            // Of an earlier run that did not come to its end.
+            touched: Mutex::new(
+                std::fs::read(options.touched()?).map_or(Ok(Vec::new()), |kept| serde_json::from_slice(&kept))?,
+            ),
+            options,
+            client,
+            fleet,
+        };
+        lab.put_back().await?;
+        Ok(lab)
+    }
+
+    /// As it was filled: without diagnoses and without our Events, and with all pods as they were.
+    pub(crate) async fn put_back(&self) -> Result<()> {
+        self.etcd.remove("/registry/shindan.dev/").await?;
+        self.etcd.remove("/registry/events/").await?;
+        let touched = std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        let pods = touched.iter().map(|place| self.fleet.as_filled(*place));
+        self.etcd.put(pods.chain(self.fleet.events())).await?;
+        *self.well.lock().unwrap_or_else(PoisonError::into_inner) = self.fleet.well();
+        self.keep_touched()?;
+        self.sights.until("diagnoses to go", Duration::from_secs(60), |sights| sights.count() == (0, 0)).await?;
+        // What was put has reached the API server's caches when nothing stirs any more.
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Ok(())
+    }
+
+    /// So many pods that were well so far, or as many as there are.
+    pub(crate) fn take_well(&self, most: usize) -> Result<Vec<Place>> {
+        let mut well = self.well.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = most.min(well.len());
+        let taken: Vec<Place> = well.drain(..most).collect();
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(&taken);
+        self.keep_touched()?;
+        Ok(taken)
+    }
+
+    fn keep_touched(&self) -> Result<()> {
+        let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(std::fs::write(self.options.touched()?, serde_json::to_vec(&*touched)?)?)
+    }
+
+    /// Pods that are well and stay so, for updates that change nothing.
+    pub(crate) fn bystanders(&self) -> Vec<Place> {
+        let well = self.well.lock().unwrap_or_else(PoisonError::into_inner);
+        well.iter().rev().take(10_000).copied().collect()
+    }
+
+    pub(crate) fn failing(&self) -> usize {
+        self.fleet.failing().count()
+    }
+
+    /// Stops or starts the API server.
+    pub(crate) fn api_server(&self, what: &str) -> Result<()> {
+        let status = Command::new(&self.options.script).args(["api-server", what]).status()?;
+        ensure!(status.success(), "the API server could not be told to {what}");
+        Ok(())
+    }
+
+    /// Keeps what the operator wrote for a pod, one of middling size, for the bare client to write.
+    pub(crate) async fn keep_bodies(&self) -> Result<()> {
+        let mut sized = Vec::new();
+        for place in self.fleet.failing().step_by(self.failing().div_ceil(50).max(1)) {
+            let object = self.get(&PodDiagnosis::url_path(&(), Some(&place.namespace())), &place.name()).await?;
+            sized.push((object.to_string().len(), place, object));
+        }
+        sized.sort_by_key(|(size, ..)| *size);
+        let (_, place, diagnosis) = sized.swap_remove(sized.len() / 2);
+        let (ns, name) = (place.namespace(), place.name());
+        let uid = diagnosis["spec"]["podUID"].as_str().context("a diagnosis without a UID")?.to_owned();
+        let path = format!("/apis/events.k8s.io/v1/namespaces/{ns}/events");
+        let events = self.list(&path).await?;
+        let ours = |event: &&Value| {
+            event["reportingController"] == "shindan.dev/operator" && event["regarding"]["name"] == *name
+        };
+        let event = events["items"].as_array().and_then(|items| items.iter().find(ours)).cloned();
+        let event = event.context("the operator posted no Event about a pod")?;
+        let own = event["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let worded = |object: Value| {
+            let text = slim(object).to_string().replace(&own, "@name@.0123456789abcdef");
+            text.replace(&name, "@name@").replace(&ns, "@ns@").replace(&uid, "@uid@")
+        };
+        let bodies = Bodies { diagnosis: worded(diagnosis), event: worded(event) };
+        Ok(std::fs::write(self.options.bodies()?, serde_json::to_vec(&bodies)?)?)
+    }
+
+    async fn get(&self, path: &str, name: &str) -> Result<Value> {
+        let request = Request::new(path).get(name, &kube::api::GetParams::default())?;
+        Ok(self.client.request(request).await?)
+    }
+
+    async fn list(&self, path: &str) -> Result<Value> {
+        let request = Request::new(path).list(&kube::api::ListParams::default())?;
+        Ok(self.client.request(request).await?)
+    }
+}
+
+/// Without what the API server adds.
+fn slim(mut object: Value) -> Value {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| ["name", "namespace", "labels"].contains(&&**field));
+    }
+    object
+}

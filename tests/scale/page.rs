@@ -1,0 +1,74 @@
+//! docs/benchmarks.md.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+
+use super::report::{Taken, diagnosed_a_second, machine, said, table};
+
+const SIZES: [usize; 2] = [20_000, 100_000];
+/// Failing pods that one core diagnoses in a second.
+const DIAGNOSED: f64 = 200_000.0;
+
+pub(crate) fn write(out: &Path, page: &Path) -> Result<()> {
+    let mut text = String::from(HEAD);
+    let sizes: Vec<Vec<Taken>> = SIZES.iter().map(|pods| Taken::read_all(&out.join(pods.to_string()))).collect();
+    let mut dates: Vec<String> =
+        sizes.iter().flatten().map(|taken| format!("{} on {}", taken.commit, taken.date)).collect();
+    dates.sort();
+    dates.dedup();
+    writeln!(text, "| | |\n|---|---|")?;
+    writeln!(text, "| machine | {}; the API server and etcd run on it as well |", machine())?;
+    writeln!(
+        text,
+        "| versions | {}; Kubernetes {}, etcd {} |",
+        said("rustc", &["--version"]),
+        version("KUBERNETES_VERSION")?,
+        version("ETCD_VERSION")?
+    )?;
+    writeln!(text, "| measured | {} |", dates.join("; "))?;
+    writeln!(text, "| command | `make bench` |")?;
+    let mut all_met = true;
+    for taken in &sizes {
+        writeln!(text)?;
+        all_met &= table(taken, &mut text)?;
+    }
+    let families = diagnosed_a_second(&out.with_file_name("criterion"))?;
+    if !families.is_empty() {
+        writeln!(
+            text,
+            "\n## `diagnose` on one core\n\n| family | failing pods a second | bound | |\n|---|---:|---:|---|"
+        )?;
+        for (family, pods) in families {
+            let met = pods >= DIAGNOSED;
+            all_met &= met;
+            let verdict = if met { "met" } else { "**missed**" };
+            writeln!(text, "| {family} | {pods:.0} | {DIAGNOSED:.0} | {verdict} |")?;
+        }
+    }
+    fs::write(page, text)?;
+    println!("wrote {}", page.display());
+    ensure!(all_met, "a bound is missed");
+    Ok(())
+}
+
+fn version(name: &str) -> Result<String> {
+    let settings = fs::read_to_string("tests/cluster/lib/settings.sh")?;
+    let line = settings.lines().find_map(|line| line.strip_prefix("readonly ")?.strip_prefix(name)?.strip_prefix('='));
+    Ok(line.unwrap_or_default().to_owned())
+}
+
+const HEAD: &str = "# Benchmarks
+
+Written by `make bench`; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) says what the
+cluster is like, what each row measures and how to get one of them quickly; [docs/scale.md](scale.md) what follows for larger
+clusters; [ADR 26](adr/0026-where-time-and-memory-go.md) what was tried.
+
+The operator is the release binary as a process of its own. The bare client is another process that lists and watches pods
+as the operator does, and for each pod that fails makes the same two writes (one apply, one Event, of the same
+size, as many at a time) with no thinking and nothing else to watch. Both run alone, one after the other, in one run, against the same
+API server.
+
+";

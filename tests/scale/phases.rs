@@ -1,0 +1,111 @@
+//! What is measured of a subject, one thing after the other.
+
+mod mass;
+mod steady;
+mod updates;
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+pub(crate) use mass::{flap, mass};
+pub(crate) use steady::{relist, rest, restart};
+pub(crate) use updates::latency;
+
+use super::lab::{Figures, Lab};
+use super::requests::Requests;
+use super::subject::{Running, Subject};
+
+/// A subject that has written nothing for so long has done what there was to do. Longer than an operator waits for
+/// what may come by itself (30 s), where that matters.
+pub(crate) const QUIET: Duration = Duration::from_secs(8);
+pub(crate) const SETTLED: Duration = Duration::from_secs(40);
+/// For how long nothing at all may be written while more is to come.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Phase {
+    /// From the start of the process until all is written
+    Cold,
+    /// A minute in which nothing changes
+    Rest,
+    /// From a status that changes to its diagnosis, at rest and while other statuses change
+    Latency,
+    /// The API server goes, comes back, and remembers nothing
+    Relist,
+    /// The process ends and starts again, with all diagnoses there
+    Restart,
+    /// Thousands of pods fail within ten seconds, and are well again later
+    Mass,
+    /// Thousands of pods fail and are well again within the same seconds
+    Flap,
+}
+
+impl Phase {
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Cold, Self::Rest, Self::Latency, Self::Relist, Self::Restart, Self::Mass, Self::Flap];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Rest => "rest",
+            Self::Latency => "latency",
+            Self::Relist => "relist",
+            Self::Restart => "restart",
+            Self::Mass => "mass",
+            Self::Flap => "flap",
+        }
+    }
+}
+
+/// A cold start, until all is written.
+pub(crate) async fn cold(lab: &Lab, subject: Subject) -> Result<(Running, Figures)> {
+    let expected = lab.failing();
+    let before = Requests::now(&lab.client).await?;
+    let mut running = Running::start(&lab.options, subject, false)?;
+    let listed = running.listed().await?;
+    lab.sights.until("diagnoses", PATIENCE, |sights| sights.count().0 >= expected).await?;
+    let last = lab.sights.last_first().map_or(Duration::ZERO, |last| last - running.began);
+    lab.sights.settled(QUIET).await;
+    let settled = running.began.elapsed().saturating_sub(QUIET);
+    let requests = Requests::now(&lab.client).await?.since(&before);
+    let (peak, now) = running.memory()?;
+    let mut figures = Figures::from([
+        ("listed_s".to_owned(), listed.as_secs_f64()),
+        ("last_s".to_owned(), last.as_secs_f64()),
+        ("settled_s".to_owned(), settled.as_secs_f64()),
+        ("peak_mib".to_owned(), peak),
+        ("now_mib".to_owned(), now),
+        ("cpu_s".to_owned(), running.cpu()?),
+        ("diagnoses".to_owned(), count(lab.sights.count().0)),
+        ("outer_diagnoses".to_owned(), count(lab.sights.count().1)),
+    ]);
+    add_requests(&mut figures, &requests);
+    Ok((running, figures))
+}
+
+pub(crate) fn add_requests(figures: &mut Figures, requests: &Requests) {
+    figures.insert("writes".to_owned(), whole(requests.writes()));
+    figures.extend(requests.by_verb().map(|(name, count)| (format!("requests {name}"), whole(count))));
+}
+
+pub(crate) fn count(n: usize) -> f64 {
+    whole(n as u64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(crate) fn whole(n: u64) -> f64 {
+    n as f64
+}
+
+/// Adds p50, p99 and the worst of some times, in milliseconds.
+pub(crate) fn add_times(figures: &mut Figures, name: &str, mut times: Vec<Duration>) {
+    times.sort();
+    let at = |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
+    for (word, time) in [("p50", at(50)), ("p99", at(99)), ("max", times.last())] {
+        if let Some(time) = time {
+            figures.insert(format!("{name}{word}_ms"), time.as_secs_f64() * 1000.0);
+        }
+    }
+    figures.insert(format!("{name}samples"), count(times.len()));
+}

@@ -1,0 +1,253 @@
+//! The figures as a table, beside the bare client and the bound, and docs/benchmarks.md.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::lab::Figures;
+use super::phases::Phase;
+
+/// One phase, both subjects in one run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Taken {
+    pub(crate) pods: usize,
+    pub(crate) phase: String,
+    pub(crate) commit: String,
+    pub(crate) date: String,
+    pub(crate) operator: Figures,
+    pub(crate) bare: Option<Figures>,
+}
+
+impl Taken {
+    #[allow(clippy::disallowed_methods, reason = "the date of a measurement")]
+    pub(crate) fn new(pods: usize, phase: Phase, operator: Figures, bare: Option<Figures>) -> Self {
+        let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        Self {
+            pods,
+            phase: phase.as_str().to_owned(),
+            commit: said("git", &["describe", "--always", "--dirty"]),
+            date,
+            operator,
+            bare,
+        }
+    }
+
+    pub(crate) fn save(&self, folder: &Path) -> Result<()> {
+        Ok(fs::write(folder.join(format!("{}.json", self.phase)), serde_json::to_vec_pretty(self)?)?)
+    }
+
+    pub(crate) fn read_all(folder: &Path) -> Vec<Self> {
+        let read = |phase: &Phase| fs::read(folder.join(format!("{}.json", phase.as_str()))).ok();
+        Phase::ALL.iter().filter_map(|phase| serde_json::from_slice(&read(phase)?).ok()).collect()
+    }
+}
+
+/// What must be reached (design, section 6).
+#[derive(Debug, Clone, Copy)]
+enum Bound {
+    AtMost(f64),
+    /// Times the bare client's.
+    TimesBare(f64),
+    /// Or so many times the bare client's.
+    Either(f64, f64),
+}
+
+impl Bound {
+    fn is_met(self, is: f64, bare: Option<f64>) -> bool {
+        let within = |times: f64| bare.is_some_and(|bare| is <= times * bare);
+        match self {
+            Self::AtMost(most) => is <= most,
+            Self::TimesBare(times) => within(times),
+            Self::Either(most, times) => is <= most || within(times),
+        }
+    }
+}
+
+impl std::fmt::Display for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AtMost(most) => write!(f, "{most}"),
+            Self::TimesBare(times) => write!(f, "{times} x bare"),
+            Self::Either(most, times) => write!(f, "{most}, or {times} x bare"),
+        }
+    }
+}
+
+struct Row {
+    phase: Phase,
+    figure: &'static str,
+    title: &'static str,
+    bound: Option<Bound>,
+}
+
+const fn row(phase: Phase, figure: &'static str, title: &'static str) -> Row {
+    Row { phase, figure, title, bound: None }
+}
+
+const fn bound(phase: Phase, figure: &'static str, title: &'static str, bound: Bound) -> Row {
+    Row { phase, figure, title, bound: Some(bound) }
+}
+
+/// All that is told, in its order.
+fn rows(pods: usize) -> Vec<Row> {
+    use Bound::{AtMost, Either, TimesBare};
+    use Phase::{Cold, Flap, Latency, Mass, Relist, Rest, Restart};
+    let memory = if pods <= 20_000 { 32.0 } else { 64.0 };
+    vec![
+        bound(Cold, "peak_mib", "cold start: peak memory, MiB", AtMost(memory)),
+        row(Cold, "now_mib", "memory after it, MiB"),
+        row(Cold, "listed_s", "until all is listed, s"),
+        bound(Cold, "last_s", "until the last failing pod has its diagnosis, s", TimesBare(1.25)),
+        row(Cold, "settled_s", "until all is written, diagnoses of workloads as well, s"),
+        row(Cold, "cpu_s", "CPU, s"),
+        row(Cold, "diagnoses", "diagnoses of pods"),
+        row(Cold, "outer_diagnoses", "diagnoses of workloads and nodes"),
+        bound(Cold, "writes_each", "writes for each diagnosis", AtMost(3.0)),
+        row(Cold, "reads_each", "lookups for each diagnosis"),
+        bound(Rest, "writes", "writes in a minute of rest", AtMost(0.0)),
+        row(Rest, "cpu_ms", "CPU in a minute of rest, ms"),
+        row(Rest, "now_mib", "memory then, MiB"),
+        bound(Latency, "0 p50_ms", "status to diagnosis at rest, p50, ms", Either(5.0, 1.5)),
+        bound(Latency, "0 p99_ms", "p99, ms", Either(10.0, 1.5)),
+        row(Latency, "0 max_ms", "max, ms"),
+        row(Latency, "100 p50_ms", "under 100 updates/s, p50, ms"),
+        row(Latency, "100 p99_ms", "p99, ms"),
+        row(Latency, "100 max_ms", "max, ms"),
+        bound(Latency, "500 p50_ms", "under 500 updates/s, p50, ms", TimesBare(1.5)),
+        bound(Latency, "500 p99_ms", "p99, ms", TimesBare(1.5)),
+        row(Latency, "500 max_ms", "max, ms"),
+        row(Latency, "1000 p50_ms", "under 1,000 updates/s, p50, ms"),
+        row(Latency, "1000 p99_ms", "p99, ms"),
+        row(Latency, "1000 max_ms", "max, ms"),
+        row(Latency, "100 cpu_us", "CPU for each update at 100/s, us"),
+        bound(Latency, "500 cpu_us", "CPU for each update at 500/s, us", AtMost(50.0)),
+        row(Latency, "1000 cpu_us", "CPU for each update at 1,000/s, us"),
+        row(Relist, "listed_s", "API server forgot (410): until all is listed again, s"),
+        row(Relist, "peak_mib", "peak memory, MiB"),
+        row(Relist, "cpu_s", "CPU, s"),
+        bound(Relist, "writes", "writes", AtMost(0.0)),
+        row(Restart, "diagnoses", "restart: diagnoses that are there"),
+        row(Restart, "listed_s", "until all is listed, s"),
+        row(Restart, "peak_mib", "peak memory, MiB"),
+        row(Restart, "cpu_s", "CPU, s"),
+        bound(Restart, "writes", "writes", AtMost(0.0)),
+        row(Mass, "pods", "mass failure: pods that fail within 10 s"),
+        row(Mass, "last_s", "until the last of them has its diagnosis, s"),
+        row(Mass, "wait p50_ms", "wait of one, p50, ms"),
+        row(Mass, "wait max_ms", "the longest, ms"),
+        row(Mass, "other wait max_ms", "the longest of another failure meanwhile, ms"),
+        row(Mass, "backlog", "most that waited"),
+        row(Mass, "peak_mib", "peak memory, MiB"),
+        row(Mass, "cpu_s", "CPU, s"),
+        row(Mass, "writes", "writes"),
+        row(Mass, "recovered_s", "all well again: until that is told of all, s"),
+        row(Flap, "pods", "flap: pods that fail for 5 s"),
+        row(Flap, "settled_s", "until all is told, s"),
+        row(Flap, "backlog", "most that waited"),
+        row(Flap, "peak_mib", "peak memory, MiB"),
+        row(Flap, "writes", "writes"),
+    ]
+}
+
+/// Prints the figures of one cluster as a table; `false` where a bound is missed.
+pub(crate) fn table(taken: &[Taken], out: &mut String) -> Result<bool> {
+    let Some(pods) = taken.first().map(|taken| taken.pods) else { return Ok(true) };
+    let phases: BTreeMap<&str, &Taken> = taken.iter().map(|taken| (&*taken.phase, taken)).collect();
+    let mut all_met = true;
+    writeln!(out, "| {} pods | operator | bare client | ratio | bound | |", grouped(pods))?;
+    writeln!(out, "|---|---:|---:|---:|---|---|")?;
+    for row in rows(pods) {
+        let Some(taken) = phases.get(row.phase.as_str()) else { continue };
+        let Some(is) = figure(&taken.operator, row.figure) else { continue };
+        let bare = taken.bare.as_ref().and_then(|bare| figure(bare, row.figure));
+        let ratio = bare.filter(|bare| *bare > 0.0).map(|bare| format!("{:.2}", is / bare)).unwrap_or_default();
+        let met = row.bound.map(|bound| bound.is_met(is, bare));
+        all_met &= met != Some(false);
+        let verdict = met.map_or("", |met| if met { "met" } else { "**missed**" });
+        let bound = row.bound.map(|bound| bound.to_string()).unwrap_or_default();
+        let bare = bare.map(number).unwrap_or_default();
+        writeln!(out, "| {} | {} | {bare} | {ratio} | {bound} | {verdict} |", row.title, number(is))?;
+    }
+    Ok(all_met)
+}
+
+fn figure(figures: &Figures, name: &str) -> Option<f64> {
+    let requests = |verbs: &[&str]| -> f64 {
+        let of = |key: &str| verbs.iter().any(|verb| key.starts_with(&format!("requests {verb} ")));
+        figures.iter().filter(|(key, _)| of(key)).map(|(_, count)| count).sum()
+    };
+    let diagnoses = || Some(figures.get("diagnoses")? + figures.get("outer_diagnoses")?);
+    match name {
+        "writes_each" => Some(figures.get("writes")? / diagnoses()?),
+        "reads_each" => Some(requests(&["GET", "LIST"]) / diagnoses()?),
+        _ => figures.get(name).copied(),
+    }
+}
+
+fn number(n: f64) -> String {
+    if n >= 1000.0 || n.fract() == 0.0 {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts and times are small")]
+        return grouped(n.round() as usize);
+    }
+    if n >= 100.0 {
+        format!("{n:.0}")
+    } else if n >= 10.0 {
+        format!("{n:.1}")
+    } else {
+        format!("{n:.2}")
+    }
+}
+
+fn grouped(n: usize) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+/// What runs the measurements.
+pub(crate) fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let memory = read("/proc/meminfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse::<usize>().ok());
+    let model = read("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| Some(line.strip_prefix("model name")?.split_once(": ")?.1.to_owned()));
+    format!(
+        "{cores} cores ({}), {} GiB, Linux {}",
+        model.unwrap_or_default(),
+        memory.unwrap_or(0).div_ceil(1 << 20),
+        read("/proc/sys/kernel/osrelease").trim()
+    )
+}
+
+/// The first line that a program says.
+pub(crate) fn said(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().ok();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Mean times of `cargo bench`, by family of causes: failing pods a second.
+pub(crate) fn diagnosed_a_second(criterion: &Path) -> Result<BTreeMap<String, f64>> {
+    let mut families = BTreeMap::new();
+    let Ok(entries) = fs::read_dir(criterion) else { return Ok(families) };
+    for entry in entries {
+        let entry = entry?;
+        let Ok(text) = fs::read(entry.path().join("new/estimates.json")) else { continue };
+        let estimates: serde_json::Value = serde_json::from_slice(&text)?;
+        let of = fs::read(entry.path().join("new/benchmark.json")).context("a benchmark without its name")?;
+        let of: serde_json::Value = serde_json::from_slice(&of)?;
+        let pods = of["throughput"]["Elements"].as_f64().context("a benchmark without its throughput")?;
+        let ns = estimates["mean"]["point_estimate"].as_f64().context("no mean")?;
+        families.insert(entry.file_name().to_string_lossy().into_owned(), pods * 1e9 / ns);
+    }
+    Ok(families)
+}

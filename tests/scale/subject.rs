@@ -1,0 +1,185 @@
+//! Who is measured, as a process of its own.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use kube::{Client, Config};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use super::bare::LISTED;
+use super::lab::Options;
+
+/// Where the operator serves its metrics, in the network namespace of the cluster.
+const LISTEN: &str = "127.0.0.1:18080";
+/// How long a first list may take.
+const LIST_WITHIN: Duration = Duration::from_secs(180);
+/// The kernel's clock ticks a second, as /proc tells CPU time.
+const TICKS: f64 = 100.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Operator,
+    Bare,
+}
+
+impl Subject {
+    pub(crate) const BOTH: [Self; 2] = [Self::Operator, Self::Bare];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Bare => "bare",
+        }
+    }
+}
+
+/// A subject that runs; it ends when this is dropped.
+pub(crate) struct Running {
+    child: Child,
+    pid: u32,
+    pub(crate) subject: Subject,
+    pub(crate) began: Instant,
+    /// How many lists the bare client has finished.
+    lists: watch::Receiver<u64>,
+    /// Of the operator.
+    served: Client,
+}
+
+impl Running {
+    /// `known`: there are diagnoses of an earlier run.
+    pub(crate) fn start(options: &Options, subject: Subject, known: bool) -> Result<Self> {
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(options.folder()?.join(format!("{}.log", subject.as_str())))?;
+        let mut command = match subject {
+            Subject::Operator => {
+                let mut command = Command::new(&options.binary);
+                command.args(["run", "--listen", LISTEN]).stdout(log.try_clone()?);
+                command
+            }
+            Subject::Bare => {
+                let mut command = Command::new(std::env::current_exe()?);
+                command.arg("bare").arg("--bodies").arg(options.bodies()?).stdout(Stdio::piped());
+                if known {
+                    command.arg("--known");
+                }
+                command
+            }
+        };
+        let began = Instant::now();
+        let mut child = command
+            .arg("--kubeconfig")
+            .arg(&options.kubeconfig)
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()
+            .context("start")?;
+        let (sender, lists) = watch::channel(0);
+        if let Some(stdout) = child.stdout.take() {
+            tokio::spawn(async move {
+                let mut lines = BufReader::new(stdout).lines();
+                while let Ok(Some(line)) = lines.next_line().await {
+                    sender.send_modify(|lists| *lists += u64::from(line == LISTED));
+                }
+            });
+        }
+        let served = Client::try_from(Config::new(format!("http://{LISTEN}").parse()?))?;
+        let pid = child.id().context("it has ended at once")?;
+        Ok(Self { child, pid, subject, began, lists, served })
+    }
+
+    /// Waits for the first list, and tells how long it took.
+    pub(crate) async fn listed(&mut self) -> Result<Duration> {
+        self.listed_after(0).await?;
+        Ok(self.began.elapsed())
+    }
+
+    /// How often all pods were listed.
+    pub(crate) async fn lists(&self) -> Result<u64> {
+        match self.subject {
+            Subject::Bare => Ok(*self.lists.borrow()),
+            Subject::Operator => {
+                let text = self.metrics().await?;
+                Ok(sum(&text, "shindan_lists_total", "source=\"pods\""))
+            }
+        }
+    }
+
+    /// Waits until the pods were listed more often than so.
+    pub(crate) async fn listed_after(&mut self, before: u64) -> Result<()> {
+        let deadline = Instant::now() + LIST_WITHIN;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the {} has ended: {status}", self.subject.as_str());
+            }
+            let done = match self.subject {
+                Subject::Operator if before == 0 => self.get("/readyz").await.is_ok(),
+                _ => self.lists().await.is_ok_and(|lists| lists > before),
+            };
+            if done {
+                return Ok(());
+            }
+            ensure!(Instant::now() < deadline, "the {} does not list all pods", self.subject.as_str());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// What waits to be written, as the operator's metrics tell it.
+    pub(crate) async fn backlog(&self) -> u64 {
+        self.metrics().await.map_or(0, |text| sum(&text, "shindan_outbox_depth", ""))
+    }
+
+    pub(crate) async fn metrics(&self) -> Result<String> {
+        self.get("/metrics").await
+    }
+
+    async fn get(&self, path: &str) -> Result<String> {
+        Ok(self.served.request_text(http::Request::get(path).body(Vec::new())?).await?)
+    }
+
+    /// Resident memory in MiB, at its peak and now.
+    pub(crate) fn memory(&self) -> Result<(f64, f64)> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).context("it has ended")?;
+        let field = |name: &str| -> Result<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
+            Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
+        };
+        Ok((field("VmHWM:")?, field("VmRSS:")?))
+    }
+
+    /// From now on another peak counts.
+    pub(crate) fn forget_peak(&self) -> Result<()> {
+        Ok(fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?)
+    }
+
+    /// CPU seconds of all its threads so far.
+    pub(crate) fn cpu(&self) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).context("it has ended")?;
+        let (_, fields) = stat.rsplit_once(')').context("odd stat")?;
+        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+        Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
+    }
+
+    /// Ends it without notice.
+    pub(crate) async fn kill(mut self) -> Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
+
+/// Of the series of a metric that have this label.
+pub(crate) fn sum(text: &str, name: &str, label: &str) -> u64 {
+    let series = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
+    series.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
+}
+
+/// Makes sure that a file is there.
+pub(crate) fn must_exist(path: &Path) -> Result<()> {
+    ensure!(path.exists(), "{} does not exist", path.display());
+    Ok(())
+}
