@@ -115,10 +115,9 @@ impl TwoReplicas {
         Self
     }
 
-    /// The name of the pod that holds the Lease.
+    /// Who holds the Lease: the name of its pod, and what tells its process apart.
     fn leader() -> String {
-        let holder = kubectl(&["-n", OPERATOR, "get", "lease", "shindan", "-o", "jsonpath={.spec.holderIdentity}"]);
-        holder.split('_').next().unwrap_or_default().to_owned()
+        kubectl(&["-n", OPERATOR, "get", "lease", "shindan", "-o", "jsonpath={.spec.holderIdentity}"])
     }
 }
 
@@ -158,9 +157,11 @@ fn a_replica_takes_over_from_one_that_is_killed() {
             events.push(of_pod.await);
         }
         let leader = TwoReplicas::leader();
-        let killed = std::process::Command::new("kill").args(["-KILL", &process_of(&leader)]).status().unwrap();
+        let pod = leader.split('_').next().unwrap();
+        let killed = std::process::Command::new("kill").args(["-KILL", &process_of(pod)]).status().unwrap();
         assert!(killed.success());
         let began = Instant::now();
+        // The other replica, or the container that is started again in the pod of the dead one: that is a follower as well.
         eventually(SOON, "another leader", async || {
             let now = TwoReplicas::leader();
             ensure(!now.is_empty() && now != leader, || now)
