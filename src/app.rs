@@ -130,7 +130,10 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
 
     let instance = Publisher::default_instance();
     let (candidacy, leadership) = match &settings.election {
-        Some(election) => Candidacy::begin(&clients, election, &instance, &health),
+        Some(election) => {
+            let (candidacy, leadership) = Candidacy::begin(&clients, election, &instance, &health);
+            (Some(candidacy), leadership)
+        }
         None => (None, Leadership::always()),
     };
     let operating = operate(settings, &clients, &instance, leadership, &metrics, &health, stop);
@@ -209,8 +212,7 @@ async fn restore(world: &mut World, live: &Live) -> Touched {
     let take = async {
         while let Some(page) = pages.recv().await {
             unreadable += page.unreadable.len();
-            touched.extend(world.restore(page.objects));
-            touched.extend(world.restore_outer(page.outers));
+            touched.extend(page.into_world(world));
         }
     };
     tokio::join!(live.restore(sender), take);
@@ -225,7 +227,7 @@ struct Candidacy {
 }
 
 impl Candidacy {
-    fn begin(clients: &Clients, election: &Election, instance: &str, health: &Health) -> (Option<Self>, Leadership) {
+    fn begin(clients: &Clients, election: &Election, instance: &str, health: &Health) -> (Self, Leadership) {
         let client = clients.write.clone();
         let namespace = election.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
         let (elector, leadership) = Elector::new(client, &namespace, instance, election.timing, health.clone());
@@ -234,7 +236,7 @@ impl Candidacy {
             // Dropped or sent: it is over.
             let _ = ended.await;
         }));
-        (Some(Self { over, task }), leadership)
+        (Self { over, task }, leadership)
     }
 
     /// Gives the Lease back: nothing is written any more.

@@ -20,19 +20,33 @@ pub struct Health {
     /// What is not there, and why.
     parts: Arc<Parts>,
     /// What has ended and will not come back by itself.
-    broken: Arc<Mutex<BTreeMap<&'static str, String>>>,
+    broken: Notes,
     /// What is done without, because we were told to.
-    without: Arc<Mutex<BTreeMap<&'static str, &'static str>>>,
+    without: Notes,
+}
+
+/// A reason for each part.
+#[derive(Debug, Clone, Default)]
+struct Notes(Arc<Mutex<BTreeMap<&'static str, String>>>);
+
+impl Notes {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, part: &'static str, why: impl Into<String>) {
+        self.lock().insert(part, why.into());
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.lock().iter().map(|(part, why)| format!("{part}: {why}")).collect()
+    }
 }
 
 impl Health {
     /// What is missing is counted as well.
     pub fn counted(metrics: &Metrics) -> Self {
         Self { parts: metrics.parts(), ..Self::default() }
-    }
-
-    fn broken_parts(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Not ready: `part` is missing, such as `("pods", "not listed yet")`.
@@ -61,31 +75,22 @@ impl Health {
     }
 
     /// Ready without `part`, and says so.
-    pub fn without(&self, part: &'static str, why: &'static str) {
-        self.without.lock().unwrap_or_else(PoisonError::into_inner).insert(part, why);
-    }
-
-    fn done_without(&self) -> Vec<String> {
-        let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
-        without.iter().map(|(part, why)| format!("{part}: {why}")).collect()
+    pub fn without(&self, part: &'static str, why: impl Into<String>) {
+        self.without.add(part, why);
     }
 
     /// Not alive: only a restart of the process helps.
     pub fn broken(&self, part: &'static str, why: impl Into<String>) {
-        self.broken_parts().insert(part, why.into());
+        self.broken.add(part, why);
     }
 
     pub fn is_ready(&self) -> bool {
-        self.broken_parts().is_empty() && !self.parts.lacks().iter().any(|(_, lack)| lack.vital)
+        self.broken.lock().is_empty() && !self.parts.lacks().iter().any(|(_, lack)| lack.vital)
     }
 
     /// A line for each part that is missing, whether or not one can do without it.
     pub fn lacks(&self) -> Vec<String> {
         self.parts.lacks().into_iter().map(|(part, lack)| format!("{part}: {}", lack.why)).collect()
-    }
-
-    fn ended(&self) -> Vec<String> {
-        self.broken_parts().iter().map(|(part, why)| format!("{part}: {why}")).collect()
     }
 }
 
@@ -115,12 +120,12 @@ async fn scrape(State(metrics): State<Metrics>) -> Response {
 }
 
 async fn healthz(State(health): State<Health>) -> Response {
-    let ended = health.ended();
+    let ended = health.broken.lines();
     answer(ended.is_empty(), &ended)
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
-    answer(health.is_ready(), &[health.ended(), health.lacks(), health.done_without()].concat())
+    answer(health.is_ready(), &[health.broken.lines(), health.lacks(), health.without.lines()].concat())
 }
 
 fn answer(ok: bool, lines: &[String]) -> Response {

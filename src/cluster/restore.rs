@@ -23,7 +23,7 @@ use crate::api::{
 use crate::facts::{ObjectKey, Timestamp};
 use crate::http::Health;
 use crate::plan::{DiagnosisKey, Outer, OuterRecord};
-use crate::world::Stored;
+use crate::world::{Stored, Touched, World};
 
 /// Objects of one page: ours are up to 8 KiB each.
 const OBJECTS_PAGE: u32 = 100;
@@ -49,6 +49,15 @@ pub struct Restored {
     /// Of nodes and workloads.
     pub outers: Vec<OuterRecord>,
     pub unreadable: Vec<Unreadable>,
+}
+
+impl Restored {
+    /// Gives the world what it held, but for what is unreadable, and tells what is to be looked at.
+    pub fn into_world(self, world: &mut World) -> Touched {
+        let mut touched = world.restore(self.objects);
+        touched.extend(world.restore_outer(self.outers));
+        touched
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -96,13 +96,16 @@ struct Starter<'a> {
 impl Starter<'_> {
     /// For the watches that together make up one source: `selectors` in each namespace.
     fn gate(&self, source: Source, selectors: usize) -> Arc<Gate> {
-        Arc::new(Gate::new(source, selectors * self.scope.namespaces.len().max(1)))
+        Arc::new(Gate::new(source, self.watches_of(selectors)))
+    }
+
+    fn watches_of(&self, selectors: usize) -> usize {
+        selectors * self.scope.each().len()
     }
 
     fn events(&mut self) {
-        let each = self.scope.namespaces.len().max(1);
         let apart = self.scope.nodes && !self.reads(OF_NODES);
-        let gate = Arc::new(Gate::new(Source::Events, (1 + NORMAL_REASONS.len()) * each + usize::from(apart)));
+        let gate = Arc::new(Gate::new(Source::Events, self.watches_of(1 + NORMAL_REASONS.len()) + usize::from(apart)));
         // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
         let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
         self.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &gate);

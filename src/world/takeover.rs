@@ -11,7 +11,7 @@ use super::{earliest, folds, lookups};
 use crate::diagnosis::Ledger;
 use crate::facts::{ObjectKey, Timestamp, Want, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
-use crate::plan::{DiagnosisKey, Plan};
+use crate::plan::Plan;
 
 /// A pod whose facts were asked for is looked at again after so many seconds, whether or not they came.
 const ASK_AGAIN: i64 = 30;
@@ -35,10 +35,7 @@ impl World {
     /// Forgets what was written: another replica has led, and all our objects are read back now, by [`Self::restore`] and
     /// [`Self::restore_outer`], until [`Self::took_over`].
     pub fn begin_takeover(&mut self) {
-        let keys: Vec<ObjectKey> = self.records.all().map(|record| record.key.clone()).collect();
-        for key in keys {
-            self.removed(&DiagnosisKey::of_pod(key));
-        }
+        self.records.all().for_each(|record| self.workloads.unset_failing(record));
         self.records = Records::new(self.records.caps());
         self.node_objects = Outers::default();
         self.workload_objects = Outers::default();

@@ -97,8 +97,7 @@ impl<C: Cluster> Engine<C> {
     }
 
     pub(super) fn restore(&mut self, page: Restored) {
-        let mut touched = self.world.restore(page.objects);
-        touched.extend(self.world.restore_outer(page.outers));
+        let touched = page.into_world(&mut self.world);
         self.enqueue(touched);
     }
 
