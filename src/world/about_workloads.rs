@@ -185,8 +185,10 @@ impl World {
             return plan.into();
         };
         // Which template was good, and who is served meanwhile, are part of what is told.
+        // Its pods ask for it as well, a moment after they fail: that answer will do.
+        let workload_from = if self.lookups.known_workload(key).is_some() { Timestamp::UNIX_EPOCH } else { settled };
         let wants = vec![
-            (Want::Workload(key.clone()), Timestamp::UNIX_EPOCH),
+            (Want::Workload(key.clone()), workload_from),
             (Want::Services(key.namespace.clone()), settled),
         ];
         let awaited =
