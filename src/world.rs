@@ -588,10 +588,13 @@ impl World {
         let is_active = last.as_ref().is_some_and(|record| record.is_active_of(uid));
         let is_superseded = plan::superseded(&case);
         let hangs = hangs_on_its_workload(&case);
+        // What failed before we came can be told a moment later, and then who suffers is told with it: one write, and not two.
+        let at_once = case.observed.at_start && last.is_none();
         let decisive = outcome.wants.iter().filter_map(|want| match want {
             Want::Claims(_) => Some((want, case.observed.situation_since)),
             Want::Log(_) => Some((want, first_seen)),
-            Want::Workload(_) if hangs => Some((want, first_seen)),
+            Want::Workload(_) if hangs || at_once => Some((want, first_seen)),
+            Want::Services(_) if at_once => Some((want, first_seen)),
             Want::Workload(_) | Want::Services(_) | Want::Reached(_) | Want::PodsOn(_) => None,
         });
         let awaited = decisive.filter_map(|(want, since)| self.lookups.awaited(want, since, ANSWER_WITHIN, now)).max();

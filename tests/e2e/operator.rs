@@ -28,6 +28,27 @@ spec: {containers: [{name: app, image: '127.0.0.1:5000/busybox:1.36', command: [
 const CAUSES: [(&str, &str); 3] =
     [("config", "ConfigMapNotFound"), ("image", "InvalidImageName"), ("crash", "AppError")];
 
+/// What is told of each pod, once all of them are.
+async fn all_told(space: &Space) -> Vec<Vec<(String, String)>> {
+    let mut events = Vec::new();
+    for (pod, _) in CAUSES {
+        let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
+            let told = told(&space.our_events(pod).await);
+            ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+        });
+        events.push(of_pod.await);
+    }
+    events
+}
+
+async fn nothing_is_told_again(space: &Space, events: &[Vec<(String, String)>]) {
+    for ((pod, cause), before) in CAUSES.into_iter().zip(events) {
+        let found = space.diagnosed(pod, cause, SOON).await;
+        assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
+        assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
+    }
+}
+
 /// The operator's pod is deleted, as at an upgrade: its successor knows what was told.
 #[test]
 fn a_restart_repeats_nothing_and_forgets_nothing() {
@@ -43,14 +64,7 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
             ensure(runs.len() >= 3, || format!("{runs:?}")).map(|()| runs)
         })
         .await;
-        let mut events = Vec::new();
-        for (pod, _) in CAUSES {
-            let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
-                let told = told(&space.our_events(pod).await);
-                ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
-            });
-            events.push(of_pod.await);
-        }
+        let events = all_told(&space).await;
 
         let began = Instant::now();
         kubectl(&["-n", OPERATOR, "delete", "pod", "-l", "app.kubernetes.io/name=shindan"]);
@@ -59,11 +73,7 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
         // A failure that came later is told: what was to be told again would have been by now.
         space.caught_up("after-restart").await;
 
-        for ((pod, cause), before) in CAUSES.into_iter().zip(&events) {
-            let found = space.diagnosed(pod, cause, SOON).await;
-            assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
-            assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
-        }
+        nothing_is_told_again(&space, &events).await;
         let after = status(&space.diagnosis("crash").await.unwrap()).restarts.clone().unwrap_or_default().history;
         let is_kept = |run: &shindan::api::Run| after.iter().any(|r| r.started_at == run.started_at);
         assert!(before.iter().all(is_kept), "{before:?} became {after:?}");
@@ -147,15 +157,10 @@ fn a_replica_takes_over_from_one_that_is_killed() {
         let _installed = TwoReplicas::install();
         let space = Space::new("takeover").await;
         space.apply(FAILING);
-        let mut events = Vec::new();
         for (pod, cause) in CAUSES {
             space.diagnosed(pod, cause, KUBELET).await;
-            let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
-                let told = told(&space.our_events(pod).await);
-                ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
-            });
-            events.push(of_pod.await);
         }
+        let events = all_told(&space).await;
         let leader = TwoReplicas::leader();
         let pod = leader.split('_').next().unwrap();
         let killed = std::process::Command::new("kill").args(["-KILL", &process_of(pod)]).status().unwrap();
@@ -169,11 +174,7 @@ fn a_replica_takes_over_from_one_that_is_killed() {
         .await;
         println!("measured: another replica leads after {:.1} s", began.elapsed().as_secs_f64());
         space.caught_up("after-takeover").await;
-        for ((pod, cause), before) in CAUSES.into_iter().zip(&events) {
-            let found = space.diagnosed(pod, cause, SOON).await;
-            assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
-            assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
-        }
+        nothing_is_told_again(&space, &events).await;
     });
 }
 

@@ -1,10 +1,10 @@
 //! How often anything is written, and by whom.
 
 use shindan::facts::{Looked, ServiceFacts, Want};
-use shindan::world::Change;
+use shindan::world::{Caps, Change};
 
 use super::operator::{
-    Operator, WELL, at, crashed, end_pod, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
+    Operator, Server, WELL, at, crashed, end_pod, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
 };
 
 #[test]
@@ -121,17 +121,40 @@ fn words_that_hide_the_written_one_between_them_are_told_all_the_same() {
     assert_ne!(operator.status("a").pod_status, "CrashLoopBackOff");
 }
 
+fn services(ready_endpoints: u32) -> Looked {
+    Looked::Services(vec![ServiceFacts {
+        name: "web".into(),
+        selector: [("pod-template-hash", "5")].into_iter().collect(),
+        ready_endpoints,
+        ..ServiceFacts::default()
+    }])
+}
+
+/// After a start there may be thousands of them.
+#[test]
+fn what_failed_before_the_start_is_written_once_with_who_suffers() {
+    let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
+    operator.answers.insert(Want::Services("demo".into()), services(1));
+    operator.list(&[], &[pod_of("web-b", "u2", Some("web"), true, WELL), oom_of("web", "web-a", "u1")]);
+    operator.advance(60);
+    assert_eq!(operator.server.applies, 1);
+    assert_eq!(operator.status("web-a").impact.as_ref().unwrap().services[0].ready_endpoints, 1);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
+/// Nobody waits for what cannot be read.
+#[test]
+fn what_failed_before_the_start_is_told_without_what_may_not_be_read() {
+    let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
+    operator.refused.insert(Want::Services("demo".into()));
+    operator.list(&[], &[oom_of("web", "web-a", "u1")]);
+    operator.advance(1);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+}
+
 #[test]
 fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five_minutes() {
     let mut operator = Operator::idle();
-    let services = |n| {
-        Looked::Services(vec![ServiceFacts {
-            name: "web".into(),
-            selector: [("pod-template-hash", "5")].into_iter().collect(),
-            ready_endpoints: n,
-            ..ServiceFacts::default()
-        }])
-    };
     operator.answers.insert(Want::Services("demo".into()), services(1));
     operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
     operator.pod(&oom_of("web", "web-a", "u1"));
