@@ -83,13 +83,15 @@ impl Outbox {
         self.lanes[lane as usize].insert(self.arrivals, subject);
     }
 
-    /// The next subject, in the order of the lanes. It stays in flight until [`Self::done`] or [`Self::retry`].
-    pub fn pop(&mut self, now: Timestamp) -> Option<Subject> {
+    /// The next subject of the lanes down to `last`, in their order, and the lane that it waited in. It stays in flight until
+    /// [`Self::done`] or [`Self::retry`].
+    pub fn pop(&mut self, last: Lane, now: Timestamp) -> Option<(Subject, Lane)> {
         self.ring(now);
-        let (_, subject) = self.lanes.iter_mut().find_map(BTreeMap::pop_first)?;
+        let mut lanes = Lane::ALL.into_iter().take_while(|lane| *lane <= last);
+        let (subject, lane) = lanes.find_map(|lane| Some((self.lanes[lane as usize].pop_first()?.1, lane)))?;
         self.queued.remove(&subject);
         self.in_flight.insert(subject.clone(), None);
-        Some(subject)
+        Some((subject, lane))
     }
 
     /// Moves subjects whose time has come into their lane.
@@ -160,9 +162,9 @@ impl Outbox {
         self.queued.len() + self.in_flight.len() + self.due.len() + self.failures.len() + self.held.len()
     }
 
-    /// Whether something waits now.
-    pub fn has_ready(&self) -> bool {
-        !self.queued.is_empty()
+    /// Whether something waits now in the lanes down to `last`.
+    pub fn has_ready(&self, last: Lane) -> bool {
+        self.lanes[..=last as usize].iter().any(|lane| !lane.is_empty())
     }
 
     /// Whether nothing is being worked on.
@@ -184,6 +186,10 @@ mod tests {
         Subject::Pod(name.into())
     }
 
+    fn pop(outbox: &mut Outbox, now: Timestamp) -> Option<Subject> {
+        outbox.pop(Lane::Resync, now).map(|(subject, _)| subject)
+    }
+
     fn at(seconds: i64) -> Timestamp {
         after(Timestamp::UNIX_EPOCH, seconds)
     }
@@ -195,7 +201,10 @@ mod tests {
             outbox.push(pod(&format!("old-{i}")), Lane::Resync);
         }
         outbox.push(pod("new"), Lane::NewFailure);
-        assert_eq!(outbox.pop(at(0)), Some(pod("new")));
+        assert_eq!(outbox.pop(Lane::NewFailure, at(0)), Some((pod("new"), Lane::NewFailure)));
+        assert_eq!(outbox.pop(Lane::Change, at(0)), None);
+        assert!(!outbox.has_ready(Lane::Change));
+        assert!(outbox.has_ready(Lane::Resync));
     }
 
     #[test]
@@ -204,19 +213,19 @@ mod tests {
         outbox.push(pod("a"), Lane::Resync);
         outbox.push(pod("a"), Lane::NewFailure);
         outbox.push(pod("a"), Lane::Change);
-        assert_eq!(outbox.pop(at(0)), Some(pod("a")));
-        assert_eq!(outbox.pop(at(0)), None);
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("a")));
+        assert_eq!(pop(&mut outbox, at(0)), None);
     }
 
     #[test]
     fn what_changes_in_flight_comes_again_and_never_twice_at_once() {
         let mut outbox = Outbox::default();
         outbox.push(pod("a"), Lane::Change);
-        assert_eq!(outbox.pop(at(0)), Some(pod("a")));
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("a")));
         outbox.push(pod("a"), Lane::Change);
-        assert_eq!(outbox.pop(at(0)), None, "it is in flight");
+        assert_eq!(pop(&mut outbox, at(0)), None, "it is in flight");
         outbox.done(&pod("a"));
-        assert_eq!(outbox.pop(at(0)), Some(pod("a")));
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("a")));
     }
 
     #[test]
@@ -228,7 +237,7 @@ mod tests {
             outbox.push(pod("a"), Lane::Change);
             outbox.push(pod("b"), Lane::Resync);
             assert_eq!((outbox.depth(Lane::Change), outbox.depth(Lane::Resync)), (1, 1), "{i}");
-            assert_eq!(outbox.pop(at(0)), Some(pod("a")));
+            assert_eq!(pop(&mut outbox, at(0)), Some(pod("a")));
             outbox.done(&pod("a"));
         }
         assert!(outbox.lanes.iter().map(BTreeMap::len).sum::<usize>() == 1);
@@ -238,13 +247,13 @@ mod tests {
     fn what_the_server_refused_waits_for_its_time_whatever_else_happens_to_it() {
         let mut outbox = Outbox::default();
         outbox.push(pod("a"), Lane::Resync);
-        outbox.pop(at(0));
+        pop(&mut outbox, at(0));
         outbox.retry(&pod("a"), at(0), Some(30));
         outbox.push(pod("a"), Lane::NewFailure);
         outbox.wake_at(pod("a"), at(1));
-        assert_eq!(outbox.pop(at(29)), None);
+        assert_eq!(pop(&mut outbox, at(29)), None);
         outbox.push(pod("b"), Lane::Change);
-        assert_eq!(outbox.pop(at(30)), Some(pod("a")), "in the best lane that asked for it");
+        assert_eq!(pop(&mut outbox, at(30)), Some(pod("a")), "in the best lane that asked for it");
     }
 
     #[test]
@@ -254,8 +263,8 @@ mod tests {
         outbox.wake_at(pod("a"), at(30));
         outbox.wake_at(pod("a"), at(90));
         assert_eq!(outbox.next_wake(), Some(at(30)));
-        assert_eq!(outbox.pop(at(29)), None);
-        assert_eq!(outbox.pop(at(30)), Some(pod("a")));
+        assert_eq!(pop(&mut outbox, at(29)), None);
+        assert_eq!(pop(&mut outbox, at(30)), Some(pod("a")));
         outbox.done(&pod("a"));
         assert_eq!(outbox.next_wake(), None);
     }
@@ -266,14 +275,14 @@ mod tests {
         let mut now = at(0);
         for expected in [1, 2, 4, 8] {
             outbox.push(pod("a"), Lane::Change);
-            while outbox.pop(now).is_none() {
+            while pop(&mut outbox, now).is_none() {
                 now = outbox.next_wake().expect("a timer");
             }
             outbox.retry(&pod("a"), now, None);
             assert_eq!(outbox.next_wake(), Some(after(now, expected)));
         }
         outbox.push(pod("b"), Lane::Change);
-        outbox.pop(now);
+        pop(&mut outbox, now);
         outbox.retry(&pod("b"), now, Some(17));
         assert!(outbox.due.get(&pod("b")) == Some(&after(now, 17)));
     }

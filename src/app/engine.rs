@@ -21,9 +21,11 @@ use crate::world::{Change, Source, Touched, World};
 
 mod budget;
 mod role;
+mod slots;
 
 use budget::Budget;
 use role::Role;
+use slots::Slots;
 
 /// What the engine asks of the cluster.
 pub trait Cluster: Clone + Send + Sync + 'static {
@@ -73,7 +75,7 @@ pub struct Engine<C> {
     tasks: JoinSet<Done>,
     /// What each task is for, so that one that dies does not leave its subject in flight for ever.
     purposes: HashMap<Id, Purpose>,
-    writing: usize,
+    slots: Slots,
     budget: Budget,
     clock: Clock,
     /// When the change came that a subject waits for.
@@ -90,7 +92,7 @@ type Clock = Box<dyn Fn() -> Timestamp + Send>;
 /// What a task that runs beside the engine is for.
 #[derive(Debug)]
 enum Purpose {
-    Write { subject: Subject, key: Option<DiagnosisKey> },
+    Write { subject: Subject, lane: Lane, key: Option<DiagnosisKey> },
     Reread { subject: Subject },
     Look { want: Want },
     Tell,
@@ -99,7 +101,7 @@ enum Purpose {
 
 /// The end of something that ran beside the engine.
 enum Done {
-    Wrote { subject: Subject, intent: Box<Intent>, result: Result<Published, PublishError> },
+    Wrote { subject: Subject, lane: Lane, intent: Box<Intent>, result: Result<Published, PublishError> },
     Reread { subject: Subject, key: DiagnosisKey, result: Result<Option<Current>, PublishError> },
     Looked { want: Want, result: Result<Looked, LookupError> },
     Told { key: DiagnosisKey, transition: u32, lost: bool },
@@ -128,7 +130,7 @@ impl<C: Cluster> Engine<C> {
             changes,
             tasks: JoinSet::new(),
             purposes: HashMap::new(),
-            writing: 0,
+            slots: Slots::new(pace.writes),
             budget: Budget::new(pace.write_rate, monotonic()),
             clock: Box::new(precise_clock),
             observed: HashMap::new(),
@@ -227,15 +229,13 @@ impl<C: Cluster> Engine<C> {
         let now = self.now();
         // Deciding is quick, but not free: after a batch the changes get their turn.
         for _ in 0..BATCH {
-            if self.writing >= self.pace.writes || self.budget.next(monotonic()).is_some() {
-                return;
-            }
-            let Some(subject) = self.outbox.pop(now) else { return };
-            self.start(subject, now);
+            let Some(last) = self.slots.open().filter(|_| self.budget.next(monotonic()).is_none()) else { return };
+            let Some((subject, lane)) = self.outbox.pop(last, now) else { return };
+            self.start(subject, lane, now);
         }
     }
 
-    fn start(&mut self, subject: Subject, now: Timestamp) {
+    fn start(&mut self, subject: Subject, lane: Lane, now: Timestamp) {
         let decision = self.world.decide(&subject, now);
         self.enqueue(decision.touched);
         if decision.folded {
@@ -257,12 +257,12 @@ impl<C: Cluster> Engine<C> {
             return;
         };
         let cluster = self.cluster.clone();
-        self.writing += 1;
+        self.slots.take(lane);
         self.budget.spend(requests_of(&intent));
-        let purpose = Purpose::Write { subject: subject.clone(), key: object_of(&intent) };
+        let purpose = Purpose::Write { subject: subject.clone(), lane, key: object_of(&intent) };
         self.spawn(purpose, async move {
             let result = cluster.publish(&intent).await;
-            Done::Wrote { subject, intent: Box::new(intent), result }
+            Done::Wrote { subject, lane, intent: Box::new(intent), result }
         });
     }
 
@@ -286,8 +286,8 @@ impl<C: Cluster> Engine<C> {
         tracing::error!(?purpose, %error, "a task has died; this is a bug, please report it");
         let now = self.now();
         match purpose {
-            Purpose::Write { subject, key } => {
-                self.writing -= 1;
+            Purpose::Write { subject, lane, key } => {
+                self.slots.give_back(lane);
                 self.not_written(key.as_ref());
                 self.outbox.retry(&subject, now, None);
             }
@@ -304,8 +304,8 @@ impl<C: Cluster> Engine<C> {
 
     fn finish(&mut self, done: Done) {
         match done {
-            Done::Wrote { subject, intent, result } => {
-                self.writing -= 1;
+            Done::Wrote { subject, lane, intent, result } => {
+                self.slots.give_back(lane);
                 match result {
                     Ok(published) => self.written(&subject, *intent, &published),
                     Err(error) => self.refused(&subject, &intent, error),
@@ -505,27 +505,27 @@ impl<C: Cluster> Engine<C> {
     /// Lets writes under way end. What has not been started is found again after the next start.
     async fn drain(&mut self) {
         let deadline = monotonic() + self.pace.drain;
-        while self.writing > 0 {
+        while self.slots.taken() > 0 {
             match tokio::time::timeout_at(deadline, self.tasks.join_next_with_id()).await {
                 Ok(Some(joined)) => self.joined(joined),
                 Ok(None) | Err(_) => break,
             }
         }
-        tracing::info!(unfinished = self.writing, "stopped");
+        tracing::info!(unfinished = self.slots.taken(), "stopped");
     }
 
     fn next_wake(&mut self) -> Instant {
         let now = monotonic();
         // While nothing may be started, what is ready or due waits for a write to end and not for the clock.
-        let may_start = self.may_write() && self.writing < self.pace.writes;
+        let open = self.slots.open().filter(|_| self.may_write());
         let sweep = now + COUNT_EVERY;
         if let Some(next) = self.budget.next(now) {
             return next.min(sweep);
         }
-        if may_start && self.outbox.has_ready() {
+        if open.is_some_and(|last| self.outbox.has_ready(last)) {
             return now;
         }
-        let timer = self.outbox.next_wake().filter(|_| may_start).map(|at| {
+        let timer = self.outbox.next_wake().filter(|_| open.is_some()).map(|at| {
             let wait = at.as_millisecond().saturating_sub((self.clock)().as_millisecond()).max(0);
             now + Duration::from_millis(u64::try_from(wait).unwrap_or(0))
         });

@@ -32,10 +32,9 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         previous_logs: args.previous_logs,
         election: election(&args.election)?,
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime's threads")?;
+    // One thread: what is read is decided upon by the engine alone, so that further threads would mostly wake one another.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     runtime.block_on(app::run(settings))?;
     Ok(Ending::Good)
 }

@@ -125,12 +125,12 @@ impl PodFacts {
         starts.max()
     }
 
-    /// Whether a Job made this pod.
     /// Whether it is but the mirror of a static pod.
     pub fn is_mirror(&self) -> bool {
         self.static_uid.is_some()
     }
 
+    /// Whether a Job made this pod.
     pub fn is_of_job(&self) -> bool {
         self.owner.as_ref().is_some_and(|o| &*o.kind == "Job")
     }

@@ -12,7 +12,7 @@ use shindan::facts::{
     ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp, Want, WorkloadFacts,
     after,
 };
-use shindan::outbox::{Outbox, Subject};
+use shindan::outbox::{Lane, Outbox, Subject};
 use shindan::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
 use shindan::world::{Caps, Change, Source, Stored, Touched, World};
 
@@ -252,7 +252,7 @@ impl Operator {
     pub fn settle_with(&mut self, meanwhile: impl FnOnce(&mut Self)) {
         let mut meanwhile = Some(meanwhile);
         let mut turns = 0;
-        while let Some(subject) = self.outbox.pop(self.now) {
+        while let Some((subject, _)) = self.outbox.pop(Lane::Resync, self.now) {
             turns += 1;
             assert!(turns < 10_000, "it goes round in circles over {subject:?}");
             let decision = self.world.decide(&subject, self.now);
