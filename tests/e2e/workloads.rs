@@ -49,6 +49,7 @@ kind: StatefulSet
 metadata: {name: db}
 spec:
   serviceName: db
+  minReadySeconds: 5 # on a busy machine db-1 is seen Ready before it exits
   replicas: 3
   selector: {matchLabels: {app: db}}
   template:
