@@ -1,8 +1,8 @@
 //! The operator, from its image and with its own rights, in a real cluster (tests/cluster; `make e2e`).
 //!
-//! Tests run together, each in a namespace of its own; those that disturb the node or the operator run alone. Nothing
-//! sleeps to wait for something: `eventually` asks until a deadline. What takes too long for CI is behind the feature
-//! `e2e-long`, for `make test-long`.
+//! Tests run together, each in a namespace of its own; after them come those that disturb the node or the operator, each
+//! alone. Nothing sleeps to wait for something: `eventually` asks until a deadline. What takes too long for CI is behind
+//! the feature `e2e-long`, for `make test-long`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "times are reported, not asserted")]

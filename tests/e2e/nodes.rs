@@ -6,8 +6,8 @@ use kube::ResourceExt;
 use shindan::api::{DiagnosisState, NodeDiagnosisStatus, WorkloadDiagnosisStatus};
 
 use crate::support::{
-    KUBELET, OPERATOR, SOON, Space, alone, columns_of_all, ensure, eventually, kubectl, machine, node, node_diagnosis,
-    node_ready, our_events, status, story, told,
+    KUBELET, OPERATOR, SOON, Space, alone, columns_of_all, ensure, eventually, kubectl, machine, machine_command, node,
+    node_diagnosis, node_ready, our_events, status, story, told,
 };
 
 /// Until the node controller or the kubelet has noticed, and until all is well again.
@@ -33,8 +33,17 @@ struct Mended;
 impl Drop for Mended {
     fn drop(&mut self) {
         machine(&["signal", "containerd", "CONT"]);
+        machine(&["stop", "kubelet"]);
         machine(&["start", "kubelet"]);
     }
+}
+
+/// The kubelet says what it says of a runtime that hangs, but waits 15 s for an answer, and not two minutes.
+fn start_impatient_kubelet() {
+    let run =
+        machine_command(&["start", "kubelet"]).env("SHINDAN_KUBELET_FLAGS", "--runtime-request-timeout=15s").output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
 async fn node_events() -> Vec<(String, String)> {
@@ -148,7 +157,7 @@ fn a_silent_kubelet_and_a_stopped_runtime() {
             let whole = format!("NAME CAUSE {own} SINCE");
             assert!(columns.iter().any(|line| line.ends_with(&whole)), "no {whole:?} in {columns:?}");
         }
-        machine(&["start", "kubelet"]);
+        start_impatient_kubelet();
         recovered(&space, before).await;
 
         let before = before + 2;

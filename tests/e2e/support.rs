@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -15,7 +16,8 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use shindan::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, watch};
+use tokio::time::Instant;
 
 pub(crate) use crate::wait::{ensure, eventually};
 
@@ -25,7 +27,10 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 pub(crate) const KUBELET: Duration = Duration::from_secs(180);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// Held for reading by tests that mind their own namespace, for writing by those that disturb all.
+/// Tests that mind their own namespace and have not ended: those that disturb all come after them, and not in between,
+/// where each would wait for the slowest of those before it, and all others for it.
+static TOGETHER: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
+/// Held for reading by the former, for writing by the latter.
 static TURN: LazyLock<RwLock<()>> = LazyLock::new(RwLock::default);
 static CLUSTER: LazyLock<Client> = LazyLock::new(|| RUNTIME.block_on(connect()));
 thread_local! {
@@ -39,10 +44,12 @@ static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
 
 /// Runs a test beside others.
 pub(crate) fn together(test: impl Future<Output = ()>) {
+    // Counted before all wait for the connection: no test that disturbs comes first.
+    let _counted = Counted::new();
     LazyLock::force(&CLUSTER);
     RUNTIME.block_on(async {
         let _turn = TURN.read().await;
-        test.await;
+        timed(test).await;
     });
 }
 
@@ -50,9 +57,34 @@ pub(crate) fn together(test: impl Future<Output = ()>) {
 pub(crate) fn alone(test: impl Future<Output = ()>) {
     LazyLock::force(&CLUSTER);
     RUNTIME.block_on(async {
+        // Their sender is never dropped.
+        let _ = TOGETHER.subscribe().wait_for(|running| *running == 0).await;
         let _turn = TURN.write().await;
-        test.await;
+        timed(test).await;
     });
+}
+
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        TOGETHER.send_modify(|running| *running += 1);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        TOGETHER.send_modify(|running| *running -= 1);
+    }
+}
+
+/// Says how long it took, on standard output as it is: what the harness keeps of a test that passes is not shown.
+async fn timed(test: impl Future<Output = ()>) {
+    let began = Instant::now();
+    test.await;
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = writeln!(std::io::stdout(), "measured: {name} took {:.0} s", began.elapsed().as_secs_f64());
 }
 
 fn keep_last_words() {
@@ -117,7 +149,6 @@ pub(crate) fn seen_in(namespace: &str) -> Vec<PodDiagnosis> {
 
 /// Runs kubectl; a failure is told in its own words.
 pub(crate) fn try_kubectl(args: &[&str], input: Option<&str>) -> Result<String, String> {
-    use std::io::Write;
     let mut command = Command::new("kubectl");
     command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });

@@ -24,7 +24,7 @@ keep_logs() {
 
 CLEAN_UP=take_down
 take_down() { # exit-code
-  [ -e "$SHINDAN_RUN/up" ] || return 0
+  [ -e "$SHINDAN_RUN/pids" ] || return 0
   if [ "$1" != 0 ]; then keep_logs; fi
   if [ -n "${KEEP:-}" ]; then
     echo "the cluster is kept; its variables: SHINDAN_NETNS=$SHINDAN_NETNS SHINDAN_CGROUP=$SHINDAN_CGROUP SHINDAN_RUN=$SHINDAN_RUN"
@@ -39,7 +39,7 @@ faults() { # feature, arguments of the tests
 }
 
 # What the operator asked for meanwhile, against what it may.
-rights() { cargo test --locked --features e2e --test rights -- --nocapture; }
+rights() { cargo test --locked --features "$1" --test rights -- --nocapture; } # feature
 
 end_to_end() { # feature, arguments of the tests
   local feature=$1

@@ -3,35 +3,109 @@
 
 ROOT=$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")
 CLUSTER=$ROOT/tests/cluster/cluster
-STEP='' STEP_BEGAN=0 STEP_TIMES=()
+STEP='' STEP_BEGAN=0
+# Of a track (side_by_side): where the output of its step is kept until it ends.
+KEPT=''
+TRACKS=()
+# What each step took, in the order of their ends; of steps in tracks too.
+STEPS=$(mktemp -d)
+STEP_TIMES=$STEPS/times
+touch "$STEP_TIMES"
 cd "$ROOT"
 
 step() { # name command...
   STEP=$1
   STEP_BEGAN=$SECONDS
   shift
-  printf '\n=== %s\n' "$STEP"
-  "$@"
-  printf '=== %s: %d s\n' "$STEP" $((SECONDS - STEP_BEGAN))
-  STEP_TIMES+=("$(printf '%6d s  %s' $((SECONDS - STEP_BEGAN)) "$STEP")")
+  if [ -n "$KEPT" ]; then
+    printf '... %s\n' "$STEP"
+    ("$@") >"$KEPT" 2>&1
+  else
+    printf '\n=== %s\n' "$STEP"
+    "$@"
+  fi
+  ended "$(printf '%d s' $((SECONDS - STEP_BEGAN)))" ""
+}
+
+ended() { # how, and what to say of it in the table
+  {
+    flock 9
+    if [ -n "$KEPT" ]; then
+      printf '\n=== %s\n' "$STEP"
+      cat "$KEPT"
+    fi
+    printf '=== %s: %s\n' "$STEP" "$1"
+    printf '%6d s  %s\n' $((SECONDS - STEP_BEGAN)) "$STEP$2" >>"$STEP_TIMES"
+  } 9>"$STEPS/turn"
+  touch "$STEPS/$STEP.ended"
   STEP=''
 }
 
-finished() { # the exit trap; CLEAN_UP may name a function
+# Functions of steps, each a track: the tracks run at the same time, the steps of each one after the other. What a step says
+# is printed whole when it ends. The first step that fails ends all.
+side_by_side() { # function...
+  local track process code
+  set -m # each track is a process group of its own, to be ended with all that it has started
+  for track; do
+    (
+      set +m
+      TRACKS=()
+      KEPT=$STEPS/$track.output
+      trap track_finished EXIT
+      trap 'exit 143' TERM
+      "$track"
+    ) </dev/null &
+    TRACKS+=($!)
+  done
+  set +m
+  while [ ${#TRACKS[@]} -gt 0 ]; do
+    code=0
+    wait -n -p process "${TRACKS[@]}" || code=$?
+    mapfile -t TRACKS < <(printf '%s\n' "${TRACKS[@]}" | grep -vx "$process")
+    if [ $code != 0 ]; then return $code; fi
+  done
+}
+
+track_finished() {
   local code=$?
   trap - EXIT
   set +e
-  if [ -n "${CLEAN_UP:-}" ]; then "$CLEAN_UP" "$code"; fi
-  printf '\n'
-  if [ ${#STEP_TIMES[@]} -gt 0 ]; then printf '%s\n' "${STEP_TIMES[@]}"; fi
-  if [ -n "$STEP" ]; then
-    printf '%6d s  %s\n' $((SECONDS - STEP_BEGAN)) "$STEP: FAILED"
+  if [ -n "$STEP" ] && [ $code = 143 ]; then
+    printf '... %s: not ended, for another step has failed\n' "$STEP"
+  elif [ -n "$STEP" ]; then
+    ended "FAILED" ": FAILED"
     [ $code != 0 ] || code=1
   fi
+  exit $code
+}
+
+# Within a track: waits for a step of another one.
+after() { # name
+  until [ -e "$STEPS/$1.ended" ]; do sleep 1; done
+}
+
+finished() { # the exit trap; CLEAN_UP may name a function
+  local code=$? track
+  trap - EXIT
+  set +e
+  for track in "${TRACKS[@]}"; do
+    kill -TERM -- "-$track" 2>/dev/null
+    wait "$track" 2>/dev/null
+  done
+  if [ -n "${CLEAN_UP:-}" ]; then "$CLEAN_UP" "$code"; fi
+  printf '\n'
+  if [ -n "$STEP" ]; then
+    printf '%6d s  %s\n' $((SECONDS - STEP_BEGAN)) "$STEP: FAILED" >>"$STEP_TIMES"
+    [ $code != 0 ] || code=1
+  fi
+  cat "$STEP_TIMES"
   printf '%6d s  in all\n' $SECONDS
+  rm -rf "$STEPS"
   exit $code
 }
 trap finished EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 need() { # command what-for
   command -v "$1" >/dev/null || {

@@ -45,8 +45,10 @@ start_component() {
       fi
       ;;
     kubelet)
+      # shellcheck disable=SC2086  # one word a flag
       spawn kubelet "$BIN/kubelet" --config="$RUN/kubelet.yaml" --kubeconfig="$RUN/kubelet.kubeconfig" \
-        --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir="$RUN/kubelet" --cert-dir="$RUN/kubelet/pki"
+        --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir="$RUN/kubelet" --cert-dir="$RUN/kubelet/pki" \
+        $KUBELET_FLAGS
       ;;
   esac
 }

@@ -23,11 +23,13 @@ spawn() { # component command...
 }
 
 stop() { # component
-  local pid
+  local pid patience=20
+  # It takes leave of its clients for longer than that anyway, and keeps nothing of its own.
+  if [ "$1" = apiserver ]; then patience=2; fi
   if pid=$(pid_of "$1"); then
     kill -TERM "$pid"
     kill -CONT "$pid"
-    if ! quietly_within 20 gone "$1"; then kill -KILL "$pid"; quietly_within 5 gone "$1" || true; fi
+    if ! quietly_within $patience gone "$1"; then kill -KILL "$pid"; quietly_within 5 gone "$1" || true; fi
   fi
   rm -f "$RUN/pids/$1"
 }

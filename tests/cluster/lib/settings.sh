@@ -8,8 +8,9 @@ RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
 NETNS=${SHINDAN_NETNS:-shindan}
 CGROUP=${SHINDAN_CGROUP:-shindan}
 NODE=${SHINDAN_NODE:-node1}
-# Further flags of the API server at its next start, separated by spaces.
+# Further flags of the API server and of the kubelet at their next start, separated by spaces.
 API_FLAGS=${SHINDAN_API_FLAGS:-}
+KUBELET_FLAGS=${SHINDAN_KUBELET_FLAGS:-}
 
 API_PORT=${SHINDAN_API_PORT:-6443}
 ETCD_PORT=${SHINDAN_ETCD_PORT:-2379}
