@@ -56,6 +56,7 @@ struct Inner {
     nodes: Gauge,
     unrecorded: Gauge,
     kept: Family<One, Gauge>,
+    tasks: Gauge,
     outbox: Family<One, Gauge>,
     writes: Family<Two, Counter>,
     write_time: Family<One, Histogram, fn() -> Histogram>,
@@ -94,6 +95,7 @@ impl Metrics {
             nodes: Gauge::default(),
             unrecorded: Gauge::default(),
             kept: Family::default(),
+            tasks: Gauge::default(),
             outbox: Family::default(),
             writes: Family::default(),
             write_time: Family::new_with_constructor(seconds),
@@ -113,6 +115,9 @@ impl Metrics {
 
     /// In the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            self.0.tasks.set(whole(runtime.metrics().num_alive_tasks()));
+        }
         let mut out = String::new();
         encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -202,6 +207,7 @@ impl Inner {
             self.unrecorded.clone(),
         );
         r.register("kept_entries", "Entries in memory, by what they are of", self.kept.clone());
+        r.register("tasks_alive", "Tasks of the async runtime that have not ended", self.tasks.clone());
         r.register("outbox_depth", "Pods that wait for their diagnosis to be written, by lane", self.outbox.clone());
         r.register("writes", "Requests that change something, by verb and answer", self.writes.clone());
         r.register_with_unit("write_duration", "Time of a write", Unit::Seconds, self.write_time.clone());

@@ -299,7 +299,7 @@ impl World {
             Change::Workload(workload) => self.workload(*workload, now),
             Change::Service { namespace, service } => self.service(&namespace, service),
             Change::ServiceDeleted(key) => self.service_deleted(&key),
-            Change::WorkloadDeleted(key) => self.workload_deleted(&key),
+            Change::WorkloadDeleted(key) => self.workload_deleted(&key, now),
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),
             Change::Event(event) => self.event(*event, now),
@@ -366,7 +366,7 @@ impl World {
             }
             Source::Workloads(kind) => {
                 let missing = self.owners.end_list(kind);
-                let mut touched: Touched = missing.iter().flat_map(|key| self.workload_deleted(key)).collect();
+                let mut touched: Touched = missing.iter().flat_map(|key| self.workload_deleted(key, now)).collect();
                 if first {
                     touched.extend(self.all_unsettled());
                     touched.extend(self.all_served());

@@ -15,7 +15,7 @@ use crate::diagnosis::{
     Category, FailingPod, GonePod, Health, RootKind, SERVICE_SELECTS_NOTHING, WorkloadCase, WorkloadFailure, diagnose,
     judge_workload, node, refuses_template,
 };
-use crate::facts::{Timestamp, Want, WorkloadFacts, WorkloadKey, after};
+use crate::facts::{Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
 
@@ -461,7 +461,7 @@ impl World {
         touched
     }
 
-    pub(super) fn workload_deleted(&mut self, key: &WorkloadKey) -> super::Touched {
+    pub(super) fn workload_deleted(&mut self, key: &WorkloadKey, now: Timestamp) -> super::Touched {
         self.owners.remove(key);
         self.owners.forget_events(key);
         let mut touched =
@@ -469,6 +469,12 @@ impl World {
         let object = DiagnosisKey::of_workload(key);
         // A write under way may be its first.
         if !self.workload_objects.contains(&object) && !self.workload_objects.is_writing(&object) {
+            // What was looked up of it would be told when the write is due that gathers its pods. Those of a Job find their
+            // CronJob by it.
+            let want = Want::Workload(key.clone());
+            if &*key.kind != "Job" && self.lookups.is_asked(&want) {
+                self.lookups.answered(want, Looked::Workload(None), now);
+            }
             return touched;
         }
         self.gone_workloads.insert(key.clone());

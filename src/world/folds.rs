@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::sweeps::Sweeps;
 use crate::api::Root;
 use crate::facts::{Timestamp, WorkloadKey, seconds_between};
 
@@ -16,7 +17,8 @@ pub(super) struct Folds {
     folded: HashMap<WorkloadKey, u32>,
     /// Pods whose write lacks its Event: tried again, it counts once.
     under_way: HashSet<Arc<str>>,
-    swept: Option<Timestamp>,
+    sweeps: Sweeps,
+    cleared: Option<Timestamp>,
 }
 
 /// Pods of which a few tell for all.
@@ -105,12 +107,14 @@ impl Folds {
     }
 
     fn sweep(&mut self, now: Timestamp) {
-        if self.swept.is_some_and(|at| seconds_between(at, now) < WINDOW) {
+        if self.cleared.is_none_or(|at| seconds_between(at, now) >= WINDOW) {
+            self.cleared = Some(now);
+            // Those that were never written.
+            self.under_way.clear();
+        }
+        if !self.sweeps.is_due(now) {
             return;
         }
-        self.swept = Some(now);
-        // Those that were never written.
-        self.under_way.clear();
         self.told.retain(|_, told| told.back().is_some_and(|told| seconds_between(told.at, now) < WINDOW));
     }
 }

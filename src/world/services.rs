@@ -15,7 +15,7 @@ pub(super) struct Services {
     workloads: HashMap<Arc<str>, HashMap<WorkloadKey, Labelled>>,
     /// Services that reach nobody, each with the workload that it is meant for.
     strays: HashMap<Arc<str>, Vec<StrayService>>,
-    /// Namespaces of which all that was known at some time.
+    /// Namespaces with Services of which all that was known at some time.
     judged: HashSet<Arc<str>>,
     unlisted: Option<HashSet<ObjectKey>>,
 }
@@ -141,6 +141,10 @@ impl World {
         if suspected.is_empty() {
             self.lookups.forget(&subject);
             decision.touched = self.set_strays(namespace, Vec::new());
+            if services.is_empty() {
+                // Namespaces come and go: of one without Services nothing is kept.
+                self.services.judged.remove(namespace);
+            }
             return decision;
         }
         let want = Want::Reached(namespace.clone());

@@ -1,6 +1,7 @@
 //! A cluster that goes on as it is does not make the operator grow.
 
-use shindan::facts::{EventFacts, PodFacts};
+use shindan::facts::{EventFacts, ObjectKey, PodFacts, ServiceFacts};
+use shindan::world::Change;
 
 use super::operator::{
     Operator, WELL, crashed, dump, event, evicted, killing, node, oom_of, pod_of, rollout, running_again,
@@ -18,8 +19,24 @@ fn about(kind: &str, name: &str, reason: &str, time: &str) -> EventFacts {
     .remove(0)
 }
 
+/// A Service in a namespace of its own, which goes with it.
+fn passing_service(operator: &mut Operator, n: usize) {
+    let namespace = format!("passing-{n}");
+    let service = ServiceFacts {
+        name: "web".into(),
+        created: Some(operator.now),
+        external: false,
+        selector: [("app", "web")].into_iter().collect(),
+        ready_endpoints: 1,
+    };
+    operator.take(Change::Service { namespace: namespace.as_str().into(), service });
+    operator.settle();
+    operator.take(Change::ServiceDeleted(ObjectKey::new(namespace, "web")));
+    operator.settle();
+}
+
 /// One round of everything that comes and goes: pods of a workload of this round that fail, get well, are deleted or
-/// evicted; a node that goes down, and one that is deleted; Events about whom nobody knows.
+/// evicted; a node that goes down, and one that is deleted; Events about whom nobody knows; a namespace with a Service.
 fn round(operator: &mut Operator, n: usize) {
     let workload = format!("web-{n}");
     let pod = |i: usize, ready: bool, status: &str| -> PodFacts {
@@ -50,6 +67,7 @@ fn round(operator: &mut Operator, n: usize) {
     let passing = format!("n-{n}");
     operator.node(&node(&passing, "Unknown", "Kubelet stopped posting node status.", "09:00:00"));
     operator.advance(60);
+    passing_service(operator, n);
     operator.node(&node(&passing, "True", "kubelet is posting ready status", "09:01:00"));
     operator.node_deleted(&passing);
     operator.advance(700);

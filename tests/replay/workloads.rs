@@ -209,6 +209,23 @@ fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_rest
 }
 
 #[test]
+fn a_workload_that_is_deleted_before_its_first_diagnosis_gets_none() {
+    let mut operator = Operator::idle();
+    let web = rollout("web", 3, 0);
+    operator.workload(&web);
+    let pods: Vec<_> = (1..=3).map(|n| failing("web", n)).collect();
+    pods.iter().for_each(|pod| operator.pod(pod));
+    operator.advance(3);
+    operator.workload_deleted(&web);
+    // They end slowly.
+    operator.advance(30);
+    pods.iter().for_each(|pod| operator.deleted(pod));
+    operator.advance(700);
+    assert!(operator.told_of_workloads().is_empty(), "{:?}", operator.told_of_workloads());
+    assert!(operator.server.outers.is_empty());
+}
+
+#[test]
 fn conditions_say_what_kstatus_reads() {
     let (mut operator, web, pods) = told();
     let conditions = |operator: &Operator| {

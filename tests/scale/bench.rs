@@ -13,6 +13,7 @@ mod recorded;
 mod report;
 mod requests;
 mod sights;
+mod soak;
 mod subject;
 
 use std::path::PathBuf;
@@ -54,6 +55,13 @@ enum Command {
         #[command(flatten)]
         options: Options,
     },
+    /// Change statuses and let pods come and go, for long, and check that nothing of it stays in the operator
+    Soak {
+        #[command(flatten)]
+        options: Options,
+        #[arg(long, default_value_t = 20)]
+        minutes: u64,
+    },
     /// Write docs/benchmarks.md from the figures that are kept; fails where a bound is missed
     Report {
         /// Where the figures are
@@ -86,6 +94,7 @@ async fn main() -> Result<()> {
         }
         Command::Run { options, only, alone } => run(options, &only, alone).await,
         Command::Counts { options } => counts::check(&Lab::new(options).await?).await,
+        Command::Soak { options, minutes } => soak::soak(&Lab::new(options).await?, minutes).await,
         Command::Report { out, page } => page::write(&out, &page),
         Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
     }

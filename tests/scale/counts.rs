@@ -42,7 +42,7 @@ pub(crate) async fn check(lab: &Lab) -> Result<()> {
     running.kill().await
 }
 
-async fn each_failing_pod_is_diagnosed(lab: &Lab) -> Result<()> {
+pub(super) async fn each_failing_pod_is_diagnosed(lab: &Lab) -> Result<()> {
     let expected = lab.failing();
     lab.sights.until("the first diagnoses", PATIENCE, |sights| sights.count().0 >= expected).await?;
     let mut causes: BTreeMap<&str, usize> = BTreeMap::new();

@@ -12,6 +12,7 @@ const BATCH: usize = 64;
 const AT_ONCE: usize = 8;
 
 /// A key and its value.
+#[derive(Debug, Clone)]
 pub(crate) struct Put {
     pub(crate) key: String,
     pub(crate) value: String,
@@ -71,11 +72,20 @@ impl Etcd {
         }
         let range = json!({"key": bytes(prefix), "range_end": ByteString(end), "keys_only": true});
         let found: Range = serde_json::from_str(&self.ask("/v3/kv/range", &range).await?)?;
-        let remove = |Key { key }: Key| async move {
+        self.remove_each(found.kvs.into_iter().map(|Key { key }| key)).await
+    }
+
+    /// Removes these, whether or not they are there.
+    pub(crate) async fn remove_keys(&self, keys: impl IntoIterator<Item = String>) -> Result<()> {
+        self.remove_each(keys.into_iter().map(bytes)).await
+    }
+
+    async fn remove_each(&self, keys: impl IntoIterator<Item = ByteString>) -> Result<()> {
+        let remove = |key: ByteString| async move {
             self.ask("/v3/kv/deleterange", &json!({"key": key})).await?;
             Ok(())
         };
-        futures::stream::iter(found.kvs).map(remove).buffer_unordered(AT_ONCE).try_collect().await
+        futures::stream::iter(keys).map(remove).buffer_unordered(AT_ONCE).try_collect().await
     }
 
     async fn ask(&self, path: &str, body: &Value) -> Result<String> {

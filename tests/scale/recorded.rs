@@ -3,10 +3,14 @@
 //! Objects go into etcd as JSON, which the API server reads as well as its own encoding: 100,000 pods take a minute,
 //! where as many creates and status updates take five and more.
 
+mod visits;
+
 use anyhow::{Context, Result};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+pub(crate) use visits::{Visit, going, is_pod};
 
 use super::etcd::Put;
 
@@ -21,6 +25,8 @@ const NODES: usize = 1000;
 /// Two Services for five Deployments.
 const SERVED: usize = 2;
 const NAMESPACES: usize = 100;
+/// What comes later in the place of a pod has its index and as much more, as often as it is replaced.
+const REPLACED: usize = 100;
 
 /// Who writes which part of a controller.
 const CONTROLLER: [(&str, &str); 2] = [("spec", "kube-controller-manager"), ("status", "kube-controller-manager")];
@@ -140,7 +146,7 @@ impl Place {
     }
 
     fn is_failing(self) -> bool {
-        self.deployment.is_multiple_of(STUCK) && self.index < NEW_PODS
+        self.deployment.is_multiple_of(STUCK) && self.index % REPLACED < NEW_PODS
     }
 
     fn revision(self) -> usize {
@@ -231,10 +237,12 @@ impl Fleet {
 
     /// The Events about pods that fail.
     pub(crate) fn events(&self) -> impl Iterator<Item = Put> {
-        self.failing().flat_map(move |place| {
-            let templates = self.way(place).map_or(&[][..], |stuck| &stuck.events);
-            templates.iter().map(move |template| Self::put(template, place))
-        })
+        self.failing().flat_map(|place| self.events_about(place))
+    }
+
+    fn events_about(&self, place: Place) -> impl Iterator<Item = Put> {
+        let templates = self.way(place).map_or(&[][..], |stuck| &stuck.events);
+        templates.iter().map(move |template| Self::put(template, place))
     }
 
     /// Pods that fail from the start.
@@ -270,7 +278,7 @@ impl Fleet {
 
     fn put(template: &Template, place: Place) -> Put {
         let first_node = place.deployment * 7 % (NODES - PODS / 4);
-        let (name, node) = (place.name(), node(first_node + place.index / 4));
+        let (name, node) = (place.name(), node(first_node + place.index % REPLACED / 4));
         common(template, place.deployment, place.revision(), &Differing { replicas: 0, name: &name, node: &node })
     }
 
@@ -509,7 +517,7 @@ fn namespace_of(n: usize) -> String {
 }
 
 fn namespace_of_app(n: usize) -> String {
-    namespace_of(n / STUCK % NAMESPACES)
+    visits::namespace_of(n).unwrap_or_else(|| namespace_of(n / STUCK % NAMESPACES))
 }
 
 fn node(n: usize) -> String {

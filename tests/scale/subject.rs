@@ -53,6 +53,11 @@ pub(crate) struct Running {
 impl Running {
     /// `known`: there are diagnoses of an earlier run.
     pub(crate) fn start(options: &Options, subject: Subject, known: bool) -> Result<Self> {
+        Self::start_with(options, subject, known, &[])
+    }
+
+    /// With further flags of the operator.
+    pub(crate) fn start_with(options: &Options, subject: Subject, known: bool, flags: &[&str]) -> Result<Self> {
         let log = File::options()
             .create(true)
             .append(true)
@@ -60,7 +65,7 @@ impl Running {
         let mut command = match subject {
             Subject::Operator => {
                 let mut command = Command::new(&options.binary);
-                command.args(["run", "--listen", LISTEN]).stdout(log.try_clone()?);
+                command.args(["run", "--listen", LISTEN]).args(flags).stdout(log.try_clone()?);
                 command
             }
             Subject::Bare => {
@@ -145,12 +150,22 @@ impl Running {
 
     /// Resident memory in MiB, at its peak and now.
     pub(crate) fn memory(&self) -> Result<(f64, f64)> {
+        Ok((self.status("VmHWM:")? / 1024.0, self.status("VmRSS:")? / 1024.0))
+    }
+
+    fn status(&self, name: &str) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).context("it has ended")?;
-        let field = |name: &str| -> Result<f64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
-            Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
-        };
-        Ok((field("VmHWM:")?, field("VmRSS:")?))
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    }
+
+    pub(crate) fn threads(&self) -> Result<f64> {
+        self.status("Threads:")
+    }
+
+    /// Open file descriptors.
+    pub(crate) fn files(&self) -> Result<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.pid)).context("it has ended")?.count())
     }
 
     /// From now on another peak counts.

@@ -72,7 +72,7 @@ async fn measure(
 }
 
 /// Updates statuses of pods that stay well, so many a second.
-async fn update(lab: &Lab, rate: u64, done: &AtomicBool, updated: &AtomicU64) -> Result<()> {
+pub(crate) async fn update(lab: &Lab, rate: u64, done: &AtomicBool, updated: &AtomicU64) -> Result<()> {
     let places = lab.bystanders();
     ensure!(!places.is_empty(), "no pod is well");
     let mut places = places.iter().cycle();
@@ -107,7 +107,12 @@ async fn in_step(lab: &Lab, probes: Vec<Place>) -> Result<Vec<Duration>> {
 
 /// The items, so many a second.
 pub(super) fn in_pace<T>(items: Vec<T>, a_second: u64) -> impl Stream<Item = T> {
-    let mut tick = tokio::time::interval(Duration::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX));
+    every(Duration::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX), items)
+}
+
+/// The items, one in so much time.
+pub(crate) fn every<T>(period: Duration, items: impl IntoIterator<Item = T>) -> impl Stream<Item = T> {
+    let mut tick = tokio::time::interval(period);
     tick.set_missed_tick_behavior(MissedTickBehavior::Burst);
     futures::stream::unfold((tick, items.into_iter()), |(mut tick, mut items)| async move {
         tick.tick().await;
