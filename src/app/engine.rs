@@ -1,6 +1,6 @@
 //! The engine: takes changes in, decides, and has others write. It never awaits a write itself.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::Future;
 use std::time::Duration;
 
@@ -76,6 +76,8 @@ pub struct Engine<C> {
     /// What each task is for, so that one that dies does not leave its subject in flight for ever.
     purposes: HashMap<Id, Purpose>,
     slots: Slots,
+    /// To be looked up, in their order.
+    wanted: VecDeque<Want>,
     budget: Budget,
     clock: Clock,
     /// When the change came that a subject waits for.
@@ -131,6 +133,7 @@ impl<C: Cluster> Engine<C> {
             tasks: JoinSet::new(),
             purposes: HashMap::new(),
             slots: Slots::new(pace.writes),
+            wanted: VecDeque::new(),
             budget: Budget::new(pace.write_rate, monotonic()),
             clock: Box::new(precise_clock),
             observed: HashMap::new(),
@@ -168,6 +171,7 @@ impl<C: Cluster> Engine<C> {
         loop {
             self.take_role();
             self.start_writes();
+            self.start_lookups();
             self.count();
             let wake = self.next_wake();
             tokio::select! {
@@ -229,7 +233,8 @@ impl<C: Cluster> Engine<C> {
         let now = self.now();
         // Deciding is quick, but not free: after a batch the changes get their turn.
         for _ in 0..BATCH {
-            let Some(last) = self.slots.open().filter(|_| self.budget.next(monotonic()).is_none()) else { return };
+            let open = self.slots.open(monotonic()).filter(|_| self.budget.next(monotonic()).is_none());
+            let Some(last) = open else { return };
             let Some((subject, lane)) = self.outbox.pop(last, now) else { return };
             self.start(subject, lane, now);
         }
@@ -241,13 +246,7 @@ impl<C: Cluster> Engine<C> {
         if decision.folded {
             self.metrics.folded_event();
         }
-        for want in decision.wants {
-            let cluster = self.cluster.clone();
-            self.spawn(Purpose::Look { want: want.clone() }, async move {
-                let result = cluster.look(&want).await;
-                Done::Looked { want, result }
-            });
-        }
+        self.wanted.extend(decision.wants);
         if let Some(at) = decision.plan.wake {
             self.outbox.wake_at(subject.clone(), at);
         }
@@ -257,13 +256,25 @@ impl<C: Cluster> Engine<C> {
             return;
         };
         let cluster = self.cluster.clone();
-        self.slots.take(lane);
+        self.slots.take(lane, monotonic());
         self.budget.spend(requests_of(&intent));
         let purpose = Purpose::Write { subject: subject.clone(), lane, key: object_of(&intent) };
         self.spawn(purpose, async move {
             let result = cluster.publish(&intent).await;
             Done::Wrote { subject, lane, intent: Box::new(intent), result }
         });
+    }
+
+    fn start_lookups(&mut self) {
+        while self.slots.may_look(monotonic()) {
+            let Some(want) = self.wanted.pop_front() else { return };
+            let cluster = self.cluster.clone();
+            self.slots.looks();
+            self.spawn(Purpose::Look { want: want.clone() }, async move {
+                let result = cluster.look(&want).await;
+                Done::Looked { want, result }
+            });
+        }
     }
 
     fn joined(&mut self, joined: Result<(Id, Done), JoinError>) {
@@ -293,6 +304,7 @@ impl<C: Cluster> Engine<C> {
             }
             Purpose::Reread { subject } => self.outbox.retry(&subject, now, None),
             Purpose::Look { want } => {
+                self.slots.looked();
                 let touched = self.world.not_looked_up(&want);
                 self.enqueue(touched);
             }
@@ -318,19 +330,18 @@ impl<C: Cluster> Engine<C> {
                 }
                 self.outbox.retry(&subject, self.now(), None);
             }
-            Done::Looked { want, result } => match result {
-                Ok(looked) => {
-                    let now = self.now();
-                    let touched = self.world.apply(Change::Looked { want, looked }, now);
-                    self.enqueue(touched);
-                }
-                // Its diagnosis stands without until then.
-                Err(error) => {
-                    tracing::debug!(?want, %error, "could not look up what surrounds a pod; asking again later");
-                    let touched = self.world.not_looked_up(&want);
-                    self.enqueue(touched);
-                }
-            },
+            Done::Looked { want, result } => {
+                self.slots.looked();
+                let touched = match result {
+                    Ok(looked) => self.world.apply(Change::Looked { want, looked }, self.now()),
+                    // Its diagnosis stands without until then.
+                    Err(error) => {
+                        tracing::debug!(?want, %error, "could not look up what surrounds a pod; asking again later");
+                        self.world.not_looked_up(&want)
+                    }
+                };
+                self.enqueue(touched);
+            }
             Done::Told { lost: true, .. } => self.metrics.lost_events(1),
             Done::Told { key, transition, lost: false } => self.world.announced(&key, transition),
             Done::ReadBack { term } => self.read_back(term),
@@ -505,19 +516,19 @@ impl<C: Cluster> Engine<C> {
     /// Lets writes under way end. What has not been started is found again after the next start.
     async fn drain(&mut self) {
         let deadline = monotonic() + self.pace.drain;
-        while self.slots.taken() > 0 {
+        while self.slots.writing() > 0 {
             match tokio::time::timeout_at(deadline, self.tasks.join_next_with_id()).await {
                 Ok(Some(joined)) => self.joined(joined),
                 Ok(None) | Err(_) => break,
             }
         }
-        tracing::info!(unfinished = self.slots.taken(), "stopped");
+        tracing::info!(unfinished = self.slots.writing(), "stopped");
     }
 
     fn next_wake(&mut self) -> Instant {
         let now = monotonic();
         // While nothing may be started, what is ready or due waits for a write to end and not for the clock.
-        let open = self.slots.open().filter(|_| self.may_write());
+        let open = self.slots.open(now).filter(|_| self.may_write());
         let sweep = now + COUNT_EVERY;
         if let Some(next) = self.budget.next(now) {
             return next.min(sweep);
@@ -540,7 +551,12 @@ impl<C: Cluster> Engine<C> {
         self.metrics.set_watched(self.world.pods_watched(), self.world.nodes().len());
         self.metrics.set_active(if self.leads() { self.active() } else { BTreeMap::new() });
         self.metrics.set_unrecorded(self.world.beyond_caps());
-        let own = [("outbox", self.outbox.kept()), ("observed", self.observed.len()), ("tasks", self.purposes.len())];
+        let own = [
+            ("outbox", self.outbox.kept()),
+            ("observed", self.observed.len()),
+            ("tasks", self.purposes.len()),
+            ("wanted", self.wanted.len()),
+        ];
         for (what, entries) in self.world.kept().into_iter().chain(own) {
             self.metrics.set_kept(what, entries);
         }

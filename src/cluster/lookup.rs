@@ -1,7 +1,7 @@
 //! Reads what is not watched: the workload of a failing pod, the Services and the unbound claims of its namespace, and,
 //! where that is allowed, what a run that ended wrote last.
 //!
-//! The world asks, caches and forgets; here is only the reading: a few at a time, each with an end, each counted.
+//! The world asks, caches and forgets; here is only the reading: each with an end, each counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,6 @@ use kube::Client;
 use kube::api::{GetParams, ListParams, LogParams, Resource, VersionMatch};
 use kube::core::{Request, Selector};
 use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::wire::{self, Interner, Workload};
@@ -23,11 +22,9 @@ use crate::facts::{
 };
 use crate::metrics::Metrics;
 
-/// Lookups under way at a time.
-const AT_ONCE: usize = 4;
 /// How long one request may take, its answer read.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How long one lookup may take with all its requests, once it has begun.
+/// How long one lookup may take with all its requests.
 const WHOLE: Duration = Duration::from_secs(30);
 
 /// Of a log, so many lines from its end are asked for, and so many bytes at most (of the oldest of these lines first).
@@ -54,12 +51,11 @@ impl LookupError {
     }
 }
 
-/// Answers a diagnosis' questions. Cheap to clone; the clones share one bound.
+/// Answers a diagnosis' questions. Cheap to clone.
 #[derive(Clone)]
 pub struct Lookup {
     client: Client,
     scope: Scope,
-    slots: Arc<Semaphore>,
     metrics: Metrics,
     /// That logs cannot be read is said once.
     told_forbidden: Arc<AtomicBool>,
@@ -73,13 +69,7 @@ impl std::fmt::Debug for Lookup {
 
 impl Lookup {
     pub fn new(client: Client, metrics: Metrics) -> Self {
-        Self {
-            client,
-            scope: Scope::default(),
-            slots: Arc::new(Semaphore::new(AT_ONCE)),
-            metrics,
-            told_forbidden: Arc::default(),
-        }
+        Self { client, scope: Scope::default(), metrics, told_forbidden: Arc::default() }
     }
 
     /// Asks for nothing outside `scope`. What is asked for by name is always inside: it comes from what is watched.
@@ -88,10 +78,8 @@ impl Lookup {
         Self { scope, ..self }
     }
 
-    /// Reads what is wanted, as soon as there is a free slot.
+    /// Reads what is wanted.
     pub async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
-        // Never closed; were it, an unbounded lookup would still be better than none.
-        let _slot = self.slots.acquire().await.ok();
         let began = Instant::now();
         let kind = kind_label(want);
         let looked = match tokio::time::timeout(WHOLE, self.read(want)).await {
@@ -285,7 +273,8 @@ impl Lookup {
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
         // What the API server has in its cache will do: the world asks a moment after a change, and again while it matters. A
-        // list of the newest waits there for word from etcd, 50 ms on average, and has all watches of the server told.
+        // list of the newest waits there for word from etcd, 50 ms on average, and has all watches of the server told. (No limit:
+        // with one, kube asks for the newest.)
         let mut params = ListParams::default().at("0").matching(VersionMatch::NotOlderThan);
         if let Some(selector) = &selector {
             params = params.labels_from(selector);

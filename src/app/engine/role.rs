@@ -57,7 +57,7 @@ impl<C: Cluster> Engine<C> {
             self.step_down();
         }
         // Writes of an earlier term end first: what is read back is to hold them.
-        if let Some(term) = term.filter(|_| self.follows() && self.slots.taken() == 0) {
+        if let Some(term) = term.filter(|_| self.follows() && self.slots.writing() == 0) {
             self.take_over(term);
         }
     }
