@@ -64,7 +64,7 @@ const HEAD: &str = "# Benchmarks
 
 Written by `make bench`; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) says what the
 cluster is like, what each row measures and how to get one of them quickly; [docs/scale.md](scale.md) what follows for larger
-clusters; [ADR 26](adr/0026-where-time-and-memory-go.md) what was tried.
+clusters; [ADR 27](adr/0027-new-failures-first-on-one-thread.md) what was tried.
 
 The operator is the release binary as a process of its own. The bare client is another process that lists and watches pods
 as the operator does, and for each pod that fails makes the same two writes (one apply, one Event, of the same

@@ -30,7 +30,8 @@ pub(crate) async fn mass(lab: &Lab, running: &Running) -> Result<Figures> {
     let others = lab.take_well(OTHERS.min(lab.options.pods / 50))?;
     // Of the others it is not known for minutes whether they have recovered.
     let before = lab.sights.active() + others.len();
-    let pods = lab.take_well(PODS)?;
+    // Some are left for the flap.
+    let pods = lab.take_well(PODS.min(lab.options.pods / 4 * 3))?;
     let began = Instant::now();
     let told = async {
         let failed = turn(lab, &pods, Look::Unpulled).await?;
