@@ -10,7 +10,7 @@ help: ## This list
 check: ## Format, lints, unit and fixture tests, documentation: two minutes, no root
 	@tests/steps/check
 
-test: ## All that CI runs: make check, and the operator in a real cluster (root; 25 min cold, 15 warm)
+test: ## All that CI runs: make check, and the operator in a real cluster (root; 12 min, and on a clean machine what it takes to build)
 	@tests/steps/test
 
 test-long: ## What is too slow for CI (faults, soak, versions of Kubernetes, PLEG, oldest Rust, licences); writes docs/reports/test-long.md
