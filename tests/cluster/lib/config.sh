@@ -123,6 +123,8 @@ evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available:
 imageGCHighThresholdPercent: 100
 makeIPTablesUtilChains: false
 maxPods: 250
+# All tests pull at once; a kubelet with the default of 5 a second says of pods that are well that they wait.
+registryPullQPS: 0
 nodeStatusUpdateFrequency: 5s
 readOnlyPort: 0
 YAML
