@@ -117,18 +117,14 @@ impl Lookup {
             return Ok(Looked::Claims(ClaimsFacts::default()));
         }
         let about = "involvedObject.kind=PersistentVolumeClaim";
-        let params = ListParams::default().limit(PAGE).fields(about);
-        let path = wire::Event::url_path(&(), Some(namespace));
-        let events: Vec<wire::Event> = call::list(&self.client, &path, params, REQUEST).await?;
+        let events: Vec<wire::Event> = self.pages(Some(namespace), Some(about)).await?;
         let mut strings = Interner::default();
         let events: Vec<_> = events.into_iter().map(|event| event.into_facts(&mut strings)).collect();
         let unbound = wire::unbound_claims(namespace, &claims, &events);
         if !self.scope.nodes {
             return Ok(Looked::Claims(ClaimsFacts { unbound, classes: None }));
         }
-        let path = wire::StorageClass::url_path(&(), None);
-        let params = ListParams::default().limit(PAGE);
-        let classes: Vec<wire::StorageClass> = call::list(&self.client, &path, params, REQUEST).await?;
+        let classes: Vec<wire::StorageClass> = self.pages(None, None).await?;
         Ok(Looked::Claims(ClaimsFacts {
             unbound,
             classes: Some(classes.iter().map(wire::StorageClass::facts).collect()),
@@ -136,12 +132,11 @@ impl Lookup {
     }
 
     async fn pods_on(&self, node: &str) -> Result<Looked, Failure> {
-        let params = ListParams::default().limit(PAGE).fields(&format!("spec.nodeName={node}"));
+        let there = format!("spec.nodeName={node}");
         let mut strings = Interner::default();
         let mut found = Vec::new();
         for namespace in self.scope.each() {
-            let path = wire::Pod::url_path(&(), namespace);
-            let pods: Vec<wire::Pod> = call::list(&self.client, &path, params.clone(), REQUEST).await?;
+            let pods: Vec<wire::Pod> = self.pages(namespace, Some(&there)).await?;
             found.extend(pods.into_iter().map(|pod| pod.into_facts(&mut strings)));
         }
         Ok(Looked::Pods(found))
@@ -189,9 +184,7 @@ impl Lookup {
     async fn reached(&self, namespace: &str) -> Result<Looked, Failure> {
         let services: Vec<wire::Service> = self.list(namespace, None).await?;
         let slices: Vec<wire::EndpointSlice> = self.list(namespace, None).await?;
-        // Of pods there may be many: in pages.
-        let path = wire::Pod::url_path(&(), Some(namespace));
-        let pods: Vec<wire::Pod> = call::list(&self.client, &path, ListParams::default().limit(PAGE), REQUEST).await?;
+        let pods: Vec<wire::Pod> = self.pages(Some(namespace), None).await?;
         Ok(Looked::Reached(ReachedFacts {
             services: wire::services_of(namespace, &services, &slices, &[]),
             pods: pods.into_iter().map(|pod| pod.metadata.labels.into_iter().flatten().collect()).collect(),
@@ -268,6 +261,16 @@ impl Lookup {
         }
     }
 
+    /// Lists what there may be many of.
+    async fn pages<K>(&self, namespace: Option<&str>, fields: Option<&str>) -> Result<Vec<K>, Failure>
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned,
+    {
+        let params = ListParams { field_selector: fields.map(str::to_owned), ..ListParams::default().limit(PAGE) };
+        call::list(&self.client, &K::url_path(&(), namespace), params, REQUEST).await
+    }
+
+    /// Lists what there is little of, all at once.
     async fn list<K>(&self, namespace: &str, selector: Option<Selector>) -> Result<Vec<K>, Failure>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,

@@ -184,11 +184,11 @@ impl World {
             plan.wake = earliest(plan.wake, judged.wake);
             return plan.into();
         };
-        // Which template was good, and who is served meanwhile, are part of what is told.
-        // Its pods ask for it as well, a moment after they fail: that answer will do.
-        let workload_from = if self.lookups.known_workload(key).is_some() { Timestamp::UNIX_EPOCH } else { settled };
+        // Which template was good, and who is served meanwhile, are part of what is told. Its pods ask for the first as well, a
+        // moment after they fail: that answer will do.
+        let template_from = if self.lookups.known_workload(key).is_some() { Timestamp::UNIX_EPOCH } else { settled };
         let wants =
-            vec![(Want::Workload(key.clone()), workload_from), (Want::Services(key.namespace.clone()), settled)];
+            vec![(Want::Workload(key.clone()), template_from), (Want::Services(key.namespace.clone()), settled)];
         let awaited =
             wants.iter().filter_map(|(want, since)| self.lookups.awaited(want, *since, super::ANSWER_WITHIN, now));
         let gathered = after(self.stories.began(key, now), GATHERING);

@@ -1,7 +1,7 @@
 //! Which Warning Events of pods are left out: after a few of one workload and cause, or of one root in a namespace, the rest
 //! say nothing new. The objects are written all the same.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::sweeps::Sweeps;
@@ -15,10 +15,9 @@ const WINDOW: i64 = 600;
 pub(super) struct Folds {
     told: HashMap<Group, VecDeque<Told>>,
     folded: HashMap<WorkloadKey, u32>,
-    /// Pods whose write lacks its Event: tried again, it counts once.
-    under_way: HashSet<Arc<str>>,
+    /// Pods whose write lacks its Event, since when: tried again, it counts once.
+    under_way: HashMap<Arc<str>, Timestamp>,
     sweeps: Sweeps,
-    cleared: Option<Timestamp>,
 }
 
 /// Pods of which a few tell for all.
@@ -68,7 +67,7 @@ impl Folds {
             return Fate::Told;
         }
         if groups.iter().any(|group| recent(group).count() >= most) {
-            if !self.under_way.insert(pod.into()) {
+            if self.under_way.insert(pod.into(), now).is_some() {
                 return Fate::FoldedAgain;
             }
             for group in groups {
@@ -107,14 +106,12 @@ impl Folds {
     }
 
     fn sweep(&mut self, now: Timestamp) {
-        if self.cleared.is_none_or(|at| seconds_between(at, now) >= WINDOW) {
-            self.cleared = Some(now);
-            // Those that were never written.
-            self.under_way.clear();
-        }
         if !self.sweeps.is_due(now) {
             return;
         }
-        self.told.retain(|_, told| told.back().is_some_and(|told| seconds_between(told.at, now) < WINDOW));
+        let is_recent = |at: Timestamp| seconds_between(at, now) < WINDOW;
+        self.told.retain(|_, told| told.back().is_some_and(|told| is_recent(told.at)));
+        // Those that nobody has tried to write for so long never will be.
+        self.under_way.retain(|_, tried| is_recent(*tried));
     }
 }
