@@ -150,17 +150,26 @@ impl Sights {
     /// Waits until `done` holds, as long as it takes; fails if nothing at all is written for `patience` meanwhile.
     pub(crate) async fn until(&self, what: &str, patience: Duration, done: impl Fn(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
+        self.unless(what, done, || self.quiet_for().min(began.elapsed()) >= patience).await
+    }
+
+    /// Waits until `done` holds, for so long at most.
+    pub(crate) async fn within(&self, what: &str, time: Duration, done: impl Fn(&Self) -> bool) -> Result<()> {
+        let began = Instant::now();
+        self.unless(what, done, || began.elapsed() >= time).await
+    }
+
+    async fn unless(&self, what: &str, done: impl Fn(&Self) -> bool, is_over: impl Fn() -> bool) -> Result<()> {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
             if done(self) {
                 return Ok(());
             }
-            let quiet = self.quiet_for().min(began.elapsed());
             ensure!(
-                quiet < patience,
+                !is_over(),
                 "gave up waiting for {what}: nothing was written for {} s; {:?}, {} active",
-                patience.as_secs(),
+                self.quiet_for().as_secs(),
                 self.count(),
                 self.active()
             );

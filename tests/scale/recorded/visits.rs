@@ -21,9 +21,8 @@ const KINDS: [&str; 7] = ["pods", "replicasets", "deployments", "services/specs"
 
 /// The namespace of a visitor.
 pub(super) fn namespace_of(deployment: usize) -> Option<String> {
-    let number = deployment.checked_sub(FIRST)? / STUCK;
-    let own = number.is_multiple_of(WITH_NAMESPACE);
-    Some(if own { format!("{PREFIX}-{number}") } else { host(number % HOSTS) })
+    let visit = Visit(deployment.checked_sub(FIRST)? / STUCK);
+    Some(visit.own_namespace().unwrap_or_else(|| host(visit.0 % HOSTS)))
 }
 
 fn host(n: usize) -> String {
@@ -45,7 +44,7 @@ impl Visit {
 
     /// A namespace that comes and goes with it.
     pub(crate) fn own_namespace(self) -> Option<String> {
-        self.0.is_multiple_of(WITH_NAMESPACE).then(|| self.pod(0).namespace())
+        self.0.is_multiple_of(WITH_NAMESPACE).then(|| format!("{PREFIX}-{}", self.0))
     }
 
     fn pod(self, index: usize) -> Place {

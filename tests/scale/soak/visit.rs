@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::mem::take;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use jiff::Timestamp;
 
 use crate::etcd::Put;
@@ -14,7 +14,7 @@ use crate::sights::Sights;
 
 /// How long the operator may take for what it tells of a visitor. Long, as nothing is measured by it.
 const WITHIN: Duration = Duration::from_secs(120);
-/// Between the deletion of something and its end.
+/// What lies between the deletion of a pod and its end, here as in a cluster.
 const GOING: Duration = Duration::from_secs(2);
 
 /// All of one visit; what it brought is gone at its end.
@@ -85,22 +85,13 @@ impl Here<'_> {
             sight.is_some_and(|sight| sight.labels.get("cause").is_some_and(|told| told == cause))
         };
         let what = format!("{cause} of {}", self.visit.own_namespace().unwrap_or_else(|| pods[0].key()));
-        wait(self.lab, &what, |sights| pods.iter().all(|place| is_told(sights, place))).await
+        self.lab.sights.within(&what, WITHIN, |sights| pods.iter().all(|place| is_told(sights, place))).await
     }
 
     /// Waits until no diagnosis says that one of these pods fails.
     async fn ended(&self, pods: &[Place]) -> Result<()> {
         let fails = |sights: &Sights, place: &Place| sights.of(&place.key()).is_some_and(|sight| sight.is_active());
         let what = format!("ends of {}", self.visit.cause());
-        wait(self.lab, &what, |sights| !pods.iter().any(|place| fails(sights, place))).await
+        self.lab.sights.within(&what, WITHIN, |sights| !pods.iter().any(|place| fails(sights, place))).await
     }
-}
-
-pub(super) async fn wait(lab: &Lab, what: &str, done: impl Fn(&Sights) -> bool) -> Result<()> {
-    let deadline = Instant::now() + WITHIN;
-    while !done(&lab.sights) {
-        ensure!(Instant::now() < deadline, "gave up waiting for {what}; {:?}", lab.sights.count());
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    Ok(())
 }
