@@ -15,9 +15,9 @@ pub use intent::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Refere
 pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};
 
-use crate::api::DiagnosisState;
+use crate::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
-use crate::facts::{Timestamp, after};
+use crate::facts::{ObjectKey, Timestamp, after};
 use compose::Transition;
 
 /// What the operator was told about how to write.
@@ -153,9 +153,9 @@ pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
     (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
 }
 
-/// The name of the Event of a record's last transition.
-pub fn event_key(record: &Record) -> crate::facts::ObjectKey {
-    compose::announcement_of(record).key
+/// The name of the Event of an object's last transition.
+pub fn event_key(key: &ObjectKey, spec: &PodDiagnosisSpec, status: &PodDiagnosisStatus) -> ObjectKey {
+    compose::event_key(key, spec, status.transition, status.last_transition.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 /// A write that puts an object back as it was last acknowledged, after somebody changed or deleted it.

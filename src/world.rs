@@ -812,7 +812,7 @@ impl World {
 
     /// This Event, which an object owed, is there.
     pub fn owed_is_there(&mut self, key: &ObjectKey, event: &ObjectKey) {
-        let owed = self.records.get(key).filter(|record| plan::event_key(record) == *event);
+        let owed = self.records.get(key).filter(|record| plan::event_key(key, &record.spec, &record.status) == *event);
         if let Some(transition) = owed.map(|record| record.status.transition) {
             self.records.announced(key, transition);
         }

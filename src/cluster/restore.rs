@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 mod lenient;
+mod told;
 
 use super::call::{Listed, Pages};
 use super::{Failure, Scope};
@@ -24,6 +25,7 @@ use crate::facts::{ObjectKey, Timestamp};
 use crate::http::Health;
 use crate::plan::{DiagnosisKey, Outer, OuterRecord};
 use crate::world::{Stored, Touched, World};
+use told::Told;
 
 /// Objects of one page: ours are up to 8 KiB each.
 const OBJECTS_PAGE: u32 = 100;
@@ -84,12 +86,13 @@ impl RestoreError {
 /// Reads all our objects within the scope, a page at a time, as there may be thousands. An object may come twice, as a list
 /// that was interrupted begins anew.
 pub async fn objects(client: &Client, scope: &Scope, pages: &mpsc::Sender<Restored>) -> Result<(), RestoreError> {
+    let told = Told::new(client, scope);
     for namespace in scope.each() {
-        read::<PodDiagnosis>(client, namespace, pages).await?;
-        read::<WorkloadDiagnosis>(client, namespace, pages).await?;
+        read::<PodDiagnosis>(client, namespace, &told, pages).await?;
+        read::<WorkloadDiagnosis>(client, namespace, &told, pages).await?;
     }
     if scope.nodes {
-        read::<NodeDiagnosis>(client, None, pages).await?;
+        read::<NodeDiagnosis>(client, None, &told, pages).await?;
     }
     Ok(())
 }
@@ -98,6 +101,7 @@ pub async fn objects(client: &Client, scope: &Scope, pages: &mpsc::Sender<Restor
 async fn read<K: Kept>(
     client: &Client,
     namespace: Option<&str>,
+    told: &Told<'_>,
     pages: &mpsc::Sender<Restored>,
 ) -> Result<(), RestoreError> {
     let path = K::url_path(&(), namespace);
@@ -111,9 +115,10 @@ async fn read<K: Kept>(
     };
     let mut listing = Pages::new(client, &path, params, LIMIT);
     while let Some(listed) = listing.next().await.map_err(failed)? {
-        if let Listed::Page(found) = listed
-            && pages.send(page::<K>(found)).await.is_err()
-        {
+        let Listed::Page(found) = listed else { continue };
+        let mut page = page::<K>(found);
+        told.settle(&mut page).await;
+        if pages.send(page).await.is_err() {
             // Nobody wants to know any more.
             return Ok(());
         }

@@ -268,10 +268,9 @@ fn announcement(
     action: Action,
     time: Timestamp,
 ) -> Announcement {
-    let hash = short_hash(&format!("{}/{}/{}", spec.pod_uid, status.transition, time.as_second()));
     let recovered = action == Action::Recovered;
     Announcement {
-        key: event_name(&key.namespace, &key.name, &hash),
+        key: event_key(key, spec, status.transition, time),
         regarding: Reference {
             api_version: "v1".into(),
             kind: "Pod".into(),
@@ -341,6 +340,12 @@ fn with_tail(note: &str, tail: &str) -> String {
 /// A sentence that another one follows.
 fn without_stop(sentence: &str) -> &str {
     sentence.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(sentence)
+}
+
+/// The name of the Event of a transition: the same whoever posts it, and however often.
+pub(super) fn event_key(key: &ObjectKey, spec: &PodDiagnosisSpec, transition: u32, time: Timestamp) -> ObjectKey {
+    let hash = short_hash(&format!("{}/{transition}/{}", spec.pod_uid, time.as_second()));
+    event_name(&key.namespace, &key.name, &hash)
 }
 
 /// The name of an Event: what it is about, cut, and a hash.

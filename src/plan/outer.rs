@@ -79,7 +79,7 @@ impl Outer {
         }
     }
 
-    fn head_mut(&mut self) -> &mut Head {
+    pub fn head_mut(&mut self) -> &mut Head {
         match self {
             Self::Node(_, status) => &mut status.head,
             Self::Workload(_, status) => &mut status.head,
@@ -346,6 +346,14 @@ pub fn owed(record: &OuterRecord, now: Timestamp) -> Option<Announcement> {
         .then(|| announcement(&record.key, &record.object, action(head), record.announced.as_deref()))
 }
 
+/// The name of the Event of an object's last transition.
+pub fn event_key(key: &DiagnosisKey, object: &Outer) -> ObjectKey {
+    let (head, regarding) = (object.head(), object.regarding(key));
+    let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
+    let identity = format!("{}/{}/{}", object.subject_uid(), head.transition, time.as_second());
+    compose::event_name(regarding.namespace(), &regarding.key.name, &short_hash(&identity))
+}
+
 /// A write that puts an object back as it was last acknowledged.
 pub fn repaired(record: &OuterRecord, resource_version: Option<String>) -> Intent {
     Intent::ApplyOuter(Box::new(OuterWrite {
@@ -415,8 +423,6 @@ fn write(key: &DiagnosisKey, last: Option<&OuterRecord>, object: Outer, announce
 fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Option<&str>) -> Announcement {
     let head = object.head();
     let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
-    let regarding = object.regarding(key);
-    let identity = format!("{}/{}/{}", object.subject_uid(), head.transition, time.as_second());
     let mut note = match before.filter(|before| action == Action::Recovered && *before != head.cause) {
         // Nobody has heard of the cause that it had in the end.
         Some(before) => compose::note(before, "", &[], action),
@@ -427,8 +433,8 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Opti
         note = compose::with_folded(&note, status.folded_events);
     }
     Announcement {
-        key: compose::event_name(regarding.namespace(), &regarding.key.name, &short_hash(&identity)),
-        regarding,
+        key: event_key(key, object),
+        regarding: object.regarding(key),
         related: Some(Reference {
             api_version: API_VERSION.into(),
             kind: object.kind().as_str().into(),

@@ -2,15 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use kube::Client;
 use serde_json::json;
 use shindan::api::DiagnosisState;
 use shindan::cluster::Scope;
 use shindan::cluster::lookup::Lookup;
-use shindan::cluster::restore;
-use shindan::facts::{Looked, Want, WorkloadName};
+use shindan::cluster::restore::{self, Restored};
+use shindan::facts::{Looked, ObjectKey, Want, WorkloadName};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
-use shindan::plan::Outer;
+use shindan::plan::{self, Outer};
 use tokio::sync::mpsc;
 
 use crate::server::{Answer, list, server, status};
@@ -184,6 +185,19 @@ async fn a_lookup_that_gets_no_answer_ends() {
     assert_eq!(error.category(), "timeout");
 }
 
+async fn read_back(client: Client) -> Restored {
+    let (pages, mut read) = mpsc::channel(8);
+    restore::objects(&client, &Scope::default(), &pages).await.unwrap();
+    drop(pages);
+    let mut restored = Restored::default();
+    while let Some(page) = read.recv().await {
+        restored.objects.extend(page.objects);
+        restored.outers.extend(page.outers);
+        restored.unreadable.extend(page.unreadable);
+    }
+    restored
+}
+
 #[tokio::test]
 async fn our_objects_are_read_back_whatever_was_done_to_them() {
     let (client, _) = server(|call| {
@@ -203,15 +217,7 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
             json!({"metadata": {"namespace": "demo", "name": "b", "resourceVersion": "6"}, "status": {"state": 1}}),
         ])
     });
-    let (pages, mut read) = mpsc::channel(8);
-    restore::objects(&client, &Scope::default(), &pages).await.unwrap();
-    drop(pages);
-    let mut restored = restore::Restored::default();
-    while let Some(page) = read.recv().await {
-        restored.objects.extend(page.objects);
-        restored.outers.extend(page.outers);
-        restored.unreadable.extend(page.unreadable);
-    }
+    let restored = read_back(client).await;
     let [a] = restored.objects.as_slice() else { panic!("{restored:?}") };
     assert_eq!(
         (a.key.to_string(), a.resource_version.as_str(), a.spec.pod_uid.as_str()),
@@ -224,6 +230,44 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
     let Outer::Node(_, status) = &node.object else { panic!("{node:?}") };
     assert_eq!((node.key.to_string(), status.head.cause.as_str()), ("NodeDiagnosis n1".to_owned(), "NodeDiskPressure"));
     assert_eq!((status.pods, status.ready_history.len()), (0, 1), "what fits is kept");
+}
+
+/// Objects that owe an Event, of which some are there.
+#[tokio::test]
+async fn only_events_that_are_not_there_are_owed_after_a_restart() {
+    let pod = |name: &str| {
+        json!({"metadata": {"namespace": "demo", "name": name}, "spec": {"podName": name, "podUID": name},
+            "status": {"state": "Active", "transition": 1, "eventOwed": true, "lastTransition": "2026-01-02T03:04:05Z"}})
+    };
+    let node = json!({"metadata": {"name": "n1"}, "spec": {"nodeName": "n1", "nodeUID": "n"},
+        "status": {"state": "Active", "transition": 1, "eventOwed": true, "lastTransition": "2026-01-02T03:04:05Z"}});
+    let owing = async |names: Vec<ObjectKey>| {
+        let (pods, node) = (vec![pod("a"), pod("b")], node.clone());
+        let (client, calls) = server(move |call| match call.path.rsplit('/').next() {
+            Some("poddiagnoses") => list(pods.clone()),
+            Some("nodediagnoses") => list(vec![node.clone()]),
+            Some("events") if names.is_empty() => status(403, "Forbidden", "no", json!({})),
+            Some("events") => {
+                let named = |key: &ObjectKey| json!({"metadata": {"namespace": *key.namespace, "name": *key.name}});
+                list(names.iter().map(named).collect())
+            }
+            _ => list(vec![]),
+        });
+        (read_back(client).await, calls)
+    };
+
+    let (all, _) = owing(Vec::new()).await;
+    assert!(all.objects.iter().all(|stored| stored.status.event_owed), "what cannot be read may be missing");
+    let [a, b] = all.objects.as_slice() else { panic!("{all:?}") };
+    let there = plan::event_key(&a.key, &a.spec, &a.status);
+    assert_ne!(there, plan::event_key(&b.key, &b.spec, &b.status));
+    let of_node = plan::outer::event_key(&all.outers[0].key, &all.outers[0].object);
+
+    let (some, calls) = owing(vec![there, of_node]).await;
+    assert_eq!(some.objects.iter().map(|stored| stored.status.event_owed).collect::<Vec<_>>(), [false, true]);
+    assert!(!some.outers[0].object.head().event_owed);
+    let ours = Some("reportingComponent=shindan.dev/operator");
+    assert_eq!(calls.count(|call| call.path == "/api/v1/events" && call.query("fieldSelector") == ours), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +283,7 @@ async fn a_missing_crd_is_waited_for() {
     assert_eq!(error.category(), "not_installed");
     restore::objects_when_ready(&client, &in_demo(true), &health, pages).await;
     while let Some(page) = read.recv().await {
-        assert_eq!(page, restore::Restored::default());
+        assert_eq!(page, Restored::default());
     }
     assert!(health.is_ready());
 }
