@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A large cluster without nodes, of the steps' own. Sourced after steps.sh.
+# A large cluster without nodes, of the steps' own. Sourced after steps.sh and cluster.sh.
 
 scale() { SHINDAN_NETNS=shindan-bench SHINDAN_RUN=/var/lib/shindan-bench "$ROOT/tests/scale/scale" "$@"; }
 
@@ -12,4 +12,9 @@ on_scale() { # pods command...
   "$@" || result=$?
   scale down
   return $result
+}
+
+scale_and_cluster_down() { # exit-code
+  scale down
+  take_down "$1"
 }
