@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Condition, Labels, Owner, Timestamp};
 use crate::api::WorkloadRef;
 
@@ -111,9 +113,11 @@ impl WorkloadKind {
     }
 }
 
-/// A workload, whatever its kind. What a kind does not have is zero, empty or `None`.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// A workload, whatever its kind. What a kind does not have is zero, empty or `None`. It is serializable to be kept small, and
+/// without the key by which it is found then.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WorkloadFacts {
+    #[serde(skip)]
     pub key: WorkloadKey,
     pub uid: Arc<str>,
     pub created: Option<Timestamp>,
@@ -166,7 +170,7 @@ pub struct Labelled {
 }
 
 /// What only one kind of workload has.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OwnFacts {
     #[default]
     None,
@@ -176,7 +180,7 @@ pub enum OwnFacts {
     CronJob(Box<CronJobFacts>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StatefulSetFacts {
     /// `podManagementPolicy: OrderedReady`, the default: one pod after the other.
     pub ordered: bool,
@@ -202,14 +206,14 @@ impl StatefulSetFacts {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DaemonSetFacts {
     pub on_delete: bool,
     /// Nodes that run its pod and should not.
     pub misscheduled: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct JobFacts {
     pub parallelism: i64,
     pub active_deadline: Option<i64>,
@@ -218,7 +222,7 @@ pub struct JobFacts {
     pub failed_indexes: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CronJobFacts {
     pub schedule: String,
     pub time_zone: Option<String>,
@@ -306,7 +310,7 @@ impl WorkloadFacts {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplicaSetFacts {
     pub name: Arc<str>,
     pub uid: Arc<str>,
@@ -319,7 +323,7 @@ pub struct ReplicaSetFacts {
 }
 
 /// A ControllerRevision: a template of a StatefulSet or DaemonSet.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RevisionFacts {
     pub name: Arc<str>,
     pub revision: i64,
@@ -340,7 +344,7 @@ fn is_called(name: &str, hash: &str) -> bool {
 }
 
 /// The template of pods, as far as two of them are compared: names and texts, never the value of a variable.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TemplateFacts {
     pub labels: Labels,
     /// Init containers first.
@@ -354,7 +358,7 @@ pub struct TemplateFacts {
 }
 
 /// A container of a template. Probes and resources are each one text, the same for the same meaning.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ContainerTemplate {
     pub name: Arc<str>,
     pub init: bool,

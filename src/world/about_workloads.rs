@@ -186,7 +186,7 @@ impl World {
         };
         // Which template was good, and who is served meanwhile, are part of what is told. Its pods ask for the first as well, a
         // moment after they fail: that answer will do.
-        let template_from = if self.lookups.known_workload(key).is_some() { Timestamp::UNIX_EPOCH } else { settled };
+        let template_from = if self.lookups.is_there(key) { Timestamp::UNIX_EPOCH } else { settled };
         let wants =
             vec![(Want::Workload(key.clone()), template_from), (Want::Services(key.namespace.clone()), settled)];
         let awaited =
@@ -248,17 +248,13 @@ impl World {
         match self.owners.get(key) {
             Some(owner) => {
                 let mut facts = owner.facts.clone();
-                facts.replica_sets = looked.map(|facts| facts.replica_sets.clone()).unwrap_or_default();
-                facts.revisions = looked.map(|facts| facts.revisions.clone()).unwrap_or_default();
+                let looked = looked.unwrap_or_default();
+                (facts.replica_sets, facts.revisions) = (looked.replica_sets, looked.revisions);
                 // A dump's pods are all judged before.
                 let seen = if self.answers_come { owner.seen.max(self.listed_at) } else { owner.since };
                 Some(Known { facts, since: owner.since, seen })
             }
-            None => looked.map(|facts| Known {
-                facts: facts.clone(),
-                since: Timestamp::UNIX_EPOCH,
-                seen: Timestamp::UNIX_EPOCH,
-            }),
+            None => looked.map(|facts| Known { facts, since: Timestamp::UNIX_EPOCH, seen: Timestamp::UNIX_EPOCH }),
         }
     }
 

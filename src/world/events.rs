@@ -61,6 +61,8 @@ impl Events {
                 true
             }
             None => {
+                // Most pods have one or two: room for four would be most of what is kept.
+                kept.reserve_exact(1);
                 kept.push(event);
                 true
             }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::packed::{Packed, Packer};
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
     ClaimsFacts, Labels, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
@@ -23,15 +24,23 @@ pub(super) struct Lookups {
     answers: HashMap<Want, Answer>,
     /// What each asks for.
     by_asker: HashMap<Subject, Vec<Want>>,
+    packer: Packer,
 }
 
 #[derive(Debug, Default)]
 struct Answer {
-    looked: Option<Looked>,
+    looked: Option<Kept>,
     at: Option<Timestamp>,
     fetched_at: Option<Timestamp>,
     failures: u32,
     asked_by: HashSet<Subject>,
+}
+
+#[derive(Debug)]
+enum Kept {
+    /// With its templates it is large, and there may be one for each few pods.
+    Workload(Option<Packed<WorkloadFacts>>),
+    Other(Looked),
 }
 
 /// Whether a want is to be fetched now, or looked at again later.
@@ -117,8 +126,12 @@ impl Lookups {
 
     /// Those that wait for this answer.
     pub(super) fn answered(&mut self, want: Want, looked: Looked, now: Timestamp) -> Vec<Subject> {
+        let kept = match looked {
+            Looked::Workload(found) => Kept::Workload(found.map(|facts| self.packer.pack(&facts.key.kind, &facts))),
+            looked => Kept::Other(looked),
+        };
         let answer = self.answers.entry(want).or_default();
-        answer.looked = Some(looked);
+        answer.looked = Some(kept);
         answer.at = Some(now);
         answer.failures = 0;
         answer.asked_by.iter().cloned().collect()
@@ -140,7 +153,7 @@ impl Lookups {
         situation_since: Timestamp,
         siblings: Siblings,
     ) -> Surroundings {
-        let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(own));
+        let job = immediate_workload(pod).filter(|own| &*own.kind == "Job").and_then(|own| self.workload(&own));
         let top = top_workload(pod, job.as_ref().and_then(Option::as_ref));
         let logs = pod.containers.iter().filter_map(|c| {
             let log = self.log(LogKey::of(pod, c)?)?;
@@ -148,7 +161,7 @@ impl Lookups {
         });
         Surroundings {
             siblings,
-            workload: top.and_then(|top| self.workload(top)),
+            workload: top.and_then(|top| self.workload(&top)),
             job,
             services: self.services(pod, fresh_from),
             claims: self.claims(pod, situation_since),
@@ -158,29 +171,50 @@ impl Lookups {
     }
 
     fn log(&self, key: LogKey) -> Option<Arc<str>> {
-        match self.answers.get(&Want::Log(Box::new(key)))?.looked.as_ref()? {
+        match self.looked(&Want::Log(Box::new(key)))? {
             Looked::Log(log) => Some(log.clone()),
             _ => None,
         }
     }
 
-    /// A workload as it was looked up, and when.
-    pub(super) fn known_workload(&self, key: &WorkloadKey) -> Option<&WorkloadFacts> {
-        match self.answers.get(&Want::Workload(key.clone()))?.looked.as_ref()? {
-            Looked::Workload(found) => found.as_deref(),
-            _ => None,
+    fn looked(&self, want: &Want) -> Option<&Looked> {
+        match self.answers.get(want)?.looked.as_ref()? {
+            Kept::Other(looked) => Some(looked),
+            Kept::Workload(_) => None,
         }
+    }
+
+    fn looked_since(&self, want: &Want, since: Timestamp) -> Option<&Looked> {
+        self.answers.get(want).filter(|answer| answer.is_of(since)).and_then(|_| self.looked(want))
+    }
+
+    /// `None`: it was not looked up.
+    fn packed_workload(&self, key: &WorkloadKey) -> Option<&Option<Packed<WorkloadFacts>>> {
+        match self.answers.get(&Want::Workload(key.clone()))?.looked.as_ref()? {
+            Kept::Workload(found) => Some(found),
+            Kept::Other(_) => None,
+        }
+    }
+
+    /// A workload as it was looked up.
+    pub(super) fn known_workload(&self, key: &WorkloadKey) -> Option<WorkloadFacts> {
+        let facts = self.packed_workload(key)?.as_ref()?.open()?;
+        Some(WorkloadFacts { key: key.clone(), ..facts })
+    }
+
+    /// Whether a workload was looked up and is there.
+    pub(super) fn is_there(&self, key: &WorkloadKey) -> bool {
+        self.packed_workload(key).is_some_and(Option::is_some)
     }
 
     /// Whether a workload was looked up and is not there.
     pub(super) fn is_not_there(&self, key: &WorkloadKey) -> bool {
-        let answer = self.answers.get(&Want::Workload(key.clone()));
-        answer.is_some_and(|answer| matches!(answer.looked, Some(Looked::Workload(None))))
+        self.packed_workload(key).is_some_and(Option::is_none)
     }
 
     /// Services and the labels of pods, as they were looked up.
     pub(super) fn reached(&self, want: &Want) -> Option<&ReachedFacts> {
-        match self.answers.get(want)?.looked.as_ref()? {
+        match self.looked(want)? {
             Looked::Reached(reached) => Some(reached),
             _ => None,
         }
@@ -193,17 +227,14 @@ impl Lookups {
         labels: &Labels,
         fresh_from: Timestamp,
     ) -> Option<Vec<ServiceFacts>> {
-        let answer = self.answers.get(&Want::Services(namespace.clone())).filter(|answer| answer.is_of(fresh_from))?;
-        let Looked::Services(all) = answer.looked.as_ref()? else { return None };
+        let want = Want::Services(namespace.clone());
+        let Looked::Services(all) = self.looked_since(&want, fresh_from)? else { return None };
         Some(all.iter().filter(|service| service.selects(labels)).cloned().collect())
     }
 
     #[allow(clippy::option_option, reason = "not looked up, not there, there: as in `Surroundings`")]
-    fn workload(&self, key: WorkloadKey) -> Option<Option<WorkloadFacts>> {
-        match self.answers.get(&Want::Workload(key))?.looked.as_ref()? {
-            Looked::Workload(facts) => Some(facts.as_deref().cloned()),
-            _ => None,
-        }
+    fn workload(&self, key: &WorkloadKey) -> Option<Option<WorkloadFacts>> {
+        self.packed_workload(key).map(|_| self.known_workload(key))
     }
 
     /// Another pod of the namespace may have asked before this one failed, or in the same second: what Services had then
@@ -214,8 +245,8 @@ impl Lookups {
 
     /// A claim that another pod's question did not find yet is not one that has its volume.
     fn claims(&self, pod: &PodFacts, since: Timestamp) -> Option<ClaimsFacts> {
-        let answer = self.answers.get(&Want::Claims(pod.key.namespace.clone())).filter(|answer| answer.is_of(since))?;
-        let Looked::Claims(all) = answer.looked.as_ref()? else { return None };
+        let want = Want::Claims(pod.key.namespace.clone());
+        let Looked::Claims(all) = self.looked_since(&want, since)? else { return None };
         let own = all.unbound.iter().filter(|claim| pod.claims().any(|name| *name == *claim.name));
         Some(ClaimsFacts { unbound: own.cloned().collect(), classes: all.classes.clone() })
     }
@@ -296,6 +327,37 @@ mod tests {
         assert_eq!(lookups.awaited(&want, at(20), 10, at(21)), Some(at(31)), "it is from before this pod waited");
         lookups.failed(&want);
         assert_eq!(lookups.awaited(&want, at(20), 10, at(21)), None, "it cannot be had");
+    }
+
+    #[test]
+    fn a_workload_is_told_as_it_was_looked_up() {
+        use crate::facts::{OwnFacts, ReplicaSetFacts, StatefulSetFacts, TemplateFacts, WorkloadName};
+
+        let mut lookups = Lookups::default();
+        let key = |name: &str| -> WorkloadKey {
+            let (api_version, kind) = ("apps/v1".into(), "StatefulSet".into());
+            WorkloadName { api_version, kind, namespace: "demo".into(), name: name.into() }.into()
+        };
+        let of = |name: &str, desired| WorkloadFacts {
+            key: key(name),
+            uid: name.into(),
+            created: Some(at(7)),
+            desired,
+            template: Some(Box::new(TemplateFacts { service_account: "app".to_owned(), ..TemplateFacts::default() })),
+            own: OwnFacts::StatefulSet(StatefulSetFacts { ordered: true, ..StatefulSetFacts::default() }),
+            replica_sets: vec![ReplicaSetFacts { revision: 3, ..ReplicaSetFacts::default() }],
+            ..WorkloadFacts::default()
+        };
+        for facts in [of("web", 3), of("db", 5)] {
+            lookups.answered(Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts.clone()))), at(0));
+            assert!(lookups.is_there(&facts.key));
+            assert_eq!(lookups.known_workload(&facts.key), Some(facts));
+        }
+        let absent = key("gone");
+        assert!(!lookups.is_there(&absent) && !lookups.is_not_there(&absent), "nobody has looked");
+        lookups.answered(Want::Workload(absent.clone()), Looked::Workload(None), at(0));
+        assert!(lookups.is_not_there(&absent));
+        assert_eq!(lookups.known_workload(&absent), None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl World {
         if !self.doubts.workloads.contains(key) {
             return None;
         }
-        if self.lookups.known_workload(key).is_some() || self.lookups.is_not_there(key) {
+        if self.lookups.is_there(key) || self.lookups.is_not_there(key) {
             self.doubts.workloads.remove(key);
             return None;
         }
