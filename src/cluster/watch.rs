@@ -33,14 +33,16 @@ const OBJECT_SECONDS: u32 = 90;
 /// Events have no watch cache: each start of a watch is paid for by etcd.
 const EVENT_SECONDS: u32 = 290;
 
-/// Normal Events that a rule reads; each needs a watch of its own, as field selectors know no alternatives.
-const NORMAL_REASONS: [(&str, &str); 6] = [
-    ("killing", "Killing"),
-    ("preempted", "Preempted"),
-    ("taint_manager_eviction", "TaintManagerEviction"),
-    ("triggered_scale_up", "TriggeredScaleUp"),
-    ("node_not_ready", "NodeNotReady"),
-    ("job_already_active", "JobAlreadyActive"),
+/// The watches of Normal Events, by name, with what each leaves to the server. A selector knows no alternatives, and each watch
+/// has the server read all Events there are when it lists: so those about pods come by one watch that leaves out what every
+/// pod that starts is told, and [`kinds`] drops what else no rule reads.
+const NORMAL: [(&str, &str); 3] = [
+    (
+        "about_pods",
+        "involvedObject.kind=Pod,reason!=Scheduled,reason!=Pulling,reason!=Pulled,reason!=Created,reason!=Started",
+    ),
+    ("node_not_ready", "reason=NodeNotReady"),
+    ("job_already_active", "reason=JobAlreadyActive"),
 ];
 
 /// Where Events about Nodes are, which belong to no namespace.
@@ -105,13 +107,13 @@ impl Starter<'_> {
 
     fn events(&mut self) {
         let apart = self.scope.nodes && !self.reads(OF_NODES);
-        let gate = Arc::new(Gate::new(Source::Events, self.watches_of(1 + NORMAL_REASONS.len()) + usize::from(apart)));
+        let gate = Arc::new(Gate::new(Source::Events, self.watches_of(1 + NORMAL.len()) + usize::from(apart)));
         // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
         let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
         self.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &gate);
-        for (name, reason) in NORMAL_REASONS {
-            // The only Normal reason of our own is `Recovered`, so none of ours is among these.
-            self.everywhere::<Event>(name, Some(&format!("type=Normal,reason={reason}")), EVENT_SECONDS, &gate);
+        for (name, selected) in NORMAL {
+            let fields = format!("type=Normal,reportingComponent!={REPORTER},{selected}");
+            self.everywhere::<Event>(name, Some(&fields), EVENT_SECONDS, &gate);
         }
         if apart {
             let api = |client| Api::<Event>::namespaced(client, OF_NODES);

@@ -229,23 +229,34 @@ async fn events_are_listed_when_each_of_their_watches_is() {
         let event_of = |reason: &str| {
             event(
                 "ADDED",
-                json!({"metadata": {"name": reason, "resourceVersion": "1"}, "reason": reason,
+                json!({"metadata": {"name": reason, "resourceVersion": "1"}, "reason": reason, "type": "Normal",
                 "involvedObject": {"kind": "Pod", "name": "a"}}),
             )
         };
-        match selector.split_once("reason=") {
-            Some((_, reason)) => Answer::Watch(vec![event_of(reason), initial_end()]),
-            None => nothing(call),
-        }
+        let told: Vec<&str> = match selector.rsplit_once(",reason=") {
+            Some((_, reason)) => vec![reason],
+            None if selector.contains("involvedObject.kind=Pod") => {
+                vec!["Killing", "SandboxChanged", "Preempted", "TaintManagerEviction", "TriggeredScaleUp"]
+            }
+            None => return nothing(call),
+        };
+        Answer::Watch(told.into_iter().map(event_of).chain([initial_end()]).collect())
     });
     let mut seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
     assert_eq!((seen.remove(0), seen.pop()), ("started".to_owned(), Some("done".to_owned())));
     seen.sort();
     let reasons =
         ["JobAlreadyActive", "Killing", "NodeNotReady", "Preempted", "TaintManagerEviction", "TriggeredScaleUp"];
-    assert_eq!(seen, reasons.map(|reason| format!("+{reason}")));
+    assert_eq!(seen, reasons.map(|reason| format!("+{reason}")), "what no rule reads is dropped");
     let warnings = "type!=Normal,reportingComponent!=shindan.dev/operator";
     assert_eq!(watching.calls.count(|call| call.query("fieldSelector") == Some(warnings)), 1);
+    let has_ours =
+        |call: &Call| call.query("fieldSelector").is_some_and(|s| !s.contains("reportingComponent!=shindan"));
+    assert_eq!(
+        watching.calls.count(|call| call.path.ends_with("/events") && has_ours(call)),
+        0,
+        "our own never come back"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -21,6 +21,11 @@ pub(super) trait Watched:
 {
     const SOURCE: Source;
 
+    /// Whether it is of any interest.
+    fn is_read(&self) -> bool {
+        true
+    }
+
     fn applied(self, strings: &mut Interner) -> Change;
 
     /// `None`: that it is gone says nothing.
@@ -66,8 +71,16 @@ impl Watched for Node {
     }
 }
 
+/// The Normal Events that a rule reads.
+const NORMAL_REASONS: [&str; 6] =
+    ["Killing", "Preempted", "TaintManagerEviction", "TriggeredScaleUp", "NodeNotReady", "JobAlreadyActive"];
+
 impl Watched for Event {
     const SOURCE: Source = Source::Events;
+
+    fn is_read(&self) -> bool {
+        !self.is_normal() || NORMAL_REASONS.contains(&self.reason())
+    }
 
     fn applied(self, strings: &mut Interner) -> Change {
         Change::Event(Box::new(self.into_facts(strings)))

@@ -140,7 +140,7 @@ impl<K: Watched> Task<K> {
             Event::InitApply(object) => {
                 self.open_list(progress).await?;
                 progress.lists.name(object.meta());
-                self.send(object.applied(&mut progress.strings)).await?;
+                self.apply(object, progress).await?;
             }
             Event::InitDone => {
                 self.open_list(progress).await?;
@@ -149,7 +149,7 @@ impl<K: Watched> Task<K> {
             }
             Event::Apply(object) => {
                 progress.lists.applied(object.meta());
-                self.send(object.applied(&mut progress.strings)).await?;
+                self.apply(object, progress).await?;
             }
             Event::Delete(object) => {
                 progress.lists.deleted(object.meta());
@@ -162,6 +162,13 @@ impl<K: Watched> Task<K> {
         progress.since_sweep += 1;
         if progress.since_sweep >= SWEEP_EVERY {
             progress.sweep();
+        }
+        ControlFlow::Continue(())
+    }
+
+    async fn apply(&self, object: K, progress: &mut Progress) -> ControlFlow<Stop> {
+        if object.is_read() {
+            self.send(object.applied(&mut progress.strings)).await?;
         }
         ControlFlow::Continue(())
     }

@@ -39,6 +39,16 @@ pub struct Event {
     reporting_controller: Text,
 }
 
+impl Event {
+    pub fn is_normal(&self) -> bool {
+        &*self.r#type == "Normal"
+    }
+
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Series {
