@@ -13,9 +13,8 @@ cargo_tool() { # name version; built once, into the cache
 }
 
 # The advisories need a database from the net, which not every machine reaches: then that is said. The rest needs none.
-dependencies() { # file-of-the-verdict
+dependencies() {
   local said="bans, licenses, sources and advisories: ok"
-  mkdir -p "$(dirname "$1")"
   cargo_tool cargo-deny $DENY_VERSION
   cargo deny check bans licenses sources
   if timeout 120 cargo deny fetch db >/dev/null 2>&1; then
@@ -23,7 +22,7 @@ dependencies() { # file-of-the-verdict
   else
     said="bans, licenses and sources: ok; advisories NOT checked: their database cannot be fetched here"
   fi
-  echo "$said" | tee "$1"
+  echo "found: $said"
 }
 
 bill_of_materials() {
@@ -58,7 +57,7 @@ same_image() {
 }
 
 # Twice from the sources: in folders of other names and lengths, each with a cargo home of its own.
-same_build() { # file-of-the-verdict
+same_build() {
   local work=$MADE/build place sources digests=() version
   rm -rf "$work"
   mkdir -p "$work/a" "$work/another-place/below"
@@ -75,6 +74,6 @@ same_build() { # file-of-the-verdict
     return 1
   fi
   version=$(rustc --version)
-  echo "twice the same: ${digests[0]}, with $version" | tee "$1"
+  echo "found: twice the same image, ${digests[0]}, with $version"
   rm -rf "$work"
 }
