@@ -510,7 +510,9 @@ impl World {
         if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
             return Plan { intent: None, wake: Some(after(now, 1)) }.into();
         }
-        if let Some(open) = key.and_then(|key| self.closed_until(&key.namespace, now)) {
+        if let Some(key) = key
+            && let Some(open) = self.closed_until(&DiagnosisKey::of_pod(key), now)
+        {
             return Plan { intent: None, wake: Some(open) }.into();
         }
         let mut decision = match subject {
@@ -548,13 +550,27 @@ impl World {
         }
     }
 
-    fn closed_until(&mut self, namespace: &str, now: Timestamp) -> Option<Timestamp> {
+    /// Until when nothing is written of this object, as its namespace is going. One that is deleted already has gone with it: to
+    /// put it back would only be refused, one object a minute.
+    fn closed_until(&mut self, object: &DiagnosisKey, now: Timestamp) -> Option<Timestamp> {
+        let namespace = &object.object.namespace;
         let open = after(*self.closed.get(namespace)?, CLOSED_FOR);
-        if now < open {
-            return Some(open);
+        if now >= open {
+            self.closed.remove(namespace);
+            return None;
         }
-        self.closed.remove(namespace);
-        None
+        if self.is_deleted(object) {
+            self.removed(object);
+        }
+        Some(open)
+    }
+
+    /// Whether somebody else deleted it.
+    fn is_deleted(&mut self, object: &DiagnosisKey) -> bool {
+        match self.outers(object.kind) {
+            Some(outers) => outers.is_deleted(object),
+            None => self.records.is_deleted(&object.object),
+        }
     }
 
     /// A write that was decided on did not succeed.

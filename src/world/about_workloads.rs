@@ -102,7 +102,7 @@ impl World {
         if self.workload_objects.is_writing(object) {
             return later(after(now, 1));
         }
-        if let Some(open) = self.closed_until(&key.namespace, now) {
+        if let Some(open) = self.closed_until(object, now) {
             return later(open);
         }
         if self.gone_workloads.contains(key) && self.workload_objects.is_deleted(object) {

@@ -348,6 +348,26 @@ async fn a_namespace_that_is_going_is_left_alone() {
     assert_eq!(world.records().count(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_goes_with_its_namespace_is_not_put_back() {
+    let running = Running::start(&[Behaviour::Succeed, Behaviour::Succeed, Behaviour::NamespaceGone]).listed().await;
+    for pod in ["a", "b", "c"] {
+        running.pod(oom(pod)).await;
+        seconds(1).await;
+    }
+    assert_eq!(running.applies().len(), 3);
+    for pod in ["a", "b"] {
+        running.send(Change::ObjectDeleted(DiagnosisKey::of_pod(oom(pod).key))).await;
+    }
+    for pod in ["a", "b", "c"] {
+        running.send(Change::PodDeleted(Box::new(oom(pod)))).await;
+    }
+    seconds(5).await;
+    assert_eq!(running.applies().len(), 3, "nobody could take it");
+    let (world, _) = running.stop().await;
+    assert_eq!(world.records().count(), 0, "nothing waits for a namespace that is gone");
+}
+
 /// A namespace that holds no object of ours has Events only.
 #[tokio::test(start_paused = true)]
 async fn an_event_in_a_namespace_that_is_going_is_not_lost() {
