@@ -3,7 +3,10 @@
 use super::ownership::JobState;
 use super::{Case, ownership};
 use crate::api::{ContainerType, Impact, ServiceImpact, Severity, WorkloadImpact};
-use crate::facts::{Want, WorkloadFacts, WorkloadKey};
+use crate::facts::{ServiceFacts, Want, WorkloadFacts, WorkloadKey};
+
+/// The most Services and containers that are named: an object is small, and whoever may make Services may make thousands.
+const NAMED: usize = 10;
 
 /// The impact as far as it is known.
 pub(super) fn of(case: &Case<'_>, culprit: Option<&str>) -> Impact {
@@ -15,16 +18,28 @@ pub(super) fn of(case: &Case<'_>, culprit: Option<&str>) -> Impact {
     };
     Impact {
         pod_ready: case.pod.is_ready(),
-        healthy_containers: case.pod.containers.iter().filter(healthy).map(|c| c.name.to_string()).collect(),
-        services: case
-            .surroundings
-            .services
+        healthy_containers: case
+            .pod
+            .containers
             .iter()
-            .flatten()
-            .map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints })
+            .filter(healthy)
+            .take(NAMED)
+            .map(|c| c.name.to_string())
             .collect(),
+        services: services(case.surroundings.services.iter().flatten()),
         workload: case.surroundings.known_workload().map(|facts| of_workload(case, facts)),
     }
+}
+
+/// What Services have left; of many, those that have least.
+pub(super) fn services<'a>(all: impl Iterator<Item = &'a ServiceFacts>) -> Vec<ServiceImpact> {
+    let mut named: Vec<_> =
+        all.map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints }).collect();
+    if named.len() > NAMED {
+        named.sort_by_key(|service| service.ready_endpoints);
+        named.truncate(NAMED);
+    }
+    named
 }
 
 fn of_workload(case: &Case<'_>, facts: &WorkloadFacts) -> WorkloadImpact {
@@ -82,4 +97,25 @@ pub(super) fn wants(case: &Case<'_>) -> Vec<Want> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_services_those_are_named_that_have_least_left() {
+        let all: Vec<ServiceFacts> = (0..1000)
+            .map(|n| ServiceFacts {
+                name: format!("s{n}").into(),
+                ready_endpoints: 1000 - n,
+                ..ServiceFacts::default()
+            })
+            .collect();
+        let named = services(all.iter());
+        assert_eq!(named.len(), NAMED);
+        assert_eq!(named.first().map(|service| service.ready_endpoints), Some(1));
+        let few = services(all[..2].iter());
+        assert_eq!(few.iter().map(|service| &*service.name).collect::<Vec<_>>(), ["s0", "s1"], "in their own order");
+    }
 }

@@ -254,11 +254,17 @@ fn shrink(status: &mut PodDiagnosisStatus) {
             remedy.patch = None;
         } else if status.evidence.len() > 1 {
             status.evidence.pop();
-        } else if status.other_findings.pop().is_none() && status.remedies.pop().is_none() {
+        } else if status.other_findings.pop().is_none() && !names_fewer(status) && status.remedies.pop().is_none() {
             return;
         }
         status.truncated += 1;
     }
+}
+
+/// Leaves out one of those that suffer with it; whether there was any.
+fn names_fewer(status: &mut PodDiagnosisStatus) -> bool {
+    let Some(impact) = &mut status.impact else { return false };
+    impact.healthy_containers.pop().is_some() || impact.services.pop().is_some()
 }
 
 fn announcement(

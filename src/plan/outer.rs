@@ -207,10 +207,25 @@ impl Outer {
             let patch = head.remedies.iter_mut().rev().find(|remedy| !cut && remedy.patch.is_some());
             if let Some(remedy) = patch {
                 remedy.patch = None;
-            } else if !cut && head.evidence.pop().is_none() && head.remedies.pop().is_none() {
+            } else if !cut && head.evidence.len() > 1 {
+                head.evidence.pop();
+            } else if !cut && !self.names_fewer() && self.head_mut().remedies.pop().is_none() {
                 return;
             }
-            head.truncated += 1;
+            self.head_mut().truncated += 1;
+        }
+    }
+
+    /// Leaves out one of what it names beside its cause; whether there was any.
+    fn names_fewer(&mut self) -> bool {
+        match self {
+            Self::Node(_, status) => {
+                status.other_findings.pop().is_some() || status.daemon_sets_missing.pop().is_some()
+            }
+            Self::Workload(_, status) => {
+                let services = status.serving.as_mut().and_then(|serving| serving.services.pop());
+                services.is_some() || (status.causes.len() > 1 && status.causes.pop().is_some())
+            }
         }
     }
 
@@ -453,8 +468,8 @@ fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Opti
 mod tests {
     use super::*;
     use crate::api::{
-        AffectedWorkload, Confidence, Evidence, PodCounts, ReadyChange, Remedy, RemedyKind, Severity, TemplateChange,
-        TemplateLedger, Weight, WorkloadRef,
+        AffectedWorkload, CauseCount, Confidence, Evidence, OtherFinding, PodCounts, ReadyChange, Remedy, RemedyKind,
+        ServiceImpact, Serving, Severity, TemplateChange, TemplateLedger, Weight, WorkloadRef,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -687,6 +702,23 @@ mod tests {
         assert!(!status.head.remedies.is_empty() && !status.head.evidence.is_empty(), "{:?}", status.head);
     }
 
+    /// What there is to cut may be none of what is long in most.
+    #[test]
+    fn an_object_that_names_much_is_cut_until_it_fits_and_keeps_its_evidence() {
+        let object = again(|status| {
+            status.head = long(status.head.clone());
+            let service = |n| ServiceImpact { name: format!("{}-{n}", "s".repeat(240)), ready_endpoints: 0 };
+            status.serving = Some(Serving { services: (0..30).map(service).collect(), ..Serving::default() });
+            let cause = |n| CauseCount { cause: "c".repeat(240), pods: n, ..CauseCount::default() };
+            status.causes = (1..30).map(cause).collect();
+        });
+        let write = written(planned(None, object, at(0)));
+        assert!(write.object.size() <= CONTENT_MAX, "{} bytes", write.object.size());
+        let Outer::Workload(_, status) = &write.object else { panic!("a workload") };
+        assert_eq!(status.causes.first().map(|cause| cause.pods), Some(1));
+        assert!(!status.head.remedies.is_empty() && !status.head.evidence.is_empty(), "{:?}", status.head);
+    }
+
     #[test]
     fn a_nodes_object_is_cut_until_it_fits_and_counts_whom_it_does_not_name() {
         let change = |n| ReadyChange {
@@ -695,6 +727,7 @@ mod tests {
             reason: "KubeletNotReady".to_owned(),
             message: "m".repeat(160),
         };
+        let other = |n| OtherFinding { cause: format!("NodeProblem{n}"), container: None, summary: "診".repeat(200) };
         let affected = |n| AffectedWorkload {
             namespace: "n".repeat(63),
             workload: format!("Deployment/{}-{n}", "w".repeat(240)),
@@ -702,7 +735,7 @@ mod tests {
         };
         let status = NodeDiagnosisStatus {
             head: long(head("NodeRuntimeDown", Severity::Critical)),
-            other_findings: Vec::new(),
+            other_findings: (0..20).map(other).collect(),
             last_words: None,
             flapping: None,
             ready_history: (0..10).map(change).collect(),
@@ -719,5 +752,6 @@ mod tests {
         assert_eq!(status.affected.len() + status.affected_beside as usize, 20, "nobody is lost");
         assert_eq!(status.ready_history.last().map(|change| change.time), Some(at(9)), "the newest changes are kept");
         assert!(status.ready_history.len() >= 4);
+        assert!(!status.head.evidence.is_empty());
     }
 }

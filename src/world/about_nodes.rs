@@ -180,7 +180,7 @@ fn report(flapping: Flapping) -> FlappingReport {
 fn change(transition: &ReadyTransition) -> ReadyChange {
     ReadyChange {
         time: transition.at,
-        status: transition.status.clone(),
+        status: text::line(&transition.status, 20),
         reason: text::line(&transition.reason, 100),
         message: if transition.status == "True" { String::new() } else { text::line(&transition.message, 160) },
     }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::case::{FailingPod, WorkloadCase};
-use crate::api::{CauseCount, ServiceImpact, Serving, Severity};
-use crate::diagnosis::{Category, Recovery, rules};
+use crate::api::{CauseCount, Serving, Severity};
+use crate::diagnosis::{Category, Recovery, impact, rules};
 use crate::facts::{OwnFacts, WorkloadFacts};
 
 /// The pods that make the workload fail, and how many are well.
@@ -107,13 +107,10 @@ impl<'a> Pods<'a> {
     }
 
     pub(super) fn serving(&self, case: &WorkloadCase<'_>) -> Serving {
-        let services = case.services.unwrap_or_default().iter();
         Serving {
             updated_ready: self.updated_ready,
             old_ready: self.old_ready,
-            services: services
-                .map(|s| ServiceImpact { name: s.name.to_string(), ready_endpoints: s.ready_endpoints })
-                .collect(),
+            services: impact::services(case.services.unwrap_or_default().iter()),
         }
     }
 
