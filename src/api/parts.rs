@@ -124,15 +124,18 @@ pub struct HealthyCondition {
     pub last_transition_time: Timestamp,
 }
 
-/// A valid label value: over 63 characters it is cut and ends in a hash, so that two long names stay two.
+/// A valid label value: what may not stand in one is replaced, as an owner reference may name anything; over 63 characters it is
+/// cut and ends in a hash, so that two long names stay two.
 pub(super) fn label_value(text: &str) -> String {
     const MOST: usize = 63;
-    if text.len() <= MOST {
-        return text.to_owned();
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let valid: String = text.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect();
+    let valid = valid.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    if valid.len() <= MOST {
+        return valid.to_owned();
     }
     let hash = short_hash(text);
-    let keep = text.char_indices().map(|(i, _)| i).take_while(|i| *i <= MOST - 1 - hash.len()).last().unwrap_or(0);
-    format!("{}-{hash}", text[..keep].trim_end_matches(['-', '.', '_']))
+    format!("{}-{hash}", valid[..MOST - 1 - hash.len()].trim_end_matches(['-', '.', '_']))
 }
 
 /// Ten hexadecimal digits of a stable hash (not of Rust's default one, which may change between versions).
@@ -282,5 +285,28 @@ fn signed_formats(schema: &mut JSONSchemaProps) {
     schema.properties.iter_mut().flatten().for_each(|(_, field)| signed_formats(field));
     if let Some(JSONSchemaPropsOrArray::Schema(item)) = &mut schema.items {
         signed_formats(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label_value;
+
+    #[test]
+    fn each_label_is_one_that_the_api_server_takes() {
+        for (text, label) in [
+            ("web", "web"),
+            ("system:node", "system_node"),
+            ("-web.", "web"),
+            ("$(rm)\n", "rm"),
+            ("診断", ""),
+            ("a.b_c-d", "a.b_c-d"),
+        ] {
+            assert_eq!(label_value(text), label);
+        }
+        let long = label_value(&"é".repeat(70));
+        assert_eq!(long, "");
+        let long = label_value(&"web.".repeat(20));
+        assert!(long.len() <= 63 && long.starts_with("web.web.") && !long.contains(".-"), "{long}");
     }
 }

@@ -54,6 +54,15 @@ pub struct Restored {
 }
 
 impl Restored {
+    /// What is kept of one object of a page, whoever has written it.
+    pub fn of(kind: DiagnosisKind, object: &str) -> serde_json::Result<Self> {
+        Ok(match kind {
+            DiagnosisKind::Node => page::<NodeDiagnosis>(vec![serde_json::from_str(object)?]),
+            DiagnosisKind::Workload => page::<WorkloadDiagnosis>(vec![serde_json::from_str(object)?]),
+            DiagnosisKind::Pod => page::<PodDiagnosis>(vec![serde_json::from_str(object)?]),
+        })
+    }
+
     /// Gives the world what it held, but for what is unreadable, and tells what is to be looked at.
     pub fn into_world(self, world: &mut World) -> Touched {
         let mut touched = world.restore(self.objects);

@@ -31,6 +31,9 @@ fn read<T: DeserializeOwned>(value: Value, defaults: Map<String, Value>) -> Opti
 }
 
 /// The largest part of `value` that fits, built up from `base`; `None` if not even `base` does.
+///
+/// Fields and items fit or do not whatever stands beside them, so each is tried with nothing but `base`: with all that was kept
+/// before it, a long list would take its length times its length.
 fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize) -> Option<Value> {
     if fits(&value) {
         return Some(value);
@@ -39,15 +42,16 @@ fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize)
         return fits(&base).then_some(base);
     }
     match (value, base) {
-        (Value::Object(fields), Value::Object(mut kept)) => {
+        (Value::Object(fields), Value::Object(base)) => {
+            let mut kept = base.clone();
             for (name, field) in fields {
-                let with = |part: &Value| {
-                    let mut candidate = kept.clone();
+                let alone = |part: &Value| {
+                    let mut candidate = base.clone();
                     candidate.insert(name.clone(), part.clone());
                     Value::Object(candidate)
                 };
                 let empty = if field.is_array() { json!([]) } else { json!({}) };
-                if let Some(part) = prune(field, empty, &|part| fits(&with(part)), depth - 1) {
+                if let Some(part) = prune(field, empty, &|part| fits(&alone(part)), depth - 1) {
                     kept.insert(name, part);
                 }
             }
@@ -55,14 +59,8 @@ fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize)
         }
         (Value::Array(items), Value::Array(mut kept)) => {
             for item in items {
-                let with = |part: &Value| {
-                    let mut candidate = kept.clone();
-                    candidate.push(part.clone());
-                    Value::Array(candidate)
-                };
-                if let Some(part) = prune(item, json!({}), &|part| fits(&with(part)), depth - 1) {
-                    kept.push(part);
-                }
+                let alone = |part: &Value| Value::Array(vec![part.clone()]);
+                kept.extend(prune(item, json!({}), &|part| fits(&alone(part)), depth - 1));
             }
             Some(Value::Array(kept))
         }
@@ -72,6 +70,10 @@ fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize)
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use serde::Deserialize as _;
+
     use super::*;
     use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus, Severity};
 
@@ -109,5 +111,26 @@ mod tests {
         assert_eq!(spec::<PodDiagnosisSpec>(json!("what")), PodDiagnosisSpec::default());
         let kept: PodDiagnosisSpec = spec(json!({"podUID": "u", "workload": {"kind": 1, "name": "web"}}));
         assert_eq!(kept.workload.unwrap().name, "web");
+    }
+
+    /// An object of ours may be as large as the API server lets anybody make it, and is read before anything else is done.
+    #[test]
+    fn a_long_list_that_does_not_fit_takes_no_more_than_its_length() {
+        let work = |items: usize| {
+            let looked_at = Cell::new(0);
+            let fits = |candidate: &Value| {
+                looked_at.set(looked_at.get() + candidate.to_string().len());
+                PodDiagnosisStatus::deserialize(candidate).is_ok()
+            };
+            let odd = json!({"container": "a", "exitCode": "x", "reason": 3});
+            let defaults = json!({"state": "Active", "severity": "Warning", "confidence": "Possible"});
+            let mut value = defaults.clone();
+            value["restarts"] = json!({"history": vec![odd.clone(); items]});
+            value["evidence"] = Value::Array(vec![odd; items]);
+            let kept = prune(value, defaults, &fits, DEPTH).unwrap();
+            assert_eq!(kept["restarts"]["history"].as_array().unwrap().len(), items);
+            looked_at.get()
+        };
+        assert!(work(400) < 5 * work(100));
     }
 }

@@ -317,10 +317,17 @@ impl<'de> Visitor<'de> for RawItems<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut wrong = None;
         while let Some(raw) = seq.next_element::<&RawValue>()? {
-            self.dump.json_value(raw, self.inherited, self.depth + 1).map_err(A::Error::custom)?;
+            if let Err(e) = self.dump.json_value(raw, self.inherited, self.depth + 1) {
+                if self.dump.has_enough() {
+                    return Err(A::Error::custom(e));
+                }
+                // Those behind it are read all the same.
+                wrong.get_or_insert(e);
+            }
         }
-        Ok(())
+        wrong.map_or(Ok(()), |e| Err(A::Error::custom(e)))
     }
 }
 
@@ -491,6 +498,17 @@ mod tests {
         let dump = read("{\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}}\n{\"kind\": \"Pod\", oops\n");
         assert_eq!(names(&dump), ["a"]);
         assert_eq!((dump.problems[0].document, dump.problems[0].line), (2, 2));
+    }
+
+    #[test]
+    fn a_bad_object_of_a_json_list_loses_only_itself() {
+        let dump = read(
+            r#"{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "Pod", "spec": {}, "spec": {}},
+                {"kind": "Pod", "spec": {"priority": 1e999}}, {"kind": "Pod", "metadata": {"name": "c"}}]}"#,
+        );
+        assert_eq!(names(&dump), ["a", "c"]);
+        assert_eq!(dump.problems.len(), 1);
+        assert!(dump.problems[0].message.contains("duplicate field"), "{:?}", dump.problems);
     }
 
     #[test]

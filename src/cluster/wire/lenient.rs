@@ -129,7 +129,8 @@ impl<'de> Deserialize<'de> for AppProbers {
 }
 
 /// The name of an object or a container. Names are shown and become parts of commands that people paste: what Kubernetes
-/// would not allow in one, and only a file can hold, is replaced.
+/// would not allow in one, and only a file can hold, is replaced; so is a dash that it begins with, for `--all` is no name to
+/// `kubectl delete pod`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(pub(super) String);
 
@@ -140,10 +141,12 @@ impl<'de> Deserialize<'de> for Name {
         const LONGEST: usize = 253;
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | ':');
         let Text(name) = Text::deserialize(d)?;
-        Ok(if name.len() <= LONGEST && name.chars().all(is_allowed) {
+        Ok(if name.len() <= LONGEST && name.chars().all(is_allowed) && !name.starts_with('-') {
             Self(name)
         } else {
-            Self(name.chars().take(LONGEST).map(|c| if is_allowed(c) { c } else { '_' }).collect())
+            let is_kept = |(place, c): (usize, char)| is_allowed(c) && (place > 0 || c != '-');
+            let kept = name.chars().take(LONGEST).enumerate();
+            Self(kept.map(|(place, c)| if is_kept((place, c)) { c } else { '_' }).collect())
         })
     }
 }
@@ -419,12 +422,14 @@ impl<'de> Deserialize<'de> for Dict {
     }
 }
 
-/// Amounts by resource name. A quantity that cannot be read is as if it were absent.
+/// Amounts by resource name. A quantity that cannot be read is as if it were absent; so is one of a resource that can have no such
+/// name, as names become parts of commands and patches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Amounts(pub(super) Resources);
 
 impl<'de> Deserialize<'de> for Amounts {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '/');
         let mut out = Resources::default();
         for (name, quantity) in Dict::deserialize(d)?.0 {
             match name.as_str() {
@@ -433,12 +438,36 @@ impl<'de> Deserialize<'de> for Amounts {
                 "ephemeral-storage" => out.ephemeral_storage = parse_bytes(&quantity),
                 "pods" => out.pods = parse_bytes(&quantity),
                 _ => {
-                    if let Some(amount) = parse_bytes(&quantity) {
+                    if let Some(amount) = parse_bytes(&quantity).filter(|_| name.chars().all(is_allowed)) {
                         out.extended.insert(name.into(), amount);
                     }
                 }
             }
         }
         Ok(Self(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_becomes_a_part_of_commands_means_nothing_else_there() {
+        for (sent, read) in [
+            ("web-0", "web-0"),
+            ("--all", "_-all"),
+            ("a;b", "a_b"),
+            ("$(id)", "__id_"),
+            ("a\nb", "a_b"),
+            ("NoSchedule", "NoSchedule"),
+        ] {
+            assert_eq!(serde_json::from_value::<Name>(json!(sent)).unwrap().0, read);
+        }
+        let amounts: Amounts =
+            serde_json::from_value(json!({"cpu": "1", "nvidia.com/gpu": "1", "a;id": "1", "b: c\nd": 1})).unwrap();
+        assert_eq!(amounts.0.extended.keys().map(|name| &**name).collect::<Vec<_>>(), ["nvidia.com/gpu"]);
     }
 }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Amounts, Flag, List, Obj, Text};
+use super::lenient::{Amounts, Flag, List, Name, Obj, Text};
 use super::meta::{self, WireCondition};
 use crate::facts::{NodeFacts, Taint};
 
@@ -32,7 +32,8 @@ struct Spec {
 struct WireTaint {
     key: Text,
     value: Text,
-    effect: Text,
+    // One of three words, and a part of commands and patches.
+    effect: Name,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

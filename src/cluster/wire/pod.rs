@@ -164,7 +164,8 @@ struct Toleration {
     key: Text,
     operator: Text,
     value: Text,
-    effect: Text,
+    // One of three words, and a part of patches.
+    effect: Name,
     toleration_seconds: Int,
 }
 

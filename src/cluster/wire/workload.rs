@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Count, Dict, Flag, Int, List, Obj, Text, Time};
+use super::lenient::{Count, Dict, Flag, Int, List, Name, Obj, Text, Time};
 use super::meta::{self, WireCondition};
 use super::pod::Template;
 use crate::facts::{
@@ -86,8 +86,8 @@ struct Status {
     ready_replicas: Int,
     updated_replicas: Int,
     unavailable_replicas: Int,
-    current_revision: Text,
-    update_revision: Text,
+    current_revision: Name,
+    update_revision: Name,
     // DaemonSets
     number_ready: Int,
     number_unavailable: Int,

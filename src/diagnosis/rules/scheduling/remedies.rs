@@ -393,6 +393,12 @@ fn uncordon(node: &NodeView<'_>) -> Remedy {
     )
 }
 
+/// Shows how much of a resource each node offers. Its name may be out of a message, which may say anything.
+fn see_who_has(resource: &str) -> String {
+    let columns = format!("NODE:.metadata.name,HAS:.status.allocatable.{}", resource.replace('.', "\\."));
+    format!("kubectl get nodes -o custom-columns={}", shell_word(&columns))
+}
+
 fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     let short: Option<&Shortfall> =
         analysis.view.as_ref().and_then(|v| v.nearest(Kind::Extended).first().map(|(_, s)| *s));
@@ -410,7 +416,7 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
                     "{nowhere} Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
                      restart its kubelet."
                 )),
-                format!("kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{name}"),
+                see_who_has(&name),
             ),
             remedy::fix(format!("Or drop the request from {}.", target.display())),
         ];
@@ -420,10 +426,7 @@ fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Re
             remedy::fix(format!(
                 "{nowhere} Check its spelling, and that its device plugin runs on the nodes with such devices."
             )),
-            format!(
-                "kubectl get nodes -o custom-columns=NODE:.metadata.name,HAS:.status.allocatable.{}",
-                name.replace('.', "\\\\.")
-            ),
+            see_who_has(&name),
         ),
         remedy::fix(format!("Add a node with {name}, or drop the request from {}.", target.display())),
     ]

@@ -538,6 +538,19 @@ fn that_no_node_offers_a_device_is_said_only_of_nodes_that_were_seen() {
     assert!(first(&[node("n1", "2", "", "")]).starts_with("No node offers nvidia.com/gpu."));
 }
 
+/// Whoever may write Events about his pod may write any.
+#[test]
+fn a_resource_that_only_a_message_names_runs_nothing() {
+    let message = "0/1 nodes are available: 1 Insufficient example.com/gpu;id;$(id).";
+    let remedies = diagnosed(&waiting("containers: [{name: web}]", message, &[])).unwrap().2;
+    assert_eq!(
+        remedies[0].command.as_deref(),
+        Some(
+            "kubectl get nodes -o custom-columns='NODE:.metadata.name,HAS:.status.allocatable.example\\.com/gpu;id;$(id)'"
+        )
+    );
+}
+
 #[test]
 fn where_several_find_no_room_beside_one_that_runs_the_first_advice_is_not_for_one() {
     let spec = "containers: [{name: c, resources: {requests: {cpu: 900m}}}]";
