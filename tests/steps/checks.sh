@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What needs no cluster and no root. Sourced after steps.sh.
 
+format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 scripts() {
@@ -11,7 +12,7 @@ scripts() {
 }
 
 need cargo "install Rust, see https://rustup.rs"
-step "format" cargo fmt --check
+step "format" format
 step "scripts" scripts
 step "lints" cargo clippy --locked --all-targets --all-features -- -D warnings
 find_kubectl

@@ -1,0 +1,62 @@
+//! A whole cluster, as JSON: whatever its objects say, the answer is sound, the same each time, and so is the Event that the
+//! operator would post of it.
+
+use serde_json::Value;
+use shindan::cli::offline;
+use shindan::cluster::wire::Dump;
+use shindan::diagnosis::Thresholds;
+use shindan::facts::Timestamp;
+use shindan::outbox::Subject;
+use shindan::plan::Intent;
+
+use super::{planted, recorded, sound};
+
+pub fn run(data: &[u8]) {
+    let Ok(mut value) = serde_json::from_slice::<Value>(data) else { return };
+    if planted::is_spoilt(&value) {
+        return;
+    }
+    planted::in_value(&mut value);
+    let text = value.to_string();
+    let dump = read(&text);
+    dump.pods.iter().for_each(sound::is_kept_whole);
+    let now = dump.newest.unwrap_or(Timestamp::UNIX_EPOCH);
+    let [report, again] = [dump, read(&text)].map(|dump| {
+        let report = offline::diagnose(dump, offline::Logs::default(), now, Thresholds::default());
+        report.objects.iter().for_each(sound::is_clean);
+        report.outers.iter().for_each(sound::outer_is_clean);
+        report
+    });
+    assert_eq!((report.objects, report.outers, report.wake), (again.objects, again.outers, again.wake));
+    what_is_posted_is_sound(read(&text), now);
+}
+
+fn read(text: &str) -> Dump {
+    let mut dump = Dump::default();
+    dump.read(text);
+    dump
+}
+
+/// What is written offline owes no Event; the operator's own plans do.
+fn what_is_posted_is_sound(dump: Dump, now: Timestamp) {
+    let mut world = offline::world(dump, now, Thresholds::default());
+    let pods: Vec<Subject> = world.unwell().map(Subject::Pod).collect();
+    for pod in &pods {
+        if let Some(Intent::Apply(write)) = world.decide(pod, now).plan.intent {
+            sound::is_clean(&write);
+            // Workloads are judged by what is told of their pods.
+            let _ = world.acknowledged(&write, "o1".to_owned(), "1".to_owned(), now);
+        }
+    }
+    for outer in world.outer_subjects() {
+        if let Some(Intent::ApplyOuter(write)) = world.decide(&outer, now).plan.intent {
+            sound::outer_is_clean(&write);
+        }
+    }
+}
+
+/// Each case as a list.
+pub fn seeds(every: usize) -> Vec<Vec<u8>> {
+    let all = recorded::cases(every).into_iter().map(|objects| recorded::list(&objects).to_string().into_bytes());
+    all.filter(|seed| seed.len() <= recorded::INPUT_MAX).collect()
+}

@@ -1,0 +1,138 @@
+//! What holds of each answer, whatever was asked: it is bounded, clean and founded on evidence, tells no secret, and has no command
+//! that runs what a pod says. tests/hostile.rs holds its answers to the same.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use shindan::api::{NodeDiagnosisStatus, PodDiagnosisStatus, Remedy, WorkloadDiagnosisStatus};
+use shindan::diagnosis::rules;
+use shindan::facts::PodFacts;
+use shindan::plan::{Announcement, ObjectWrite, Outer, OuterWrite};
+
+/// The most bytes of a status, and the most characters of a summary.
+const STATUS_MAX: usize = 7 * 1024;
+const SUMMARY_MAX: usize = 200;
+
+/// What is a shell's syntax in commands of our own, once all between quotes is gone. Any other came from the cluster.
+const OWN_SYNTAX: [&str; 10] = [
+    "; kubectl ",
+    " && kubectl ",
+    " | kubectl ",
+    " | sed ",
+    " | grep ",
+    " | sort ",
+    " | tail",
+    "; du ",
+    "$(kubectl -n ",
+    " -o jsonpath=)",
+];
+
+/// Holds the diagnosis of a pod to it.
+pub fn is_clean(write: &ObjectWrite) {
+    let s = &write.status;
+    let value = serde_json::to_value(s).unwrap();
+    assert!(rules::find(&s.cause).is_some(), "{}", s.cause);
+    assert!(!s.evidence.is_empty(), "{} without evidence", s.cause);
+    assert!(s.evidence.len() <= 12 && s.remedies.len() <= 5);
+    // The operator keeps it as JSON, and compares what it finds later with what it reads there.
+    assert_eq!(serde_json::from_value::<PodDiagnosisStatus>(value.clone()).unwrap(), *s);
+    says_nothing_odd(&value, &s.summary, &s.remedies);
+    are_valid(&write.labels);
+    write.announcement.iter().for_each(announcement_is_clean);
+}
+
+/// Holds the diagnosis of a node or of a workload to it.
+pub fn outer_is_clean(write: &OuterWrite) {
+    let head = write.object.head();
+    let value = match &write.object {
+        Outer::Node(_, status) => {
+            let value = serde_json::to_value(status).unwrap();
+            assert_eq!(serde_json::from_value::<NodeDiagnosisStatus>(value.clone()).unwrap(), *status);
+            value
+        }
+        Outer::Workload(_, status) => {
+            let value = serde_json::to_value(status).unwrap();
+            assert_eq!(serde_json::from_value::<WorkloadDiagnosisStatus>(value.clone()).unwrap(), *status);
+            value
+        }
+    };
+    assert!(rules::known().any(|known| known.cause == head.cause), "{}", head.cause);
+    assert!(!head.evidence.is_empty(), "{} without evidence", head.cause);
+    says_nothing_odd(&value, &head.summary, &head.remedies);
+    are_valid(&write.object.labels());
+    write.announcement.iter().for_each(announcement_is_clean);
+}
+
+/// The operator keeps facts as JSON while nobody looks at them.
+pub fn is_kept_whole(pod: &PodFacts) {
+    let json = serde_json::to_string(pod).unwrap();
+    let read: PodFacts = serde_json::from_str(&json).unwrap();
+    assert_eq!(PodFacts { key: pod.key.clone(), ..read }, *pod);
+}
+
+/// Whether a text holds what the inputs say as secrets.
+pub fn tells_a_secret(text: &str, is_command: bool) -> bool {
+    // A command names objects, and a masked name would be another one; in a cluster no name can hold capitals.
+    let word = if is_command { "canary7" } else { "canary" };
+    text.contains("=hunter2")
+        || (text.contains("c2ln") && !text.contains("password_"))
+        || text.to_ascii_lowercase().contains(word)
+}
+
+fn says_nothing_odd(status: &Value, summary: &str, remedies: &[Remedy]) {
+    assert!(!summary.is_empty() && summary.chars().count() <= SUMMARY_MAX, "{summary}");
+    let size = status.to_string().len();
+    assert!(size <= STATUS_MAX, "{size} bytes: {status}");
+    let mut found = Vec::new();
+    strings(status, &mut found);
+    for text in found {
+        let is_odd =
+            |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        assert!(!text.chars().any(is_odd), "{text:?} in {status}");
+        let is_command = remedies.iter().any(|remedy| remedy.command.as_deref() == Some(text));
+        assert!(!tells_a_secret(text, is_command), "a secret: {text:?}");
+    }
+    for remedy in remedies {
+        let command = remedy.command.as_deref().unwrap_or_default();
+        assert!(runs_only_our_own(command), "it would run what somebody says: {command}");
+        let patch = remedy.patch.as_deref().map(serde_saphyr::from_str::<Value>);
+        assert!(patch.as_ref().is_none_or(|patch| matches!(patch, Ok(Value::Object(_)))), "{:?}", remedy.patch);
+    }
+}
+
+/// Whether a shell that is given this command runs what we meant: what stands between single quotes is a word to every one of
+/// them, and so is what holds nothing that means more.
+fn runs_only_our_own(command: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./:@=,+%".contains(c);
+    // A quote within quotes.
+    let command = command.replace(r"'\''", "");
+    let outside: String = command.split('\'').step_by(2).collect();
+    let rest = OWN_SYNTAX.iter().fold(outside, |rest, own| rest.replace(own, " "));
+    command.matches('\'').count().is_multiple_of(2) && rest.chars().all(is_plain)
+}
+
+/// Labels that the API server takes.
+fn are_valid(labels: &BTreeMap<String, String>) {
+    const MOST: usize = 63;
+    for (name, label) in labels {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        assert!(label.len() <= MOST && label.chars().all(is_valid), "{name}={label}");
+        let ends = [label.chars().next(), label.chars().last()];
+        assert!(ends.iter().flatten().all(char::is_ascii_alphanumeric), "{name}={label}");
+    }
+}
+
+fn announcement_is_clean(event: &Announcement) {
+    assert!(event.note.len() <= 1024 && !event.note.chars().any(char::is_control), "{:?}", event.note);
+    assert!(!tells_a_secret(&event.note, false), "a secret: {:?}", event.note);
+}
+
+/// All strings of a value.
+fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(all) => all.iter().for_each(|v| strings(v, found)),
+        Value::Object(all) => all.values().for_each(|v| strings(v, found)),
+        _ => {}
+    }
+}

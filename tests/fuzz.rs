@@ -1,0 +1,148 @@
+//! The fuzz targets without a fuzzer: their seeds, and the same few mutations of them each time. `make test-long` has libFuzzer
+//! find others, for as long as one likes (CONTRIBUTING.md).
+//!
+//! - `FUZZ_INPUT=FILE cargo test --test fuzz TARGET` tries one input, such as libFuzzer keeps of a failure.
+//! - `FUZZ_CORPUS=FOLDER cargo test --test fuzz seeds` writes all seeds to `FOLDER/TARGET`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "it names the input that failed")]
+#![allow(unreachable_pub, reason = "the fuzz targets are crates of their own")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+
+#[path = "../fuzz/src/diagnose.rs"]
+mod diagnose;
+#[path = "../fuzz/src/matchers.rs"]
+mod matchers;
+#[allow(dead_code, reason = "libFuzzer has a buffer of its own")]
+#[path = "../fuzz/src/mutate.rs"]
+mod mutate;
+#[path = "../fuzz/src/offline.rs"]
+mod offline;
+#[path = "../fuzz/src/planted.rs"]
+mod planted;
+#[path = "../fuzz/src/recorded.rs"]
+mod recorded;
+#[path = "../fuzz/src/sound.rs"]
+mod sound;
+#[path = "../fuzz/src/wire.rs"]
+mod wire;
+
+/// Mutations of each seed.
+const MUTATIONS: u64 = 4;
+
+struct Target {
+    name: &'static str,
+    run: fn(&[u8]),
+    /// Of each so many cases.
+    seeds: fn(usize) -> Vec<Vec<u8>>,
+    /// How many cases are passed over here for one that is taken.
+    every: usize,
+}
+
+const TARGETS: [Target; 4] = [
+    Target { name: "wire", run: wire::run, seeds: wire::seeds, every: 60 },
+    Target { name: "matchers", run: matchers::run, seeds: matchers::seeds, every: 20 },
+    Target { name: "offline", run: offline::run, seeds: offline::seeds, every: 30 },
+    Target { name: "diagnose", run: diagnose::run, seeds: diagnose::seeds, every: 15 },
+];
+
+fn tried(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    if let Some(file) = std::env::var_os("FUZZ_INPUT") {
+        (target.run)(&fs::read(file).unwrap());
+        return;
+    }
+    let seeds = (target.seeds)(target.every);
+    assert!(seeds.len() > 20, "{name}: {} seeds", seeds.len());
+    for (number, seed) in (0_u64..).zip(seeds) {
+        stands(target, &seed);
+        for mutation in 0..MUTATIONS {
+            let mut random = mutate::Random::new(MUTATIONS * number + mutation);
+            stands(target, &mutate::changed(&seed, &mut random));
+        }
+    }
+}
+
+/// Runs one input; one that fails is kept.
+fn stands(target: &Target, input: &[u8]) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(input))) {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", target.name));
+        fs::write(&kept, input).unwrap();
+        eprintln!("the input: FUZZ_INPUT={} cargo test --test fuzz {}", kept.display(), target.name);
+        resume_unwind(panic);
+    }
+}
+
+#[test]
+fn wire_types_stand() {
+    tried("wire");
+}
+
+#[test]
+fn matchers_stand() {
+    tried("matchers");
+}
+
+#[test]
+fn offline_files_stand() {
+    tried("offline");
+}
+
+#[test]
+fn diagnose_stands() {
+    tried("diagnose");
+}
+
+#[test]
+fn the_seeds_are_written_where_they_are_asked_for() {
+    let Some(folder) = std::env::var_os("FUZZ_CORPUS") else { return };
+    for target in &TARGETS {
+        let folder = Path::new(&folder).join(target.name);
+        fs::create_dir_all(&folder).unwrap();
+        for (number, seed) in (target.seeds)(1).iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number}")), seed).unwrap();
+        }
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn each_target_is_tried_here() {
+    let manifest = read("fuzz/Cargo.toml");
+    let targets = manifest.split("[[bin]]\nname = \"").skip(1).map(|bin| bin.split('"').next().unwrap());
+    assert_eq!(targets.collect::<Vec<_>>(), TARGETS.map(|target| target.name));
+}
+
+/// Names and versions of a lock file.
+fn locked(path: &str) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in read(path).split("[[package]]").skip(1) {
+        let value = |key: &str| {
+            let begin = format!("{key} = \"");
+            package.lines().find_map(|line| line.strip_prefix(&begin)?.strip_suffix('"')).unwrap().to_owned()
+        };
+        found.entry(value("name")).or_default().push(value("version"));
+    }
+    found
+}
+
+/// A fuzzer that tries other versions of the libraries than are released says nothing of these.
+#[test]
+fn what_is_fuzzed_is_what_is_built() {
+    let (ours, theirs) = (locked("Cargo.lock"), locked("fuzz/Cargo.lock"));
+    for (name, versions) in theirs {
+        let Some(known) = ours.get(&name) else { continue };
+        assert!(
+            versions.iter().all(|version| known.contains(version)),
+            "fuzz/Cargo.lock has {name} {versions:?}, Cargo.lock {known:?}: `cp Cargo.lock fuzz/` and \
+             `cargo metadata --manifest-path fuzz/Cargo.toml`"
+        );
+    }
+}
