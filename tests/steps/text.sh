@@ -1,0 +1,19 @@
+# shellcheck shell=bash
+# What is wrong in the text of the sources is seen in seconds, so it comes first. Sourced after steps.sh.
+
+format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
+
+scripts() {
+  local file
+  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/gitops/check tests/scale/scale deploy/image/* demo/demo .ci/run; do
+    bash -n "$file"
+  done
+}
+
+# A merge that was not finished.
+merged() { ! grep -rnE --exclude-dir={target,.git,.issue-images} '^(<<<<<<<|>>>>>>>) ' .; }
+
+need cargo "install Rust, see https://rustup.rs"
+step "format" format
+step "scripts" scripts
+step "merged" merged
