@@ -28,9 +28,17 @@ const EVENTS: [&str; 7] = [
     "FileSystemResizeFailed",
 ];
 
-/// What the kubelet says while its own caches fill, or of a pod that goes away.
-const TRANSIENT: [&str; 4] =
-    ["not registered", "failed to sync configmap cache", "failed to sync secret cache", "object is being deleted"];
+/// What the kubelet says while its own caches fill, or the API server's, or of a pod that goes away.
+const TRANSIENT: [&str; 6] = [
+    "not registered",
+    "failed to sync configmap cache",
+    "failed to sync secret cache",
+    "object is being deleted",
+    // kubernetes plugin/pkg/admission/noderestriction and plugin/pkg/auth/authorizer/node: the API server hears from itself
+    // where a pod is, and the kubelet may ask before that.
+    "node requested token bound to a pod scheduled on a different node",
+    "no relationship found between node",
+];
 
 /// How long such words have to be repeated before they are taken for the reason.
 const TOO_LONG: i64 = 120;
