@@ -13,8 +13,9 @@ const LONGEST_REPAIR_PAUSE: i64 = 300;
 pub(super) struct Custody<K> {
     /// Somebody else changed or deleted these: the version that is there now.
     foreign: HashMap<K, Option<String>>,
-    /// A write is under way: what the watch shows meanwhile may be that very write.
-    writing: HashSet<K>,
+    /// A write is under way: what the watch shows meanwhile may be that very write. Whether it makes anew what was deleted
+    /// before it began.
+    writing: HashMap<K, bool>,
     /// How often an object was put back, and when last: two writers that disagree are not to fight at full speed.
     repairs: HashMap<K, (u32, Timestamp)>,
     /// Those that a running list has not named yet.
@@ -33,7 +34,7 @@ pub(super) enum Repair {
 
 impl<K> Default for Custody<K> {
     fn default() -> Self {
-        Self { foreign: HashMap::new(), writing: HashSet::new(), repairs: HashMap::new(), unlisted: None }
+        Self { foreign: HashMap::new(), writing: HashMap::new(), repairs: HashMap::new(), unlisted: None }
     }
 }
 
@@ -43,15 +44,15 @@ impl<K: Clone + Eq + Hash> Custody<K> {
     }
 
     pub(super) fn is_writing(&self, key: &K) -> bool {
-        self.writing.contains(key)
+        self.writing.contains_key(key)
     }
 
     pub(super) fn writing(&self) -> impl Iterator<Item = &K> {
-        self.writing.iter()
+        self.writing.keys()
     }
 
     pub(super) fn begin_write(&mut self, key: &K, now: Timestamp) {
-        self.writing.insert(key.clone());
+        self.writing.insert(key.clone(), self.is_deleted(key));
         if self.foreign.contains_key(key) {
             let (times, _) = self.repairs_lately(key, now);
             self.repairs.insert(key.clone(), (times + 1, now));
@@ -61,10 +62,11 @@ impl<K: Clone + Eq + Hash> Custody<K> {
     /// A write has ended: with this version, or without success. What the watch showed meanwhile is somebody else's only
     /// if it is newer still. Whether the object is to be looked at again.
     pub(super) fn written(&mut self, key: &K, version: Option<&str>) -> bool {
-        self.writing.remove(key);
+        let made_anew = self.writing.remove(key).unwrap_or(false);
         let ours = |seen: &Option<String>| match (seen, version) {
             (Some(seen), Some(version)) => !is_newer(seen, version),
-            (None, Some(_)) | (_, None) => false,
+            (None, Some(_)) => made_anew,
+            (_, None) => false,
         };
         if self.foreign.get(key).is_some_and(ours) {
             self.foreign.remove(key);
@@ -108,6 +110,10 @@ impl<K: Clone + Eq + Hash> Custody<K> {
             unlisted.remove(key);
         }
         if !ours.is_some_and(|ours| is_newer(version, ours)) {
+            if ours == Some(version) && self.is_deleted(key) {
+                // It was deleted, and this is what we have made since.
+                self.foreign.remove(key);
+            }
             return false;
         }
         self.foreign.insert(key.clone(), Some(version.to_owned()));
@@ -117,7 +123,12 @@ impl<K: Clone + Eq + Hash> Custody<K> {
     /// It is not there any more. Whether it is to be looked at.
     pub(super) fn missing(&mut self, key: &K) -> bool {
         self.foreign.insert(key.clone(), None);
-        !self.is_writing(key)
+        match self.writing.get_mut(key) {
+            // It may be what is being written that is gone again.
+            Some(made_anew) => *made_anew = false,
+            None => return true,
+        }
+        false
     }
 
     /// Whether somebody else deleted the object, and it was not put back yet.

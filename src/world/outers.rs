@@ -143,6 +143,9 @@ impl Outers {
 
     pub(super) fn not_written(&mut self, key: &DiagnosisKey) -> Touched {
         let again = self.custody.written(key, None);
+        if !self.contains(key) {
+            self.custody.forget(key);
+        }
         self.touched(key, again)
     }
 
@@ -154,7 +157,13 @@ impl Outers {
     }
 
     pub(super) fn deleted(&mut self, key: &DiagnosisKey) -> Touched {
-        let Some(kept) = self.by_key.get_mut(key) else { return Vec::new() };
+        let Some(kept) = self.by_key.get_mut(key) else {
+            if self.is_writing(key) {
+                // It is gone before its first write was acknowledged, or an earlier one of that name is.
+                self.custody.missing(key);
+            }
+            return Vec::new();
+        };
         if kept.brief.state != DiagnosisState::Active {
             // An ended one that a person cleaned up stays away.
             self.remove(key);

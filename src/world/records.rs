@@ -305,7 +305,9 @@ impl Records {
         let mut touched = self.written(&record.key, Some(&record.resource_version));
         self.insert(record);
         if ended {
-            let others = self.inherited.remove(&write.key).unwrap_or_default();
+            let mut others = self.inherited.remove(&write.key).unwrap_or_default();
+            // Somebody else may have deleted one meanwhile.
+            others.retain(|key| self.by_key.contains_key(key));
             touched.extend(others.iter().map(|key| (Subject::Object(key.clone()), Lane::Resync)));
             self.doomed.extend(others);
             touched.push((Subject::Object(write.key.clone()), Lane::Resync));
@@ -325,10 +327,14 @@ impl Records {
 
     /// A write has ended: with this version, or without success.
     pub(super) fn written(&mut self, key: &ObjectKey, version: Option<&str>) -> Touched {
+        let again = self.custody.written(key, version);
         if version.is_none() {
             self.inherited.remove(key);
+            if !self.by_key.contains_key(key) {
+                self.custody.forget(key);
+                return Vec::new();
+            }
         }
-        let again = self.custody.written(key, version);
         look_again(key, again)
     }
 
@@ -393,7 +399,13 @@ impl Records {
     }
 
     pub(super) fn deleted(&mut self, key: &ObjectKey) -> Touched {
-        let Some(brief) = self.brief(key) else { return Vec::new() };
+        let Some(brief) = self.brief(key) else {
+            if self.is_writing(key) {
+                // It is gone before its first write was acknowledged, or an earlier one of that name is.
+                self.custody.missing(key);
+            }
+            return Vec::new();
+        };
         if !brief.is_active() {
             // An ended one that a person cleaned up stays away.
             self.remove(key);

@@ -10,7 +10,7 @@ use super::*;
 use crate::cluster::lease::ByHand;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{ClaimsFacts, PodFacts, ReachedFacts};
+use crate::facts::{ClaimsFacts, Owner, PodFacts, ReachedFacts};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -366,6 +366,70 @@ async fn what_goes_with_its_namespace_is_not_put_back() {
     assert_eq!(running.applies().len(), 3, "nobody could take it");
     let (world, _) = running.stop().await;
     assert_eq!(world.records().count(), 0, "nothing waits for a namespace that is gone");
+}
+
+/// The watch tells of our own write before its answer has come, or after.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_deletes_is_put_back_once() {
+    for watch_is_first in [true, false] {
+        let behaviour = if watch_is_first { Behaviour::Slow(2) } else { Behaviour::Succeed };
+        let running = Running::start(&[Behaviour::Succeed, behaviour]).listed().await;
+        running.pod(oom("a")).await;
+        seconds(1).await;
+        let key = DiagnosisKey::of_pod(oom("a").key);
+        running.send(Change::ObjectDeleted(key.clone())).await;
+        seconds(1).await;
+        running.send(Change::Object { key, resource_version: "7".to_owned() }).await;
+        seconds(3600).await;
+        assert_eq!(running.applies().len(), 2, "the watch is first: {watch_is_first}");
+        running.stop().await;
+    }
+}
+
+/// Its pod is there, so it fails still.
+#[tokio::test(start_paused = true)]
+async fn what_is_deleted_before_its_first_write_is_acknowledged_is_put_back() {
+    let running = Running::start(&[Behaviour::Slow(5)]).listed().await;
+    running.pod(oom("a")).await;
+    seconds(1).await;
+    let key = DiagnosisKey::of_pod(oom("a").key);
+    running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
+    running.send(Change::ObjectDeleted(key.clone())).await;
+    seconds(10).await;
+    running.send(Change::Object { key, resource_version: "7".to_owned() }).await;
+    seconds(3600).await;
+    assert_eq!(running.applies().len(), 2);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_an_object_that_goes_while_another_takes_its_place_nothing_is_kept() {
+    let of_a_workload = |name: &str| {
+        let mut pod = oom(name);
+        pod.owner = Some(Owner {
+            api_version: "apps/v1".into(),
+            kind: "StatefulSet".into(),
+            name: "db".into(),
+            uid: "uid-db".into(),
+        });
+        pod
+    };
+    let fake = Fake { next: Mutex::new([Behaviour::Slow(5); 20].into()), ..Fake::default() };
+    let running = Running::with_caps(fake, Caps { ended_per_failure: 1, ..Caps::default() }).listed().await;
+    for pod in ["a", "b"] {
+        running.pod(of_a_workload(pod)).await;
+    }
+    seconds(10).await;
+    running.send(Change::PodDeleted(Box::new(of_a_workload("a")))).await;
+    seconds(10).await;
+    running.send(Change::PodDeleted(Box::new(of_a_workload("b")))).await;
+    seconds(1).await;
+    running.send(Change::ObjectDeleted(DiagnosisKey::of_pod(oom("a").key))).await;
+    seconds(10).await;
+    let (world, _) = running.stop().await;
+    let ended: Vec<_> = world.records().map(|record| (&*record.key.name, record.state, record.repeats)).collect();
+    assert_eq!(ended, [("b", DiagnosisState::Gone, 1)]);
+    assert!(world.kept().contains(&("objects", 2)), "the object and its namespace: {:?}", world.kept());
 }
 
 /// A namespace that holds no object of ours has Events only.
