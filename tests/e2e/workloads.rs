@@ -49,7 +49,6 @@ kind: StatefulSet
 metadata: {name: db}
 spec:
   serviceName: db
-  minReadySeconds: 5 # on a busy machine db-1 is seen Ready before it exits
   replicas: 3
   selector: {matchLabels: {app: db}}
   template:
@@ -57,7 +56,11 @@ spec:
     spec:
       terminationGracePeriodSeconds: 1
       containers:
-      - {name: db, image: '127.0.0.1:5000/busybox:1.36', command: [sh, -c, "case $HOSTNAME in *-1) exit 4;; esac; sleep infinity"]}
+      - name: db
+        image: '127.0.0.1:5000/busybox:1.36'
+        command: [sh, -c, "case $HOSTNAME in *-1) exit 4;; esac; touch /tmp/ready; sleep infinity"]
+        # Without it db-1 is seen Ready before it exits where the machine is busy, and db-2 is made.
+        readinessProbe: {exec: {command: [test, -e, /tmp/ready]}, periodSeconds: 1}
 "#;
 
 const JOBS: &str = r#"
