@@ -171,7 +171,7 @@ impl Lab {
         Ok(std::fs::write(self.options.bodies()?, serde_json::to_vec(&bodies)?)?)
     }
 
-    async fn get(&self, path: &str, name: &str) -> Result<Value> {
+    pub(crate) async fn get(&self, path: &str, name: &str) -> Result<Value> {
         let request = Request::new(path).get(name, &kube::api::GetParams::default())?;
         Ok(self.client.request(request).await?)
     }

@@ -23,7 +23,7 @@ const TOLD_WITHIN: Duration = Duration::from_secs(20);
 /// For how long updates alone are made, to tell what one costs.
 const ALONE: Duration = Duration::from_secs(6);
 const TICK: Duration = Duration::from_millis(10);
-/// Between two failures at rest.
+/// Between two failures at rest, and between two questions of ours.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// From a pod's status to its diagnosis, at each rate, and what an update costs.
@@ -32,12 +32,18 @@ pub(crate) async fn latency(lab: &Lab, running: &Running) -> Result<Figures> {
     for rate in RATES {
         lab.sights.settled(QUIET).await;
         let probes = lab.take_well(PROBES.min(lab.options.pods / 10))?;
+        let done = AtomicBool::new(false);
         if rate == 0 {
-            let times = one_by_one(lab, probes).await?;
+            let failing = async {
+                let times = one_by_one(lab, probes).await;
+                done.store(true, Ordering::Relaxed);
+                times
+            };
+            let (times, answers) = futures::try_join!(failing, answers(lab, &done))?;
             add_times(&mut figures, "0 ", times);
+            add_times(&mut figures, "0 answer ", answers);
             continue;
         }
-        let done = AtomicBool::new(false);
         let updated = AtomicU64::new(0);
         let updating = update(lab, rate, &done, &updated);
         let measuring = async {
@@ -45,9 +51,10 @@ pub(crate) async fn latency(lab: &Lab, running: &Running) -> Result<Figures> {
             done.store(true, Ordering::Relaxed);
             result
         };
-        let (updating, measuring) = futures::join!(updating, measuring);
+        let (updating, answers, measuring) = futures::join!(updating, answers(lab, &done), measuring);
         updating?;
         measuring?;
+        add_times(&mut figures, &format!("{rate} answer "), answers?);
     }
     Ok(figures)
 }
@@ -88,6 +95,19 @@ pub(crate) async fn update(lab: &Lab, rate: u64, done: &AtomicBool, updated: &At
         updated.fetch_add(count, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// How long somebody else waits for a small answer meanwhile. A pause of the API server is in all that is measured, and here it
+/// is told apart.
+async fn answers(lab: &Lab, done: &AtomicBool) -> Result<Vec<Duration>> {
+    let mut times = Vec::new();
+    while !done.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        lab.get("/api/v1/namespaces", "default").await?;
+        times.push(began.elapsed());
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(times)
 }
 
 /// Each pod fails when the one before it is told.
