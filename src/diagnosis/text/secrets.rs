@@ -60,6 +60,12 @@ const SHAPES: &[Shape] = &[
         pattern: r#"(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?(?:[a-z0-9-]+\s+)?)[^\s"'\\]{8,}"#,
         is_secret: is_random,
     },
+    // With a scheme that is known no word is meant, however plain it looks.
+    Shape {
+        marks: &["authorization"],
+        pattern: r#"(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|negotiate|digest|apikey)\s+)[^\s"'\\]{3,}"#,
+        is_secret: |value| is_no_word(value) && !value.to_ascii_lowercase().starts_with("auth"),
+    },
     Shape { marks: &["cookie:"], pattern: r"(?i)(cookie:\s*)\S.*", is_secret: |_| true },
     // "clientSecret": "..." in JSON, whatever stands before the word
     Shape {
@@ -316,6 +322,10 @@ mod tests {
             ("Authorization: Bearer ", "abcdefgh12345", ""),
             ("\"Authorization\":\"Basic ", "dXNlcjpwYXNz", "\""),
             ("authorization: Negotiate ", "YIIabcdefgh123", ""),
+            ("curl -H 'Authorization: Bearer ", "ghijklmnopqrstuvwxyz", "' failed"),
+            ("authorization: bearer ", "s3cr3t", ""),
+            ("\"Authorization\": \"Bearer ", "mytokenxyz", "\""),
+            ("\\\"Authorization\\\": \\\"Bearer ", "abc.def.ghi", "\\\""),
             ("X-Vault-Token: ", "abcdef", ""),
             ("Cookie: ", "session=abcdef; id=5", ""),
             // Tokens
@@ -372,6 +382,7 @@ mod tests {
             "Basic configuration is missing",
             "WWW-Authenticate: Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\"",
             "no Authorization header; authorization: permission denied",
+            "authorization: bearer token required; Authorization: Basic authentication failed",
             "password=$(DB_PASSWORD) token=${TOKEN}",
             // What a diagnosis is read for
             "docker.io/library/nginx@sha256:2834dc507516af02784808c5f48b7cbe38b8ed5d0f4837f16e78d00deb7e7767",
