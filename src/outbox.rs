@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey, after};
+use crate::plan::DiagnosisKey;
 
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,6 +20,11 @@ pub enum Subject {
     Workload(WorkloadKey),
     /// The Services of a namespace: whether each reaches a pod.
     Services(Arc<str>),
+    /// This version of an object that nobody here has written.
+    Stray {
+        key: DiagnosisKey,
+        resource_version: String,
+    },
 }
 
 /// Lanes in the order in which they are served.

@@ -24,6 +24,7 @@ mod records;
 mod roll;
 mod services;
 mod stories;
+mod strays;
 mod sweeps;
 mod takeover;
 mod uid;
@@ -172,6 +173,7 @@ pub struct World {
     /// The logs of ended runs may be read.
     reads_logs: bool,
     doubts: takeover::Doubts,
+    spared: strays::Spared,
 }
 
 /// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
@@ -206,6 +208,7 @@ impl World {
             answers_come: false,
             reads_logs: false,
             doubts: takeover::Doubts::default(),
+            spared: strays::Spared::default(),
         }
     }
 
@@ -303,12 +306,17 @@ impl World {
             Change::Node(node) => self.node(*node, now),
             Change::NodeDeleted(name) => self.node_deleted(&name),
             Change::Event(event) => self.event(*event, now),
-            Change::Object { key, resource_version } => match self.outers(key.kind) {
-                Some(outers) => outers.seen(&key, &resource_version),
-                None => self.records.seen(&key.object, &resource_version),
-            },
+            Change::Object { key, resource_version } => {
+                let mut touched = match self.outers(key.kind) {
+                    Some(outers) => outers.seen(&key, &resource_version),
+                    None => self.records.seen(&key.object, &resource_version),
+                };
+                touched.extend(self.stray(key, resource_version));
+                touched
+            }
             Change::ObjectDeleted(key) => {
                 self.forget_burial(&key);
+                self.spared.forget(&key);
                 match self.outers(key.kind) {
                     Some(outers) => outers.deleted(&key),
                     None => self.records.deleted(&key.object),
@@ -504,7 +512,8 @@ impl World {
         let key = match subject {
             Subject::Pod(uid) => self.pods.place(uid).filter(|_| self.pods.is_full(uid)).map(pods::Place::key),
             Subject::Object(key) => Some(key.clone()),
-            Subject::Node(_) | Subject::Workload(_) | Subject::Services(_) => None,
+            Subject::Stray { key, .. } if key.kind == DiagnosisKind::Pod => Some(key.object.clone()),
+            Subject::Node(_) | Subject::Workload(_) | Subject::Services(_) | Subject::Stray { .. } => None,
         };
         // A pod and its object are two subjects of one object: they take turns.
         if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
@@ -528,6 +537,7 @@ impl World {
             Subject::Node(name) => self.decide_node(name, now),
             Subject::Workload(key) => self.decide_workload(key, now),
             Subject::Services(namespace) => self.decide_services(namespace, now),
+            Subject::Stray { key, resource_version } => self.decide_stray(key, resource_version).into(),
         };
         // Before the caps: what gets no object is not to be told more often for that.
         decision.folded = !self.records.is_told(&decision.plan) && self.fold(&mut decision.plan, now);

@@ -377,7 +377,12 @@ impl<C: Cluster> Engine<C> {
                 self.enqueue(touched);
                 self.announced_with(published, key, transition, owed);
             }
-            Intent::Delete { key, .. } => self.world.removed(&key),
+            Intent::Delete { key, .. } => {
+                if matches!(subject, Subject::Stray { .. }) {
+                    tracing::warn!(object = %key, "removed a diagnosis that this operator has not written");
+                }
+                self.world.removed(&key);
+            }
             Intent::Announce(announcement) => self.told(subject, &announcement.key),
         }
         self.outbox.done(subject);
@@ -437,7 +442,7 @@ impl<C: Cluster> Engine<C> {
             Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
             Subject::Object(key) => self.world.owed_is_there(key, event),
             Subject::Pod(uid) => self.world.announced_without_object(uid),
-            Subject::Services(_) => {}
+            Subject::Services(_) | Subject::Stray { .. } => {}
         }
     }
 
@@ -469,6 +474,8 @@ impl<C: Cluster> Engine<C> {
         let object = object_of(intent);
         self.not_written(object.as_ref());
         match (error, object) {
+            // Another version is there by now, of which the watch tells.
+            (PublishError::Conflict, _) if matches!(subject, Subject::Stray { .. }) => self.outbox.done(subject),
             (PublishError::Conflict, Some(key)) => {
                 let cluster = self.cluster.clone();
                 let subject = subject.clone();

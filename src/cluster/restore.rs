@@ -37,20 +37,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The name of this step in [`Health`].
 const PART: &str = "restore";
 
-/// An object under our name that tells us nothing; its version allows to replace it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
-    pub key: ObjectKey,
-    pub resource_version: String,
-}
-
 /// What a page held.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restored {
     pub objects: Vec<Stored>,
     /// Of nodes and workloads.
     pub outers: Vec<OuterRecord>,
-    pub unreadable: Vec<Unreadable>,
+    /// They tell us nothing.
+    pub unreadable: Vec<DiagnosisKey>,
 }
 
 impl Restored {
@@ -63,8 +57,9 @@ impl Restored {
         })
     }
 
-    /// Gives the world what it held, but for what is unreadable, and tells what is to be looked at.
+    /// Gives the world what it held, and tells what is to be looked at.
     pub fn into_world(self, world: &mut World) -> Touched {
+        world.spare(self.unreadable);
         let mut touched = world.restore(self.objects);
         touched.extend(world.restore_outer(self.outers));
         touched
@@ -257,7 +252,7 @@ impl Kept for WorkloadDiagnosis {
 /// An object of a page, understood as it is read, so that no page is held as a tree.
 enum Found<K: Kept> {
     Stored(Box<Read<K>>),
-    Unreadable(Unreadable),
+    Unreadable(DiagnosisKey),
 }
 
 impl<'de, K: Kept> Deserialize<'de> for Found<K> {
@@ -275,7 +270,7 @@ impl<'de, K: Kept> Deserialize<'de> for Found<K> {
                 "a diagnosis without a state that this version knows is left as it is: it is replaced if what it is about \
                  fails again; delete it if no newer version of the operator is to read it"
             );
-            return Ok(Self::Unreadable(Unreadable { key, resource_version }));
+            return Ok(Self::Unreadable(DiagnosisKey { kind: K::KIND, object: key }));
         };
         Ok(Self::Stored(Box::new(Read {
             key,

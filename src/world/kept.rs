@@ -4,7 +4,7 @@ use super::World;
 
 impl World {
     /// Entries, by what they are of.
-    pub fn kept(&self) -> [(&'static str, usize); 14] {
+    pub fn kept(&self) -> [(&'static str, usize); 15] {
         let outers = self.node_objects.kept() + self.workload_objects.kept();
         [
             ("pods", self.pods.kept()),
@@ -21,6 +21,7 @@ impl World {
             ("reach", self.reach.kept()),
             ("last_words", self.last_words.kept()),
             ("endings", self.gone_workloads.len() + self.closed.len() + self.doubts.kept()),
+            ("spared", self.spared.kept()),
         ]
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::outers::Outers;
 use super::records::Records;
 use super::{Change, Decision, Source, Touched, World, ledger, reach, stories};
-use super::{earliest, folds, lookups};
+use super::{earliest, folds, lookups, strays};
 use crate::diagnosis::Ledger;
 use crate::facts::{ObjectKey, Timestamp, Want, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -43,6 +43,7 @@ impl World {
         self.stories = stories::Stories::default();
         self.folds = folds::Folds::default();
         self.gone_workloads.clear();
+        self.spared = strays::Spared::default();
         self.lookups = lookups::Lookups::default();
         self.doubts = Doubts { meanwhile: Some(Vec::new()), workloads: HashSet::new() };
     }

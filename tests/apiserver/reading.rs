@@ -225,7 +225,7 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
     );
     assert_eq!((a.status.state, a.status.transition), (DiagnosisState::Gone, 4));
     let [b] = restored.unreadable.as_slice() else { panic!("{restored:?}") };
-    assert_eq!((b.key.to_string(), b.resource_version.as_str()), ("demo/b".to_owned(), "6"));
+    assert_eq!(b.to_string(), "PodDiagnosis demo/b");
     let [node] = restored.outers.as_slice() else { panic!("{restored:?}") };
     let Outer::Node(_, status) = &node.object else { panic!("{node:?}") };
     assert_eq!((node.key.to_string(), status.head.cause.as_str()), ("NodeDiagnosis n1".to_owned(), "NodeDiskPressure"));

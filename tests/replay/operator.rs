@@ -375,7 +375,7 @@ impl Operator {
                     Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
                     Subject::Object(key) => self.world.owed_is_there(key, &event.key),
                     Subject::Pod(uid) => self.world.announced_without_object(uid),
-                    Subject::Services(_) => {}
+                    Subject::Services(_) | Subject::Stray { .. } => {}
                 }
             }
         }

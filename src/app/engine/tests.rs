@@ -402,6 +402,62 @@ async fn what_is_deleted_before_its_first_write_is_acknowledged_is_put_back() {
     running.stop().await;
 }
 
+fn deleted(running: &Running) -> Vec<String> {
+    let calls = running.fake.calls.lock().unwrap();
+    let deletes = calls.iter().filter_map(|(_, intent)| match intent {
+        Intent::Delete { key, resource_version } => Some(format!("{key} {resource_version}")),
+        _ => None,
+    });
+    deletes.collect()
+}
+
+/// Whoever may write diagnoses can make one of a pod that is well, and nothing else would ever look at it.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_somebody_else_makes_is_removed() {
+    let running = Running::start(&[]).listed().await;
+    let well = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+    let node = DiagnosisKey::of_node("n1");
+    running.pod(oom("a")).await;
+    seconds(1).await;
+    for key in [&well, &node, &DiagnosisKey::of_pod(oom("a").key)] {
+        running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
+    }
+    seconds(3600).await;
+    assert_eq!(deleted(&running), [format!("{well} 7"), format!("{node} 7")]);
+    assert_eq!(running.applies().len(), 1);
+    running.stop().await;
+}
+
+/// Somebody edits it while it is removed: the watch tells of that version as well.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_somebody_else_changes_is_removed_in_its_last_version() {
+    let running = Running::start(&[Behaviour::Conflict]).listed().await;
+    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+    running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
+    seconds(60).await;
+    running.send(Change::Object { key: key.clone(), resource_version: "8".to_owned() }).await;
+    seconds(3600).await;
+    assert_eq!(deleted(&running), [format!("{key} 7"), format!("{key} 8")]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_newer_version_may_have_written_stays() {
+    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+    let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+    world.spare([key.clone()]);
+    let running = Running::led_by(Fake::default(), world, None).listed().await;
+    running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
+    seconds(3600).await;
+    assert!(deleted(&running).is_empty());
+    // Once it is gone, another of that name is nobody's.
+    running.send(Change::ObjectDeleted(key.clone())).await;
+    running.send(Change::Object { key: key.clone(), resource_version: "9".to_owned() }).await;
+    seconds(60).await;
+    assert_eq!(deleted(&running), [format!("{key} 9")]);
+    running.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn of_an_object_that_goes_while_another_takes_its_place_nothing_is_kept() {
     let of_a_workload = |name: &str| {

@@ -415,14 +415,6 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
         } else if container.startup.is_none()
             && let Some(handler) = handler_yaml(&probe.handler)
         {
-            let text = format!(
-                "If it needs longer than {} s to start, add a startupProbe: liveness waits for it (initialDelaySeconds is \
-                 now {}).",
-                probe.budget(),
-                probe.initial_delay
-            );
-            let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
-            let slower = target.with_container_patch(remedy::fix(text), Some(container), &fields);
             // One that nothing answers yet, ended as soon as its probe may: most likely it is only slow.
             let most = probe.budget() + case.pod.termination_grace_seconds + 5;
             let at_once =
@@ -431,6 +423,22 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
             let is_declared = container.ports.is_empty() || container.ports.iter().any(|p| Some(p.number) == port);
             let is_refused = matches!(heard, Some(Trouble::Refused)) && is_declared;
             let is_short = probe.budget() < SHORT_BUDGET && is_refused && at_once;
+            let budget = probe.budget();
+            // The Event has room for the first remedy only, and that it listens elsewhere looks the same.
+            let text = match port.filter(|_| is_short) {
+                Some(port) => format!(
+                    "Nothing listens on {port} in {} within {budget} s of its start. If it does later, add a startupProbe: \
+                     liveness waits for it (initialDelaySeconds is now {}). If it never does, correct the port.",
+                    container.name, probe.initial_delay
+                ),
+                None => format!(
+                    "If it needs longer than {budget} s to start, add a startupProbe: liveness waits for it \
+                     (initialDelaySeconds is now {}).",
+                    probe.initial_delay
+                ),
+            };
+            let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
+            let slower = target.with_container_patch(remedy::fix(text), Some(container), &fields);
             remedies.insert(if is_short { 0 } else { remedies.len() }, slower);
         }
     }
