@@ -18,7 +18,7 @@ use crate::operator::{Launch, Operator};
 use crate::pods::{Expected, Space};
 use crate::wait::{ensure, eventually};
 
-/// Longer than it takes from a fault to the next try of a watch (30 s) or a write that failed a few times.
+/// Longer than it takes from a fault to the next try of a watch (16 s) or a write that failed a few times.
 pub(crate) const SETTLED: Duration = Duration::from_secs(150);
 /// Nothing is written for so long.
 const QUIET: Duration = Duration::from_secs(3);

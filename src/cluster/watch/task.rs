@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::StreamExt;
 use kube::Api;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Config, watcher};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, Config, DefaultBackoff, watcher};
 use tokio::sync::mpsc;
 
 use super::kinds::Watched;
@@ -25,6 +27,25 @@ const SWEEP_EVERY: u32 = 10_000;
 /// Streaming lists that may begin without one that ends, before paged lists are tried: a server that ignores the
 /// parameter, or one list that takes longer than a watch may.
 const STREAMS_WITHOUT_END: u32 = 2;
+
+/// The pauses between two tries of a watch: a quarter of kube's, whose longest ones (30 to 60 s) are kind to the API server, but
+/// leave a leader blind for so long after an outage.
+#[derive(Default)]
+struct Patience(DefaultBackoff);
+
+impl Iterator for Patience {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.0.next().map(|pause| pause / 4)
+    }
+}
+
+impl Backoff for Patience {
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+}
 
 /// What the watches learn of the server together.
 #[derive(Debug, Default)]
@@ -101,7 +122,7 @@ impl<K: Watched> Task<K> {
     }
 
     async fn follow(&self, streaming: bool, progress: &mut Progress) -> Stop {
-        let mut stream = pin!(watcher(self.api.clone(), self.settings.config(streaming)).default_backoff());
+        let mut stream = pin!(watcher(self.api.clone(), self.settings.config(streaming)).backoff(Patience::default()));
         while let Some(item) = stream.next().await {
             let flow = match item {
                 Ok(event) => self.take(event, streaming, progress).await,
@@ -120,7 +141,7 @@ impl<K: Watched> Task<K> {
                 return stop;
             }
         }
-        // The default backoff never gives up, so the stream has no end.
+        // The pauses never end, so the stream has no end.
         Stop::Closed
     }
 
