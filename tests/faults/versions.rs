@@ -2,10 +2,11 @@
 //!
 //! `tests/cluster/cluster build --apiservers` makes them; tests/cluster/tools/README.md says how to add one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shindan::api::DiagnosisKind;
 
 use crate::control_plane::{ControlPlane, Programs};
@@ -85,6 +86,13 @@ async fn installs(plane: &ControlPlane) {
     plane.await_definitions().await;
     for overlay in deploy.join("overlays").read_dir().unwrap() {
         let folder = overlay.unwrap().path().display().to_string();
+        let rendered = plane.kubectl(&["kustomize", &folder], None).unwrap();
+        let namespaces: BTreeSet<&str> =
+            rendered.lines().filter_map(|line| line.strip_prefix("  namespace: ")).collect();
+        for namespace in namespaces {
+            let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            plane.kubectl(&["apply", "-f", "-"], Some(&namespace.to_string())).unwrap();
+        }
         plane.kubectl(&[&apply[..], &["--dry-run=server", "-k", &folder]].concat(), None).unwrap();
     }
     let definitions: Value =
