@@ -185,7 +185,7 @@ fn who_is_ended_as_soon_as_the_probe_may_gets_more_time_to_start() {
     let refused =
         "Liveness probe failed: Get \"http://10.0.0.1:8080/\": dial tcp 10.0.0.1:8080: connect: connection refused";
     let first = |ports: &str| said(&killed(&format!("{probe}, ports: [{ports}]"), refused, 12)).1;
-    assert!(first("").starts_with("Nothing listens on 8080 in app within") && first("").contains("add a startupProbe"));
+    assert!(first("").starts_with("Nothing listens on 8080 in web within") && first("").contains("add a startupProbe"));
     assert!(first("{containerPort: 80}").starts_with("Nothing listens on 8080"), "another port is declared");
 }
 
