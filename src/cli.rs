@@ -8,13 +8,17 @@ mod completions;
 mod crd;
 mod diagnose;
 mod explain;
+mod found;
 mod input;
+mod look;
 mod man;
 pub mod offline;
 mod print;
 mod run;
+mod tree;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -35,6 +39,8 @@ enum Command {
     Run(Box<RunArgs>),
     /// Diagnose the pods, workloads and nodes of a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
+    /// Say what is wrong in a cluster, as `kubectl shindan` does
+    Look(Box<look::Args>),
     /// Say what a cause means, how it is told apart, and what to do
     Explain(explain::Args),
     /// List all causes
@@ -45,6 +51,50 @@ enum Command {
     Completions(completions::Args),
     /// Print the manual page
     Man,
+}
+
+/// The same binary under the name by which kubectl finds a plugin.
+#[derive(Debug, Parser)]
+#[command(
+    name = "kubectl-shindan",
+    bin_name = "kubectl shindan",
+    about = "Says what is wrong in a cluster, and what to do",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+struct Plugin {
+    #[command(flatten)]
+    look: look::Args,
+    #[command(subcommand)]
+    command: Option<PluginCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum PluginCommand {
+    /// Diagnose a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
+    Diagnose(Box<diagnose::Args>),
+    /// Say what a cause means, how it is told apart, and what to do
+    Explain(explain::Args),
+    /// List all causes
+    Causes(causes::Args),
+}
+
+/// What is asked, under either name.
+fn command() -> Result<Command, clap::Error> {
+    let name = std::env::args_os().next().unwrap_or_default();
+    let stem = Path::new(&name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+    // Krew writes dashes within a plugin's name as underscores.
+    if stem != "kubectl-shindan" && stem != "kubectl_shindan" {
+        return Ok(Cli::try_parse()?.command);
+    }
+    let Plugin { look, command } = Plugin::try_parse()?;
+    Ok(match command {
+        None => Command::Look(Box::new(look)),
+        Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
+        Some(PluginCommand::Explain(args)) => Command::Explain(args),
+        Some(PluginCommand::Causes(args)) => Command::Causes(args),
+    })
 }
 
 /// How a command ended, where it did not fail.
@@ -65,8 +115,8 @@ struct Streams<'a> {
 
 /// The whole program. Exit codes: 0 good, 1 error, 2 only where `diagnose --exit-code` finds failing pods.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let command = match command() {
+        Ok(command) => command,
         Err(e) => {
             // clap would exit with 2 for a wrong flag, which `--exit-code` keeps for failing pods.
             let _ = e.print();
@@ -76,7 +126,7 @@ pub fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut err = io::stderr();
     let mut streams = Streams { out: &mut out, err: &mut err };
-    let result = dispatch(cli.command, &mut streams).and_then(|ending| {
+    let result = dispatch(command, &mut streams).and_then(|ending| {
         streams.out.flush()?;
         Ok(ending)
     });
@@ -96,6 +146,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
     match command {
         Command::Run(args) => run::run(*args),
         Command::Diagnose(args) => diagnose::run(&args, streams),
+        Command::Look(args) => look::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),
         Command::Crd => crd::run(streams.out),

@@ -11,6 +11,7 @@ pub mod lease;
 pub mod lookup;
 pub mod publish;
 pub mod restore;
+pub mod snapshot;
 pub mod watch;
 pub mod wire;
 

@@ -14,6 +14,12 @@ use crate::world::Caps;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub i64);
 
+impl Seconds {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse_seconds(text)
+    }
+}
+
 fn parse_seconds(text: &str) -> Result<Seconds, String> {
     const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
     if let Ok(seconds) = text.parse() {

@@ -6,16 +6,13 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use super::found::{Form, Found};
 use super::input::{Input, Size};
+use super::tree::Detail;
 use super::{Ending, Streams, offline};
-use crate::api::Severity;
 use crate::config::ThresholdArgs;
 use crate::facts::{Timestamp, seconds_between};
 use crate::world::EVENTS_KEPT;
-
-mod found;
-
-use found::Found;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -46,19 +43,6 @@ pub(super) struct Args {
     exit_code: bool,
     #[command(flatten)]
     thresholds: ThresholdArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    Table,
-    /// The table with more columns, the summary last
-    Wide,
-    /// A List of the objects
-    Json,
-    /// A List of the objects
-    Yaml,
-    /// poddiagnosis.shindan.dev/NAME and so on
-    Name,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -106,11 +90,12 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let thresholds = args.thresholds.thresholds();
     let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
     let report = offline::diagnose(input.dump, input.logs, now, thresholds);
-    let mut found = Found { pods: report.objects, outers: report.outers };
+    let mut found = Found::of(report.objects, report.outers);
     found.pods.retain(|write| shown(&write.key.namespace));
     // A node is in no namespace.
     found.outers.retain(|write| shown(&write.key.object.namespace));
-    found.write(args.output, now, streams.out)?;
+    let detail = if found.len() <= 3 { Detail::Full } else { Detail::Short };
+    found.write(args.output, detail, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {
@@ -131,11 +116,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
             )?;
         }
     } else if args.output == Form::Table && std::io::stdout().is_terminal() {
-        writeln!(streams.err, "\n-o wide adds a summary of each, -o yaml the evidence and what to do.")?;
+        writeln!(streams.err, "\n-o tree adds what to do, -o wide a summary of each, -o yaml the evidence.")?;
     }
-    // What is only noted is no failure.
-    let fail = found.severities().any(|severity| severity != Severity::Info);
-    Ok(match (is_partly, args.exit_code && fail) {
+    Ok(match (is_partly, args.exit_code && found.fails()) {
         (true, _) => Ending::Partly,
         (false, true) => Ending::PodsFail,
         (false, false) => Ending::Good,

@@ -39,9 +39,12 @@ struct Known {
 }
 
 impl Known {
-    fn of(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) -> Self {
+    fn of(dump: Dump, logs: Logs, now: Timestamp, view: View) -> Self {
         let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
-        let mut world = World::new(thresholds, Policy::default(), caps);
+        let mut world = World::new(view.thresholds, Policy::default(), caps);
+        if !view.has_all_pods {
+            world.know_some_pods_only();
+        }
         let surroundings = fill(&mut world, dump, logs, now);
         let mut unwell: Vec<Arc<str>> = world.unwell().collect();
         unwell.sort();
@@ -69,13 +72,27 @@ impl Known {
 
 /// The world of a dump just before its pods are diagnosed, for whoever measures that.
 pub fn world(dump: Dump, now: Timestamp, thresholds: Thresholds) -> World {
-    Known::of(dump, Logs::default(), now, thresholds).world
+    Known::of(dump, Logs::default(), now, thresholds.into()).world
+}
+
+/// How a dump is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    pub thresholds: Thresholds,
+    /// What its pods leave of each node is what is left.
+    pub has_all_pods: bool,
+}
+
+impl From<Thresholds> for View {
+    fn from(thresholds: Thresholds) -> Self {
+        Self { thresholds, has_all_pods: true }
+    }
 }
 
 /// Diagnoses the pods of a dump as of `now`, with the logs that were saved beside it.
-pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, thresholds: Thresholds) -> Report {
+pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -> Report {
     let policy = Policy::default();
-    let Known { mut world, surroundings, mut asked, unwell: uids } = Known::of(dump, logs, now, thresholds);
+    let Known { mut world, surroundings, mut asked, unwell: uids } = Known::of(dump, logs, now, view.into());
 
     // How many pods of a workload fail is known once all are diagnosed: a first pass counts them, a second tells it.
     for uid in &uids {

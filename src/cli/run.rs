@@ -27,7 +27,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
             write_rate: Some(args.write_qps).filter(|rate| *rate > 0),
             ..Pace::default()
         },
-        target: Target { kubeconfig: args.kubeconfig, context: args.context },
+        target: Target { kubeconfig: args.kubeconfig, context: args.context, ..Target::default() },
         scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         previous_logs: args.previous_logs,
         election: election(&args.election)?,

@@ -84,6 +84,11 @@ impl Failure {
         matches!(self, Self::Api { status, .. } if status.code == 404)
     }
 
+    /// We may not; somebody else might.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Api { status, .. } if status.code == 403)
+    }
+
     /// From an error of kube's own calls.
     pub(super) fn from_kube(error: kube::Error) -> Self {
         match error {

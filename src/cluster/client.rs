@@ -11,7 +11,7 @@ use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::Client;
 use kube::client::ClientBuilder;
-use kube::config::{Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::call::{self, Failure};
 use super::header_timeout::HeaderTimeoutLayer;
@@ -31,6 +31,54 @@ pub struct Target {
     pub kubeconfig: Option<PathBuf>,
     /// A context of the kubeconfig; else its current one.
     pub context: Option<String>,
+    /// Another cluster of the kubeconfig than the context's.
+    pub cluster: Option<String>,
+    /// Another user of the kubeconfig than the context's.
+    pub user: Option<String>,
+    pub instead: Instead,
+}
+
+/// What a person says on the command line stands above the kubeconfig.
+#[derive(Debug, Clone, Default)]
+pub struct Instead {
+    pub server: Option<String>,
+    pub token: Option<String>,
+    /// Act as this user, and as a member of these groups.
+    pub user: Option<String>,
+    pub groups: Vec<String>,
+    /// A file of PEM certificates that the API server's own is checked against.
+    pub certificate_authority: Option<PathBuf>,
+    pub tls_server_name: Option<String>,
+    pub insecure_skip_tls_verify: bool,
+}
+
+impl Instead {
+    fn change(&self, config: &mut Config) -> Result<(), ClientError> {
+        let flag = |flag: &'static str, reason: String| ClientError::Flag { flag, reason };
+        if let Some(server) = &self.server {
+            // As kubectl reads it.
+            let url = if server.contains("://") { server.clone() } else { format!("http://{server}") };
+            config.cluster_url = url.parse().map_err(|e: http::uri::InvalidUri| flag("--server", e.to_string()))?;
+        }
+        if let Some(token) = &self.token {
+            config.auth_info = AuthInfo { token: Some(token.clone().into()), ..AuthInfo::default() };
+        }
+        if self.user.is_some() {
+            config.auth_info.impersonate.clone_from(&self.user);
+            config.auth_info.impersonate_groups = Some(self.groups.clone());
+        } else if !self.groups.is_empty() {
+            return Err(flag("--as-group", "give the user as well, with --as".to_owned()));
+        }
+        if let Some(path) = &self.certificate_authority {
+            config.root_cert = None;
+            config.root_cert_file = Some(path.clone());
+        }
+        if self.tls_server_name.is_some() {
+            config.tls_server_name.clone_from(&self.tls_server_name);
+        }
+        config.accept_invalid_certs |= self.insecure_skip_tls_verify;
+        Ok(())
+    }
 }
 
 /// The two clients.
@@ -42,6 +90,8 @@ pub struct Clients {
     pub write: Client,
     /// The API server's address, for logs.
     pub server: String,
+    /// That of the context, or of the pod that we run in.
+    pub namespace: String,
 }
 
 impl std::fmt::Debug for Clients {
@@ -60,6 +110,8 @@ pub enum ClientError {
     NoCluster { looked: String },
     #[error("cannot use the kubeconfig: {0}. Check it with `kubectl config view`")]
     Kubeconfig(#[source] KubeconfigError),
+    #[error("{flag}: {reason}")]
+    Flag { flag: &'static str, reason: String },
     #[error("the pod's service account cannot be used: {0}. Is automountServiceAccountToken off?")]
     InCluster(#[source] kube::config::InClusterError),
     #[error("cannot set up TLS or credentials for {server}: {source}")]
@@ -79,6 +131,7 @@ impl ClientError {
             Self::NoCluster { .. } => "no_cluster",
             Self::Kubeconfig(_) => "kubeconfig",
             Self::InCluster(_) => "in_cluster",
+            Self::Flag { .. } => "flag",
             Self::Setup { .. } => "setup",
             Self::Unreachable { .. } => "unreachable",
             Self::Unauthorized { .. } => "unauthorized",
@@ -89,16 +142,21 @@ impl ClientError {
 
 /// Builds the clients. Talks to nobody yet; [`Clients::probe`] does.
 pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
-    let config = config(target).await?;
-    let server = config.cluster_url.to_string();
+    let mut config = config(target).await?;
+    target.instead.change(&mut config)?;
+    let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
     let setup = |source| ClientError::Setup { server: server.clone(), source };
     let watch = build(with_limits(config.clone(), WATCH_READ)).map_err(setup)?;
     let write = build(with_limits(config, WRITE_ANSWER)).map_err(setup)?;
-    Ok(Clients { watch, write, server })
+    Ok(Clients { watch, write, server, namespace })
 }
 
 async fn config(target: &Target) -> Result<Config, ClientError> {
-    let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
+    let options = KubeConfigOptions {
+        context: target.context.clone(),
+        cluster: target.cluster.clone(),
+        user: target.user.clone(),
+    };
     if let Some(path) = &target.kubeconfig {
         let file = Kubeconfig::read_from(path).map_err(ClientError::Kubeconfig)?;
         return Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig);

@@ -92,20 +92,45 @@ impl RestoreError {
 pub async fn objects(client: &Client, scope: &Scope, pages: &mpsc::Sender<Restored>) -> Result<(), RestoreError> {
     let told = Told::new(client, scope);
     for namespace in scope.each() {
-        read::<PodDiagnosis>(client, namespace, &told, pages).await?;
-        read::<WorkloadDiagnosis>(client, namespace, &told, pages).await?;
+        read::<PodDiagnosis>(client, namespace, Some(&told), pages).await?;
+        read::<WorkloadDiagnosis>(client, namespace, Some(&told), pages).await?;
     }
     if scope.nodes {
-        read::<NodeDiagnosis>(client, None, &told, pages).await?;
+        read::<NodeDiagnosis>(client, None, Some(&told), pages).await?;
     }
     Ok(())
+}
+
+/// Reads all objects of one kind at once, for one who only reads: `namespace` is of no account for those of nodes.
+pub async fn all(client: &Client, kind: DiagnosisKind, namespace: Option<&str>) -> Result<Restored, RestoreError> {
+    let (sender, mut pages) = mpsc::channel(1);
+    let reading = async {
+        // Moved in, so that the channel ends with it.
+        let sender = sender;
+        match kind {
+            DiagnosisKind::Pod => read::<PodDiagnosis>(client, namespace, None, &sender).await,
+            DiagnosisKind::Workload => read::<WorkloadDiagnosis>(client, namespace, None, &sender).await,
+            DiagnosisKind::Node => read::<NodeDiagnosis>(client, None, None, &sender).await,
+        }
+    };
+    let taking = async {
+        let mut all = Restored::default();
+        while let Some(page) = pages.recv().await {
+            all.objects.extend(page.objects);
+            all.outers.extend(page.outers);
+            all.unreadable.extend(page.unreadable);
+        }
+        all
+    };
+    let (read, all) = tokio::join!(reading, taking);
+    read.map(|()| all)
 }
 
 /// Reads all objects of one kind.
 async fn read<K: Kept>(
     client: &Client,
     namespace: Option<&str>,
-    told: &Told<'_>,
+    told: Option<&Told<'_>>,
     pages: &mpsc::Sender<Restored>,
 ) -> Result<(), RestoreError> {
     let path = K::url_path(&(), namespace);
@@ -121,7 +146,9 @@ async fn read<K: Kept>(
     while let Some(listed) = listing.next().await.map_err(failed)? {
         let Listed::Page(found) = listed else { continue };
         let mut page = page::<K>(found);
-        told.settle(&mut page).await;
+        if let Some(told) = told {
+            told.settle(&mut page).await;
+        }
         if pages.send(page).await.is_err() {
             // Nobody wants to know any more.
             return Ok(());

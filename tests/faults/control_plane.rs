@@ -255,6 +255,13 @@ impl ControlPlane {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// kubectl with nothing but the kubeconfig of an administrator, and no other environment.
+    pub(crate) fn kubectl_as_admin(&self) -> Command {
+        let mut kubectl = Command::new(&self.programs.kubectl);
+        kubectl.env_clear().env("KUBECONFIG", &self.admin).env("HOME", self.folder.path());
+        kubectl
+    }
+
     fn spawn(&self, name: &str, program: &Path, flags: &[String]) -> Child {
         let flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
         Child::spawn(name, &self.folder.path().join(format!("{name}.log")), program.as_os_str(), &flags, &[])

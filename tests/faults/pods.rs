@@ -116,6 +116,12 @@ impl Space {
         self.set_status(pod, &status).await;
     }
 
+    /// A pod of which no kubelet has said anything yet.
+    pub(crate) async fn pending(&self, pod: &str) {
+        self.create(pod, &recorded(FAILURES[1].recorded, "Pod")).await;
+        self.expect(pod, Expected::Well);
+    }
+
     /// A pod that is as it should be, and may fail in this way later.
     pub(crate) async fn well_yet(&self, pod: &str, failure: Failure) {
         self.create(pod, &recorded(failure.recorded, "Pod")).await;

@@ -98,7 +98,7 @@ type Key = [String; 3];
 /// Runs until it is killed. `known`: pods that have a diagnosis get none.
 pub(crate) async fn run(kubeconfig: PathBuf, bodies: &Path, known: bool) -> Result<()> {
     let bodies = Arc::new(Bodies::read(bodies)?);
-    let clients = client::connect(&Target { kubeconfig: Some(kubeconfig), context: None }).await?;
+    let clients = client::connect(&Target { kubeconfig: Some(kubeconfig), ..Target::default() }).await?;
     let mut told: HashSet<String> = if known { written(&clients.watch).await? } else { HashSet::new() };
     let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE).streaming_lists();
     let mut pods = std::pin::pin!(watcher(Api::<SlimPod>::all(clients.watch.clone()), config).default_backoff());

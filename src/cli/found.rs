@@ -6,17 +6,77 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
-use super::Form;
-use crate::api::{API_VERSION, DiagnosisKind, GROUP, Head, Severity};
-use crate::cli::print;
+use super::print;
+use super::tree::{self, Detail, Style};
+use crate::api::{
+    API_VERSION, DiagnosisKind, DiagnosisState, GROUP, Head, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
+    Severity,
+};
 use crate::diagnosis::text;
-use crate::facts::Timestamp;
-use crate::plan::{ObjectWrite, Outer, OuterWrite};
+use crate::facts::{ObjectKey, Timestamp};
+use crate::plan::{DiagnosisKey, ObjectWrite, Outer, OuterRecord, OuterWrite};
+use crate::world::Stored;
 
-/// The objects that the operator would write.
+/// A form for whoever reads it elsewhere: a table, or objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Form {
+    /// For reading: workloads, their pods, and what to do
+    Tree,
+    /// The columns that kubectl get prints
+    Table,
+    /// The table with more columns, the summary last
+    Wide,
+    /// A List of the objects
+    Json,
+    /// A List of the objects
+    Yaml,
+    /// poddiagnosis.shindan.dev/NAME and so on
+    Name,
+}
+
+/// Diagnoses: those that the operator would write, or has written.
+#[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) pods: Vec<ObjectWrite>,
-    pub(super) outers: Vec<OuterWrite>,
+    pub(super) pods: Vec<OfPod>,
+    pub(super) outers: Vec<OfOuter>,
+}
+
+#[derive(Debug)]
+pub(super) struct OfPod {
+    pub(super) key: ObjectKey,
+    pub(super) spec: PodDiagnosisSpec,
+    pub(super) status: PodDiagnosisStatus,
+}
+
+/// Of a node or a workload.
+#[derive(Debug)]
+pub(super) struct OfOuter {
+    pub(super) key: DiagnosisKey,
+    pub(super) object: Outer,
+}
+
+impl From<ObjectWrite> for OfPod {
+    fn from(ObjectWrite { key, spec, status, .. }: ObjectWrite) -> Self {
+        Self { key, spec, status }
+    }
+}
+
+impl From<Stored> for OfPod {
+    fn from(Stored { key, spec, status, .. }: Stored) -> Self {
+        Self { key, spec, status }
+    }
+}
+
+impl From<OuterWrite> for OfOuter {
+    fn from(OuterWrite { key, object, .. }: OuterWrite) -> Self {
+        Self { key, object }
+    }
+}
+
+impl From<OuterRecord> for OfOuter {
+    fn from(OuterRecord { key, object, .. }: OuterRecord) -> Self {
+        Self { key, object }
+    }
 }
 
 /// A table: its columns, those of `-o wide` beside, and its rows.
@@ -33,17 +93,29 @@ struct Row {
 }
 
 impl Found {
+    pub(super) fn of<P: Into<OfPod>, O: Into<OfOuter>>(pods: Vec<P>, outers: Vec<O>) -> Self {
+        Self { pods: pods.into_iter().map(Into::into).collect(), outers: outers.into_iter().map(Into::into).collect() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.pods.is_empty() && self.outers.is_empty()
     }
 
-    pub(super) fn severities(&self) -> impl Iterator<Item = Severity> {
-        let outers = self.outers.iter().map(|write| write.object.head().severity);
-        self.pods.iter().map(|write| write.status.severity).chain(outers)
+    pub(super) fn len(&self) -> usize {
+        self.pods.len() + self.outers.len()
     }
 
-    pub(super) fn write(&self, form: Form, now: Timestamp, out: &mut dyn Write) -> anyhow::Result<()> {
+    /// Whether something fails now. What is only noted is no failure, and what has ended is none any more.
+    pub(super) fn fails(&self) -> bool {
+        let pods = self.pods.iter().map(|of| (of.status.state, of.status.severity));
+        let outers = self.outers.iter().map(|of| of.object.head()).map(|head| (head.state, head.severity));
+        pods.chain(outers).any(|(state, severity)| state == DiagnosisState::Active && severity != Severity::Info)
+    }
+
+    /// `detail` is of account for the tree.
+    pub(super) fn write(&self, form: Form, detail: Detail, now: Timestamp, out: &mut dyn Write) -> anyhow::Result<()> {
         match form {
+            Form::Tree => tree::write(self, detail, Style::of_stdout(), now, out)?,
             Form::Table | Form::Wide => self.tables(form == Form::Wide, now, out)?,
             Form::Json => {
                 serde_json::to_writer_pretty(&mut *out, &self.list()).context("the list cannot be written as JSON")?;
@@ -111,7 +183,8 @@ impl Found {
         });
         let pods = self.pods.iter().map(|write| {
             let content = Content::Pod { spec: &write.spec, status: &write.status };
-            Item::of(DiagnosisKind::Pod, &write.key.namespace, &write.key.name, write.labels.clone(), content)
+            let labels = PodDiagnosis::labels_of(&write.spec, &write.status);
+            Item::of(DiagnosisKind::Pod, &write.key.namespace, &write.key.name, labels, content)
         });
         List { api_version: "v1", kind: "List", items: outers.chain(pods).collect() }
     }
@@ -139,7 +212,7 @@ fn since(first_seen: Option<Timestamp>, now: Timestamp) -> String {
     first_seen.map(|since| print::age(since, now)).unwrap_or_default()
 }
 
-fn of_pod(write: &ObjectWrite, now: Timestamp) -> Row {
+fn of_pod(write: &OfPod, now: Timestamp) -> Row {
     let (spec, status) = (&write.spec, &write.status);
     Row {
         namespace: write.key.namespace.to_string(),
@@ -162,7 +235,7 @@ fn of_pod(write: &ObjectWrite, now: Timestamp) -> Row {
     }
 }
 
-fn of_outer(write: &OuterWrite, now: Timestamp) -> Row {
+fn of_outer(write: &OfOuter, now: Timestamp) -> Row {
     let head: &Head = write.object.head();
     let (what, count, mut wide) = match &write.object {
         Outer::Node(_, status) => {

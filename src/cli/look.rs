@@ -1,0 +1,227 @@
+//! `kubectl shindan`: what is wrong in a cluster, for whoever asks it.
+
+mod connection;
+mod gather;
+mod subject;
+mod wait;
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use self::connection::Connection;
+use self::gather::{By, Gathered, Question};
+use self::subject::{Asked, Kind, Subject};
+use self::wait::Waited;
+use super::found::Form;
+use super::tree::Detail;
+use super::{Ending, Streams};
+use crate::cluster::client::{self, Clients};
+use crate::config::{Seconds, ThresholdArgs};
+use crate::facts::Timestamp;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What is asked about: pod/x, deploy/web, node/n1, or a kind and names [default: all that fails in the namespace]
+    #[arg(value_name = "KIND/NAME")]
+    subjects: Vec<String>,
+    /// The namespace [default: the context's]
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "all_namespaces")]
+    namespace: Option<String>,
+    /// All namespaces, and the nodes
+    #[arg(short = 'A', long)]
+    all_namespaces: bool,
+    /// The pods with these labels, as in app=web,tier!=cache
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
+    selector: Option<String>,
+    /// The form
+    #[arg(short, long, value_name = "FORM", default_value = "tree")]
+    output: Form,
+    /// Also what has ended and is still kept: Recovered and Gone
+    #[arg(long)]
+    ended: bool,
+    /// Diagnose here and now, with your own rights, though the operator is installed
+    #[arg(long)]
+    here: bool,
+    /// Print again whenever something changes, until interrupted
+    #[arg(short, long, conflicts_with = "exit_code")]
+    watch: bool,
+    /// Wait until what is asked about is well, or fails, and then exit with 0 or 2; of pods that a rollout replaces nothing
+    /// is said
+    #[arg(long, requires = "subjects", conflicts_with_all = ["watch", "ended"])]
+    wait: bool,
+    /// With --wait: how long at most
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = Seconds::parse)]
+    timeout: Seconds,
+    /// Exit with 2 where something fails
+    #[arg(long)]
+    exit_code: bool,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
+}
+
+/// How often `--watch` looks again.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// Where there is no end: as long as anybody would wait.
+const ENDLESS: Duration = Duration::from_secs(86_400);
+
+pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let subjects = Subject::parse_all(&args.subjects).map_err(anyhow::Error::msg)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+    runtime.block_on(look(args, subjects, streams))
+}
+
+async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let clients = client::connect(&args.connection.target()).await?;
+    clients.probe().await?;
+    let question = question(args, subjects, &clients).await?;
+    if args.watch {
+        return watch(args, &question, streams).await;
+    }
+    if args.wait {
+        return wait_for(args, &question, streams).await;
+    }
+    let now = clock();
+    let gathered = question.answer(now).await?;
+    tell(args, &question, &gathered, now, streams)?;
+    Ok(if args.exit_code && gathered.found.fails() { Ending::PodsFail } else { Ending::Good })
+}
+
+async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
+    let Seconds(seconds) = args.connection.request_timeout;
+    let limit = match u64::try_from(seconds) {
+        Ok(0) | Err(_) => ENDLESS,
+        Ok(seconds) => Duration::from_secs(seconds),
+    };
+    // A node's pods are in all of them.
+    let about_nodes = !subjects.is_empty() && subjects.iter().all(|subject| subject.kind == Kind::Node);
+    let namespace = args.namespace.clone().unwrap_or_else(|| clients.namespace.clone());
+    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !about_nodes);
+    if args.all_namespaces && !subjects.is_empty() && !about_nodes {
+        bail!("a name is looked for in one namespace: give -n and not -A");
+    }
+    gather::are_there(&clients.write, namespace.as_deref(), &subjects, limit).await?;
+    let asked = match &args.selector {
+        Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
+        None if subjects.is_empty() => Asked::All,
+        None => Asked::These(subjects),
+    };
+    let thresholds = args.thresholds.thresholds();
+    Ok(Question { clients, namespace, asked, thresholds, limit, here: args.here, ended: args.ended })
+}
+
+async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let Seconds(timeout) = args.timeout;
+    let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
+    Ok(match waited {
+        Waited::Well => Ending::Good,
+        Waited::Fails(found) => {
+            tell(args, question, &Gathered { found, by: By::Here, notes: Vec::new() }, clock(), streams)?;
+            Ending::PodsFail
+        }
+    })
+}
+
+/// Prints what changes, for as long as somebody looks.
+async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let is_screen = args.output == Form::Tree && io::stdout().is_terminal();
+    let mut shown = Vec::new();
+    loop {
+        let now = clock();
+        let gathered = question.answer(now).await?;
+        let mut text = Vec::new();
+        {
+            let mut into = Streams { out: &mut text, err: &mut io::sink() };
+            tell(args, question, &gathered, now, &mut into)?;
+        }
+        if gathered.found.is_empty() && args.output == Form::Tree {
+            text = format!("{}\n", nothing(question, args.ended)).into_bytes();
+        }
+        if is_screen {
+            // From the top of an empty screen.
+            write!(streams.out, "\x1b[H\x1b[2J")?;
+        }
+        // Ages change by themselves: on a screen they are shown, in a log they would repeat everything.
+        let news = signature(&gathered);
+        if is_screen || news != shown {
+            streams.out.write_all(&text)?;
+            streams.out.flush()?;
+            shown = news;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_AGAIN) => {}
+            stopped = tokio::signal::ctrl_c() => {
+                stopped.context("cannot wait for an interruption")?;
+                return Ok(Ending::Good);
+            }
+        }
+    }
+}
+
+/// What makes one answer another than the last.
+fn signature(gathered: &Gathered) -> Vec<String> {
+    let pods = gathered.found.pods.iter().map(|pod| {
+        let restarts = pod.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
+        format!("{} {} {} {restarts}", pod.key, pod.status.state, pod.status.cause)
+    });
+    let outers = gathered.found.outers.iter().map(|of| {
+        let head = of.object.head();
+        format!("{} {} {} {}", of.key, head.state, head.cause, head.summary)
+    });
+    pods.chain(outers).collect()
+}
+
+fn tell(
+    args: &Args,
+    question: &Question<'_>,
+    gathered: &Gathered,
+    now: Timestamp,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<()> {
+    let Gathered { found, by, notes } = gathered;
+    for note in notes {
+        writeln!(streams.err, "warning: {note}")?;
+    }
+    let detail = if matches!(question.asked, Asked::All) { Detail::Short } else { Detail::Full };
+    found.write(args.output, detail, now, streams.out)?;
+    // What is on standard error is read beside the output: that is to be there first.
+    streams.out.flush()?;
+    if found.is_empty() {
+        writeln!(streams.err, "{}", nothing(question, args.ended))?;
+    }
+    if *by == By::HereInstead {
+        writeln!(
+            streams.err,
+            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, and for this namespace?"
+        )?;
+    }
+    Ok(())
+}
+
+fn nothing(question: &Question<'_>, ended: bool) -> String {
+    let place = match &question.namespace {
+        Some(namespace) => format!(" in namespace {namespace}"),
+        None => " in the cluster".to_owned(),
+    };
+    let what = match &question.asked {
+        Asked::All => "Nothing fails".to_owned(),
+        Asked::These(subjects) => {
+            let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
+            format!("Nothing is wrong with {}", names.join(", "))
+        }
+        Asked::Pods(pods) => format!("Nothing is wrong with the {} selected pods", pods.len()),
+    };
+    let also = if ended { ", and nothing has lately" } else { "" };
+    format!("{what}{place}{also}.")
+}
+
+/// The time of day, once for each answer.
+#[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
+fn clock() -> Timestamp {
+    let now = Timestamp::now();
+    Timestamp::from_second(now.as_second()).unwrap_or(now)
+}

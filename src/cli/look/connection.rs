@@ -1,0 +1,68 @@
+//! The flags by which kubectl finds its cluster.
+
+use std::path::PathBuf;
+
+use crate::cluster::client::{Instead, Target};
+use crate::config::Seconds;
+
+/// As kubectl's own, which a plugin is expected to have as well.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Connection")]
+pub(super) struct Connection {
+    /// The kubeconfig file [default: as kubectl finds it]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: its current one]
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// The cluster of the kubeconfig [default: the context's]
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+    /// The user of the kubeconfig [default: the context's]
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// The address and port of the API server
+    #[arg(short, long, value_name = "URL")]
+    server: Option<String>,
+    /// A bearer token to be known by
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Act as this user
+    #[arg(long = "as", value_name = "USER")]
+    as_user: Option<String>,
+    /// Act as a member of this group; may be repeated
+    #[arg(long, value_name = "GROUP")]
+    as_group: Vec<String>,
+    /// A file with the certificates that the API server's is checked against
+    #[arg(long, value_name = "FILE")]
+    certificate_authority: Option<PathBuf>,
+    /// The name that the API server's certificate is checked for
+    #[arg(long, value_name = "NAME")]
+    tls_server_name: Option<String>,
+    /// Do not check the API server's certificate: whoever stands between may read and change all
+    #[arg(long)]
+    insecure_skip_tls_verify: bool,
+    /// How long the API server may take for one answer; 0 is without end
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = Seconds::parse)]
+    pub(super) request_timeout: Seconds,
+}
+
+impl Connection {
+    pub(super) fn target(&self) -> Target {
+        Target {
+            kubeconfig: self.kubeconfig.clone(),
+            context: self.context.clone(),
+            cluster: self.cluster.clone(),
+            user: self.user.clone(),
+            instead: Instead {
+                server: self.server.clone(),
+                token: self.token.clone(),
+                user: self.as_user.clone(),
+                groups: self.as_group.clone(),
+                certificate_authority: self.certificate_authority.clone(),
+                tls_server_name: self.tls_server_name.clone(),
+                insecure_skip_tls_verify: self.insecure_skip_tls_verify,
+            },
+        }
+    }
+}

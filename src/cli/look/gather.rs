@@ -1,0 +1,200 @@
+//! Where the answer comes from: what the operator has written, or what is diagnosed here and now.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use kube::Client;
+
+use super::subject::{Asked, Kind, Subject};
+use crate::api::{DiagnosisKind, DiagnosisState};
+use crate::cli::found::Found;
+use crate::cli::offline::{self, Logs, View};
+use crate::cluster::client::Clients;
+use crate::cluster::restore::{self, RestoreError, Restored};
+use crate::cluster::snapshot::{Lister, Progress, Snapshot};
+use crate::diagnosis::Thresholds;
+use crate::facts::{ObjectKey, Timestamp};
+
+/// Who worked it out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Operator,
+    /// The operator is installed, and has not told of it.
+    HereInstead,
+    Here,
+}
+
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub(super) found: Found,
+    pub(super) by: By,
+    /// What could not be read, and what that means.
+    pub(super) notes: Vec<String>,
+}
+
+/// What is to be found out, and how.
+pub(super) struct Question<'a> {
+    pub(super) clients: &'a Clients,
+    /// All where `None`.
+    pub(super) namespace: Option<String>,
+    pub(super) asked: Asked,
+    pub(super) thresholds: Thresholds,
+    pub(super) limit: Duration,
+    /// Whatever the operator has written.
+    pub(super) here: bool,
+    pub(super) ended: bool,
+}
+
+impl Question<'_> {
+    pub(super) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
+        let mut notes = Vec::new();
+        let told = if self.here { None } else { self.told(&mut notes).await? };
+        if let Some(found) = told {
+            if found.fails() || !found.is_empty() && !self.is_about_one() {
+                return Ok(Gathered { found, by: By::Operator, notes });
+            }
+            // Silence is no proof: it may be stopped, or be for other namespaces.
+            let seen = self.seen(now, &mut notes).await?;
+            let (found, by) = if seen.fails() { (seen, By::HereInstead) } else { (found, By::Operator) };
+            return Ok(Gathered { found, by, notes });
+        }
+        Ok(Gathered { found: self.seen(now, &mut notes).await?, by: By::Here, notes })
+    }
+
+    fn is_about_one(&self) -> bool {
+        !matches!(self.asked, Asked::All)
+    }
+
+    fn wants_nodes(&self) -> bool {
+        match &self.asked {
+            Asked::All => self.namespace.is_none(),
+            Asked::These(subjects) => subjects.iter().any(|subject| subject.kind == Kind::Node),
+            Asked::Pods(_) => false,
+        }
+    }
+
+    /// What the operator has written; `None` where it has not been installed, or may not be read.
+    async fn told(&self, notes: &mut Vec<String>) -> anyhow::Result<Option<Found>> {
+        let mut all = Restored::default();
+        for kind in [DiagnosisKind::Pod, DiagnosisKind::Workload, DiagnosisKind::Node] {
+            if kind == DiagnosisKind::Node && !self.wants_nodes() {
+                continue;
+            }
+            match restore::all(&self.clients.write, kind, self.namespace.as_deref()).await {
+                Ok(read) => {
+                    all.objects.extend(read.objects);
+                    all.outers.extend(read.outers);
+                }
+                Err(RestoreError::NotInstalled) => return Ok(None),
+                Err(RestoreError::Failed { failure, .. }) if failure.is_refusal() => {
+                    if kind == DiagnosisKind::Pod {
+                        notes.push("not allowed to read the operator's diagnoses: diagnosed here".to_owned());
+                        return Ok(None);
+                    }
+                    notes.push(format!("not allowed to list {}", kind.plural()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut found = Found::of(all.objects, all.outers);
+        self.asked.keep(&mut found);
+        if !self.ended && !self.is_about_one() {
+            found.pods.retain(|pod| pod.status.state == DiagnosisState::Active);
+            found.outers.retain(|of| of.object.head().state == DiagnosisState::Active);
+        }
+        Ok(Some(found))
+    }
+
+    /// What is found here and now, with the rights of whoever asks.
+    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Found> {
+        Ok(self.judge(self.snapshot(notes).await?, now))
+    }
+
+    pub(super) async fn snapshot(&self, notes: &mut Vec<String>) -> anyhow::Result<Snapshot> {
+        let bar = progress_bar();
+        let show = |progress: Progress<'_>| {
+            bar.set_length(progress.listed + progress.left);
+            bar.set_position(progress.listed);
+            bar.set_message(format!("listing {}", progress.plural));
+        };
+        let lister = Lister { client: &self.clients.watch, limit: self.limit, progress: &show };
+        let snapshot = lister.snapshot(self.namespace.as_deref()).await;
+        bar.finish_and_clear();
+        let mut snapshot =
+            snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))?;
+        notes.append(&mut snapshot.lacking);
+        Ok(snapshot)
+    }
+
+    /// What is asked about, as a snapshot shows it.
+    pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Found {
+        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods };
+        let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
+        let mut found = Found::of(report.objects, report.outers);
+        if let Some(namespace) = &self.namespace {
+            let wants_nodes = self.wants_nodes();
+            found.pods.retain(|pod| *pod.key.namespace == **namespace);
+            found.outers.retain(|of| {
+                let of = &of.key.object.namespace;
+                **of == **namespace || (of.is_empty() && wants_nodes)
+            });
+        }
+        self.asked.keep(&mut found);
+        found
+    }
+}
+
+/// On standard error, where that is a terminal; a list of one page is over before it is drawn.
+fn progress_bar() -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What is asked about is there: an answer about a name that was mistyped would be `well`.
+pub(super) async fn are_there(
+    client: &Client,
+    namespace: Option<&str>,
+    subjects: &[Subject],
+    limit: Duration,
+) -> anyhow::Result<()> {
+    for subject in subjects {
+        let (group, plural) = subject.kind.place();
+        let path = match namespace.filter(|_| subject.kind != Kind::Node) {
+            Some(namespace) => format!("{group}/namespaces/{namespace}/{plural}"),
+            None if subject.kind == Kind::Node => format!("{group}/{plural}"),
+            None => bail!("{subject}: in which namespace? Give -n and not -A"),
+        };
+        match crate::cluster::snapshot::metadata(client, &path, &subject.name, limit).await {
+            Ok(()) => {}
+            Err(failure) if failure.is_not_found() => {
+                let place = namespace.filter(|_| subject.kind != Kind::Node);
+                let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
+                bail!("there is no {subject}{place}");
+            }
+            // Whoever may list it may not always read one.
+            Err(failure) if failure.is_refusal() => {}
+            Err(failure) => return Err(failure).with_context(|| format!("cannot read {subject}")),
+        }
+    }
+    Ok(())
+}
+
+/// The pods that carry these labels.
+pub(super) async fn selected(
+    client: &Client,
+    namespace: Option<&str>,
+    selector: &str,
+    limit: Duration,
+) -> anyhow::Result<BTreeSet<ObjectKey>> {
+    let keys = crate::cluster::snapshot::pods_with(client, namespace, selector, limit).await;
+    let keys = keys.with_context(|| format!("cannot list the pods with the labels {selector}"))?;
+    if keys.is_empty() {
+        bail!("no pod has the labels {selector}");
+    }
+    Ok(keys)
+}

@@ -1,0 +1,186 @@
+//! What is asked about: `pod/x`, `deploy/web`, `node n1`, or all that carries some labels.
+
+use std::collections::BTreeSet;
+
+use crate::cli::found::{Found, OfOuter, OfPod};
+use crate::facts::ObjectKey;
+use crate::plan::Outer;
+
+/// A kind that may be asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Pod,
+    Node,
+    Deployment,
+    StatefulSet,
+    DaemonSet,
+    Job,
+    CronJob,
+}
+
+/// Kinds with the names that kubectl knows them by, and where the API server has them.
+const KINDS: [(Kind, &str, &[&str], &str); 7] = [
+    (Kind::Pod, "Pod", &["pod", "pods", "po"], "/api/v1/pods"),
+    (Kind::Node, "Node", &["node", "nodes", "no"], "/api/v1/nodes"),
+    (Kind::Deployment, "Deployment", &["deployment", "deployments", "deploy"], "/apis/apps/v1/deployments"),
+    (Kind::StatefulSet, "StatefulSet", &["statefulset", "statefulsets", "sts"], "/apis/apps/v1/statefulsets"),
+    (Kind::DaemonSet, "DaemonSet", &["daemonset", "daemonsets", "ds"], "/apis/apps/v1/daemonsets"),
+    (Kind::Job, "Job", &["job", "jobs"], "/apis/batch/v1/jobs"),
+    (Kind::CronJob, "CronJob", &["cronjob", "cronjobs", "cj"], "/apis/batch/v1/cronjobs"),
+];
+
+impl Kind {
+    pub(super) fn as_str(self) -> &'static str {
+        KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, ..)| name)
+    }
+
+    /// The group and version, and the plural.
+    pub(super) fn place(self) -> (&'static str, &'static str) {
+        let path = KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(.., path)| path);
+        path.rsplit_once('/').unwrap_or_default()
+    }
+
+    /// `deploy`, `deployments.apps`, `Deployment`.
+    fn of(text: &str) -> Result<Self, String> {
+        let lower = text.to_ascii_lowercase();
+        let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
+        let found = KINDS.iter().find(|(_, _, names, _)| names.contains(&word));
+        found.map(|(kind, ..)| *kind).ok_or_else(|| {
+            let known: Vec<&str> = KINDS.iter().map(|(_, _, names, _)| names[0]).collect();
+            format!("nothing is diagnosed of the kind {text:?}; known are {}", known.join(", "))
+        })
+    }
+}
+
+/// One object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Subject {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+}
+
+impl std::fmt::Display for Subject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind.as_str(), self.name)
+    }
+}
+
+impl Subject {
+    /// As kubectl takes them: `KIND/NAME ...`, or `KIND NAME ...`.
+    pub(super) fn parse_all(words: &[String]) -> Result<Vec<Self>, String> {
+        let named = |kind: &str, name: &str| {
+            let kind = Kind::of(kind)?;
+            if name.is_empty() {
+                return Err(format!("which {}? Give its name: {}/NAME", kind.as_str(), kind.as_str().to_lowercase()));
+            }
+            Ok(Self { kind, name: name.to_owned() })
+        };
+        match words {
+            [] => Ok(Vec::new()),
+            [kind] if !kind.contains('/') => named(kind, "").map(|which| vec![which]),
+            [kind, names @ ..] if !kind.contains('/') => names
+                .iter()
+                .map(|name| match name.split_once('/') {
+                    Some(_) => Err(format!("give either {kind} and names, or KIND/NAME each time: {name}")),
+                    None => named(kind, name),
+                })
+                .collect(),
+            words => words
+                .iter()
+                .map(|word| match word.split_once('/') {
+                    Some((kind, name)) => named(kind, name),
+                    None => Err(format!("{word:?} has no kind: give KIND/NAME")),
+                })
+                .collect(),
+        }
+    }
+
+    fn is_of_pod(&self, pod: &OfPod) -> bool {
+        match self.kind {
+            Kind::Pod => *pod.key.name == *self.name,
+            Kind::Node => pod.spec.node_name.as_deref() == Some(&self.name),
+            kind => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name),
+        }
+    }
+
+    fn is_of_outer(&self, of: &OfOuter) -> bool {
+        match &of.object {
+            Outer::Node(spec, _) => self.kind == Kind::Node && spec.node_name == self.name,
+            Outer::Workload(spec, _) => spec.workload.kind == self.kind.as_str() && spec.workload.name == self.name,
+        }
+    }
+}
+
+/// Which of all that was found is asked about.
+#[derive(Debug)]
+pub(super) enum Asked {
+    All,
+    These(Vec<Subject>),
+    /// Those pods, and what they belong to.
+    Pods(BTreeSet<ObjectKey>),
+}
+
+impl Asked {
+    /// Keeps what is asked about.
+    pub(super) fn keep(&self, found: &mut Found) {
+        match self {
+            Self::All => {}
+            Self::These(subjects) => {
+                found.pods.retain(|pod| subjects.iter().any(|subject| subject.is_of_pod(pod)));
+                found.outers.retain(|of| subjects.iter().any(|subject| subject.is_of_outer(of)));
+            }
+            Self::Pods(keys) => {
+                found.pods.retain(|pod| keys.contains(&pod.key));
+                let own = |of: &OfOuter| match &of.object {
+                    Outer::Node(..) => false,
+                    Outer::Workload(spec, _) => found.pods.iter().any(|pod| {
+                        pod.key.namespace == of.key.object.namespace
+                            && pod.spec.workload.as_ref() == Some(&spec.workload)
+                    }),
+                };
+                let kept: Vec<bool> = found.outers.iter().map(own).collect();
+                let mut kept = kept.into_iter();
+                found.outers.retain(|_| kept.next().unwrap_or(false));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Vec<String>, String> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        Ok(Subject::parse_all(&words)?.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn subjects_are_named_as_kubectl_names_them() {
+        for (words, meant) in [
+            (&["pod/x"][..], &["Pod x"][..]),
+            (&["deploy/web", "sts/db"], &["Deployment web", "StatefulSet db"]),
+            (&["deployments.apps/web"], &["Deployment web"]),
+            (&["no", "n1", "n2"], &["Node n1", "Node n2"]),
+            (&["PODS", "x"], &["Pod x"]),
+            (&["cj/nightly"], &["CronJob nightly"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(parsed(words).unwrap(), meant, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_asked_about_is_said() {
+        for (words, said) in [
+            (&["pods"][..], "which Pod?"),
+            (&["pod/"], "which Pod?"),
+            (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
+            (&["pod/x", "y"], "\"y\" has no kind"),
+            (&["pod", "x", "pod/y"], "give either pod and names"),
+        ] {
+            let error = parsed(words).unwrap_err();
+            assert!(error.contains(said), "{words:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `--wait`: until what was rolled out is well, or is known to fail. For pipelines.
+//!
+//! It is diagnosed here and now, and of the newest template only: what the operator has written tells of the pods that are
+//! replaced as well.
+
+use std::time::Duration;
+
+use anyhow::bail;
+
+use super::gather::Question;
+use super::subject::{Asked, Kind, Subject};
+use crate::cli::found::Found;
+use crate::cluster::wire::Dump;
+use crate::diagnosis::top_workload;
+use crate::facts::{OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, seconds_between};
+
+/// How often it looks.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// How a wait ended.
+#[derive(Debug)]
+pub(super) enum Waited {
+    Well,
+    Fails(Found),
+}
+
+pub(super) async fn wait(
+    question: &Question<'_>,
+    timeout: i64,
+    clock: impl Fn() -> Timestamp,
+    mut tell: impl FnMut(&str) -> std::io::Result<()>,
+) -> anyhow::Result<Waited> {
+    let Asked::These(subjects) = &question.asked else { bail!("--wait needs to be told for what: KIND/NAME") };
+    let began = clock();
+    let mut said = String::new();
+    loop {
+        let now = clock();
+        let mut notes = Vec::new();
+        let mut snapshot = question.snapshot(&mut notes).await?;
+        let unsettled = subjects.iter().find_map(|subject| still_to_come(&snapshot.dump, subject));
+        only_newest(&mut snapshot.dump, subjects);
+        let found = question.judge(snapshot, now);
+        match unsettled {
+            None => return Ok(Waited::Well),
+            Some(_) if found.fails() => return Ok(Waited::Fails(found)),
+            Some(text) if seconds_between(began, now) >= timeout => bail!("not well after {timeout} s: {text}"),
+            Some(text) => {
+                if said != text {
+                    tell(&text)?;
+                    said = text;
+                }
+            }
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// What is missing until this is well.
+fn still_to_come(dump: &Dump, subject: &Subject) -> Option<String> {
+    let missing = || Some(format!("there is no {subject}"));
+    match subject.kind {
+        Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name) {
+            None => missing(),
+            Some(pod) if pod.is_ready() || pod.phase == Phase::Succeeded => None,
+            Some(_) => Some(format!("{subject} is not ready")),
+        },
+        Kind::Node => match dump.nodes.iter().find(|node| *node.name == *subject.name) {
+            None => missing(),
+            Some(node) if node.is_ready() => None,
+            Some(_) => Some(format!("{subject} is not ready")),
+        },
+        _ => match workload(dump, subject) {
+            None => missing(),
+            Some(workload) if workload.is_stale() => Some(format!("{subject}: its controller has not seen it yet")),
+            Some(workload) if workload.is_settled() => None,
+            Some(workload) => Some(progress(subject, workload)),
+        },
+    }
+}
+
+fn progress(subject: &Subject, workload: &WorkloadFacts) -> String {
+    match subject.kind {
+        Kind::Job => format!("{subject}: {} of {} have succeeded", workload.succeeded, workload.desired),
+        Kind::CronJob => format!("{subject} has not run to its end yet"),
+        _ => format!(
+            "{subject}: {} of {} ready, {} of the newest template",
+            workload.ready, workload.desired, workload.updated
+        ),
+    }
+}
+
+fn workload<'d>(dump: &'d Dump, subject: &Subject) -> Option<&'d WorkloadFacts> {
+    dump.workloads.iter().find(|facts| *facts.key.kind == *subject.kind.as_str() && *facts.key.name == *subject.name)
+}
+
+/// Leaves out the pods that a rollout replaces: whether they were well is no question of this one.
+fn only_newest(dump: &mut Dump, subjects: &[Subject]) {
+    for subject in subjects {
+        let Some(mut facts) = workload(dump, subject).cloned() else { continue };
+        dump.complete(&mut facts);
+        dump.pods.retain(|pod| {
+            let is_of_it = top_workload(pod, None).is_some_and(|top| top == facts.key);
+            !is_of_it || is_newest(pod, &facts)
+        });
+    }
+}
+
+/// Whether a pod is of its workload's newest template, or that cannot be told.
+fn is_newest(pod: &PodFacts, workload: &WorkloadFacts) -> bool {
+    let revision = pod.labels.get("controller-revision-hash");
+    match (&*workload.key.kind, &workload.own) {
+        ("Deployment", _) => workload
+            .replica_sets
+            .first()
+            .is_none_or(|newest| pod.owner.as_ref().is_none_or(|owner| owner.uid == newest.uid)),
+        (_, OwnFacts::StatefulSet(set)) => revision.is_none_or(|hash| set.is_update(hash)),
+        ("DaemonSet", _) => {
+            revision.zip(workload.revisions.first()).is_none_or(|(hash, newest)| newest.is_called(hash))
+        }
+        _ => true,
+    }
+}

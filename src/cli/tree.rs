@@ -1,0 +1,395 @@
+//! Diagnoses for reading: workload, its pods, their containers, and what to do.
+
+mod style;
+mod timeline;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use super::found::{Found, OfOuter, OfPod};
+use super::print;
+use crate::api::{
+    DiagnosisState, Evidence, Head, Impact, Remedy, ServiceImpact, Severity, Weight, WorkloadDiagnosisSpec,
+    WorkloadDiagnosisStatus,
+};
+use crate::diagnosis::text;
+use crate::facts::{Timestamp, WorkloadKey};
+use crate::plan::Outer;
+
+pub(super) use style::Style;
+use style::{Paint, columns, wrap};
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Of everything that fails: cause, summary, the first remedy; of pods that fail alike, one.
+    Short,
+    /// With evidence, restarts, impact and all remedies.
+    Full,
+}
+
+/// The most characters of any text from the cluster in one place.
+const TEXT_MAX: usize = 2000;
+/// Pods that fail of the same are named up to this many.
+const NAMES: usize = 5;
+
+pub(super) fn write(
+    found: &Found,
+    detail: Detail,
+    style: Style,
+    now: Timestamp,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut tree = Tree { detail, style, now, out };
+    let mut blocks = blocks(found);
+    blocks.sort_by_key(Block::order);
+    let namespaces: BTreeSet<&str> = blocks.iter().map(|block| block.namespace).collect();
+    let with_namespace = namespaces.iter().filter(|namespace| !namespace.is_empty()).count() > 1;
+    let mut last = None;
+    for block in &blocks {
+        if with_namespace && last != Some(block.namespace) && !block.namespace.is_empty() {
+            if last.is_some() {
+                writeln!(tree.out)?;
+            }
+            tree.line("", &tree.style.paint(Paint::Name, &clean(block.namespace)))?;
+        }
+        if last.is_some() || with_namespace {
+            writeln!(tree.out)?;
+        }
+        last = Some(block.namespace);
+        tree.block(block)?;
+    }
+    Ok(())
+}
+
+/// A node, a workload with its pods, or a pod that belongs to none.
+struct Block<'a> {
+    namespace: &'a str,
+    outer: Option<&'a OfOuter>,
+    pods: Vec<&'a OfPod>,
+}
+
+impl Block<'_> {
+    /// Nodes first; then by namespace, what is worse before the rest, and by name.
+    fn order(&self) -> (String, bool, Severity, String) {
+        let head = self.outer.map(|of| of.object.head());
+        let ended = head.map_or_else(|| !self.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
+        let of_pods = self.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.severity);
+        let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
+        let name = self.outer.map_or_else(|| self.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
+        let name = name.map(ToString::to_string).unwrap_or_default();
+        (self.namespace.to_owned(), ended, severity, name)
+    }
+}
+
+fn is_on(head: &Head) -> bool {
+    head.state == DiagnosisState::Active
+}
+
+fn is_active(pod: &OfPod) -> bool {
+    pod.status.state == DiagnosisState::Active
+}
+
+/// Each pod stands under its workload, where that has a diagnosis; pods of one that has none stand together.
+fn blocks(found: &Found) -> Vec<Block<'_>> {
+    let mut of_workloads: BTreeMap<WorkloadKey, Block<'_>> = BTreeMap::new();
+    let mut blocks = Vec::new();
+    for outer in &found.outers {
+        let namespace = &outer.key.object.namespace;
+        let block = Block { namespace, outer: Some(outer), pods: Vec::new() };
+        match &outer.object {
+            Outer::Node(..) => blocks.push(block),
+            Outer::Workload(spec, _) => {
+                of_workloads.insert(WorkloadKey::of(&spec.workload, namespace), block);
+            }
+        }
+    }
+    for pod in &found.pods {
+        let namespace = &pod.key.namespace;
+        let alone = || Block { namespace, outer: None, pods: Vec::new() };
+        match &pod.spec.workload {
+            Some(own) => {
+                of_workloads.entry(WorkloadKey::of(own, namespace)).or_insert_with(alone).pods.push(pod);
+            }
+            None => blocks.push(Block { pods: vec![pod], ..alone() }),
+        }
+    }
+    blocks.extend(of_workloads.into_values());
+    blocks
+}
+
+/// Text from the cluster, which may be anybody's: no control characters, and an end.
+fn clean(text: &str) -> String {
+    text::line(text, TEXT_MAX)
+}
+
+struct Tree<'a> {
+    detail: Detail,
+    style: Style,
+    now: Timestamp,
+    out: &'a mut dyn Write,
+}
+
+impl Tree<'_> {
+    fn line(&mut self, indent: &str, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", format!("{}{text}", self.style.paint(Paint::Faint, indent)).trim_end())
+    }
+
+    /// Broken at words; further lines stand under the first, after `first`.
+    fn text(&mut self, indent: &str, first: &str, text: &str, paint: Option<Paint>) -> io::Result<()> {
+        let width = self.style.width.saturating_sub(columns(indent) + columns(first)).max(20);
+        for (n, line) in wrap(&clean(text), width).iter().enumerate() {
+            let painted = paint.map_or_else(|| line.clone(), |paint| self.style.paint(paint, line));
+            let lead = if n == 0 { first.to_owned() } else { " ".repeat(columns(first)) };
+            self.line(indent, &format!("{lead}{painted}"))?;
+        }
+        Ok(())
+    }
+
+    fn sign(&self, state: DiagnosisState, severity: Severity) -> String {
+        let signs = self.style.signs;
+        match (state, severity) {
+            (DiagnosisState::Active, Severity::Info) => self.style.paint(Paint::Of(severity), signs.noted),
+            (DiagnosisState::Active, _) => self.style.paint(Paint::Of(severity), signs.fails),
+            _ => self.style.paint(Paint::Well, signs.ended),
+        }
+    }
+
+    /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`
+    fn title(&mut self, indent: &str, told: &Title<'_>) -> io::Result<()> {
+        let mut parts = vec![
+            format!("{} {}", self.sign(told.state, told.severity), self.style.paint(Paint::Name, &clean(&told.what))),
+            self.style.paint(Paint::Of(told.severity), &clean(told.cause)),
+        ];
+        if told.state != DiagnosisState::Active {
+            parts[1] = clean(told.cause);
+            parts.push(self.style.paint(Paint::Well, told.state.as_str()));
+        } else if told.severity == Severity::Critical {
+            parts.push(told.severity.to_string());
+        }
+        parts.extend(told.more.iter().filter(|part| !part.is_empty()).map(|part| clean(part)));
+        parts.extend(told.since.map(|since| self.style.paint(Paint::Faint, &print::age(since, self.now))));
+        self.line(indent, &parts.join("   "))
+    }
+
+    fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
+        let trunk = if block.pods.is_empty() { "   " } else { self.style.signs.trunk };
+        match block.outer.map(|of| (&of.object, of)) {
+            Some((Outer::Workload(spec, status), _)) => self.workload(spec, status, trunk)?,
+            Some((Outer::Node(spec, status), _)) => {
+                let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
+                let suffer = match status.pods {
+                    0 => String::new(),
+                    1 => "1 pod suffers".to_owned(),
+                    pods => format!("{pods} pods suffer"),
+                };
+                self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, suffer]))?;
+                self.head(&status.head, trunk)?;
+            }
+            None => {
+                let Some(own) = block.pods.first().and_then(|pod| pod.spec.workload.as_ref()) else {
+                    return block.pods.iter().try_for_each(|pod| self.pod(pod, "", "   ", false));
+                };
+                self.line("", &self.style.paint(Paint::Name, &clean(&own.display)))?;
+            }
+        }
+        // What the workload says is not said again under each of its pods.
+        let said = block.outer.map(|of| of.object.head());
+        let alike = alike(&block.pods);
+        let kinds = alike.len();
+        for (n, pods) in alike.iter().enumerate() {
+            let signs = self.style.signs;
+            let shown = if self.detail == Detail::Full { pods.len().min(3) } else { 1 };
+            let hidden = &pods[shown..];
+            for (m, pod) in pods[..shown].iter().enumerate() {
+                let is_last = n + 1 == kinds && m + 1 == shown && hidden.is_empty();
+                let (branch, below) = if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) };
+                let repeats = said.is_some_and(|head| head.cause == pod.status.cause) || m > 0;
+                self.pod(pod, branch, below, repeats)?;
+            }
+            if !hidden.is_empty() {
+                let is_last = n + 1 == kinds;
+                let (branch, below) = if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) };
+                let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
+                let more = if hidden.len() > NAMES { ", ..." } else { "" };
+                let text = format!("{} more like it: {}{more}", hidden.len(), names.join(", "));
+                let width = columns(branch);
+                for (n, line) in wrap(&clean(&text), self.style.width.saturating_sub(width).max(20)).iter().enumerate()
+                {
+                    self.line(if n == 0 { branch } else { below }, line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn workload(
+        &mut self,
+        spec: &WorkloadDiagnosisSpec,
+        status: &WorkloadDiagnosisStatus,
+        trunk: &str,
+    ) -> io::Result<()> {
+        let ready = &status.pods.display;
+        let ready = if ready.is_empty() { String::new() } else { format!("{ready} ready") };
+        let what = if spec.workload.display.is_empty() {
+            format!("{} {}", spec.workload.kind, spec.workload.name)
+        } else {
+            spec.workload.display.clone()
+        };
+        self.title("", &Title::of(&status.head, what, vec![status.problem.clone(), ready]))?;
+        self.text(trunk, "", &status.head.summary, None)?;
+        if let Some(serving) = &status.serving {
+            self.services(trunk, &serving.services)?;
+        }
+        if self.detail == Detail::Full {
+            for change in &status.template_changes {
+                let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+                let text = format!("changed: {}: {} -> {}", change.field, side(&change.before), side(&change.after));
+                self.text(trunk, "", &text, Some(Paint::Faint))?;
+            }
+            // What its pods say stands under each of them.
+            let own = status.head.evidence.iter().filter(|evidence| !evidence.source.starts_with("pod/"));
+            self.evidence(trunk, own)?;
+        }
+        self.remedies(trunk, &status.head.remedies)
+    }
+
+    fn head(&mut self, head: &Head, trunk: &str) -> io::Result<()> {
+        self.text(trunk, "", &head.summary, None)?;
+        if self.detail == Detail::Full {
+            self.evidence(trunk, &head.evidence)?;
+        }
+        self.remedies(trunk, &head.remedies)
+    }
+
+    fn pod(&mut self, pod: &OfPod, branch: &str, below: &str, repeats: bool) -> io::Result<()> {
+        let (spec, status) = (&pod.spec, &pod.status);
+        let on = spec.node_name.as_ref().map(|node| format!("on {node}")).unwrap_or_default();
+        let container = status.container.as_ref().map(|name| format!("container {name}")).unwrap_or_default();
+        // kubectl's word for it, where that is another one.
+        let pod_status = Some(&status.pod_status).filter(|word| **word != status.cause).cloned().unwrap_or_default();
+        let title = Title {
+            state: status.state,
+            severity: status.severity,
+            what: format!("Pod {}", pod.key.name),
+            cause: &status.cause,
+            more: vec![container, pod_status, on],
+            since: status.first_seen,
+        };
+        self.title(branch, &title)?;
+        let full = self.detail == Detail::Full;
+        if full || !repeats {
+            self.text(below, "", &status.summary, None)?;
+        }
+        if full {
+            let restarts = status.restarts.as_ref();
+            let line = restarts.and_then(|r| timeline::of(r, status.container.as_deref(), self.now, self.style.signs));
+            if let Some(line) = line {
+                if !line.drawn.is_empty() {
+                    self.line(
+                        below,
+                        &format!("{}   {}", clean(&line.drawn), self.style.paint(Paint::Faint, &line.legend)),
+                    )?;
+                }
+                self.text(below, "", &line.said, Some(Paint::Faint))?;
+            }
+            self.evidence(below, &status.evidence)?;
+            for other in &status.other_findings {
+                let of = other.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+                self.text(below, "", &format!("also {}{of}: {}", other.cause, other.summary), None)?;
+            }
+            if let Some(impact) = &status.impact {
+                self.impact(below, impact)?;
+            }
+        }
+        if !repeats {
+            self.remedies(below, &status.remedies)?;
+        }
+        Ok(())
+    }
+
+    fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {
+        if !impact.healthy_containers.is_empty() {
+            let text = format!("well in the same pod: {}", impact.healthy_containers.join(", "));
+            self.text(indent, "", &text, Some(Paint::Faint))?;
+        }
+        self.services(indent, &impact.services)
+    }
+
+    fn services(&mut self, indent: &str, services: &[ServiceImpact]) -> io::Result<()> {
+        for service in services {
+            let text = match service.ready_endpoints {
+                0 => format!("Service {} reaches nobody.", service.name),
+                1 => format!("Service {} is left with 1 ready endpoint.", service.name),
+                ready => format!("Service {} is left with {ready} ready endpoints.", service.name),
+            };
+            let paint = (service.ready_endpoints == 0).then_some(Paint::Of(Severity::Critical));
+            self.text(indent, "", &text, paint)?;
+        }
+        Ok(())
+    }
+
+    fn evidence<'e>(&mut self, indent: &str, evidence: impl IntoIterator<Item = &'e Evidence>) -> io::Result<()> {
+        for Evidence { source, value, time, weight } in evidence {
+            let ago = time.map(|time| format!(" ({} ago)", print::age(time, self.now))).unwrap_or_default();
+            let against = if *weight == Weight::Contradicts { "against it: " } else { "" };
+            let first = format!("{} ", self.style.signs.point);
+            self.text(indent, &first, &format!("{against}{source} = {value}{ago}"), Some(Paint::Faint))?;
+        }
+        Ok(())
+    }
+
+    fn remedies(&mut self, indent: &str, remedies: &[Remedy]) -> io::Result<()> {
+        let most = if self.detail == Detail::Full { usize::MAX } else { 1 };
+        let arrow = format!("{} ", self.style.signs.arrow);
+        let below = " ".repeat(columns(&arrow));
+        for Remedy { text, command, patch, .. } in remedies.iter().take(most) {
+            self.text(indent, &arrow, text, None)?;
+            if let Some(command) = command {
+                // To be copied: never broken.
+                let painted = self.style.paint(Paint::Command, &clean(command));
+                self.line(indent, &format!("{below}{painted}"))?;
+            }
+            // The same change, for those who keep it in a file: `-o yaml` has it as well.
+            let patch = patch.as_deref().filter(|_| command.is_none());
+            for line in patch.into_iter().flat_map(str::lines) {
+                // Its indentation is part of it.
+                let (blank, rest) = line.split_at(line.len() - line.trim_start_matches(' ').len());
+                let painted = self.style.paint(Paint::Command, &clean(rest));
+                self.line(indent, &format!("{below}{blank}{painted}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first line about something.
+struct Title<'a> {
+    state: DiagnosisState,
+    severity: Severity,
+    what: String,
+    cause: &'a str,
+    more: Vec<String>,
+    since: Option<Timestamp>,
+}
+
+impl<'a> Title<'a> {
+    fn of(head: &'a Head, what: String, more: Vec<String>) -> Self {
+        let Head { state, severity, cause, first_seen, .. } = head;
+        Self { state: *state, severity: *severity, what, cause, more, since: *first_seen }
+    }
+}
+
+/// Pods that fail of the same in the same container, the larger groups first.
+fn alike<'a>(pods: &[&'a OfPod]) -> Vec<Vec<&'a OfPod>> {
+    let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&OfPod>> = BTreeMap::new();
+    for pod in pods {
+        let status = &pod.status;
+        let of = (status.state.as_str(), status.cause.as_str(), status.container.as_deref());
+        groups.entry(of).or_default().push(pod);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.iter_mut().for_each(|pods| pods.sort_by(|a, b| a.key.name.cmp(&b.key.name)));
+    groups.sort_by_key(|pods| (pods.first().map(|pod| !is_active(pod)), std::cmp::Reverse(pods.len())));
+    groups
+}

@@ -1,0 +1,125 @@
+//! The restarts of a container as a line of signs: how long each run was, how it ended, how long it waited.
+
+use super::style::Signs;
+use crate::api::{Restarts, Run};
+use crate::diagnosis::text;
+use crate::facts::{Timestamp, seconds_between};
+
+/// Runs that are drawn; of more, the last ones.
+const MOST: usize = 12;
+
+pub(super) struct Timeline {
+    /// Oldest first.
+    pub(super) drawn: String,
+    /// `5 restarts, back-off 2m40s, next in 35s`.
+    pub(super) said: String,
+    /// What the signs mean, those that occur.
+    pub(super) legend: String,
+}
+
+pub(super) fn of(restarts: &Restarts, container: Option<&str>, now: Timestamp, signs: &Signs) -> Option<Timeline> {
+    if restarts.count == 0 && restarts.history.is_empty() {
+        return None;
+    }
+    let mut runs: Vec<&Run> =
+        restarts.history.iter().filter(|run| container.is_none_or(|name| run.container == name)).collect();
+    runs.sort_by_key(|run| (run.finished_at, run.number));
+    let runs = &runs[runs.len().saturating_sub(MOST)..];
+    let mut drawn = String::new();
+    let mut ended_at = None;
+    let mut used: Vec<(char, &str)> = Vec::new();
+    for run in runs {
+        let waited = ended_at.zip(run.started_at).map(|(from, to)| seconds_between(from, to));
+        drawn.extend(std::iter::repeat_n(signs.waits, waited.map_or(0, cells)));
+        let ran = run.started_at.zip(run.finished_at).map(|(from, to)| seconds_between(from, to));
+        drawn.extend(std::iter::repeat_n(signs.runs, ran.map_or(1, cells)));
+        let end = end_of(run, signs);
+        drawn.push(end.0);
+        if !used.contains(&end) {
+            used.push(end);
+        }
+        ended_at = run.finished_at;
+    }
+    let legend: Vec<String> = used.into_iter().map(|(sign, words)| format!("{sign} {words}")).collect();
+    Some(Timeline { drawn, said: said(restarts, now), legend: legend.join("  ") })
+}
+
+fn end_of<'s>(run: &Run, signs: &Signs) -> (char, &'s str) {
+    let by_probe = run.cause.as_deref().is_some_and(|cause| cause.contains("Probe"));
+    match (run.reason.as_str(), run.exit_code) {
+        ("OOMKilled", _) => (signs.out_of_memory, "out of memory"),
+        _ if by_probe => (signs.probe, "ended by a probe"),
+        (_, 0) => (signs.exited, "exit 0"),
+        _ => (signs.failed, "failed"),
+    }
+}
+
+fn said(restarts: &Restarts, now: Timestamp) -> String {
+    let mut said = match restarts.count {
+        1 => "1 restart".to_owned(),
+        count => format!("{count} restarts"),
+    };
+    let back_off = restarts.back_off.iter().map(|back_off| format!(", back-off {back_off}"));
+    let next = restarts.next_restart_time.map(|next| match seconds_between(now, next) {
+        0 => ", the next is due".to_owned(),
+        wait => format!(", the next in {}", text::duration(wait)),
+    });
+    said.extend(back_off.chain(next));
+    said
+}
+
+/// More for longer, but never many: a run of a day and one of a second fit into one line.
+fn cells(seconds: i64) -> usize {
+    match seconds {
+        ..10 => 1,
+        10..60 => 2,
+        60..600 => 3,
+        600..3600 => 4,
+        _ => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::style::Style;
+    use super::*;
+    use crate::facts::after;
+
+    fn run(from: i64, to: i64, exit_code: i32, reason: &str, cause: Option<&str>) -> Run {
+        let at = |seconds| Some(after(Timestamp::UNIX_EPOCH, seconds));
+        Run {
+            container: "app".to_owned(),
+            started_at: at(from),
+            finished_at: at(to),
+            exit_code,
+            reason: reason.to_owned(),
+            cause: cause.map(ToOwned::to_owned),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_line_tells_runs_and_waits_apart() {
+        let history = vec![
+            run(0, 5, 1, "Error", None),
+            run(15, 45, 137, "OOMKilled", None),
+            run(65, 400, 137, "Error", Some("LivenessProbeFailed")),
+            run(480, 481, 0, "Completed", None),
+        ];
+        let restarts = Restarts {
+            count: 4,
+            back_off: Some("1m20s".to_owned()),
+            next_restart_time: Some(after(Timestamp::UNIX_EPOCH, 561)),
+            history,
+            ..Restarts::default()
+        };
+        let now = after(Timestamp::UNIX_EPOCH, 531);
+        let line = of(&restarts, Some("app"), now, Style::plain(80, false).signs).unwrap();
+        assert_eq!(line.drawn, "=x..==M..===P...=o");
+        assert_eq!(line.said, "4 restarts, back-off 1m20s, the next in 30 s");
+        assert_eq!(line.legend, "x failed  M out of memory  P ended by a probe  o exit 0");
+        let later = of(&restarts, Some("app"), after(now, 3600), Style::plain(80, true).signs).unwrap();
+        assert!(later.said.ends_with("the next is due"), "{}", later.said);
+        assert!(of(&Restarts::default(), None, now, Style::plain(80, true).signs).is_none());
+    }
+}
