@@ -13,7 +13,9 @@ fn root() -> PathBuf {
 }
 
 fn shindan(args: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_shindan")).current_dir(root()).args(args).output().expect("it runs");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
+    // What is drawn hangs on the locale.
+    let output = command.current_dir(root()).env("LC_ALL", "C.UTF-8").args(args).output().expect("it runs");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
