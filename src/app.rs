@@ -20,7 +20,7 @@ use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
 use crate::cluster::{Scope, client, watch as watches};
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{Looked, Want};
+use crate::facts::{Looked, Want, Wishes};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 use crate::plan::{DiagnosisKey, Intent, Policy};
@@ -48,6 +48,8 @@ pub struct Settings {
     pub pace: Pace,
     /// The logs of ended runs may be read.
     pub previous_logs: bool,
+    /// What is asked of all diagnoses.
+    pub wishes: Wishes,
     /// Of several replicas one writes; `None`: this is the only one.
     pub election: Option<Election>,
 }
@@ -181,6 +183,7 @@ async fn operate(
     if settings.previous_logs {
         world.read_logs();
     }
+    world.respect(settings.wishes.clone());
     // What is read while we lead already need not be read once more.
     let _ = tokio::time::timeout(ELECTION_AT_START, leadership.known()).await;
     let restored_in = leadership.term();

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::diagnosis::Thresholds;
+use crate::diagnosis::rules::known;
+use crate::facts::{Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -22,26 +24,7 @@ impl Seconds {
 
 fn parse_seconds(text: &str) -> Result<Seconds, String> {
     const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
-    if let Ok(seconds) = text.parse() {
-        return Ok(Seconds(seconds));
-    }
-    let (mut total, mut digits) = (0_i64, String::new());
-    for c in text.chars() {
-        let unit = match c {
-            '0'..='9' => {
-                digits.push(c);
-                continue;
-            }
-            's' => 1,
-            'm' => 60,
-            'h' => 3600,
-            'd' => 86_400,
-            _ => return Err(SHAPE.to_owned()),
-        };
-        let amount: i64 = std::mem::take(&mut digits).parse().map_err(|_| SHAPE.to_owned())?;
-        total = total.saturating_add(amount.saturating_mul(unit));
-    }
-    if text.is_empty() || !digits.is_empty() { Err(SHAPE.to_owned()) } else { Ok(Seconds(total)) }
+    parse_duration(text).map(Seconds).ok_or_else(|| SHAPE.to_owned())
 }
 
 impl std::fmt::Display for Seconds {
@@ -222,6 +205,10 @@ pub struct RunArgs {
     /// folded into the workload's own Event
     #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
+    /// Causes that are never told, whatever fails of them; may be repeated or separated by commas. (For one workload: its
+    /// annotation shindan.dev/ignore)
+    #[arg(long, env = "SHINDAN_IGNORE_CAUSES", value_name = "CAUSE", value_delimiter = ',', value_parser = cause)]
+    pub ignore_causes: Vec<String>,
     /// Read what a container wrote last before it ended, where its status does not tell: needs the right to read pods/log
     /// (deploy/components/previous-logs). One line of it is told, masked
     #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
@@ -244,10 +231,21 @@ impl RunArgs {
         }
     }
 
+    pub fn wishes(&self) -> Wishes {
+        Wishes::ignoring(self.ignore_causes.iter().map(String::as_str))
+    }
+
     pub fn caps(&self) -> Caps {
         let count = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         Caps { per_namespace: count(self.max_per_namespace), ended_per_failure: count(self.max_ended_per_failure) }
     }
+}
+
+/// A cause that there is: a typing error would otherwise ignore nothing, silently.
+fn cause(text: &str) -> Result<String, String> {
+    let found = known().find(|known| known.cause.eq_ignore_ascii_case(text.trim()));
+    let found = found.map(|known| known.cause.to_owned());
+    found.ok_or_else(|| "no cause of that name; `shindan causes` lists them".to_owned())
 }
 
 /// A name that a namespace can have: a typing error would otherwise watch nothing, silently.
@@ -316,6 +314,9 @@ mod tests {
         let election = parse(&["--leader-elect-renew-deadline", "10s"]).unwrap().election;
         let said = election.check().unwrap_err();
         assert!(said.contains("--leader-elect-lease-duration (10s) must be longer than"), "{said}");
+        let said = parse(&["--ignore-causes", "AppError,OOMKiled"]).unwrap_err();
+        assert!(said.contains("--ignore-causes") && said.contains("OOMKiled"), "{said}");
+        assert!(parse(&["--ignore-causes", "apperror,OOMKilled"]).unwrap().wishes().ignores("AppError"));
         let said = parse(&["-n", "Not_One"]).unwrap_err();
         assert!(said.contains("--namespaces"), "{said}");
     }

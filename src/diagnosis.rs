@@ -43,6 +43,7 @@ use crate::facts::{Container, Timestamp, after};
 pub fn diagnose(case: &Case<'_>) -> Outcome {
     let mut asked = ask_all(case);
     asked.findings.sort_by_key(|f| rank(case, f));
+    leave_out_ignored(case, &mut asked.findings);
     let mut ranked = asked.findings.into_iter();
     let Some(first) = ranked.next() else {
         return Outcome {
@@ -63,6 +64,23 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let diagnosis = outcome::report(case, first.rule, finding, others, attributions);
     let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
     Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
+}
+
+/// Drops what nobody wants to be told, and what is only a symptom of that: else another name would be told for the same.
+fn leave_out_ignored(case: &Case<'_>, findings: &mut Vec<Match>) {
+    let wishes = &case.surroundings.wishes;
+    let is_ignored = |found: &Match| wishes.ignores(found.rule.cause);
+    if !findings.iter().any(is_ignored) {
+        return;
+    }
+    let of: Vec<Option<Arc<str>>> =
+        findings.iter().filter(|found| is_ignored(found)).map(|found| found.finding.container.clone()).collect();
+    findings.retain(|found| {
+        let is_symptom = found.rule.specificity >= Specificity::Symptom;
+        let container = &found.finding.container;
+        let follows = is_symptom && (container.is_none() || of.iter().any(|of| of.is_none() || of == container));
+        !is_ignored(found) && !follows
+    });
 }
 
 /// When an end of a run stops to count because the pod has been well since: no change of the pod will tell us.

@@ -10,6 +10,7 @@ mod pod;
 mod quantity;
 mod resources;
 mod surroundings;
+mod wishes;
 mod workload;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use surroundings::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, PullQueue, ReachedFacts, ServiceFacts,
     Siblings, Surroundings, Want,
 };
+pub use wishes::{IGNORE, NEVER_READY_AFTER, Wishes, parse_duration};
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, RevisionFacts,
     StatefulSetFacts, TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName,

@@ -106,6 +106,10 @@ pub fn failing_or_well(
             let repeats = last.filter(|r| r.is_same_failure(diagnosis)).map_or(0, |r| r.status.repeats + 1);
             Plan::write(compose::diagnosed(last, case, diagnosis, transition, first_seen, repeats))
         }
+        // Nobody wants to be told of it any more: it has not recovered, it goes.
+        Health::Well if active.is_some_and(|record| case.surroundings.wishes.ignores(&record.status.cause)) => {
+            active.map(removed).unwrap_or_default()
+        }
         Health::Well => match active {
             Some(record) => match recovery::of(record, case) {
                 recovery::Verdict::Yes => Plan::write(compose::recovered(record, case)),

@@ -29,6 +29,7 @@ mod sweeps;
 mod takeover;
 mod uid;
 mod unwell;
+mod wishes;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -38,7 +39,7 @@ use crate::api::{DiagnosisKind, DiagnosisState, WorkloadDiagnosisStatus};
 use crate::diagnosis::{Case, Health, Ledger, Thresholds, diagnose};
 use crate::facts::{
     EventFacts, Looked, NodeFacts, NodeState, ObjectKey, Phase, PodFacts, ServiceFacts, Surroundings, Timestamp, Want,
-    WorkloadFacts, WorkloadKey, WorkloadKind, after,
+    Wishes, WorkloadFacts, WorkloadKey, WorkloadKind, after,
 };
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy};
@@ -174,6 +175,8 @@ pub struct World {
     reads_logs: bool,
     doubts: takeover::Doubts,
     spared: strays::Spared,
+    /// Those of workloads, and of whoever runs the operator.
+    wishes: wishes::KnownWishes,
 }
 
 /// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
@@ -209,6 +212,7 @@ impl World {
             reads_logs: false,
             doubts: takeover::Doubts::default(),
             spared: strays::Spared::default(),
+            wishes: wishes::KnownWishes::default(),
         }
     }
 
@@ -225,6 +229,11 @@ impl World {
     /// Nodes are never listed: each is unknown, and nothing waits for them.
     pub fn do_without_nodes(&mut self) {
         self.listed.insert(Source::Nodes, true);
+    }
+
+    /// These hold for all that is diagnosed.
+    pub fn respect(&mut self, wishes: Wishes) {
+        self.wishes.hold_for_all(wishes);
     }
 
     /// Only the pods of some namespaces are told: what is left of a node cannot be counted.
@@ -288,8 +297,9 @@ impl World {
                         None => self.records.begin_list(),
                     },
                     Source::Workloads(kind) => {
-                        let told = self.workload_objects.workloads().filter(|key| key.watched_kind() == Some(kind));
-                        self.owners.begin_list(kind, told);
+                        let known = self.workload_objects.workloads().chain(self.wishes.workloads());
+                        let known = known.filter(|key| key.watched_kind() == Some(kind));
+                        self.owners.begin_list(kind, known);
                     }
                     Source::Services => self.services.begin_list(),
                     Source::Events => {}
@@ -729,7 +739,8 @@ impl World {
         let around = self.lookups.around(&pod.facts, self.fresh_from(pod), pod.observed.situation_since, siblings);
         let workload = crate::diagnosis::top_workload(&pod.facts, around.known_job());
         let queue = self.reach.queue(&pod.facts, workload.as_ref());
-        Surroundings { queue, ..around }
+        let wishes = self.wishes.around(&pod.facts, workload.as_ref());
+        Surroundings { queue, wishes, ..around }
     }
 
     fn case_with<'a>(&'a self, pod: &'a Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {

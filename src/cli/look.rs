@@ -196,7 +196,8 @@ fn tell(
     if *by == By::HereInstead {
         writeln!(
             streams.err,
-            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, and for this namespace?"
+            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, for this namespace, and not told to \
+             ignore such causes?"
         )?;
     }
     Ok(())

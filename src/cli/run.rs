@@ -21,6 +21,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         listen: args.listen,
         thresholds: args.thresholds.thresholds(),
         policy: args.policy(),
+        wishes: args.wishes(),
         caps: args.caps(),
         pace: Pace {
             writes: usize::from(args.write_concurrency),

@@ -53,6 +53,11 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Seconds until a container that was never ready is a failure, beyond what its probes allow.
+    pub fn never_ready(&self) -> i64 {
+        self.surroundings.wishes.never_ready.unwrap_or(self.thresholds.never_ready)
+    }
+
     /// Seconds since `time`, never negative.
     pub fn age(&self, time: Timestamp) -> i64 {
         seconds_between(time, self.now)

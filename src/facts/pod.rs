@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Labels, ObjectKey, Resources, Timestamp};
+use super::{Labels, ObjectKey, Resources, Timestamp, Wishes};
 use crate::api::ContainerType;
 
 /// A Pod, as far as a rule reads it.
@@ -25,6 +25,7 @@ pub struct PodFacts {
     /// It mirrors a static pod, which a kubelet has from a file on its node, and this is that one's UID
     /// (`kubernetes.io/config.mirror`): the kubelet's Events of it carry it.
     pub static_uid: Option<Arc<str>>,
+    pub wishes: Option<Box<Wishes>>,
     /// The controller among the owner references.
     pub owner: Option<Owner>,
 

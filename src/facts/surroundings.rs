@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::{Container, EventFacts, Labels, ObjectKey, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey};
+use super::{Container, EventFacts, Labels, ObjectKey, PodFacts, State, Timestamp, Wishes, WorkloadFacts, WorkloadKey};
 use crate::api::Root;
 
 /// A fact that a diagnosis lacks.
@@ -197,6 +197,8 @@ pub struct Surroundings {
     pub claims: Option<ClaimsFacts>,
     /// Pulls of other pods that the pod's own may have to wait for.
     pub queue: Option<PullQueue>,
+    /// The pod's own, its workload's, and those that hold for all.
+    pub wishes: Wishes,
 }
 
 /// Pulls that get no answer: a node pulls one image after the other, and each holds up the next.

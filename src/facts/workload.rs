@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Labels, Owner, Timestamp};
+use super::{Condition, Labels, Owner, Timestamp, Wishes};
 use crate::api::WorkloadRef;
 
 /// Kind, namespace and name of a workload that can be read. A clone is another reference: these stand wherever something
@@ -123,6 +123,7 @@ pub struct WorkloadFacts {
     pub created: Option<Timestamp>,
     /// It is being deleted.
     pub deleting: bool,
+    pub wishes: Option<Box<Wishes>>,
     pub owner: Option<Owner>,
     pub generation: i64,
     /// The generation that its status is about, where the kind says so.

@@ -257,7 +257,7 @@ impl OuterRecord {
         Self { key: write.key.clone(), uid, resource_version, object, written_at: now, told, announced }
     }
 
-    fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.object.head().state == DiagnosisState::Active
     }
 }
@@ -349,8 +349,12 @@ fn ended(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
     if now < due {
         return Plan::wake(due);
     }
-    let intent = Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() };
-    Plan { intent: Some(intent), wake: None }
+    Plan { intent: Some(removed(record)), wake: None }
+}
+
+/// It is kept no longer.
+pub fn removed(record: &OuterRecord) -> Intent {
+    Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() }
 }
 
 /// The Event that a record still owes after a restart, unless that was so long ago that it would only confuse.

@@ -170,6 +170,9 @@ impl World {
             now,
         });
         let is_told = self.is_told(object);
+        if judged.failure.as_ref().is_some_and(|failure| self.wishes.ignore(key, &failure.cause)) {
+            return self.untold(object, judged.wake).into();
+        }
         let Some(failure) = judged.failure else {
             if judged.stands {
                 return Decision::default();
@@ -201,6 +204,12 @@ impl World {
         let mut decision = self.look_for(&subject, wants, now);
         decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
         decision
+    }
+
+    /// Nobody wants to be told of it: its object goes, where there is one.
+    fn untold(&self, object: &DiagnosisKey, wake: Option<Timestamp>) -> Plan {
+        let told = self.workload_objects.get(object).filter(|record| record.is_active());
+        Plan { intent: told.as_ref().map(outer::removed), wake }
     }
 
     /// What its object says, while that is Active and about the same workload.
@@ -445,8 +454,10 @@ impl World {
         let at_start = key.watched_kind().is_none_or(|kind| !self.is_listed(Source::Workloads(kind)));
         let is_known_to_fail = self.is_failing(&key);
         let labelled = facts.labelled().filter(|_| !facts.deleting);
-        let mut touched =
-            if self.services.workload(&key, labelled) { self.look_at_services(&key.namespace) } else { Vec::new() };
+        let mut touched = self.hear_wishes(&facts);
+        if self.services.workload(&key, labelled) {
+            touched.extend(self.look_at_services(&key.namespace));
+        }
         let cron = facts.owner_key().filter(|owner| &*owner.kind == "CronJob");
         let seen = self.owners.put(facts, is_known_to_fail, at_start, now);
         if seen == super::owners::Seen::Well && !is_known_to_fail {
@@ -460,6 +471,7 @@ impl World {
     pub(super) fn workload_deleted(&mut self, key: &WorkloadKey, now: Timestamp) -> super::Touched {
         self.owners.remove(key);
         self.owners.forget_events(key);
+        self.wishes.forget(key);
         let mut touched =
             if self.services.workload(key, None) { self.look_at_services(&key.namespace) } else { Vec::new() };
         let object = DiagnosisKey::of_workload(key);

@@ -4,7 +4,7 @@ use super::World;
 
 impl World {
     /// Entries, by what they are of.
-    pub fn kept(&self) -> [(&'static str, usize); 15] {
+    pub fn kept(&self) -> [(&'static str, usize); 16] {
         let outers = self.node_objects.kept() + self.workload_objects.kept();
         [
             ("pods", self.pods.kept()),
@@ -22,6 +22,7 @@ impl World {
             ("last_words", self.last_words.kept()),
             ("endings", self.gone_workloads.len() + self.closed.len() + self.doubts.kept()),
             ("spared", self.spared.kept()),
+            ("wishes", self.wishes.kept()),
         ]
     }
 }

@@ -7,7 +7,7 @@ use super::packed::{Packed, Packer};
 use crate::diagnosis::{immediate_workload, top_workload};
 use crate::facts::{
     ClaimsFacts, Labels, LogKey, Looked, PodFacts, ReachedFacts, ServiceFacts, Siblings, Surroundings, Timestamp, Want,
-    WorkloadFacts, WorkloadKey, after,
+    Wishes, WorkloadFacts, WorkloadKey, after,
 };
 use crate::outbox::Subject;
 
@@ -166,7 +166,9 @@ impl Lookups {
             services: self.services(pod, fresh_from),
             claims: self.claims(pod, situation_since),
             logs: logs.collect(),
+            // What is not looked up is filled in by whoever asks.
             queue: None,
+            wishes: Wishes::default(),
         }
     }
 

@@ -10,7 +10,9 @@ use super::*;
 use crate::cluster::lease::ByHand;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{ClaimsFacts, Owner, PodFacts, ReachedFacts};
+use crate::facts::{
+    ClaimsFacts, IGNORE, NEVER_READY_AFTER, Owner, PodFacts, ReachedFacts, Wishes, WorkloadFacts, WorkloadName,
+};
 use crate::plan::Policy;
 use crate::world::Caps;
 
@@ -455,6 +457,89 @@ async fn what_a_newer_version_may_have_written_stays() {
     running.send(Change::Object { key: key.clone(), resource_version: "9".to_owned() }).await;
     seconds(60).await;
     assert_eq!(deleted(&running), [format!("{key} 9")]);
+    running.stop().await;
+}
+
+fn wishes(annotation: &'static str, value: &'static str) -> Option<Box<Wishes>> {
+    Wishes::of(|name| (name == annotation).then_some(value))
+}
+
+fn of_db(mut pod: PodFacts) -> PodFacts {
+    let (api_version, kind) = ("apps/v1".into(), "StatefulSet".into());
+    pod.owner = Some(Owner { api_version, kind, name: "db".into(), uid: "uid-db".into() });
+    pod
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_wants_to_be_told_is_not_told() {
+    let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+    world.respect(Wishes::ignoring(["ImageTagNotFound"]));
+    let running = Running::led_by(Fake::default(), world, None).listed().await;
+    let [mut ignored, mut told] = ["ignored", "told"].map(oom);
+    ignored.wishes = wishes(IGNORE, "AppError, oomkilled");
+    told.wishes = wishes(IGNORE, "AppError");
+    running.pod(ignored).await;
+    running.pod(told).await;
+    seconds(3600).await;
+    let (world, _) = running.stop().await;
+    let names: Vec<_> = world.records().map(|record| record.key.name.to_string()).collect();
+    assert_eq!(names, ["told"]);
+}
+
+/// Its object has not recovered: it goes, and comes back when it is wanted again.
+#[tokio::test(start_paused = true)]
+async fn what_a_workload_does_not_want_to_be_told_goes() {
+    let running = Running::start(&[]).listed().await;
+    running.pod(of_db(oom("a"))).await;
+    seconds(60).await;
+    assert_eq!(running.applies().len(), 1);
+    let key = WorkloadName {
+        api_version: "apps/v1".into(),
+        kind: "StatefulSet".into(),
+        namespace: "demo".into(),
+        name: "db".into(),
+    };
+    let mut set = WorkloadFacts { key: key.into(), ..WorkloadFacts::default() };
+    set.wishes = wishes(IGNORE, "*");
+    running.send(Change::Workload(Box::new(set.clone()))).await;
+    seconds(60).await;
+    let pod = DiagnosisKey::of_pod(oom("a").key);
+    assert_eq!(deleted(&running), [format!("{pod} 7")]);
+    assert_eq!(running.announces(), [0; 0], "and nobody is told that it recovered");
+    running.send(Change::ObjectDeleted(pod)).await;
+    set.wishes = None;
+    running.send(Change::Workload(Box::new(set))).await;
+    running.pod(of_db(oom("a"))).await;
+    seconds(60).await;
+    assert_eq!(running.applies().len(), 2);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workload_may_ask_for_patience() {
+    let starts = |name: &str| {
+        let mut dump = Dump::default();
+        dump.read(&format!(
+            "kind: Pod
+metadata: {{namespace: demo, name: {name}, uid: uid-{name}}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1, readinessProbe: {{tcpSocket: {{port: 80}}}}}}]}}
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: 'False'}}]
+  containerStatuses: [{{name: app, restartCount: 0, started: true, ready: false, state: {{running: {{startedAt: '2026-11-21T09:00:00Z'}}}}}}]
+"
+        ));
+        dump.pods.remove(0)
+    };
+    let running = Running::start(&[]).listed().await;
+    let mut patient = starts("patient");
+    patient.wishes = wishes(NEVER_READY_AFTER, "30m");
+    running.pod(patient).await;
+    running.pod(starts("usual")).await;
+    seconds(900).await;
+    assert_eq!(running.applies().len(), 1);
+    seconds(1200).await;
+    assert_eq!(running.applies().len(), 2);
     running.stop().await;
 }
 

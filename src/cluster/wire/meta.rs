@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
 use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
-use crate::facts::{Condition, ObjectKey, Owner, Timestamp};
+use crate::facts::{Condition, IGNORE, NEVER_READY_AFTER, ObjectKey, Owner, Timestamp, Wishes};
 
 /// Marks a pod that the kubelet made from a file.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -99,12 +99,19 @@ impl<'de> Deserialize<'de> for Key {
                 f.write_str("a key")
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS);
+                let own = [IGNORE, NEVER_READY_AFTER];
+                let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
         }
         d.deserialize_str(V)
     }
+}
+
+/// What its owner asks for.
+pub(super) fn wishes(meta: &ObjectMeta) -> Option<Box<Wishes>> {
+    let annotations = meta.annotations.as_ref()?;
+    Wishes::of(|name| annotations.get(name).map(String::as_str))
 }
 
 /// For `#[serde(deserialize_with)]` on `metadata`.

@@ -451,6 +451,7 @@ impl Pod {
                 .as_ref()
                 .and_then(|all| all.get(meta::MIRROR))
                 .map(|uid| Arc::from(uid.as_str())),
+            wishes: meta::wishes(&meta),
             owner: meta::controller(&meta, strings),
             finalizers: meta.finalizers.take().unwrap_or_default(),
             labels: strings.labels(meta.labels.take().into_iter().flatten().collect()),

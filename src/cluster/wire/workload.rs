@@ -184,6 +184,7 @@ fn facts(
         uid: meta::uid(metadata),
         created: meta::created(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
+        wishes: meta::wishes(metadata),
         owner: meta::controller(metadata, strings),
         generation: metadata.generation.unwrap_or(0),
         observed_generation: status.observed_generation.0,

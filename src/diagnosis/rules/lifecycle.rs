@@ -545,7 +545,7 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     let (since, patience) = if was_ready {
         (ready.last_transition, case.thresholds.readiness_lost)
     } else {
-        (containers, case.thresholds.never_ready)
+        (containers, case.never_ready())
     };
     // In a snapshot nothing may be newer than the readiness of the containers, which is all that a kubelet has to say.
     let usual = crate::diagnosis::Thresholds::default();

@@ -92,7 +92,7 @@ fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let Some(event) = end::errored(case, container, ProbeKind::Startup) else { return Verdict::No };
-    let due = after(case.held_since(*started_at), case.thresholds.never_ready + probe.budget());
+    let due = after(case.held_since(*started_at), case.never_ready() + probe.budget());
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -664,7 +664,7 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     } else {
         let startup = container.startup.as_deref().map_or(0, Probe::budget);
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
-        after(case.held_since(started_at), case.thresholds.never_ready + budget)
+        after(case.held_since(started_at), case.never_ready() + budget)
     };
     let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
