@@ -188,7 +188,7 @@ fn modules_know_only_what_they_stand_on() {
         ("metrics", &["api", "world"]),
         ("http", &["metrics"]),
         ("cluster", &["api", "facts", "diagnosis", "world", "plan", "outbox", "metrics", "http"]),
-        ("config", &["diagnosis", "plan", "world"]),
+        ("config", &["facts", "diagnosis", "plan", "world"]),
     ]);
     for source in sources() {
         // Those on top: `app` and the command line may use everything; the roots declare the modules.

@@ -208,7 +208,7 @@ impl World {
 
     /// Nobody wants to be told of it: its object goes, where there is one.
     fn untold(&self, object: &DiagnosisKey, wake: Option<Timestamp>) -> Plan {
-        let told = self.workload_objects.get(object).filter(|record| record.is_active());
+        let told = self.workload_objects.get(object).filter(OuterRecord::is_active);
         Plan { intent: told.as_ref().map(outer::removed), wake }
     }
 
