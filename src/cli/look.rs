@@ -118,7 +118,10 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
     let Seconds(timeout) = args.timeout;
     let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
-        Waited::Well => Ending::Good,
+        Waited::Well => {
+            writeln!(streams.err, "{}", nothing(question, false))?;
+            Ending::Good
+        }
         Waited::Fails(found) => {
             tell(args, question, &Gathered { found, by: By::Here, notes: Vec::new() }, clock(), streams)?;
             Ending::PodsFail
@@ -186,7 +189,7 @@ fn tell(
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let detail = if matches!(question.asked, Asked::All) { Detail::Short } else { Detail::Full };
+    let detail = if question.is_about_few(found) { Detail::Full } else { Detail::Short };
     found.write(args.output, detail, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;

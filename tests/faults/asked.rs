@@ -173,7 +173,7 @@ async fn a_pipeline_waits_for_an_end() {
     shop.well("first").await;
     shop.fail_again("second", FAILURES[1]).await;
     let ended = |child: std::process::Child| Answer::from(child.wait_with_output().unwrap());
-    ended(first).is(0, &[], &[]);
+    ended(first).is(0, &[], &["Nothing is wrong with Pod first"]);
     ended(second).is(2, &["Pod second   InvalidImageName"], &[]);
     shop.pending("third").await;
     let answer = plugin.asks(&["-n", "shop", "pod/third", "--wait", "--timeout=1s"]);

@@ -17,6 +17,9 @@ use crate::cluster::snapshot::{Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
 
+/// Diagnoses that are told in full where more than one thing was not asked about.
+const FEW: usize = 3;
+
 /// Who worked it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
@@ -61,6 +64,15 @@ impl Question<'_> {
             return Ok(Gathered { found, by, notes });
         }
         Ok(Gathered { found: self.seen(now, &mut notes).await?, by: By::Here, notes })
+    }
+
+    /// Whether all there is to be said can be read at once. What suffers of a node may be much.
+    pub(super) fn is_about_few(&self, found: &Found) -> bool {
+        match &self.asked {
+            Asked::All => false,
+            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind != Kind::Node) || found.len() <= FEW,
+            Asked::Pods(_) => true,
+        }
     }
 
     fn is_about_one(&self) -> bool {
