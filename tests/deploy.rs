@@ -173,6 +173,29 @@ fn the_network_policy_opens_one_port_to_who_is_allowed() {
     assert!(!installed().keys().any(|(kind, _)| kind == "NetworkPolicy"), "only where it is asked for");
 }
 
+/// What is scraped is what the Service serves, and nobody is asked for CRDs of prometheus-operator who does not want them.
+#[test]
+fn monitoring_scrapes_the_service_and_brings_the_dashboard() {
+    let all = documents(&rendered("deploy/overlays/monitoring"));
+    let monitor = find(&all, "ServiceMonitor", "shindan");
+    let service = find(&all, "Service", "shindan-metrics");
+    assert_eq!(monitor["metadata"]["namespace"], service["metadata"]["namespace"]);
+    assert_eq!(monitor["spec"]["selector"]["matchLabels"], service["metadata"]["labels"]);
+    let endpoint = &monitor["spec"]["endpoints"][0];
+    assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
+    assert_eq!(endpoint["honorLabels"], true, "`namespace` is that of what fails");
+
+    let dashboard = find(&all, "ConfigMap", "shindan-dashboard");
+    assert_eq!(dashboard["metadata"]["labels"]["grafana_dashboard"], "1");
+    let kept = fs::read_to_string(root().join("deploy/components/monitoring/dashboard.json")).unwrap();
+    assert_eq!(dashboard["data"]["dashboard.json"], kept.as_str());
+
+    find(&all, "PrometheusRule", "shindan");
+    let (with, without): (BTreeSet<_>, BTreeSet<_>) = (all.into_keys().collect(), installed().into_keys().collect());
+    let more: Vec<_> = with.difference(&without).map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(more, ["ConfigMap", "PrometheusRule", "ServiceMonitor"]);
+}
+
 type Rights = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// Verbs by group and resource.

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What needs no cluster and no root. Sourced after steps.sh.
 
+alerts() { find_promtool && tests/alerts/check; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 
@@ -10,3 +11,4 @@ find_kubectl
 step "unit and fixture tests" cargo test --locked
 step "documentation" documentation
 step "gating" gating
+step "alerts" alerts

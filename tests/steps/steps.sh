@@ -127,6 +127,16 @@ find_kubectl() {
   fi
 }
 
+# promtool as the machine has it, else as tests/cluster builds it: it takes minutes, once.
+find_promtool() {
+  # shellcheck source=/dev/null
+  PATH=$PATH:$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$PROMTOOL_BIN")
+  if ! command -v promtool >/dev/null; then
+    need go "it builds promtool; install Go 1.26 or newer, or promtool"
+    "$CLUSTER" build --promtool
+  fi
+}
+
 # Lua 5.1 as the machine has it, else from its packages.
 find_lua() {
   if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -1,11 +1,11 @@
 # The pinned binaries, built from their Go modules into the cache.
 
-build_tool() { # folder-of-the-module destination ldflags package...
+build_tool() { # folder-of-the-module destination ldflags [-tags tags] package...
   local module=$1 destination=$2 flags=$3 began=$SECONDS temporary
   shift 3
   if [ -d "$destination" ]; then return; fi
   command -v go >/dev/null || die "go is missing: it builds $(basename "$destination")"
-  mkdir -p "$CACHE"
+  mkdir -p "$(dirname "$destination")"
   temporary=$(mktemp -d "$CACHE/.build-XXXXXX")
   say "building $(basename "$destination") (minutes when nothing is cached yet)"
   if ! (cd "$HERE/tools/$module" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$flags" -o "$temporary/" "$@"); then
@@ -32,6 +32,11 @@ build() {
   if [ ! -e "$ETCD_BIN/etcd" ]; then mv "$ETCD_BIN/server" "$ETCD_BIN/etcd"; fi
   build_tool kubernetes "$BIN" "$(kubernetes_flags "$KUBERNETES_VERSION")" \
     k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubelet,kubectl}
+}
+
+# Rules are tried without the clouds whose machines Prometheus can find: half the compilation.
+build_promtool() {
+  build_tool promtool "$PROMTOOL_BIN" "-s -w" -tags remove_all_sd github.com/prometheus/prometheus/cmd/promtool
 }
 
 # Of other versions the API server alone is wanted.

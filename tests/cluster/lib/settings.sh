@@ -2,6 +2,8 @@
 
 readonly KUBERNETES_VERSION=v1.35.4
 readonly ETCD_VERSION=v3.6.16
+# Prometheus 3.13.5: as a module it is v0.313.5.
+readonly PROMTOOL_VERSION=v0.313.5
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -28,6 +30,7 @@ readonly SERVICE_RANGE=10.96.0.0/16 API_SERVICE_IP=10.96.0.1 DNS_SERVICE_IP=10.9
 REGISTRY=127.0.0.1:$REGISTRY_PORT
 BIN=$CACHE/kubernetes-$KUBERNETES_VERSION
 ETCD_BIN=$CACHE/etcd-$ETCD_VERSION
+PROMTOOL_BIN=$CACHE/tools/promtool-$PROMTOOL_VERSION
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
