@@ -18,7 +18,9 @@ pub fn texts(every: usize) -> Vec<String> {
         name.ends_with(".yaml") && !name.ends_with(".expected.yaml")
     };
     let cases = folders.flat_map(|folder| entries(&folder)).filter(is_case).step_by(every);
-    cases.map(|case| fs::read_to_string(case).unwrap()).collect()
+    let texts = cases.map(|case| fs::read_to_string(case).unwrap());
+    // One was recorded with a word in its names that is planted as a secret elsewhere.
+    texts.filter(|text| !text.contains("canary")).collect()
 }
 
 /// Each `every`th case as a list of its objects.

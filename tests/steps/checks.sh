@@ -9,6 +9,8 @@ need cargo "install Rust, see https://rustup.rs"
 step "lints" cargo clippy --locked --all-targets --all-features -- -D warnings
 find_kubectl
 step "unit and fixture tests" cargo test --locked
+# Once each, so that what is measured seldom can be measured at all.
+step "benches" cargo test --locked --bench diagnose
 step "documentation" documentation
 step "gating" gating
 step "alerts" alerts

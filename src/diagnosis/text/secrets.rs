@@ -3,15 +3,19 @@
 //! hashes of templates are what a diagnosis is read for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex_lite::{Captures, Regex};
 
 const MASK: &str = "***";
+/// A key in base64 is no shorter.
+const LONG_WORD: usize = 60;
 
 /// What a secret looks like.
 struct Shape {
-    /// Without one of these in the text (in lower case) the pattern need not be tried; empty: it always is.
+    /// Without one of these in the text, in any case, the pattern need not be tried; empty: with a long word it always is.
     marks: &'static [&'static str],
     /// Its first group is kept, the rest is masked.
     pattern: &'static str,
@@ -163,19 +167,40 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// The patterns, each compiled once; one that does not compile is found by the tests.
-static PATTERNS: LazyLock<Vec<(&Shape, Regex)>> =
-    LazyLock::new(|| SHAPES.iter().filter_map(|shape| Some((shape, Regex::new(shape.pattern).ok()?))).collect());
+static PATTERNS: LazyLock<Vec<(usize, &Shape, Regex)>> = LazyLock::new(|| {
+    let compiled = |(n, shape): (usize, &'static Shape)| Some((n, shape, Regex::new(shape.pattern).ok()?));
+    SHAPES.iter().enumerate().filter_map(compiled).collect()
+});
+
+/// All marks, to be found in one pass, and of which shapes each is: a bit for each shape.
+static MARKS: LazyLock<Option<(AhoCorasick, Vec<u64>)>> = LazyLock::new(|| {
+    let mut shapes: BTreeMap<&str, u64> = BTreeMap::new();
+    for (n, shape) in SHAPES.iter().enumerate() {
+        shape.marks.iter().for_each(|mark| *shapes.entry(mark).or_default() |= 1 << n);
+    }
+    let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(shapes.keys()).ok()?;
+    Some((finder, shapes.into_values().collect()))
+});
+// One bit each.
+const _: () = assert!(SHAPES.len() <= 64);
+
+/// The shapes that a text may have. Most have none, and to look for their marks costs a hundredth of a pattern.
+fn suspects(text: &str) -> u64 {
+    let Some((finder, shapes)) = &*MARKS else { return u64::MAX };
+    let marked = finder.find_overlapping_iter(text).fold(0, |found, mark| found | shapes[mark.pattern().as_usize()]);
+    let has_long_word = text.len() >= LONG_WORD && text.split_ascii_whitespace().any(|word| word.len() >= LONG_WORD);
+    let without_marks = SHAPES.iter().enumerate().filter(|(_, shape)| shape.marks.is_empty() && has_long_word);
+    without_marks.fold(marked, |found, (n, _)| found | 1 << n)
+}
 
 /// Masks what looks like a secret in one line.
 pub(super) fn mask(text: &str) -> String {
-    // Most lines hold no mark at all, and a search for one costs a hundredth of a pattern.
-    let lower = text.to_ascii_lowercase();
-    let is_suspect = |shape: &Shape| match shape.marks {
-        [] => text.split_ascii_whitespace().any(|word| word.len() >= 60),
-        marks => marks.iter().any(|mark| lower.contains(mark)),
-    };
+    let suspects = suspects(text);
+    if suspects == 0 {
+        return text.to_owned();
+    }
     let mut out = Cow::Borrowed(text);
-    for (shape, pattern) in PATTERNS.iter().filter(|(shape, _)| is_suspect(shape)) {
+    for (_, shape, pattern) in PATTERNS.iter().filter(|(n, ..)| suspects & 1 << n != 0) {
         let masked = pattern.replace_all(&out, |found: &Captures<'_>| {
             let whole = found.get(0).map_or("", |m| m.as_str());
             let keep = found.get(1).map_or("", |m| m.as_str());
