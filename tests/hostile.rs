@@ -12,7 +12,7 @@ use shindan::cluster::wire::Dump;
 use shindan::diagnosis::Thresholds;
 use shindan::facts::Timestamp;
 use shindan::plan::ObjectWrite;
-use sound::is_clean;
+use sound::{is_clean, tells_a_secret};
 
 #[allow(unreachable_pub, reason = "the fuzz targets are crates of their own")]
 #[path = "../fuzz/src/sound.rs"]

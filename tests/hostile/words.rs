@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use super::{config, diagnose, is_clean, text};
+use super::{config, diagnose, is_clean, tells_a_secret, text};
 
 /// All messages and reasons of the fixtures.
 static SAID: LazyLock<(Vec<String>, Vec<String>)> = LazyLock::new(|| {
@@ -16,7 +16,8 @@ static SAID: LazyLock<(Vec<String>, Vec<String>)> = LazyLock::new(|| {
     for cause in std::fs::read_dir(causes).unwrap() {
         for file in std::fs::read_dir(cause.unwrap().path()).unwrap() {
             let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            for line in text.lines() {
+            // One was recorded with a word in its names that inputs say as a secret.
+            for line in text.lines().filter(|line| !tells_a_secret(line, false)) {
                 let line = line.trim().trim_start_matches("- ");
                 let unquoted = |value: &str| value.trim_matches(['"', '\'']).replace("\\\"", "\"");
                 if let Some(value) = line.strip_prefix("message: ").filter(|value| value.len() > 3) {

@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use crate::api::{ContainerType, Remedy, Root};
-use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, roots};
+use crate::diagnosis::{Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, roots, text};
 use crate::facts::{Container, EventFacts, Timestamp, after, seconds_between};
 
 /// Alternatives; each is a list of parts that the text must hold together. In lower case.
@@ -181,9 +181,14 @@ pub(super) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
 
 /// `text` of at most `most` characters, the middle left out: both ends of a path or an image tell.
 pub(super) fn middle_cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    // Half a secret is one that no pattern knows: it is masked while it is whole.
+    let text = text::line(text, usize::MAX);
     let count = text.chars().count();
     if count <= most {
-        return text.to_owned();
+        return text;
     }
     let half = most.saturating_sub(1) / 2;
     let head: String = text.chars().take(half).collect();
@@ -229,4 +234,20 @@ pub(super) fn innermost(text: &str, most: usize) -> String {
     // A quote that was opened in what was left out.
     let found = if found.matches('"').count() % 2 == 1 { found.trim_matches(['"', '\\']) } else { found };
     middle_cut(found, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::middle_cut;
+
+    #[test]
+    fn both_ends_are_kept_and_no_half_of_a_secret() {
+        assert_eq!(middle_cut("registry.example.com/team/web:1.2.3", 21), "registry.e…/web:1.2.3");
+        assert_eq!(middle_cut("short", 21), "short");
+        let token = "ghp_".to_owned() + &"Ab1".repeat(12);
+        for most in 10..60 {
+            let cut = middle_cut(&format!("docker.io/push-{token}/web:{}", "1".repeat(30)), most);
+            assert!(!cut.contains("Ab1"), "{cut}");
+        }
+    }
 }
