@@ -2,6 +2,8 @@
 # What needs no cluster and no root. Sourced after steps.sh.
 
 alerts() { find_promtool && tests/alerts/check; }
+# Compiled with the unit tests, which do not ask for Helm.
+chart() { find_helm && cargo test --locked --test chart -- --ignored; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 
@@ -14,3 +16,4 @@ step "benches" cargo test --locked --bench diagnose
 step "documentation" documentation
 step "gating" gating
 step "alerts" alerts
+step "chart" chart

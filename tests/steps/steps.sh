@@ -137,6 +137,16 @@ find_promtool() {
   fi
 }
 
+# Helm as tests/cluster builds it: its words differ from version to version, and tests read them.
+find_helm() {
+  # shellcheck source=/dev/null
+  PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$HELM_BIN"):$PATH
+  if [ ! -x "${PATH%%:*}/helm" ]; then
+    need go "it builds helm; install Go 1.26 or newer"
+    "$CLUSTER" build --helm
+  fi
+}
+
 # Lua 5.1 as the machine has it, else from its packages.
 find_lua() {
   if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

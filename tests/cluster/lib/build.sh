@@ -39,6 +39,10 @@ build_promtool() {
   build_tool promtool "$PROMTOOL_BIN" "-s -w" -tags remove_all_sd github.com/prometheus/prometheus/cmd/promtool
 }
 
+build_helm() {
+  build_tool helm "$HELM_BIN" "-s -w -X helm.sh/helm/v4/internal/version.version=$HELM_VERSION" helm.sh/helm/v4/cmd/helm
+}
+
 # Of other versions the API server alone is wanted.
 build_apiservers() {
   local version program

@@ -4,6 +4,7 @@ readonly KUBERNETES_VERSION=v1.35.4
 readonly ETCD_VERSION=v3.6.16
 # Prometheus 3.13.5: as a module it is v0.313.5.
 readonly PROMTOOL_VERSION=v0.313.5
+readonly HELM_VERSION=v4.3.1
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -31,6 +32,7 @@ REGISTRY=127.0.0.1:$REGISTRY_PORT
 BIN=$CACHE/kubernetes-$KUBERNETES_VERSION
 ETCD_BIN=$CACHE/etcd-$ETCD_VERSION
 PROMTOOL_BIN=$CACHE/tools/promtool-$PROMTOOL_VERSION
+HELM_BIN=$CACHE/tools/helm-$HELM_VERSION
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
