@@ -1,5 +1,5 @@
-//! The Helm chart installs what kustomize does, and takes what the program takes. What needs Helm runs in `make check`, or with
-//! helm on the PATH by `cargo test --test chart -- --ignored`.
+//! The Helm chart installs what kustomize does, and takes what the program takes. With helm on the PATH:
+//! `cargo test --features helm --test chart`; `make check` builds it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -224,7 +224,6 @@ fn container(all: &Objects) -> &Value {
 /// No label of Helm's own is among the templates (it adds `app.kubernetes.io/managed-by` when it installs), so nothing at all
 /// differs but the Namespace.
 #[test]
-#[ignore = "needs helm"]
 fn the_chart_installs_what_kustomize_does() {
     const TEST_CLUSTER: [&str; 5] = [
         r#"image={"repository":"127.0.0.1:5000/shindan","tag":"dev","pullPolicy":"Always"}"#,
@@ -262,7 +261,6 @@ fn the_chart_installs_what_kustomize_does() {
 
 /// Of the namespace and the account the texts change, and nothing else; of the release's name nothing does.
 #[test]
-#[ignore = "needs helm"]
 fn it_may_have_another_namespace_account_and_release() {
     let command = ["template", "ours", CHART, "--namespace", "elsewhere", "--include-crds"];
     let all = ["highAvailability=true", "previousLogs=true", "networkPolicy.enabled=true"];
@@ -285,7 +283,6 @@ fn it_may_have_another_namespace_account_and_release() {
 
 /// All of `config` at once, at the most that each takes: the variables are those of the program, and it takes them.
 #[test]
-#[ignore = "needs helm"]
 fn configuration_reaches_the_program() {
     let ranges = durations();
     let mut config = serde_json::Map::new();
@@ -323,7 +320,6 @@ fn configuration_reaches_the_program() {
 }
 
 #[test]
-#[ignore = "needs helm"]
 fn a_wrong_value_is_refused_by_its_name_and_range() {
     let cases: [(&str, &[&str]); 17] = [
         (r#"config.retention="1s""#, &["config.retention", "1s must be from 1m to 90d"]),
@@ -356,7 +352,6 @@ fn a_wrong_value_is_refused_by_its_name_and_range() {
 }
 
 #[test]
-#[ignore = "needs helm"]
 fn the_pod_goes_where_it_is_told_to() {
     let digest = format!("sha256:{}", "0a".repeat(32));
     let all = rendered(&[
@@ -401,7 +396,6 @@ fn the_pod_goes_where_it_is_told_to() {
 
 /// Rights follow what is read: no Node without `nodes`, no log outside the namespaces.
 #[test]
-#[ignore = "needs helm"]
 fn rights_are_no_wider_than_what_is_asked_for() {
     let without_nodes = rendered(&["nodes=false"]);
     let role = without_nodes["ClusterRole /shindan"].to_string();
@@ -425,7 +419,6 @@ fn rights_are_no_wider_than_what_is_asked_for() {
 }
 
 #[test]
-#[ignore = "needs helm"]
 fn helm_finds_nothing_to_complain_of() {
     succeeded(helm(&["lint", "--strict", CHART], &[]));
     succeeded(helm(

@@ -214,8 +214,12 @@ fn a_daemon_set_that_fails_everywhere() {
         const WHAT: [&str; 2] = ["DaemonSet", "agent"];
         let space = Space::new("daemonset").await;
         space.apply(AGENT);
-        let found = fails(&space, WHAT, "AppError", "FailingOnNodes").await;
-        assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Critical, "0/1"));
+        fails(&space, WHAT, "AppError", "FailingOnNodes").await;
+        // Without a probe it is ready for the moment that each run lasts.
+        let is_down = |status: &WorkloadDiagnosisStatus| {
+            status.head.severity == Severity::Critical && status.pods.display == "0/1"
+        };
+        let found = space.told_of("daemonset-agent", KUBELET, is_down).await;
         assert!(found.head.summary.starts_with("fails on its only node: agent exits with code 3"), "{found:?}");
         let good = r#"{"spec": {"template": {"spec": {"containers": [{"name": "agent", "command": ["sleep", "infinity"]}]}}}}"#;
         space.kubectl(&["patch", "daemonset", "agent", "--patch", good]);

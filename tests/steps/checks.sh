@@ -2,8 +2,7 @@
 # What needs no cluster and no root. Sourced after steps.sh.
 
 alerts() { find_promtool && tests/alerts/check; }
-# Compiled with the unit tests, which do not ask for Helm.
-chart() { find_helm && cargo test --locked --test chart -- --ignored; }
+chart() { find_helm && cargo test --locked --features helm --test chart; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 
