@@ -63,7 +63,7 @@ pub(super) struct Args {
     thresholds: ThresholdArgs,
 }
 
-/// How often `--watch` looks again.
+/// How often `--watch` and `--wait` look again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// Where there is no end: as long as anybody would wait.
 const ENDLESS: Duration = Duration::from_secs(86_400);

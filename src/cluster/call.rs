@@ -85,7 +85,7 @@ impl Failure {
     }
 
     /// We may not; somebody else might.
-    pub fn is_refusal(&self) -> bool {
+    pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Api { status, .. } if status.code == 403)
     }
 
@@ -139,6 +139,8 @@ struct Page<T> {
 #[serde(default)]
 struct PageMeta {
     r#continue: Option<String>,
+    #[serde(rename = "remainingItemCount")]
+    left: u64,
 }
 
 /// All objects of a collection, page by page, each within `limit`.
@@ -173,12 +175,18 @@ pub(super) struct Pages<'a, T> {
     params: ListParams,
     limit: Duration,
     is_over: bool,
+    left: u64,
     items: PhantomData<fn() -> T>,
 }
 
 impl<'a, T: DeserializeOwned> Pages<'a, T> {
     pub(super) fn new(client: &'a Client, path: &str, params: ListParams, limit: Duration) -> Self {
-        Self { client, collection: Request::new(path), params, limit, is_over: false, items: PhantomData }
+        Self { client, collection: Request::new(path), params, limit, is_over: false, left: 0, items: PhantomData }
+    }
+
+    /// Objects of further pages, as far as the API server tells.
+    pub(super) fn left(&self) -> u64 {
+        self.left
     }
 
     /// The next page; `None` after the last.
@@ -191,6 +199,7 @@ impl<'a, T: DeserializeOwned> Pages<'a, T> {
             Ok(page) => {
                 self.params.continue_token = page.metadata.r#continue.filter(|token| !token.is_empty());
                 self.is_over = self.params.continue_token.is_none();
+                self.left = page.metadata.left;
                 Ok(Some(Listed::Page(page.items)))
             }
             Err(failure) if failure.category() == "expired" && self.params.continue_token.take().is_some() => {

@@ -162,7 +162,7 @@ impl Lookup {
             }
             Err(failure) if matches!(failure.category(), "not_found" | "invalid") => Ok(Looked::Log("".into())),
             Err(failure) => {
-                if failure.category() == "forbidden" && !self.told_forbidden.swap(true, Ordering::Relaxed) {
+                if failure.is_forbidden() && !self.told_forbidden.swap(true, Ordering::Relaxed) {
                     tracing::warn!(
                         "the logs of ended containers cannot be read: {failure}. Apply deploy/components/previous-logs, or do \
                          without --previous-logs"
@@ -229,7 +229,7 @@ impl Lookup {
         match self.list::<wire::ControllerRevision>(&key.namespace, selector).await {
             Ok(revisions) => facts.revisions = wire::own_revisions(&facts, &revisions),
             // A role from before they were read: all else is known without.
-            Err(failure) if failure.category() == "forbidden" => {}
+            Err(failure) if failure.is_forbidden() => {}
             Err(failure) => return Err(failure),
         }
         Ok(Some(facts))

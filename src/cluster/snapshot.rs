@@ -2,53 +2,68 @@
 //!
 //! The operator watches and asks for what it lacks; whoever asks once lists, and judges that as a dump.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::Client;
-use kube::api::{ListParams, Resource};
-use kube::core::Request;
+use kube::api::{GetParams, ListParams, Resource};
+use kube::core::{ObjectMeta, Request};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::PAGE;
-use super::call::{self, Failure};
+use super::call::{self, Failure, Listed, Pages};
 use super::wire::{self, Dump};
 use crate::facts::ObjectKey;
 
-/// A kind of object, where it is listed.
+/// A kind of object, and where it is listed.
 struct Kind {
-    plural: &'static str,
-    group: &'static str,
+    name: fn() -> Cow<'static, str>,
+    plural: fn() -> Cow<'static, str>,
+    path: fn(Option<&str>) -> String,
     is_namespaced: bool,
     /// What is poorer without it.
     without: &'static str,
 }
 
-const fn kind(group: &'static str, plural: &'static str, without: &'static str) -> Kind {
-    Kind { plural, group, is_namespaced: true, without }
+impl Kind {
+    const fn of<K: Resource<DynamicType = ()>>(without: &'static str) -> Self {
+        Self {
+            name: || K::kind(&()),
+            plural: || K::plural(&()),
+            path: |namespace| K::url_path(&(), namespace),
+            is_namespaced: true,
+            without,
+        }
+    }
+
+    const fn of_no_namespace<K: Resource<DynamicType = ()>>(without: &'static str) -> Self {
+        Self { is_namespaced: false, ..Self::of::<K>(without) }
+    }
+
+    fn path(&self, namespace: Option<&str>) -> String {
+        (self.path)(namespace.filter(|_| self.is_namespaced))
+    }
 }
 
-const PODS: Kind = kind("/api/v1", "pods", "nothing can be diagnosed");
-const NODES: Kind = Kind { is_namespaced: false, ..kind("/api/v1", "nodes", "what lies in the nodes is not found") };
+const PODS: Kind = Kind::of::<wire::Pod>("nothing can be diagnosed");
 /// In the order in which they are told to be lacking.
 const AROUND: [Kind; 13] = [
-    kind("/apis/events.k8s.io/v1", "events", "causes that only an Event tells are not found, or are less certain"),
-    kind("/apis/apps/v1", "deployments", "what stops a rollout is not told"),
-    kind("/apis/apps/v1", "replicasets", "what a rollout has changed is not told"),
-    kind("/apis/apps/v1", "statefulsets", "what stops a rollout is not told"),
-    kind("/apis/apps/v1", "daemonsets", "what stops a rollout is not told"),
-    kind("/apis/apps/v1", "controllerrevisions", "what a rollout has changed is not told"),
-    kind("/apis/batch/v1", "jobs", "Jobs and what they retry are not told"),
-    kind("/apis/batch/v1", "cronjobs", "CronJobs are not told"),
-    kind("/api/v1", "services", "who suffers is not told"),
-    kind("/apis/discovery.k8s.io/v1", "endpointslices", "who suffers is counted by the pods' labels"),
-    kind("/api/v1", "persistentvolumeclaims", "why a claim is not bound is not told"),
-    Kind {
-        is_namespaced: false,
-        ..kind("/apis/storage.k8s.io/v1", "storageclasses", "StorageClasses are not looked at")
-    },
-    NODES,
+    Kind::of::<wire::Event>("causes that only an Event tells are not found, or are less certain"),
+    Kind::of::<wire::Deployment>("what stops a rollout is not told"),
+    Kind::of::<wire::ReplicaSet>("what a rollout has changed is not told"),
+    Kind::of::<wire::StatefulSet>("what stops a rollout is not told"),
+    Kind::of::<wire::DaemonSet>("what stops a rollout is not told"),
+    Kind::of::<wire::ControllerRevision>("what a rollout has changed is not told"),
+    Kind::of::<wire::Job>("Jobs and what they retry are not told"),
+    Kind::of::<wire::CronJob>("CronJobs are not told"),
+    Kind::of::<wire::Service>("who suffers is not told"),
+    Kind::of::<wire::EndpointSlice>("who suffers is counted by the pods' labels"),
+    Kind::of::<wire::PersistentVolumeClaim>("why a claim is not bound is not told"),
+    Kind::of_no_namespace::<wire::StorageClass>("StorageClasses are not looked at"),
+    Kind::of_no_namespace::<wire::Node>("what lies in the nodes is not found"),
 ];
 
 /// Everything that was listed.
@@ -94,25 +109,26 @@ impl Lister<'_> {
                 Ok(()) => {}
                 // The API server has no such kind: nobody uses it here.
                 Err(failure) if failure.is_not_found() => {}
-                Err(failure) if failure.is_refusal() => {
-                    snapshot.lacking.push(format!("not allowed to list {}: {}", kind.plural, kind.without));
+                Err(failure) if failure.is_forbidden() => {
+                    snapshot.lacking.push(format!("not allowed to list {}: {}", (kind.plural)(), kind.without));
                 }
                 Err(failure) => return Err(failure),
             }
         }
         let waits_for_a_node = snapshot.dump.pods.iter().any(|pod| pod.node_name.is_none() && !pod.is_over());
-        if !snapshot.has_all_pods && waits_for_a_node && !snapshot.dump.nodes.is_empty() {
-            self.others(&mut snapshot).await?;
+        if let Some(namespace) = namespace.filter(|_| waits_for_a_node && !snapshot.dump.nodes.is_empty()) {
+            self.others(namespace, &mut snapshot).await?;
         }
         Ok(snapshot)
     }
 
     /// What pods of other namespaces take of the nodes.
-    async fn others(&self, snapshot: &mut Snapshot) -> Result<(), Failure> {
-        let placed = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-        match self.list(&PODS, None, Some(placed), &mut snapshot.dump).await {
+    async fn others(&self, namespace: &str, snapshot: &mut Snapshot) -> Result<(), Failure> {
+        let placed =
+            format!("metadata.namespace!={namespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed");
+        match self.list(&PODS, None, Some(&placed), &mut snapshot.dump).await {
             Ok(()) => snapshot.has_all_pods = true,
-            Err(failure) if failure.is_refusal() => {
+            Err(failure) if failure.is_forbidden() => {
                 snapshot.lacking.push(
                     "not allowed to list the pods of other namespaces: what is left of a node is not told".to_owned(),
                 );
@@ -129,51 +145,40 @@ impl Lister<'_> {
         fields: Option<&str>,
         dump: &mut Dump,
     ) -> Result<(), Failure> {
-        let Kind { plural, group, is_namespaced, .. } = kind;
-        let path = match namespace.filter(|_| *is_namespaced) {
-            Some(namespace) => format!("{group}/namespaces/{namespace}/{plural}"),
-            None => format!("{group}/{plural}"),
-        };
-        let collection = Request::new(path);
+        let (name, plural) = ((kind.name)(), (kind.plural)());
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(ToOwned::to_owned);
+        let path = kind.path(namespace);
+        let mut pages = Pages::<Box<RawValue>>::new(self.client, &path, params, self.limit);
         let mut listed = 0;
-        loop {
-            let request = collection.list(&params).map_err(|e| Failure::Unreadable(e.to_string()))?;
-            let page = call::bytes(self.client, request, self.limit).await?;
-            let page = String::from_utf8_lossy(&page);
-            let Page { metadata, items } =
-                serde_json::from_str(&page).map_err(|e| Failure::Unreadable(format!("{plural}: {e}")))?;
-            dump.read(&page);
+        while let Some(page) = pages.next().await? {
+            let Listed::Page(items) = page else {
+                return Err(Failure::Unreadable(format!("the list of {plural} has expired meanwhile; try again")));
+            };
+            dump.read_items(&name, &items);
             listed += u64::try_from(items.len()).unwrap_or(0);
-            (self.progress)(Progress { plural, listed, left: metadata.remaining_item_count });
-            params.continue_token = metadata.r#continue.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
-                return Ok(());
-            }
+            (self.progress)(Progress { plural: &plural, listed, left: pages.left() });
         }
+        Ok(())
     }
 }
 
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Page {
-    metadata: PageMeta,
-    items: Vec<IgnoredAny>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct PageMeta {
-    r#continue: Option<String>,
-    remaining_item_count: u64,
-}
-
-/// Whether an object is there.
-pub async fn metadata(client: &Client, path: &str, name: &str, limit: Duration) -> Result<(), Failure> {
-    let request = Request::new(path).get_metadata(name, &kube::api::GetParams::default());
+/// Whether there is an object of this kind, which is one of those that are listed.
+pub async fn is_there(
+    client: &Client,
+    kind: &str,
+    namespace: Option<&str>,
+    name: &str,
+    limit: Duration,
+) -> Result<bool, Failure> {
+    let Some(kind) = AROUND.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
+    let request = Request::new(kind.path(namespace)).get_metadata(name, &GetParams::default());
     let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-    call::json::<IgnoredAny>(client, request, limit).await.map(|_| ())
+    match call::json::<IgnoredAny>(client, request, limit).await {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.is_not_found() => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// The pods that carry these labels.
@@ -185,7 +190,7 @@ pub async fn pods_with(
 ) -> Result<BTreeSet<ObjectKey>, Failure> {
     #[derive(Deserialize)]
     struct Named {
-        metadata: kube::core::ObjectMeta,
+        metadata: ObjectMeta,
     }
     let path = wire::Pod::url_path(&(), namespace);
     let params = ListParams::default().labels(selector).limit(PAGE);

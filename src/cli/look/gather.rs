@@ -13,7 +13,7 @@ use crate::cli::found::Found;
 use crate::cli::offline::{self, Logs, View};
 use crate::cluster::client::Clients;
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{Lister, Progress, Snapshot};
+use crate::cluster::snapshot::{self, Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
 
@@ -100,7 +100,7 @@ impl Question<'_> {
                     all.outers.extend(read.outers);
                 }
                 Err(RestoreError::NotInstalled) => return Ok(None),
-                Err(RestoreError::Failed { failure, .. }) if failure.is_refusal() => {
+                Err(RestoreError::Failed { failure, .. }) if failure.is_forbidden() => {
                     if kind == DiagnosisKind::Pod {
                         notes.push("not allowed to read the operator's diagnoses: diagnosed here".to_owned());
                         return Ok(None);
@@ -175,21 +175,15 @@ pub(super) async fn are_there(
     limit: Duration,
 ) -> anyhow::Result<()> {
     for subject in subjects {
-        let (group, plural) = subject.kind.place();
-        let path = match namespace.filter(|_| subject.kind != Kind::Node) {
-            Some(namespace) => format!("{group}/namespaces/{namespace}/{plural}"),
-            None if subject.kind == Kind::Node => format!("{group}/{plural}"),
-            None => bail!("{subject}: in which namespace? Give -n and not -A"),
-        };
-        match crate::cluster::snapshot::metadata(client, &path, &subject.name, limit).await {
-            Ok(()) => {}
-            Err(failure) if failure.is_not_found() => {
-                let place = namespace.filter(|_| subject.kind != Kind::Node);
-                let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
+        let namespace = namespace.filter(|_| subject.kind != Kind::Node);
+        match snapshot::is_there(client, subject.kind.as_str(), namespace, &subject.name, limit).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let place = namespace.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
                 bail!("there is no {subject}{place}");
             }
             // Whoever may list it may not always read one.
-            Err(failure) if failure.is_refusal() => {}
+            Err(failure) if failure.is_forbidden() => {}
             Err(failure) => return Err(failure).with_context(|| format!("cannot read {subject}")),
         }
     }
@@ -203,7 +197,7 @@ pub(super) async fn selected(
     selector: &str,
     limit: Duration,
 ) -> anyhow::Result<BTreeSet<ObjectKey>> {
-    let keys = crate::cluster::snapshot::pods_with(client, namespace, selector, limit).await;
+    let keys = snapshot::pods_with(client, namespace, selector, limit).await;
     let keys = keys.with_context(|| format!("cannot list the pods with the labels {selector}"))?;
     if keys.is_empty() {
         bail!("no pod has the labels {selector}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::found::{Found, OfOuter, OfPod};
-use crate::facts::ObjectKey;
+use crate::facts::{ObjectKey, WorkloadKind};
 use crate::plan::Outer;
 
 /// A kind that may be asked about.
@@ -11,42 +11,47 @@ use crate::plan::Outer;
 pub(super) enum Kind {
     Pod,
     Node,
-    Deployment,
-    StatefulSet,
-    DaemonSet,
-    Job,
-    CronJob,
+    Workload(WorkloadKind),
 }
 
-/// Kinds with the names that kubectl knows them by, and where the API server has them.
-const KINDS: [(Kind, &str, &[&str], &str); 7] = [
-    (Kind::Pod, "Pod", &["pod", "pods", "po"], "/api/v1/pods"),
-    (Kind::Node, "Node", &["node", "nodes", "no"], "/api/v1/nodes"),
-    (Kind::Deployment, "Deployment", &["deployment", "deployments", "deploy"], "/apis/apps/v1/deployments"),
-    (Kind::StatefulSet, "StatefulSet", &["statefulset", "statefulsets", "sts"], "/apis/apps/v1/statefulsets"),
-    (Kind::DaemonSet, "DaemonSet", &["daemonset", "daemonsets", "ds"], "/apis/apps/v1/daemonsets"),
-    (Kind::Job, "Job", &["job", "jobs"], "/apis/batch/v1/jobs"),
-    (Kind::CronJob, "CronJob", &["cronjob", "cronjobs", "cj"], "/apis/batch/v1/cronjobs"),
-];
-
 impl Kind {
-    pub(super) fn as_str(self) -> &'static str {
-        KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, ..)| name)
+    fn all() -> impl Iterator<Item = Self> {
+        [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload))
     }
 
-    /// The group and version, and the plural.
-    pub(super) fn place(self) -> (&'static str, &'static str) {
-        let path = KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(.., path)| path);
-        path.rsplit_once('/').unwrap_or_default()
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::Node => "Node",
+            Self::Workload(kind) => kind.as_str(),
+        }
+    }
+
+    /// The names by which kubectl knows it: one of them, many, and in short.
+    fn names(self) -> [String; 3] {
+        let (plural, short) = match self {
+            Self::Pod => ("pods", "po"),
+            Self::Node => ("nodes", "no"),
+            Self::Workload(kind) => {
+                let short = match kind {
+                    WorkloadKind::Deployment => "deploy",
+                    WorkloadKind::StatefulSet => "sts",
+                    WorkloadKind::DaemonSet => "ds",
+                    WorkloadKind::Job => "job",
+                    WorkloadKind::CronJob => "cj",
+                };
+                (kind.plural(), short)
+            }
+        };
+        [self.as_str().to_ascii_lowercase(), plural.to_owned(), short.to_owned()]
     }
 
     /// `deploy`, `deployments.apps`, `Deployment`.
     fn of(text: &str) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
-        let found = KINDS.iter().find(|(_, _, names, _)| names.contains(&word));
-        found.map(|(kind, ..)| *kind).ok_or_else(|| {
-            let known: Vec<&str> = KINDS.iter().map(|(_, _, names, _)| names[0]).collect();
+        Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
+            let known: Vec<String> = Self::all().map(|kind| kind.as_str().to_ascii_lowercase()).collect();
             format!("nothing is diagnosed of the kind {text:?}; known are {}", known.join(", "))
         })
     }
@@ -99,7 +104,9 @@ impl Subject {
         match self.kind {
             Kind::Pod => *pod.key.name == *self.name,
             Kind::Node => pod.spec.node_name.as_deref() == Some(&self.name),
-            kind => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name),
+            Kind::Workload(kind) => {
+                pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name)
+            }
         }
     }
 

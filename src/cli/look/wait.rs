@@ -3,19 +3,15 @@
 //! It is diagnosed here and now, and of the newest template only: what the operator has written tells of the pods that are
 //! replaced as well.
 
-use std::time::Duration;
-
 use anyhow::bail;
 
+use super::LOOK_AGAIN;
 use super::gather::Question;
 use super::subject::{Asked, Kind, Subject};
 use crate::cli::found::Found;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::top_workload;
-use crate::facts::{OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, seconds_between};
-
-/// How often it looks.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+use crate::facts::{OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
 
 /// How a wait ended.
 #[derive(Debug)]
@@ -37,19 +33,20 @@ pub(super) async fn wait(
         let now = clock();
         let mut notes = Vec::new();
         let mut snapshot = question.snapshot(&mut notes).await?;
-        let unsettled = subjects.iter().find_map(|subject| still_to_come(&snapshot.dump, subject));
+        let Some(text) = subjects.iter().find_map(|subject| still_to_come(&snapshot.dump, subject)) else {
+            return Ok(Waited::Well);
+        };
         only_newest(&mut snapshot.dump, subjects);
         let found = question.judge(snapshot, now);
-        match unsettled {
-            None => return Ok(Waited::Well),
-            Some(_) if found.fails() => return Ok(Waited::Fails(found)),
-            Some(text) if seconds_between(began, now) >= timeout => bail!("not well after {timeout} s: {text}"),
-            Some(text) => {
-                if said != text {
-                    tell(&text)?;
-                    said = text;
-                }
-            }
+        if found.fails() {
+            return Ok(Waited::Fails(found));
+        }
+        if seconds_between(began, now) >= timeout {
+            bail!("not well after {timeout} s: {text}");
+        }
+        if said != text {
+            tell(&text)?;
+            said = text;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
@@ -69,7 +66,7 @@ fn still_to_come(dump: &Dump, subject: &Subject) -> Option<String> {
             Some(node) if node.is_ready() => None,
             Some(_) => Some(format!("{subject} is not ready")),
         },
-        _ => match workload(dump, subject) {
+        Kind::Workload(_) => match workload(dump, subject) {
             None => missing(),
             Some(workload) if workload.is_stale() => Some(format!("{subject}: its controller has not seen it yet")),
             Some(workload) if workload.is_settled() => None,
@@ -80,8 +77,10 @@ fn still_to_come(dump: &Dump, subject: &Subject) -> Option<String> {
 
 fn progress(subject: &Subject, workload: &WorkloadFacts) -> String {
     match subject.kind {
-        Kind::Job => format!("{subject}: {} of {} have succeeded", workload.succeeded, workload.desired),
-        Kind::CronJob => format!("{subject} has not run to its end yet"),
+        Kind::Workload(WorkloadKind::Job) => {
+            format!("{subject}: {} of {} have succeeded", workload.succeeded, workload.desired)
+        }
+        Kind::Workload(WorkloadKind::CronJob) => format!("{subject} has not run to its end yet"),
         _ => format!(
             "{subject}: {} of {} ready, {} of the newest template",
             workload.ready, workload.desired, workload.updated

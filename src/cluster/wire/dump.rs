@@ -102,8 +102,23 @@ impl Dump {
 
     /// Adds all objects of a text.
     pub fn read(&mut self, text: &str) {
+        self.within_room(|dump| dump.read_all(text));
+    }
+
+    /// Adds the objects of a list, which name no kind themselves.
+    pub fn read_items(&mut self, kind: &str, items: &[Box<RawValue>]) {
+        self.within_room(|dump| {
+            for (n, item) in items.iter().enumerate() {
+                if let Err(e) = dump.json_value(item, kind, 0) {
+                    dump.problems.push(Problem { document: n + 1, line: 1, message: e.to_string() });
+                }
+            }
+        });
+    }
+
+    fn within_room(&mut self, read: impl FnOnce(&mut Self)) {
         let mut left = self.room;
-        room::within(&mut left, || self.read_all(text));
+        room::within(&mut left, || read(self));
         self.room = left;
     }
 
