@@ -25,8 +25,8 @@ pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
 pub(super) const FAMILIES: [Family; 12] = [
-    Family::Each(node::RULES),
-    Family::Each(scheduling::RULES),
+    node::FAMILY,
+    scheduling::FAMILY,
     volume::FAMILY,
     sandbox::FAMILY,
     image::FAMILY,

@@ -7,7 +7,7 @@ use crate::diagnosis::node::{
 };
 use crate::diagnosis::rule::Explain;
 use crate::diagnosis::{
-    Case, Category, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target,
+    Case, Category, Family, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, rule, target,
 };
 use crate::facts::{Phase, after, seconds_between};
 
@@ -19,14 +19,16 @@ macro_rules! incident {
             category: Category::Node,
             recovery: Recovery::NeverStarted,
             specificity: Specificity::Specific,
-            scope: Scope::Pod(|case| suffers(case, $cause)),
+            scope: Scope::Family,
             remedies: |case, _| remedies(case),
             explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
         }
     };
 }
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const FAMILY: Family = Family::Table { rules: RULES, ask };
+
+const RULES: &[Rule] = &[
     incident!(
         PLEG_UNHEALTHY,
         "The kubelet of the pod's node has had no list of its containers from the runtime for minutes, and says that \
@@ -121,7 +123,7 @@ pub(super) const RULES: &[Rule] = &[
         category: Category::Node,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Umbrella,
-        scope: Scope::Pod(not_ready),
+        scope: Scope::Pod(unseen),
         remedies: |case, _| remedies(case),
         explain: Explain {
             meaning: "The pod's node is not ready, and no more is known of why.",
@@ -180,15 +182,17 @@ fn suffered(case: &Case<'_>) -> Option<NodeIncident> {
     judged(case)?.incident.filter(|incident| !incident.ready_now)
 }
 
-fn suffers(case: &Case<'_>, cause: &str) -> Verdict {
-    match judged(case) {
+/// One judgement on the node answers for all of its causes.
+fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
+    let answer = judged(case).and_then(|judged| match judged {
         // It has just joined, or is on its way out as planned.
-        Some(Judged { incident: None, wake: Some(at) }) => Verdict::NotBefore(at),
-        Some(Judged { incident: Some(incident), .. }) if !incident.ready_now && incident.cause == cause => {
-            Verdict::Yes(Box::new(of_incident(case, incident)))
+        Judged { incident: None, wake } => Some((NOT_READY, Verdict::NotBefore(wake?))),
+        Judged { incident: Some(incident), .. } if incident.ready_now => None,
+        Judged { incident: Some(incident), .. } => {
+            Some((incident.cause, Verdict::Yes(Box::new(of_incident(case, incident)))))
         }
-        _ => Verdict::No,
-    }
+    });
+    rule::answers(RULES, case, answer)
 }
 
 fn of_incident(case: &Case<'_>, incident: NodeIncident) -> Finding {
@@ -202,11 +206,8 @@ fn of_incident(case: &Case<'_>, incident: NodeIncident) -> Finding {
     }
 }
 
-/// The node's incident without a cause that we know; or a node that we do not see, of which the pod's own Event tells.
-fn not_ready(case: &Case<'_>) -> Verdict {
-    if let Some(incident) = suffered(case) {
-        return Some(incident).filter(|i| i.cause == NOT_READY).map(|i| of_incident(case, i)).into();
-    }
+/// A node that we do not see, of which the pod's own Event tells.
+fn unseen(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     let Some(name) = pod.node_name.as_ref().filter(|_| case.node.is_none()) else { return Verdict::No };
     if pod.is_over() || pod.deletion.is_some() || pod.is_ready() {
@@ -261,12 +262,9 @@ mod tests {
 
     fn cause(scenario: &Scenario) -> Option<(&'static str, Finding)> {
         let case = scenario.case();
-        RULES.iter().find_map(|rule| match &rule.scope {
-            Scope::Pod(check) => match check(&case) {
-                Verdict::Yes(finding) => Some((rule.cause, *finding)),
-                _ => None,
-            },
-            Scope::Container(_) | Scope::Family => None,
+        ask(&case).into_iter().find_map(|(place, verdict)| match verdict {
+            Verdict::Yes(finding) => Some((RULES[place].cause, *finding)),
+            Verdict::No | Verdict::NotBefore(_) => None,
         })
     }
 

@@ -18,11 +18,13 @@ use std::borrow::Cow;
 use self::analysis::Analysis;
 use self::words::Kind;
 use crate::api::Confidence;
-use crate::diagnosis::{Case, Finding, Verdict, evidence, text};
+use crate::diagnosis::{Case, Family, Finding, Verdict, evidence, rule, text};
 use crate::facts::{Condition, Phase, Timestamp, after};
 
 pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
-pub(super) use self::rows::RULES;
+use self::rows::RULES;
+
+pub(super) const FAMILY: Family = Family::Table { rules: RULES, ask };
 
 /// Whether the pod waits for a node at all.
 fn waits(case: &Case<'_>) -> bool {
@@ -102,23 +104,28 @@ fn error_due(case: &Case<'_>, condition: &Condition) -> Timestamp {
     after(case.held_since(condition.last_transition.or(case.pod.created)), case.thresholds.unschedulable)
 }
 
-fn verdict(case: &Case<'_>, kind: Kind) -> Verdict {
+/// What the scheduler's words answer, and for which cause.
+fn answer(case: &Case<'_>) -> Option<(&'static str, Verdict)> {
     // A node is being cleared for it: what was said before is no reason any more.
-    let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none()) else {
-        return Verdict::No;
-    };
-    if analysis::reasons(case.pod, &condition.message).iter().all(|r| r.kind != Some(kind)) {
-        return Verdict::No;
-    }
+    let condition = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none())?;
+    let analysis = Analysis::new(case, &condition)?;
+    let cause = analysis.kind.cause();
     let due = due(case, &condition);
     if case.now < due {
-        return Verdict::NotBefore(due);
+        return Some((cause, Verdict::NotBefore(due)));
     }
-    let Some(analysis) = Analysis::new(case, &condition).filter(|a| a.kind == kind) else { return Verdict::No };
-    if kind == Kind::PvcUnbound && claim::told(case).is_some() {
-        return Verdict::No;
+    if analysis.kind == Kind::PvcUnbound && claim::told(case).is_some() {
+        return None;
     }
-    Verdict::Yes(Box::new(finding(case, &condition, &analysis)))
+    Some((cause, Verdict::Yes(Box::new(finding(case, &condition, &analysis)))))
+}
+
+/// One look at what the scheduler and the claims say answers for all of their causes.
+fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
+    if !waits(case) {
+        return Vec::new();
+    }
+    rule::answers(RULES, case, [answer(case), claim::answer(case)].into_iter().flatten())
 }
 
 fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> Finding {

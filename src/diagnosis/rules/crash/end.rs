@@ -321,17 +321,28 @@ pub(in crate::diagnosis::rules) fn killings<'a>(
     container: &Container,
     probe: ProbeKind,
 ) -> impl Iterator<Item = &'a EventFacts> {
-    let lower = container.name.to_ascii_lowercase();
-    // Of old: `Killing container with id docker://redis:Container failed liveness probe.. Container will be killed and
-    // recreated.`
-    let words = [
-        format!("container {lower} failed {} probe", probe.lower()),
-        format!("://{lower}:container failed {} probe", probe.lower()),
-    ];
     let name = container.name.clone();
-    case.events_with("Killing")
-        .rev()
-        .filter(move |e| is_about(e, &name) && words.iter().any(|words| text::has(&e.message, &[words])))
+    case.events_with("Killing").rev().filter(move |e| is_about(e, &name) && tells_of_kill(&e.message, &name, probe))
+}
+
+/// `Container web failed liveness probe, will be restarted`; of old `Killing container with id docker://web:Container failed
+/// liveness probe.. Container will be killed and recreated.`
+fn tells_of_kill(message: &str, container: &str, probe: ProbeKind) -> bool {
+    let (message, container) = (message.to_ascii_lowercase(), container.to_ascii_lowercase());
+    let Some((told_of, _)) = message.split_once(failed(probe)) else { return false };
+    let (told_of, before) = match told_of.strip_suffix(":container") {
+        Some(id) => (id, "://"),
+        None => (told_of, "container "),
+    };
+    told_of.strip_suffix(&*container).is_some_and(|rest| rest.ends_with(before))
+}
+
+const fn failed(probe: ProbeKind) -> &'static str {
+    match probe {
+        ProbeKind::Startup => " failed startup probe",
+        ProbeKind::Liveness => " failed liveness probe",
+        ProbeKind::Readiness => " failed readiness probe",
+    }
 }
 
 fn is_about(event: &EventFacts, container: &str) -> bool {

@@ -31,6 +31,16 @@ pub(super) enum Trouble {
     WaitingProvisioner,
 }
 
+impl Trouble {
+    pub(super) const fn cause(self) -> &'static str {
+        match self {
+            Self::ProvisioningFailed => "PvcProvisioningFailed",
+            Self::NoClassNoPv => "PvcNoClassNoPv",
+            Self::WaitingProvisioner => "PvcWaitingProvisioner",
+        }
+    }
+}
+
 /// A claim of the pod that says what is wrong with it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told<'a> {
@@ -148,14 +158,16 @@ pub(super) fn with_classes(case: &Case<'_>) -> String {
     names(each.iter().map(String::as_str))
 }
 
-pub(super) fn verdict(case: &Case<'_>, trouble: Trouble) -> Verdict {
-    if let Some(wait) = Wait::of(case).filter(|wait| case.now < wait.due) {
-        return Verdict::NotBefore(wait.due);
+/// What the pod's claims answer, and for which cause.
+pub(super) fn answer(case: &Case<'_>) -> Option<(&'static str, Verdict)> {
+    let wait = Wait::of(case)?;
+    if case.now < wait.due {
+        return Some((Trouble::ProvisioningFailed.cause(), Verdict::NotBefore(wait.due)));
     }
-    let Some(told) = told(case).filter(|told| told.trouble == trouble) else { return Verdict::No };
+    let told = told(case)?;
     let condition = case.pod.condition("PodScheduled").map(evidence::condition);
     let finding = Finding::of_pod(told.summary()).with_all(told.evidence()).with_all(condition);
-    Verdict::Yes(Box::new(finding.rooted(Some(told.root()))))
+    Some((told.trouble.cause(), Verdict::Yes(Box::new(finding.rooted(Some(told.root()))))))
 }
 
 impl Told<'_> {

@@ -1,10 +1,10 @@
 //! The causes of the family: one for each reason of the scheduler, and those for when it gives none.
 
 use super::claim::{self, Trouble};
-use super::silence::{dra_claim, no_scheduler};
+use super::silence::{no_claim, no_scheduler};
 use super::words::Kind;
-use super::{preemption, remedies, scheduler_error, verdict};
-use crate::diagnosis::{Case, Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+use super::{preemption, remedies, scheduler_error};
+use crate::diagnosis::{Category, Explain, Recovery, Rule, Scope, Specificity};
 
 /// A rule for one reason of the scheduler.
 macro_rules! reason {
@@ -14,7 +14,7 @@ macro_rules! reason {
             category: Category::Scheduling,
             recovery: Recovery::NeverStarted,
             specificity: specificity(Kind::$kind),
-            scope: Scope::Pod(|case| verdict(case, Kind::$kind)),
+            scope: Scope::Family,
             remedies: |case, _| remedies::of(case, Kind::$kind),
             explain: Explain { meaning: $meaning, told_apart: $told_apart, action: $action, source: $source },
         }
@@ -27,19 +27,19 @@ const fn specificity(kind: Kind) -> Specificity {
 }
 
 /// A rule for what the claim tells and the scheduler does not.
-const fn of_claim(cause: &'static str, check: fn(&Case<'_>) -> Verdict, explain: Explain) -> Rule {
+const fn of_claim(trouble: Trouble, explain: Explain) -> Rule {
     Rule {
-        cause,
+        cause: trouble.cause(),
         category: Category::Scheduling,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Specific,
-        scope: Scope::Pod(check),
+        scope: Scope::Family,
         remedies: |case, _| claim::remedies(case),
         explain,
     }
 }
 
-pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
+pub(super) const RULES: &[Rule] = &[
     reason!(
         Cpu,
         "No node that the pod may use has as much unreserved CPU as the pod requests.",
@@ -97,8 +97,7 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "scheduler, plugin VolumeBinding: `persistentvolumeclaim \"X\" not found`"
     ),
     of_claim(
-        "PvcProvisioningFailed",
-        |case| claim::verdict(case, Trouble::ProvisioningFailed),
+        Trouble::ProvisioningFailed,
         Explain {
             meaning: "No volume can be made for a claim of the pod: its StorageClass does not exist, or the provisioner fails.",
             told_apart: "The claim has an Event ProvisioningFailed, and nothing newer of the same sender. Where the provisioner says \
@@ -109,8 +108,7 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         },
     ),
     of_claim(
-        "PvcNoClassNoPv",
-        |case| claim::verdict(case, Trouble::NoClassNoPv),
+        Trouble::NoClassNoPv,
         Explain {
             meaning: "A claim of the pod has no StorageClass, and there is no PersistentVolume that it could bind to.",
             told_apart: "The claim's Event FailedBinding says that no storage class is set. A class that is named and does not exist \
@@ -120,8 +118,7 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         },
     ),
     of_claim(
-        "PvcWaitingProvisioner",
-        |case| claim::verdict(case, Trouble::WaitingProvisioner),
+        Trouble::WaitingProvisioner,
         Explain {
             meaning: "A claim of the pod waits for its provisioner to make a volume, and that does not happen.",
             told_apart: "The claim's newest Event of the volume controller is ExternalProvisioning, and the provisioner has reported \
@@ -285,7 +282,7 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         "scheduler, plugin NodeAffinity: `didn't match Pod's node affinity/selector`"
     ),
     Rule {
-        scope: Scope::Pod(dra_claim),
+        scope: Scope::Pod(no_claim),
         ..reason!(
             DraClaim,
             "No node can give the pod the devices that its ResourceClaim asks for, or the claim does not exist.",

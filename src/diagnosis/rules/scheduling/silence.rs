@@ -1,7 +1,6 @@
 //! Pods of which no scheduler says a word.
 
-use super::words::Kind;
-use super::{claim, silent, verdict, waits};
+use super::{claim, silent, waits};
 use crate::api::Confidence;
 use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, text};
 use crate::facts::{Timestamp, after};
@@ -26,13 +25,9 @@ fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
 }
 
 /// The scheduler does not even try a pod whose claim is missing, and says nothing of it.
-pub(super) fn dra_claim(case: &Case<'_>) -> Verdict {
-    let said = verdict(case, Kind::DraClaim);
+pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
     let claims = &case.pod.resource_claims;
-    if said != Verdict::No || claims.is_empty() {
-        return said;
-    }
-    match silence(case) {
+    match silence(case).filter(|_| !claims.is_empty()) {
         None => Verdict::No,
         Some(Err(later)) => Verdict::NotBefore(later),
         Some(Ok(waited)) => {

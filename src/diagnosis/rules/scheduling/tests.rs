@@ -2,20 +2,16 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::api::Remedy;
-use crate::diagnosis::Scope;
 use crate::diagnosis::testing::Scenario;
 
 /// The rule that answers Yes, what it found and what to do.
 fn diagnosed(scenario: &Scenario) -> Option<(&'static str, Finding, Vec<Remedy>)> {
     let case = scenario.case();
-    let found: Vec<_> = RULES
-        .iter()
-        .filter_map(|rule| match &rule.scope {
-            Scope::Pod(check) => match check(&case) {
-                Verdict::Yes(finding) => Some((rule.cause, (rule.remedies)(&case, &finding), *finding)),
-                _ => None,
-            },
-            Scope::Container(_) | Scope::Family => None,
+    let found: Vec<_> = ask(&case)
+        .into_iter()
+        .filter_map(|(place, verdict)| match verdict {
+            Verdict::Yes(finding) => Some((RULES[place].cause, (RULES[place].remedies)(&case, &finding), *finding)),
+            Verdict::No | Verdict::NotBefore(_) => None,
         })
         .collect();
     assert!(found.len() <= 1, "one cause at most, but {:?}", found.iter().map(|f| f.0).collect::<Vec<_>>());
@@ -398,8 +394,9 @@ fn nothing_is_said_too_early_nor_while_a_node_is_being_added() {
     assert_eq!(cause(&early), None);
     let case = early.case();
     let next = "2026-11-21T09:01:00Z".parse().unwrap();
-    assert_eq!(verdict(&case, Kind::Cpu), Verdict::NotBefore(next));
-    assert_eq!(verdict(&case, Kind::Memory), Verdict::No);
+    let answers: Vec<_> = ask(&case).into_iter().filter(|(_, verdict)| *verdict != Verdict::No).collect();
+    let [(place, Verdict::NotBefore(at))] = answers.as_slice() else { panic!("{answers:?}") };
+    assert_eq!((RULES[*place].cause, *at), ("InsufficientCpu", next));
     let event = r#"{kind: Event, involvedObject: {kind: Pod, name: web-5d9-x, namespace: demo, uid: u1}, reason: TriggeredScaleUp, type: Normal, lastTimestamp: "2026-11-21T09:00:20Z"}"#;
     let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), event.to_owned()]);
     assert_eq!(cause(&scenario.at("2026-11-21T09:09:59Z")), None);

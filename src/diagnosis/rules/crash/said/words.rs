@@ -9,44 +9,57 @@ use crate::diagnosis::Case;
 use crate::facts::Container;
 
 /// A host's name or address, and a port after it. The first pattern that fits names what could not be reached.
-static ENDPOINTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+/// Without one of its marks (in lower case, parted by bars) in the line it need not be tried.
+static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
     [
         // Go, with the name that was looked up before the address of the name server
-        r"lookup (?<host>[A-Za-z0-9._-]+)",
-        r"dial (?:tcp|udp)[46]? (?<host>\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):(?<port>\d+)",
+        ("lookup ", r"lookup (?<host>[A-Za-z0-9._-]+)"),
+        ("dial ", r"dial (?:tcp|udp)[46]? (?<host>\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):(?<port>\d+)"),
         // Node
-        r"(?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) (?<host>[0-9a-f:.]+):(?<port>\d+)",
-        r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)",
+        (
+            "econnrefused |etimedout |ehostunreach ",
+            r"(?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) (?<host>[0-9a-f:.]+):(?<port>\d+)",
+        ),
+        ("enotfound |eai_again ", r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)"),
         // libpq
-        r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>\d+)"#,
-        r#"running on host "(?<host>[^"]+)""#,
-        r#"translate host name "(?<host>[^"]+)""#,
+        (r#"server at ""#, r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>\d+)"#),
+        (r#"running on host ""#, r#"running on host "(?<host>[^"]+)""#),
+        (r#"translate host name ""#, r#"translate host name "(?<host>[^"]+)""#),
         // Prisma
-        r"server at `(?<host>[^`:]+)(?::(?<port>\d+))?`",
+        ("server at `", r"server at `(?<host>[^`:]+)(?::(?<port>\d+))?`"),
         // Python's urllib3, wait-for-it, Kafka
-        r"ConnectionPool\(host='(?<host>[^']+)', port=(?<port>\d+)",
-        r"timeout occurred after waiting \d+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
-        r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
+        ("connectionpool(host='", r"ConnectionPool\(host='(?<host>[^']+)', port=(?<port>\d+)"),
+        (
+            "timeout occurred after waiting ",
+            r"timeout occurred after waiting \d+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
+        ),
+        ("resolve server ", r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>\d+)"),
         // Ruby
-        r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>\d+)"#,
+        ("connect(2) for ", r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>\d+)"#),
         // MySQL
-        r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'",
+        ("server on '", r"server on '(?<host>[^':]+)(?::(?<port>\d+))?'"),
         // nginx, HAProxy
-        r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?"#,
+        (r#"upstream ""#, r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?"#),
         // Java
-        r"UnknownHostException: (?<host>[A-Za-z0-9._-]+)",
+        ("unknownhostexception: ", r"UnknownHostException: (?<host>[A-Za-z0-9._-]+)"),
         // curl, busybox
-        r"connect to (?<host>[A-Za-z0-9._-]+) port (?<port>\d+)",
-        r"resolve host: (?<host>[A-Za-z0-9._-]+)",
-        r"bad address '(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?'",
-        r"remote host \((?<host>[0-9a-f:.]+)\)",
+        ("connect to ", r"connect to (?<host>[A-Za-z0-9._-]+) port (?<port>\d+)"),
+        ("resolve host: ", r"resolve host: (?<host>[A-Za-z0-9._-]+)"),
+        ("bad address '", r"bad address '(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?'"),
+        ("remote host (", r"remote host \((?<host>[0-9a-f:.]+)\)"),
         // Redis and PostgreSQL clients, and whoever writes it out
-        r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:host )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>\d+)",
-        r"://(?:[^@/\s]*@)?(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?",
-        r"\b(?<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*|\d+\.\d+\.\d+\.\d+):(?<port>\d{2,5})\b",
+        (
+            "connect",
+            r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:host )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>\d+)",
+        ),
+        ("://", r"://(?:[^@/\s]*@)?(?<host>[A-Za-z0-9._-]+)(?::(?<port>\d+))?"),
+        (
+            ":0|:1|:2|:3|:4|:5|:6|:7|:8|:9",
+            r"\b(?<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*|\d+\.\d+\.\d+\.\d+):(?<port>\d{2,5})\b",
+        ),
     ]
     .iter()
-    .filter_map(|pattern| Regex::new(pattern).ok())
+    .filter_map(|(marks, pattern)| Some((marks.split('|').collect(), Regex::new(pattern).ok()?)))
     .collect()
 });
 
@@ -73,8 +86,11 @@ fn is_of_pod(host: &str) -> bool {
     matches!(host, "localhost" | "::1" | "0.0.0.0" | "::") || host.starts_with("127.")
 }
 
-fn first_of(patterns: &[Regex], line: &str) -> Option<String> {
-    let found = patterns.iter().find_map(|pattern| pattern.captures_iter(line).find(|found| !is_source(found)))?;
+fn first_of(patterns: &[(Vec<&str>, Regex)], line: &str) -> Option<String> {
+    let lower = line.to_ascii_lowercase();
+    let fit = patterns.iter().filter(|(marks, _)| marks.iter().any(|mark| lower.contains(mark)));
+    let mut found = fit.flat_map(|(_, pattern)| pattern.captures_iter(line)).filter(|found| !is_source(found));
+    let found = found.next()?;
     let host = found.name("host")?.as_str().trim_end_matches('.');
     Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
 }
