@@ -2,6 +2,8 @@
 
 mod secrets;
 
+use std::borrow::Cow;
+
 pub use secrets::without_keys;
 
 /// The most characters of a summary.
@@ -31,7 +33,10 @@ pub fn beginning(text: &str, most: usize) -> &str {
     read.rfind(char::is_whitespace).map_or(read, |word| &read[..word])
 }
 
-fn one_line(text: &str) -> String {
+fn one_line(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return text.into();
+    }
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     let mut rest = text;
@@ -50,7 +55,18 @@ fn one_line(text: &str) -> String {
             out.push(c);
         }
     }
-    out
+    out.into()
+}
+
+/// Whether it is one line already, as most texts are: printable ASCII with single spaces within.
+fn is_plain(text: &str) -> bool {
+    let mut before = b' ';
+    let each = text.bytes().all(|b| {
+        let is_doubled = b == b' ' && before == b' ';
+        before = b;
+        matches!(b, b' '..=b'~') && !is_doubled
+    });
+    each && (text.is_empty() || before != b' ')
 }
 
 /// What follows a terminal's control sequence that the text begins with: colours and moves (CSI), and the strings that set
@@ -116,7 +132,7 @@ fn end(log: &str) -> &str {
 
 /// At most `most` characters, the last an ellipsis where something was cut.
 pub fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    if text.len() <= most || text.chars().count() <= most {
         return text.to_owned();
     }
     let mut out: String = text.chars().take(most.saturating_sub(1)).collect();

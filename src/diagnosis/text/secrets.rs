@@ -17,11 +17,16 @@ const LONG_WORD: usize = 60;
 struct Shape {
     /// Without one of these in the text, in any case, the pattern need not be tried; empty: with a long word it always is.
     marks: &'static [&'static str],
+    /// Whether the pattern may match by what follows the mark. What it says no to, the pattern never matches.
+    behind: fn(&str) -> bool,
     /// Its first group is kept, the rest is masked.
     pattern: &'static str,
     /// Whether what would be masked is one.
     is_secret: fn(&str) -> bool,
 }
+
+/// What most shapes are; a shape names what differs.
+const SHAPE: Shape = Shape { marks: &[], behind: |_| true, pattern: "", is_secret: |_| true };
 
 /// What secrets are called, where another word may stand before it: `DB_PASSWORD`.
 macro_rules! names {
@@ -43,53 +48,62 @@ const SHAPES: &[Shape] = &[
     // user:password@host in a URL, also where the password holds an @ or, against all rules, a /
     Shape {
         marks: &["://"],
+        behind: has_user,
         pattern: r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s"'<>@/]+(?:@[^\s"'<>@/,]*)*@"#,
         is_secret: |_| true,
     },
     Shape {
         marks: &["://"],
+        behind: has_user,
         pattern: r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s"'<>@]*/[^\s"'<>@]*@"#,
         is_secret: is_no_port,
     },
     // A token for a user: https://TOKEN@host
-    Shape { marks: &["://"], pattern: r"(://)[A-Za-z0-9_~%-]{20,}@", is_secret: has_digit },
+    Shape { marks: &["://"], behind: has_user, pattern: r"(://)[A-Za-z0-9_~%-]{20,}@", is_secret: has_digit },
     // Headers
     Shape {
         marks: &["bearer", "basic"],
+        behind: |behind| begins_with(behind.trim_start(), 8, |b| b.is_ascii_graphic()),
         pattern: r"(?i)\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}",
         is_secret: is_random,
     },
     Shape {
         marks: &["authorization"],
+        behind: is_assigned,
         pattern: r#"(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?(?:[a-z0-9-]+\s+)?)[^\s"'\\]{8,}"#,
         is_secret: is_random,
     },
     // With a scheme that is known no word is meant, however plain it looks.
     Shape {
         marks: &["authorization"],
+        behind: is_assigned,
         pattern: r#"(?i)(authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token|negotiate|digest|apikey)\s+)[^\s"'\\]{3,}"#,
         is_secret: |value| is_no_word(value) && !value.to_ascii_lowercase().starts_with("auth"),
     },
-    Shape { marks: &["cookie:"], pattern: r"(?i)(cookie:\s*)\S.*", is_secret: |_| true },
+    Shape { marks: &["cookie:"], pattern: r"(?i)(cookie:\s*)\S.*", is_secret: |_| true, ..SHAPE },
     // "clientSecret": "..." in JSON, whatever stands before the word
     Shape {
         marks: NAMED,
+        behind: is_given_a_value,
         pattern: concat!(r#"(?i)(["'][\w.-]*"#, names!(), r#"\\?["']\s*:\s*)"#, value!()),
         is_secret: is_no_word,
     },
     Shape {
         marks: &["auth"],
+        behind: |behind| behind.trim_start_matches('\\').starts_with(['"', '\'']),
         pattern: r#"((?:"auth\\?"|'auth')\s*:\s*)\\?["'][^"'\\]{3,}\\?["']"#,
         is_secret: |_| true,
     },
     // password=..., "token": "...", api_key: ..., dbPassword: ...
     Shape {
         marks: NAMED,
+        behind: is_given_a_value,
         pattern: concat!(r#"(?i)((?:^|[^/.\w-])["']?(?:[\w-]*[_-])?"#, names!(), r#"["']?\s*[=:]\s*)"#, value!()),
         is_secret: is_no_word,
     },
     Shape {
         marks: NAMED,
+        behind: is_given_a_value,
         pattern: concat!(
             r#"((?:^|[^/.\w-])[a-z][\w-]*(?:Password|Passwd|Passphrase|Secret|Token|ApiKey|AccessKey|PrivateKey)["']?\s*[=:]\s*)"#,
             value!()
@@ -104,10 +118,12 @@ const SHAPES: &[Shape] = &[
             r#"(?:\\?"[^"\\]+\\?"|'[^']+'|[^\s"',;&*]{3,})"#
         ),
         is_secret: is_no_word,
+        ..SHAPE
     },
     // --password hunter2
     Shape {
         marks: &["--"],
+        behind: is_flag_of_secret,
         pattern: r#"(?i)(--[\w-]*(?:password|passwd|passphrase|token|api[_-]?key|access[_-]?key)\s+)[^\s"'-][^\s"']{2,}"#,
         is_secret: is_no_word,
     },
@@ -116,10 +132,12 @@ const SHAPES: &[Shape] = &[
         marks: &["eyj"],
         pattern: r"()eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*",
         is_secret: |_| true,
+        ..SHAPE
     },
     // Keys of providers
     Shape {
         marks: &["akia", "asia", "abia", "acca"],
+        behind: |behind| begins_with(behind, 16, |b| b.is_ascii_alphanumeric()),
         pattern: r"()(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}",
         is_secret: |_| true,
     },
@@ -127,6 +145,7 @@ const SHAPES: &[Shape] = &[
         marks: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "dckr_pat_", "glsa_", "shp"],
         pattern: r"()(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}|glsa_[A-Za-z0-9_]{30,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,})",
         is_secret: |_| true,
+        ..SHAPE
     },
     Shape {
         marks: &[
@@ -134,36 +153,52 @@ const SHAPES: &[Shape] = &[
         ],
         pattern: r"()(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,}|pypi-[A-Za-z0-9_-]{50,}|xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{20,})",
         is_secret: has_digit,
+        ..SHAPE
     },
     Shape {
         marks: &["k_live_", "k_test_", "whsec_", "do_v1_", "doo_v1_", "dop_v1_", "dor_v1_"],
         pattern: r"()(?:[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}|do[opr]?_v1_[a-f0-9]{40,})",
         is_secret: |_| true,
+        ..SHAPE
     },
     Shape {
         marks: &["aiza", "ya29.", "gocspx-", "hvs.", "hvb.", "sg.", "age-secret-key-"],
         pattern: r"()(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|hv[sb]\.[A-Za-z0-9_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|AGE-SECRET-KEY-[A-Z0-9]{20,})",
         is_secret: |_| true,
+        ..SHAPE
     },
-    Shape { marks: &["sk-"], pattern: r"()\bsk-[A-Za-z0-9_-]{20,}", is_secret: is_mixed },
+    Shape {
+        marks: &["sk-"],
+        behind: |behind| begins_with(behind, 20, is_of_name),
+        pattern: r"()\bsk-[A-Za-z0-9_-]{20,}",
+        is_secret: |value| is_mixed(value.as_bytes()),
+    },
     Shape {
         marks: &["hooks.slack.com/", "/webhooks/"],
         pattern: r"((?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks)/)[A-Za-z0-9/_-]{20,}",
         is_secret: |_| true,
+        ..SHAPE
     },
     // Private keys: as they are (what is left of a cut one as well), and in base64
     Shape {
         marks: &["private key"],
         pattern: r"()-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
         is_secret: |_| true,
+        ..SHAPE
     },
     Shape {
         marks: &["private key"],
         pattern: r"(^|[^A-Za-z0-9+/=\\])[A-Za-z0-9+/=\s\\]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         is_secret: |_| true,
+        ..SHAPE
     },
-    Shape { marks: &["ls0tls1crudjti"], pattern: r"()LS0tLS1CRUdJTi[A-Za-z0-9+/]*={0,2}", is_secret: |_| true },
-    Shape { marks: &[], pattern: r#"(^|[\s"'=:,])[A-Za-z0-9+/]{60,}={0,2}"#, is_secret: is_base64 },
+    Shape {
+        marks: &["ls0tls1crudjti"],
+        pattern: r"()LS0tLS1CRUdJTi[A-Za-z0-9+/]*={0,2}",
+        is_secret: |_| true,
+        ..SHAPE
+    },
+    Shape { marks: &[], pattern: r#"(^|[\s"'=:,])[A-Za-z0-9+/]{60,}={0,2}"#, is_secret: is_base64, ..SHAPE },
 ];
 
 /// The patterns, each compiled once; one that does not compile is found by the tests.
@@ -172,34 +207,105 @@ static PATTERNS: LazyLock<Vec<(usize, &Shape, Regex)>> = LazyLock::new(|| {
     SHAPES.iter().enumerate().filter_map(compiled).collect()
 });
 
-/// All marks, to be found in one pass, and of which shapes each is: a bit for each shape.
-static MARKS: LazyLock<Option<(AhoCorasick, Vec<u64>)>> = LazyLock::new(|| {
+/// All marks, to be found in one pass.
+struct Marks {
+    finder: AhoCorasick,
+    /// Of which shapes each mark is: a bit for each shape.
+    shapes: Vec<u64>,
+    /// The shapes without a mark.
+    unmarked: u64,
+}
+
+static MARKS: LazyLock<Option<Marks>> = LazyLock::new(|| {
     let mut shapes: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut unmarked = 0;
     for (n, shape) in SHAPES.iter().enumerate() {
         shape.marks.iter().for_each(|mark| *shapes.entry(mark).or_default() |= 1 << n);
+        unmarked |= u64::from(shape.marks.is_empty()) << n;
     }
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(shapes.keys()).ok()?;
-    Some((finder, shapes.into_values().collect()))
+    Some(Marks { finder, shapes: shapes.into_values().collect(), unmarked })
 });
 // One bit each.
 const _: () = assert!(SHAPES.len() <= 64);
 
 /// The shapes that a text may have. Most have none, and to look for their marks costs a hundredth of a pattern.
 fn suspects(text: &str) -> u64 {
-    let Some((finder, shapes)) = &*MARKS else { return u64::MAX };
-    let marked = finder.find_overlapping_iter(text).fold(0, |found, mark| found | shapes[mark.pattern().as_usize()]);
-    let has_long_word = text.len() >= LONG_WORD && text.split_ascii_whitespace().any(|word| word.len() >= LONG_WORD);
-    let without_marks = SHAPES.iter().enumerate().filter(|(_, shape)| shape.marks.is_empty() && has_long_word);
-    without_marks.fold(marked, |found, (n, _)| found | 1 << n)
+    let Some(marks) = &*MARKS else { return u64::MAX };
+    let mut found = if has_long_word(text) { marks.unmarked } else { 0 };
+    for mark in marks.finder.find_overlapping_iter(text) {
+        let mut asked = marks.shapes[mark.pattern().as_usize()] & !found;
+        while asked != 0 {
+            let shape = asked.trailing_zeros();
+            asked &= asked - 1;
+            if (SHAPES[shape as usize].behind)(&text[mark.end()..]) {
+                found |= 1 << shape;
+            }
+        }
+    }
+    found
+}
+
+/// Whether there is what may be a key in base64.
+fn has_long_word(text: &str) -> bool {
+    let is_of_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+    let mut words = text.as_bytes().split(|b| !is_of_key(b));
+    text.len() >= LONG_WORD && words.any(|word| word.len() >= LONG_WORD && is_mixed(word))
+}
+
+fn is_of_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')
+}
+
+/// What follows the rest of a name.
+fn behind_name(behind: &str) -> &str {
+    behind.trim_start_matches(|c: char| c.is_ascii() && is_of_name(c as u8))
+}
+
+/// After the rest of the name and its quotes: `=` or `:`.
+fn is_assigned(behind: &str) -> bool {
+    behind_name(behind).trim_start_matches(['\\', '"', '\'']).trim_start().starts_with(['=', ':'])
+}
+
+/// The same, and then a value in quotes, or one that is no mere word.
+fn is_given_a_value(behind: &str) -> bool {
+    let value = behind_name(behind).trim_start_matches(['\\', '"', '\'']).trim_start();
+    let Some(value) = value.strip_prefix(['=', ':']) else { return false };
+    let value = value.trim_start();
+    value.starts_with(['\\', '"', '\'']) || value.split(ends_a_value).next().is_some_and(is_no_word)
+}
+
+fn ends_a_value(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | ',' | ';' | '&')
+}
+
+/// A URL with a user in it.
+fn has_user(behind: &str) -> bool {
+    behind.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).next().is_some_and(|url| url.contains('@'))
+}
+
+/// A flag of a secret's name, and its value as a word of its own.
+fn is_flag_of_secret(behind: &str) -> bool {
+    let value = behind_name(behind);
+    let name = behind[..behind.len() - value.len()].to_ascii_lowercase();
+    value.starts_with(char::is_whitespace) && NAMED.iter().any(|part| name.contains(part))
+}
+
+/// At least so many of such bytes.
+fn begins_with(text: &str, count: usize, is: fn(u8) -> bool) -> bool {
+    text.len() >= count && text.bytes().take(count).all(is)
 }
 
 /// Masks what looks like a secret in one line.
-pub(super) fn mask(text: &str) -> String {
-    let suspects = suspects(text);
-    if suspects == 0 {
-        return text.to_owned();
-    }
+pub(super) fn mask(text: &str) -> Cow<'_, str> {
+    mask_shapes(text, suspects(text))
+}
+
+fn mask_shapes(text: &str, suspects: u64) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
+    if suspects == 0 {
+        return out;
+    }
     for (_, shape, pattern) in PATTERNS.iter().filter(|(n, ..)| suspects & 1 << n != 0) {
         let masked = pattern.replace_all(&out, |found: &Captures<'_>| {
             let whole = found.get(0).map_or("", |m| m.as_str());
@@ -210,7 +316,7 @@ pub(super) fn mask(text: &str) -> String {
             out = masked.into();
         }
     }
-    out.into_owned()
+    out
 }
 
 /// What stands before a secret, its quotes, the `@` after it: all but itself.
@@ -240,7 +346,7 @@ pub fn without_keys(text: &str) -> Cow<'_, str> {
         let (begins, ends) = (is_mark("-----BEGIN "), is_mark("-----END "));
         if begins {
             within = !ends;
-            kept.push(mask(line).into());
+            kept.push(mask(line).into_owned().into());
         } else if ends {
             if !std::mem::take(&mut within) {
                 while kept.last().is_some_and(|above| is_of_key(above)) {
@@ -275,8 +381,8 @@ fn has_digit(value: &str) -> bool {
 }
 
 /// Upper and lower case and digits: no name in Kubernetes has them.
-fn is_mixed(value: &str) -> bool {
-    has_digit(value) && value.bytes().any(|b| b.is_ascii_uppercase()) && value.bytes().any(|b| b.is_ascii_lowercase())
+fn is_mixed(value: &[u8]) -> bool {
+    [u8::is_ascii_digit, u8::is_ascii_uppercase, u8::is_ascii_lowercase].iter().all(|is| value.iter().any(is))
 }
 
 /// No word of a sentence: it holds a digit, capitals within, or what ends base64.
@@ -288,7 +394,7 @@ fn is_random(value: &str) -> bool {
 
 /// Base64 and not a path, whose slashes are many.
 fn is_base64(value: &str) -> bool {
-    is_mixed(value) && value.matches('/').count() <= value.len() / 12
+    is_mixed(value.as_bytes()) && value.matches('/').count() <= value.len() / 12
 }
 
 /// Not what follows `password:` in a sentence, or begins the error that `failed to fetch token:` wraps.
@@ -306,6 +412,8 @@ fn is_no_word(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -429,6 +537,33 @@ mod tests {
         ] {
             assert_eq!(mask(text), text);
         }
+    }
+
+    proptest! {
+        /// What spares the patterns' time spares no secret.
+        #[test]
+        fn no_secret_is_missed_for_want_of_a_mark(pieces in prop::collection::vec(piece(), 1..12)) {
+            let text = pieces.concat();
+            prop_assert_eq!(mask(&text), mask_shapes(&text, u64::MAX));
+        }
+    }
+
+    /// Parted by bars.
+    const AROUND: &str = "=|:|: | |\t|\"|'|\\|\\\"|@|/|;|,|&|-|_|--|.|é|Api|access|token|account_|private-|word|ord|hrase|s|bearer |Basic |\
+        KEY|-----BEGIN |-----END | KEY-----|://";
+
+    /// Marks, what may stand around them, and values.
+    fn piece() -> impl Strategy<Value = String> {
+        let marks: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.marks).copied().collect();
+        let shouted: Vec<String> = marks.iter().map(|mark| mark.to_uppercase()).collect();
+        prop_oneof![
+            prop::sample::select(marks).prop_map(ToOwned::to_owned),
+            prop::sample::select(shouted),
+            prop::sample::select(AROUND.split('|').collect::<Vec<_>>()).prop_map(ToOwned::to_owned),
+            "[A-Za-z0-9+/]{3,70}",
+            "[A-Z0-9]{16,20}",
+            "[a-z0-9_.-]{8,40}",
+        ]
     }
 
     #[test]
