@@ -7,6 +7,7 @@ mod causes;
 mod completions;
 mod crd;
 mod diagnose;
+mod dump;
 mod explain;
 mod found;
 mod input;

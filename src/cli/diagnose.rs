@@ -4,15 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use anyhow::bail;
-
-use super::found::{Form, Found};
-use super::input::{Input, Size};
+use super::dump::{DumpArgs, Judged};
+use super::found::Form;
 use super::tree::Detail;
-use super::{Ending, Streams, offline};
+use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
-use crate::facts::{Timestamp, seconds_between};
-use crate::world::EVENTS_KEPT;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -20,18 +16,8 @@ pub(super) struct Args {
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
-    /// What containers wrote before they ended: a file, or a folder (its *.log and *.txt files); may be repeated. Whose it is
-    /// tells its name (POD.CONTAINER.log), its path (as on a node, or as kubectl cluster-info dump writes it) or the prefix
-    /// of kubectl logs --prefix
-    #[arg(long, value_name = "FILE|DIR")]
-    logs: Vec<PathBuf>,
-    /// The largest file that is read. What files hold is kept within twice as much memory
-    #[arg(long, env = "SHINDAN_MAX_INPUT", value_name = "SIZE", default_value = "512Mi", value_parser = Size::parse)]
-    max_input: Size,
-    /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
-    /// the scheduler or a registry has refused counts at once]
-    #[arg(long, value_name = "TIME")]
-    at: Option<Timestamp>,
+    #[command(flatten)]
+    dump: DumpArgs,
     /// The form
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     output: Form,
@@ -46,54 +32,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let mut input = Input::of_at_most(args.max_input);
-    for file in &args.files {
-        input.read(file);
-    }
-    if input.dump.objects == 0 {
-        bail!("nothing to diagnose: {}", input.problems.join("; "));
-    }
-    for path in &args.logs {
-        input.read_logs(path);
-    }
-    for problem in &input.problems {
-        writeln!(streams.err, "warning: {problem}")?;
-    }
-    if let (Some(at), Some(newest)) = (args.at, input.dump.newest)
-        && at < newest
-    {
-        writeln!(
-            streams.err,
-            "warning: --at {at} is before the newest time in the input, {newest}: what happened in between is judged as well"
-        )?;
-    }
-    if let (Some(at), Some(newest)) = (args.at, input.dump.newest)
-        && seconds_between(newest, at) > EVENTS_KEPT
-    {
-        writeln!(
-            streams.err,
-            "warning: --at {at} is more than an hour after the newest time in the input, {newest}: its Events count no more, as in \
-             a cluster"
-        )?;
+    let input = args.dump.read(&args.files)?;
+    for warning in args.dump.warnings(&input) {
+        writeln!(streams.err, "warning: {warning}")?;
     }
     let is_partly = !input.problems.is_empty();
     let only_manifests = input.dump.pods.is_empty() && !input.dump.workloads.is_empty();
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
-    let now = match args.at.or(input.dump.newest) {
-        Some(now) => now,
-        // Manifests that no cluster has seen: no clock can make them older.
-        None => Timestamp::UNIX_EPOCH,
-    };
-
-    let thresholds = args.thresholds.thresholds();
-    let thresholds = if args.at.is_some() { thresholds } else { thresholds.for_snapshot() };
-    let report = offline::diagnose(input.dump, input.logs, now, thresholds);
-    let mut found = Found::of(report.objects, report.outers);
-    found.pods.retain(|write| shown(&write.key.namespace));
-    // A node is in no namespace.
-    found.outers.retain(|write| shown(&write.key.object.namespace));
+    let Judged { found, now, wake } = args.dump.judge(input, args.thresholds, args.namespace.as_deref());
     let detail = if found.len() <= 3 { Detail::Full } else { Detail::Short };
     found.write(args.output, detail, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
@@ -108,7 +56,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
                 "Manifests of workloads hold no pods: `kubectl get pods,nodes,events -A -o yaml` shows what became of them."
             )?;
         }
-        if report.wake.is_some() && args.at.is_none() {
+        if wake.is_some() && args.dump.at.is_none() {
             writeln!(
                 streams.err,
                 "Judged as of {now}, the newest time in the input, when some may still have been starting; \
