@@ -2,7 +2,7 @@
 # byte by byte the same each time.
 FROM rust:1.89-slim-bookworm AS build
 WORKDIR /src
-COPY Cargo.toml Cargo.lock ./
+COPY Cargo.toml Cargo.lock askama.toml ./
 COPY src src
 COPY deploy/image/binary deploy/image/binary
 RUN install -D -m 0755 "$(deploy/image/binary)" /out/shindan

@@ -17,6 +17,7 @@ pub mod offline;
 mod print;
 mod run;
 mod tree;
+mod ui;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,6 +43,7 @@ enum Command {
     Diagnose(Box<diagnose::Args>),
     /// Say what is wrong in a cluster, as `kubectl shindan` does
     Look(Box<look::Args>),
+    Ui(Box<ui::Args>),
     /// Say what a cause means, how it is told apart, and what to do
     Explain(explain::Args),
     /// List all causes
@@ -75,6 +77,7 @@ struct Plugin {
 enum PluginCommand {
     /// Diagnose a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
+    Ui(Box<ui::Args>),
     /// Say what a cause means, how it is told apart, and what to do
     Explain(explain::Args),
     /// List all causes
@@ -93,6 +96,7 @@ fn command() -> Result<Command, clap::Error> {
     Ok(match command {
         None => Command::Look(Box::new(look)),
         Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
+        Some(PluginCommand::Ui(args)) => Command::Ui(args),
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
     })
@@ -148,6 +152,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Run(args) => run::run(*args),
         Command::Diagnose(args) => diagnose::run(&args, streams),
         Command::Look(args) => look::run(&args, streams),
+        Command::Ui(args) => ui::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),
         Command::Crd => crd::run(streams.out),

@@ -175,6 +175,24 @@ fn what_decides_does_no_io_and_reads_no_clock() {
 }
 
 #[test]
+fn what_a_page_shows_is_made_without_io() {
+    const IO: [&str; 9] =
+        ["kube", "tokio", "futures", "axum", "http", "std::fs", "std::env", "Timestamp::now", "clock"];
+    let sources = sources();
+    let views = || sources.iter().filter(|source| source.path.starts_with("cli/ui/view"));
+    assert!(views().count() > 8, "they are where this test looks");
+    for source in views().chain(sources.iter().filter(|source| source.path == Path::new("cli/ui/view.rs"))) {
+        for banned in IO {
+            assert!(!mentions(&source.code, banned), "src/{} is pure and names {banned}", source.path.display());
+        }
+        for above in ["board", "pages", "guard", "source"] {
+            let path = format!("ui::{above}");
+            assert!(!source.code.contains(&path), "src/{} uses {path}, and data flows to it", source.path.display());
+        }
+    }
+}
+
+#[test]
 fn modules_know_only_what_they_stand_on() {
     let may: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("api", &[][..]),

@@ -471,3 +471,37 @@ fn a_time_at_which_the_events_of_a_dump_are_forgotten_is_said_to_be_one() {
     let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
     assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
 }
+
+/// A page that cannot be shown is said where it was asked for, with what to do.
+#[test]
+fn a_page_that_cannot_be_shown_is_said_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(&folder, "pods.yaml", &failing("web", "shop"));
+    let bad = file(&folder, "bad.yaml", "kind: [");
+    let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let nobody = taken.local_addr().unwrap();
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'https://{nobody}'}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n"
+    );
+    let kubeconfig = file(&folder, "config", &kubeconfig);
+    for (args, said) in [
+        (&["-f", bad][..], "nothing to diagnose: "),
+        (&["-f", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
+        (&["-f", good, "--port", &port], "is in use: give another with --port"),
+        (&["-f", good, "--context", "x"], "cannot be used with"),
+        (&["-f", good, "--port", "70000"], "70000"),
+    ] {
+        let done = shindan(&[&["ui"], args].concat(), "");
+        assert_eq!((done.status.code(), out(&done)), (Some(1), ""), "{args:?}");
+        assert!(err(&done).contains(said), "{args:?}: {}", err(&done));
+    }
+    drop(taken);
+    let done = shindan(&["ui", "--kubeconfig", kubeconfig.to_str().unwrap()], "");
+    assert_eq!((done.status.code(), out(&done)), (Some(1), ""));
+    assert!(err(&done).contains(&nobody.to_string()), "{}", err(&done));
+    let help = shindan(&["ui", "--help"], "");
+    assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
+}

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use self::connection::Connection;
-use self::gather::{By, Gathered, Question};
-use self::subject::{Asked, Kind, Subject};
+pub(super) use self::connection::Connection;
+pub(super) use self::gather::{By, Gathered, Question};
+pub(super) use self::subject::Asked;
+use self::subject::{Kind, Subject};
 use self::wait::Waited;
 use super::found::Form;
 use super::tree::Detail;
@@ -63,10 +64,8 @@ pub(super) struct Args {
     thresholds: ThresholdArgs,
 }
 
-/// How often `--watch` and `--wait` look again.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// Where there is no end: as long as anybody would wait.
-const ENDLESS: Duration = Duration::from_secs(86_400);
+/// How often `--watch`, `--wait` and an open page look again.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let subjects = Subject::parse_all(&args.subjects).map_err(anyhow::Error::msg)?;
@@ -92,11 +91,7 @@ async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) ->
 }
 
 async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
-    let Seconds(seconds) = args.connection.request_timeout;
-    let limit = match u64::try_from(seconds) {
-        Ok(0) | Err(_) => ENDLESS,
-        Ok(seconds) => Duration::from_secs(seconds),
-    };
+    let limit = args.connection.limit();
     // A node's pods are in all of them.
     let about_nodes = !subjects.is_empty() && subjects.iter().all(|subject| subject.kind == Kind::Node);
     let namespace = args.namespace.clone().unwrap_or_else(|| clients.namespace.clone());
@@ -111,7 +106,16 @@ async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients)
         None => Asked::These(subjects),
     };
     let thresholds = args.thresholds.thresholds();
-    Ok(Question { clients, namespace, asked, thresholds, limit, here: args.here, ended: args.ended })
+    Ok(Question {
+        clients,
+        namespace,
+        asked,
+        thresholds,
+        limit,
+        here: args.here,
+        ended: args.ended,
+        shows_progress: true,
+    })
 }
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {

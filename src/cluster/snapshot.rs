@@ -14,7 +14,8 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::PAGE;
-use super::call::{self, Failure, Listed, Pages};
+pub use super::call::Failure;
+use super::call::{self, Listed, Pages};
 use super::wire::{self, Dump};
 use crate::facts::ObjectKey;
 

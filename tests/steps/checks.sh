@@ -3,6 +3,7 @@
 
 alerts() { find_promtool && tests/alerts/check; }
 chart() { find_helm && cargo test --locked --features helm --test chart; }
+page() { find_chromium && cargo test --locked --features page --test page; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 
@@ -16,3 +17,4 @@ step "documentation" documentation
 step "gating" gating
 step "alerts" alerts
 step "chart" chart
+step "page" page

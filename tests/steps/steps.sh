@@ -155,6 +155,14 @@ find_lua() {
   need lua5.1 "it runs the health check of docs/gitops.md; install the package lua5.1"
 }
 
+# Chromium as the machine has it, else from its packages.
+find_chromium() {
+  if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+  fi
+  need chromium "it shows the page of shindan ui to its tests; install the package chromium"
+}
+
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 BINARY=$ROOT/target/$HOST/release/shindan
 

@@ -1,14 +1,18 @@
 //! The flags by which kubectl finds its cluster.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::cluster::client::{Instead, Target};
 use crate::config::Seconds;
 
+/// Where there is no end: as long as anybody would wait.
+const ENDLESS: Duration = Duration::from_secs(86_400);
+
 /// As kubectl's own, which a plugin is expected to have as well.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Connection")]
-pub(super) struct Connection {
+pub(in crate::cli) struct Connection {
     /// The kubeconfig file [default: as kubectl finds it]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -44,11 +48,20 @@ pub(super) struct Connection {
     insecure_skip_tls_verify: bool,
     /// How long the API server may take for one answer; 0 is without end
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = Seconds::parse)]
-    pub(super) request_timeout: Seconds,
+    request_timeout: Seconds,
 }
 
 impl Connection {
-    pub(super) fn target(&self) -> Target {
+    /// How long one request may take.
+    pub(in crate::cli) fn limit(&self) -> Duration {
+        let Seconds(seconds) = self.request_timeout;
+        match u64::try_from(seconds) {
+            Ok(0) | Err(_) => ENDLESS,
+            Ok(seconds) => Duration::from_secs(seconds),
+        }
+    }
+
+    pub(in crate::cli) fn target(&self) -> Target {
         Target {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),

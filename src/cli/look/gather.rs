@@ -22,7 +22,7 @@ const FEW: usize = 3;
 
 /// Who worked it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(in crate::cli) enum By {
     Operator,
     /// The operator is installed, and has not told of it.
     HereInstead,
@@ -30,28 +30,30 @@ pub(super) enum By {
 }
 
 #[derive(Debug)]
-pub(super) struct Gathered {
-    pub(super) found: Found,
-    pub(super) by: By,
+pub(in crate::cli) struct Gathered {
+    pub(in crate::cli) found: Found,
+    pub(in crate::cli) by: By,
     /// What could not be read, and what that means.
-    pub(super) notes: Vec<String>,
+    pub(in crate::cli) notes: Vec<String>,
 }
 
 /// What is to be found out, and how.
-pub(super) struct Question<'a> {
-    pub(super) clients: &'a Clients,
+pub(in crate::cli) struct Question<'a> {
+    pub(in crate::cli) clients: &'a Clients,
     /// All where `None`.
-    pub(super) namespace: Option<String>,
-    pub(super) asked: Asked,
-    pub(super) thresholds: Thresholds,
-    pub(super) limit: Duration,
+    pub(in crate::cli) namespace: Option<String>,
+    pub(in crate::cli) asked: Asked,
+    pub(in crate::cli) thresholds: Thresholds,
+    pub(in crate::cli) limit: Duration,
     /// Whatever the operator has written.
-    pub(super) here: bool,
-    pub(super) ended: bool,
+    pub(in crate::cli) here: bool,
+    pub(in crate::cli) ended: bool,
+    /// On standard error.
+    pub(in crate::cli) shows_progress: bool,
 }
 
 impl Question<'_> {
-    pub(super) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
+    pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
         let told = if self.here { None } else { self.told(&mut notes).await? };
         if let Some(found) = told {
@@ -125,7 +127,7 @@ impl Question<'_> {
     }
 
     pub(super) async fn snapshot(&self, notes: &mut Vec<String>) -> anyhow::Result<Snapshot> {
-        let bar = progress_bar();
+        let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
             bar.set_position(progress.listed);

@@ -8,7 +8,7 @@ use crate::plan::Outer;
 
 /// A kind that may be asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(in crate::cli) enum Kind {
     Pod,
     Node,
     Workload(WorkloadKind),
@@ -59,7 +59,7 @@ impl Kind {
 
 /// One object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Subject {
+pub(in crate::cli) struct Subject {
     pub(super) kind: Kind,
     pub(super) name: String,
 }
@@ -120,7 +120,7 @@ impl Subject {
 
 /// Which of all that was found is asked about.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(in crate::cli) enum Asked {
     All,
     These(Vec<Subject>),
     /// Those pods, and what they belong to.

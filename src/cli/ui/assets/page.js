@@ -1,0 +1,211 @@
+// Keeps an open page as the server has it, without a reload, and lets it be used by keys. Without this script all pages
+// work: filters are a form, links are links.
+"use strict";
+
+(() => {
+  const main = () => document.getElementById("main");
+  const link = document.getElementById("link");
+  // Typing is answered when it pauses.
+  const PAUSE = 150;
+
+  document.documentElement.classList.add("script");
+
+  // --- The same page, as the server has it now.
+
+  let asked = 0;
+  let waits = false;
+
+  // What somebody selects to copy, or chooses from, is not taken away under his hands.
+  const isSelecting = () => {
+    const on = document.activeElement;
+    try {
+      if (on && on.matches("select:open")) return true;
+    } catch {
+      // An older browser, which cannot tell.
+    }
+    const selection = document.getSelection();
+    return selection && !selection.isCollapsed && main().contains(selection.anchorNode);
+  };
+
+  // What has the focus, so that it is found again among new elements.
+  const focused = () => {
+    const on = document.activeElement;
+    if (!on || !main().contains(on)) return () => {};
+    const find = on.id
+      ? () => document.getElementById(on.id)
+      : () => [...main().querySelectorAll("a[href]")].find((a) => a.getAttribute("href") === on.getAttribute("href"));
+    const value = on.value;
+    const from = on.selectionStart;
+    const to = on.selectionEnd;
+    return () => {
+      const now = find();
+      if (!now) return;
+      // What was typed meanwhile is newer than what was answered.
+      if (now.type === "search") now.value = value;
+      now.focus({ preventScroll: true });
+      if (now.type === "search") now.setSelectionRange(from, to);
+    };
+  };
+
+  const show = (page) => {
+    const top = window.scrollY;
+    const refocus = focused();
+    const open = new Map([...document.querySelectorAll("details[id]")].map((d) => [d.id, d.open]));
+    const charts = [...document.querySelectorAll(".chart, pre, .scroll")].map((box) => box.scrollLeft);
+    for (const old of document.querySelectorAll("[data-live]")) {
+      const now = page.getElementById(old.id);
+      if (now) old.replaceWith(document.adoptNode(now));
+    }
+    document.title = page.title;
+    for (const [id, isOpen] of open) {
+      const now = document.getElementById(id);
+      if (now) now.open = isOpen;
+    }
+    document.querySelectorAll(".chart, pre, .scroll").forEach((box, n) => { box.scrollLeft = charts[n] || 0; });
+    refocus();
+    window.scrollTo(window.scrollX, top);
+  };
+
+  const refresh = async () => {
+    if (isSelecting()) {
+      waits = true;
+      return;
+    }
+    waits = false;
+    const mine = ++asked;
+    try {
+      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      const isPage = (answer.headers.get("content-type") || "").startsWith("text/html");
+      const text = await answer.text();
+      // A later question has a later answer.
+      if (mine !== asked) return;
+      if (!isPage) {
+        say(text.trim());
+        return;
+      }
+      show(new DOMParser().parseFromString(text, "text/html"));
+      say("");
+    } catch {
+      if (mine === asked) lost();
+    }
+  };
+
+  for (const ended of ["selectionchange", "focusout", "change"]) {
+    document.addEventListener(ended, () => {
+      if (waits && !isSelecting()) refresh();
+    });
+  }
+
+  // --- When there is something new.
+
+  let news = null;
+  const say = (text) => {
+    link.textContent = text;
+    link.classList.toggle("bad", text !== "");
+  };
+  const lost = () => say("Not connected: is shindan ui still running? What is shown may be old.");
+
+  const listen = () => {
+    if (news) return;
+    news = new EventSource("/events");
+    news.addEventListener("open", () => say(""));
+    news.addEventListener("error", lost);
+    news.addEventListener("told", (event) => {
+      if (main().dataset.told !== event.data) refresh();
+    });
+  };
+  const rest = () => {
+    if (news) news.close();
+    news = null;
+  };
+  // A page that nobody sees asks nothing of the cluster.
+  document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
+  window.addEventListener("pagehide", rest);
+  window.addEventListener("pageshow", () => { if (!document.hidden) listen(); });
+  if (!document.hidden) listen();
+
+  // --- Filters, without a reload.
+
+  let typing = 0;
+  const filter = (replace) => {
+    const form = document.getElementById("filter");
+    const given = [...new FormData(form)].filter(([, value]) => value !== "");
+    const query = new URLSearchParams(given).toString();
+    go(query ? "/?" + query : "/", replace);
+  };
+  const go = (href, replace) => {
+    if (replace) history.replaceState(null, "", href);
+    else history.pushState(null, "", href);
+    refresh();
+  };
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "filter") return;
+    event.preventDefault();
+    filter(true);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("#filter select")) filter(false);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.id !== "q" || event.isComposing) return;
+    clearTimeout(typing);
+    typing = setTimeout(() => filter(true), PAUSE);
+  });
+  window.addEventListener("popstate", () => {
+    // What stands there is of the other page.
+    if (document.activeElement && document.activeElement.id === "q") document.activeElement.blur();
+    refresh();
+  });
+
+  // --- Buttons and keys.
+
+  const copy = async (button) => {
+    const from = document.getElementById(button.dataset.copy);
+    const was = "Copy";
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      button.textContent = "Copied";
+    } catch {
+      document.getSelection().selectAllChildren(from);
+      button.textContent = "Selected";
+    }
+    setTimeout(() => { button.textContent = was; }, 1500);
+  };
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+    const to = event.target.closest("a[data-swap]");
+    if (!to || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    // The form is not what was chosen any more.
+    if (document.activeElement && document.activeElement.id === "q") document.activeElement.blur();
+    go(to.getAttribute("href"), false);
+  });
+
+  const step = (by) => {
+    const rows = [...document.querySelectorAll(".row .to")];
+    if (rows.length === 0) return;
+    const at = rows.indexOf(document.activeElement);
+    const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1);
+    rows[next].focus();
+    rows[next].closest(".row").scrollIntoView({ block: "nearest" });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const on = event.target;
+    if (on.matches("input, select, textarea")) {
+      if (event.key === "Escape") on.blur();
+      return;
+    }
+    const search = document.getElementById("q");
+    if (event.key === "/" && search) search.focus();
+    else if (event.key === "/") location.assign("/");
+    else if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "u") location.assign("/");
+    else return;
+    event.preventDefault();
+  });
+})();

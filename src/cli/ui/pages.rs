@@ -1,0 +1,184 @@
+//! The pages over HTTP: each is rendered anew, and tells by Server-Sent Events when it is old.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+use futures::stream::{self, Stream};
+
+use super::board::{self, Board};
+use super::clock;
+use super::guard::{self, Guard};
+use super::view::filter::Filter;
+use super::view::link::Subject;
+use super::view::words::{When, clean};
+use super::view::{Frame, Seen, Trouble, diagnosis, overview};
+use crate::facts::Timestamp;
+
+const STYLE: &str = include_str!("assets/page.css");
+const SCRIPT: &str = include_str!("assets/page.js");
+const ICON: &str = include_str!("assets/icon.svg");
+
+/// How soon a page that has lost its connection tries again.
+const RETRY: Duration = Duration::from_secs(2);
+
+type Shared = State<Arc<Board>>;
+
+pub(super) fn router(board: Arc<Board>, guard: Arc<Guard>) -> Router {
+    Router::new()
+        .route("/", get(overview))
+        .route("/pod", get(diagnosis))
+        .route("/workload", get(diagnosis))
+        .route("/node", get(diagnosis))
+        .route("/events", get(events))
+        .route("/page.css", get(async || ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
+        .route("/page.js", get(async || ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
+        .route("/icon.svg", get(async || ([(header::CONTENT_TYPE, "image/svg+xml")], ICON)))
+        .fallback(async || (StatusCode::NOT_FOUND, "There is no such page.\n"))
+        .with_state(board)
+        .layer(from_fn_with_state(guard, guard::watch))
+}
+
+async fn overview(State(board): Shared, uri: Uri) -> Response {
+    let state = board.fresh().await;
+    let (frame, now) = around(&board, &state);
+    let filter = Filter::parse(uri.query().unwrap_or_default());
+    page(StatusCode::OK, &overview::of(frame, Seen { found: &state.answer.found, now }, &filter))
+}
+
+async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
+    let state = board.fresh().await;
+    let (frame, now) = around(&board, &state);
+    let Some(subject) = Subject::parse(uri.path(), uri.query().unwrap_or_default()) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    match diagnosis::of(frame.clone(), Seen { found: &state.answer.found, now }, &subject) {
+        Some(told) => page(StatusCode::OK, &told),
+        None => page(StatusCode::NOT_FOUND, &diagnosis::nothing(frame, &subject)),
+    }
+}
+
+fn page(status: StatusCode, template: &impl Template) -> Response {
+    match template.render() {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("The page cannot be made: {error}\n")).into_response()
+        }
+    }
+}
+
+/// What stands around the answer, and now: in a dump time stands still.
+fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
+    let (answer, clock) = (&state.answer, clock());
+    let now = if board.is_live { clock } else { answer.when };
+    let trouble = state.trouble.as_ref().map(|trouble| Trouble {
+        text: clean(&trouble.text),
+        since: When::of(trouble.since, clock),
+        shown: When::of(state.answered_at, clock),
+    });
+    let frame = Frame {
+        title: String::new(),
+        place: clean(&board.place),
+        by: answer.by.to_owned(),
+        as_of: (!board.is_live).then(|| When::of(answer.when, clock)),
+        notes: answer.notes.iter().map(|note| clean(note)).collect(),
+        trouble,
+        told: state.told,
+    };
+    (frame, now)
+}
+
+/// A number whenever there is something new. The page that has another one asks for itself again.
+async fn events(State(board): Shared) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let news = stream::unfold((board.follow(), None), |(mut state, last)| async move {
+        let told = state.wait_for(|state| Some(state.told) != last).await.ok()?.told;
+        let event = Event::default().event("told").data(told.to_string()).retry(RETRY);
+        Some((Ok(event), (state, Some(told))))
+    });
+    Sse::new(news).keep_alive(KeepAlive::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Answer;
+    use super::super::view::sample;
+    use super::*;
+    use crate::cli::found::Found;
+    use axum::body::Body;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    async fn ask(found: Found, uri: &str) -> (StatusCode, String) {
+        let answer = Answer { found, when: Timestamp::UNIX_EPOCH, by: "a test", notes: vec!["<i>note</i>".to_owned()] };
+        let board = Arc::new(Board::new("<u>place</u>".to_owned(), false, answer));
+        let guard = Arc::new(Guard::new(4711));
+        let (host, rest) = guard
+            .url()
+            .trim_start_matches("http://")
+            .split_once('/')
+            .map(|(h, r)| (h.to_owned(), r.to_owned()))
+            .unwrap();
+        let token = rest.trim_start_matches("?token=").to_owned();
+        let request = http::Request::get(uri).header("host", host).header("cookie", format!("shindan-4711={token}"));
+        let response = router(board, guard).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    /// What anybody may write into a pod is text on the page.
+    #[tokio::test]
+    async fn nothing_of_a_cluster_becomes_markup() {
+        let name = form_urlencoded::byte_serialize(sample::HOSTILE.as_bytes()).collect::<String>();
+        let pod = format!("/pod?namespace={name}&name={name}");
+        for uri in ["/", "/?q=%3Cscript%3E&namespace=%22%3E%3Cscript%3E&cause=%3Cu%3E", &pod, "/node?name=%3Cscript%3E"]
+        {
+            let (_, text) = ask(sample::hostile(), uri).await;
+            assert_eq!(text.matches("<script").count(), 1, "our own: {uri}\n{text}");
+            for markup in ["<u>", "<i>", "<img onerror", "\u{1b}", "\u{202e}", "onerror=\""] {
+                assert!(!text.contains(markup), "{uri}: {markup}\n{text}");
+            }
+            assert!(!text.contains(" style=") && !text.contains("javascript:"), "{uri}");
+        }
+        let (status, text) = ask(sample::hostile(), &pod).await;
+        assert_eq!(status, StatusCode::OK, "it is found by its name");
+        assert!(text.contains("&#60;script&#62;"), "and named: {text}");
+    }
+
+    #[tokio::test]
+    async fn each_page_has_its_place() {
+        let dump = || sample::found(&sample::image("web", "shop"));
+        let (status, text) = ask(dump(), "/").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(text.contains("ImageTagNotFound") && text.contains("/pod?namespace=shop&#38;name=web"), "{text}");
+        let (status, text) = ask(dump(), "/pod?namespace=shop&name=web").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(text.contains("What it means") && text.contains("data-copy"), "{text}");
+        let (status, text) = ask(dump(), "/pod?namespace=shop&name=other").await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert!(text.contains("Nothing is told"), "{text}");
+        for (uri, begins) in [("/page.css", "/*"), ("/page.js", "//"), ("/icon.svg", "<svg")] {
+            let (status, text) = ask(dump(), uri).await;
+            assert!(status == StatusCode::OK && text.starts_with(begins), "{uri}");
+        }
+        assert_eq!(ask(dump(), "/secret").await.0, StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn an_open_page_is_told_its_number_at_once() {
+        let answer = Answer { found: sample::found(""), when: Timestamp::UNIX_EPOCH, by: "a test", notes: Vec::new() };
+        let board = Arc::new(Board::new(String::new(), true, answer));
+        let mut body = events(State(Arc::clone(&board))).await.into_response().into_body();
+        let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        let text = String::from_utf8(first.to_vec()).unwrap();
+        assert!(text.contains("event: told\n") && text.contains("data: 1\n"), "{text}");
+    }
+}

@@ -1,0 +1,69 @@
+//! A cluster, asked as `kubectl shindan` asks it.
+
+use std::time::Duration;
+
+use super::{Answer, Args};
+use crate::cli::look::{Asked, By, Gathered, Question};
+use crate::cli::ui::clock;
+use crate::cluster::client::{self, Clients};
+use crate::cluster::snapshot::Failure;
+use crate::diagnosis::Thresholds;
+
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Live {
+    clients: Clients,
+    /// All where `None`.
+    namespace: Option<String>,
+    thresholds: Thresholds,
+    limit: Duration,
+    here: bool,
+}
+
+impl Live {
+    pub(super) async fn connect(args: &Args) -> anyhow::Result<Self> {
+        let clients = client::connect(&args.connection.target()).await?;
+        clients.probe().await?;
+        Ok(Self {
+            clients,
+            namespace: args.namespace.clone(),
+            thresholds: args.thresholds.thresholds(),
+            limit: args.connection.limit(),
+            here: args.here,
+        })
+    }
+
+    pub(super) async fn look(&self) -> anyhow::Result<Answer> {
+        let now = clock();
+        let question = Question {
+            clients: &self.clients,
+            namespace: self.namespace.clone(),
+            asked: Asked::All,
+            thresholds: self.thresholds,
+            limit: self.limit,
+            here: self.here,
+            ended: true,
+            shows_progress: false,
+        };
+        let Gathered { found, by, notes } = question.answer(now).await.map_err(|error| self.hinted(error))?;
+        let by = match by {
+            By::Operator => "told by the operator",
+            By::Here => "diagnosed here, with your rights",
+            By::HereInstead => "diagnosed here: the operator is installed, and has told nothing of it",
+        };
+        Ok(Answer { found, when: now, by, notes })
+    }
+
+    /// Who may not list all namespaces may often list his own.
+    fn hinted(&self, error: anyhow::Error) -> anyhow::Error {
+        let is_forbidden = error.chain().any(|e| e.downcast_ref::<Failure>().is_some_and(Failure::is_forbidden));
+        if is_forbidden && self.namespace.is_none() {
+            return error.context("you may not list the pods of all namespaces: give one with -n");
+        }
+        error
+    }
+
+    pub(super) fn place(&self) -> String {
+        let namespace = self.namespace.as_ref().map(|namespace| format!(", namespace {namespace}"));
+        format!("{}{}", self.clients.server, namespace.unwrap_or_default())
+    }
+}

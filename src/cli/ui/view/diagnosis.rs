@@ -1,0 +1,334 @@
+//! The whole story of one pod, workload or node.
+
+mod node;
+mod pod;
+mod workload;
+
+use askama::Template;
+
+use super::link::Subject;
+use super::readiness::Readiness;
+use super::timeline::Timeline;
+use super::words::{When, badge, class, clean, clean_lines};
+use super::{Frame, Seen};
+use crate::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
+use crate::cli::found::OfPod;
+use crate::diagnosis::rules::known;
+use crate::facts::Timestamp;
+use crate::plan::Outer;
+
+#[derive(Debug, Template)]
+#[template(path = "diagnosis.html")]
+pub(in crate::cli::ui) struct Page {
+    pub(in crate::cli::ui) frame: Frame,
+    kind: String,
+    name: String,
+    /// The overview of its namespace.
+    namespace: Option<Link>,
+    badge: &'static str,
+    class: &'static str,
+    cause: String,
+    summary: String,
+    facts: Vec<Fact>,
+    meaning: Option<Meaning>,
+    remedies: Vec<Step>,
+    timeline: Option<Timeline>,
+    /// Whose restarts those are, where it is another one's page.
+    timeline_of: Option<Link>,
+    readiness: Option<Readiness>,
+    /// What the kubelet said last, of a node.
+    last_words: Option<Quote>,
+    suffers: Vec<Sufferer>,
+    evidence: Vec<Proof>,
+    others: Vec<Finding>,
+    pods: Vec<PodRow>,
+    affected: Vec<Affected>,
+    changes: Vec<Change>,
+    templates: Vec<Ledger>,
+    /// What else there is to be known: a line each.
+    remarks: Vec<String>,
+}
+
+/// That nothing is wrong with what was asked about, as far as it is known.
+#[derive(Debug, Template)]
+#[template(path = "nothing.html")]
+pub(in crate::cli::ui) struct Nothing {
+    pub(in crate::cli::ui) frame: Frame,
+    kind: String,
+    name: String,
+    namespace: Option<Link>,
+}
+
+/// Words that lead somewhere, or only stand there.
+#[derive(Debug, Clone)]
+pub(in crate::cli::ui) struct Link {
+    words: String,
+    href: Option<String>,
+}
+
+#[derive(Debug)]
+struct Fact {
+    term: &'static str,
+    value: Link,
+    /// The exact moment, where it is one.
+    when: Option<When>,
+}
+
+/// From the explanations that `shindan explain` prints.
+#[derive(Debug)]
+struct Meaning {
+    words: &'static str,
+    told_apart: &'static str,
+    action: &'static str,
+    source: &'static str,
+    family: &'static str,
+}
+
+#[derive(Debug)]
+struct Step {
+    kind: &'static str,
+    text: String,
+    command: Option<String>,
+    patch: Option<String>,
+}
+
+#[derive(Debug)]
+struct Quote {
+    text: String,
+    when: Option<When>,
+}
+
+#[derive(Debug)]
+struct Sufferer {
+    class: &'static str,
+    text: String,
+}
+
+#[derive(Debug)]
+struct Proof {
+    source: String,
+    value: String,
+    when: Option<When>,
+    is_against: bool,
+}
+
+#[derive(Debug)]
+struct Finding {
+    cause: String,
+    container: String,
+    summary: String,
+    meaning: &'static str,
+}
+
+#[derive(Debug)]
+struct PodRow {
+    href: String,
+    name: String,
+    class: &'static str,
+    badge: &'static str,
+    cause: String,
+    container: String,
+    pod_status: String,
+    restarts: String,
+    node: Option<Link>,
+    since: Option<When>,
+}
+
+#[derive(Debug)]
+struct Affected {
+    workload: Link,
+    namespace: String,
+    pods: String,
+}
+
+#[derive(Debug)]
+struct Change {
+    field: String,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+#[derive(Debug)]
+struct Ledger {
+    template: String,
+    failed: String,
+    restarts: u32,
+    cause: String,
+    last: Option<When>,
+}
+
+/// The page about a subject; `None` where nothing is told of it.
+pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) -> Option<Page> {
+    if let Some(pod) = seen.pod(subject) {
+        return Some(pod::page(frame, seen, pod));
+    }
+    let of = seen.outer(subject)?;
+    Some(match &of.object {
+        Outer::Node(spec, status) => node::page(frame, seen, spec, status),
+        Outer::Workload(spec, status) => workload::page(frame, seen, &of.key.object.namespace, spec, status),
+    })
+}
+
+pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject) -> Nothing {
+    let (kind, name) = (clean(subject.kind()), clean(subject.name()));
+    let frame = Frame { title: format!("{kind} {name}"), ..frame };
+    Nothing { frame, kind, name, namespace: in_namespace(subject.namespace()) }
+}
+
+/// What is said of each kind alike.
+struct Gist<'a> {
+    state: DiagnosisState,
+    severity: Severity,
+    cause: &'a str,
+    summary: &'a str,
+    confidence: Confidence,
+    first_seen: Option<Timestamp>,
+    remedies: &'a [Remedy],
+    evidence: &'a [Evidence],
+}
+
+impl Page {
+    fn of(frame: Frame, seen: Seen<'_>, subject: &Subject, gist: &Gist<'_>) -> Self {
+        let (kind, name) = (clean(subject.kind()), clean(subject.name()));
+        let cause = clean(gist.cause);
+        let mut facts = vec![Fact::words("Confidence", gist.confidence.as_str())];
+        facts.extend(gist.first_seen.map(|since| Fact::since("First seen", since, seen.now)));
+        Self {
+            frame: Frame { title: format!("{name}: {cause}"), ..frame },
+            kind,
+            name,
+            namespace: in_namespace(subject.namespace()),
+            badge: badge(gist.state, gist.severity),
+            class: class(gist.state, gist.severity),
+            cause,
+            summary: clean(gist.summary),
+            facts,
+            meaning: meaning(gist.cause),
+            remedies: gist.remedies.iter().map(Step::of).collect(),
+            timeline: None,
+            timeline_of: None,
+            readiness: None,
+            last_words: None,
+            suffers: Vec::new(),
+            evidence: gist.evidence.iter().map(|evidence| Proof::of(evidence, seen.now)).collect(),
+            others: Vec::new(),
+            pods: Vec::new(),
+            affected: Vec::new(),
+            changes: Vec::new(),
+            templates: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn fact(&mut self, term: &'static str, words: &str) {
+        if !words.is_empty() {
+            self.facts.push(Fact::words(term, words));
+        }
+    }
+}
+
+fn in_namespace(namespace: &str) -> Option<Link> {
+    let filter = super::filter::Filter { namespace: clean(namespace), ..Default::default() };
+    Some(Link { words: clean(namespace), href: Some(filter.href()) }).filter(|_| !namespace.is_empty())
+}
+
+fn meaning(cause: &str) -> Option<Meaning> {
+    let rule = known().find(|rule| rule.cause == cause)?;
+    Some(Meaning {
+        words: rule.explain.meaning,
+        told_apart: rule.explain.told_apart,
+        action: rule.explain.action,
+        source: rule.explain.source,
+        family: rule.category.as_str(),
+    })
+}
+
+impl Fact {
+    fn words(term: &'static str, words: &str) -> Self {
+        Self { term, value: Link { words: clean(words), href: None }, when: None }
+    }
+
+    fn link(term: &'static str, value: Link) -> Self {
+        Self { term, value, when: None }
+    }
+
+    fn since(term: &'static str, since: Timestamp, now: Timestamp) -> Self {
+        let when = When::of(since, now);
+        Self { term, value: Link { words: format!("{} ago", when.age), href: None }, when: Some(when) }
+    }
+}
+
+impl Step {
+    fn of(remedy: &Remedy) -> Self {
+        Self {
+            kind: remedy.kind.as_str(),
+            text: clean(&remedy.text),
+            command: remedy.command.as_deref().map(clean),
+            patch: remedy.patch.as_deref().map(clean_lines),
+        }
+    }
+}
+
+impl Proof {
+    fn of(evidence: &Evidence, now: Timestamp) -> Self {
+        Self {
+            source: clean(&evidence.source),
+            value: clean(&evidence.value),
+            when: evidence.time.map(|time| When::of(time, now)),
+            is_against: evidence.weight == Weight::Contradicts,
+        }
+    }
+}
+
+impl Finding {
+    fn of(other: &OtherFinding) -> Self {
+        Self {
+            cause: clean(&other.cause),
+            container: other.container.as_deref().map(clean).unwrap_or_default(),
+            summary: clean(&other.summary),
+            meaning: meaning(&other.cause).map_or("", |meaning| meaning.words),
+        }
+    }
+}
+
+impl Sufferer {
+    fn of(service: &ServiceImpact) -> Self {
+        let name = clean(&service.name);
+        let (class, text) = match service.ready_endpoints {
+            0 => ("critical", format!("Service {name} reaches nobody.")),
+            1 => ("warning", format!("Service {name} is left with 1 ready endpoint.")),
+            ready => ("warning", format!("Service {name} is left with {ready} ready endpoints.")),
+        };
+        Self { class, text }
+    }
+}
+
+impl PodRow {
+    fn of(pod: &OfPod, seen: Seen<'_>) -> Self {
+        let status = &pod.status;
+        let node = pod.spec.node_name.as_ref().map(|name| {
+            let href = seen.href(&Subject::Node { name: name.clone() });
+            Link { words: clean(name), href }
+        });
+        let restarts = status.restarts.as_ref().filter(|of| of.count > 0);
+        Self {
+            href: Subject::of_pod(pod).href(),
+            name: clean(&pod.key.name),
+            class: class(status.state, status.severity),
+            badge: badge(status.state, status.severity),
+            cause: clean(&status.cause),
+            container: status.container.as_deref().map(clean).unwrap_or_default(),
+            pod_status: clean(&status.pod_status),
+            restarts: restarts.map(|of| super::words::count(of.count, "restart")).unwrap_or_default(),
+            node,
+            since: status.first_seen.map(|since| When::of(since, seen.now)),
+        }
+    }
+
+    /// Those that fail first, the worst of them before all.
+    fn all<'p>(pods: impl Iterator<Item = &'p OfPod>, seen: Seen<'_>) -> Vec<Self> {
+        let mut pods: Vec<&OfPod> = pods.collect();
+        pods.sort_by_key(|pod| (pod.status.state, pod.status.severity, pod.key.clone()));
+        pods.into_iter().map(|pod| Self::of(pod, seen)).collect()
+    }
+}

@@ -1,0 +1,62 @@
+//! Of a node, with the pods there that fail.
+
+use super::super::link::Subject;
+use super::super::readiness;
+use super::super::words::{When, clean, count};
+use super::super::{Frame, Seen};
+use super::{Affected, Finding, Gist, Link, Page, PodRow, Quote, Sufferer};
+use crate::api::{AffectedWorkload, NodeDiagnosisSpec, NodeDiagnosisStatus};
+
+pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus) -> Page {
+    let head = &status.head;
+    let gist = Gist {
+        state: head.state,
+        severity: head.severity,
+        cause: &head.cause,
+        summary: &head.summary,
+        confidence: head.confidence,
+        first_seen: head.first_seen,
+        remedies: &head.remedies,
+        evidence: &head.evidence,
+    };
+    let mut page = Page::of(frame, seen, &Subject::Node { name: spec.node_name.clone() }, &gist);
+    if let Some(flapping) = &status.flapping {
+        page.fact("Flapping", &flapping.display);
+    }
+    page.readiness = readiness::of(&status.ready_history, seen.now);
+    page.last_words = status
+        .last_words
+        .as_ref()
+        .map(|words| Quote { text: clean(&words.message), when: words.time.map(|time| When::of(time, seen.now)) });
+    page.others = status.other_findings.iter().map(Finding::of).collect();
+    if status.pods > 0 {
+        let verb = if status.pods == 1 { "suffers" } else { "suffer" };
+        page.suffers.push(Sufferer { class: "warning", text: format!("{} there {verb}.", count(status.pods, "pod")) });
+    }
+    for missing in &status.daemon_sets_missing {
+        let text = format!("DaemonSet {} should serve this node, and does not.", clean(missing));
+        page.suffers.push(Sufferer { class: "warning", text });
+    }
+    page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();
+    if status.affected_beside > 0 {
+        page.remarks.push(format!("{} more suffer.", count(status.affected_beside, "workload")));
+    }
+    let there = seen.found.pods.iter().filter(|pod| pod.spec.node_name.as_deref() == Some(&*spec.node_name));
+    page.pods = PodRow::all(there, seen);
+    page
+}
+
+fn affected(of: &AffectedWorkload, seen: Seen<'_>) -> Affected {
+    let href = of.workload.split_once('/').and_then(|(kind, name)| {
+        let (namespace, name) = (of.namespace.clone(), name.to_owned());
+        seen.href(&match kind {
+            "Pod" => Subject::Pod { namespace, name },
+            _ => Subject::Workload { namespace, kind: kind.to_owned(), name },
+        })
+    });
+    Affected {
+        workload: Link { words: clean(&of.workload.replacen('/', " ", 1)), href },
+        namespace: clean(&of.namespace),
+        pods: count(of.pods, "pod"),
+    }
+}

@@ -1,0 +1,79 @@
+//! Of a pod.
+
+use super::super::link::Subject;
+use super::super::timeline;
+use super::super::words::{clean, count};
+use super::super::{Frame, Seen};
+use super::{Fact, Finding, Gist, Link, Page, Sufferer};
+use crate::api::{Impact, WorkloadRef};
+use crate::cli::found::OfPod;
+
+pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
+    let (spec, status) = (&pod.spec, &pod.status);
+    let gist = Gist {
+        state: status.state,
+        severity: status.severity,
+        cause: &status.cause,
+        summary: &status.summary,
+        confidence: status.confidence,
+        first_seen: status.first_seen,
+        remedies: &status.remedies,
+        evidence: &status.evidence,
+    };
+    let mut page = Page::of(frame, seen, &Subject::of_pod(pod), &gist);
+    if let Some(container) = &status.container {
+        let kind = status.container_type.map(|kind| format!(" ({kind})")).unwrap_or_default();
+        page.fact("Container", &format!("{container}{kind}"));
+    }
+    page.fact("Pod status", &status.pod_status);
+    if let Some(own) = &spec.workload {
+        page.facts.push(Fact::link("Workload", workload(own, &pod.key.namespace, seen)));
+    }
+    if let Some(name) = &spec.node_name {
+        let href = seen.href(&Subject::Node { name: name.clone() });
+        page.facts.push(Fact::link("Node", Link { words: clean(name), href }));
+    }
+    if let Some(root) = &status.root {
+        page.fact("Lies in", &root.to_string());
+    }
+    let restarts = status.restarts.as_ref();
+    page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now));
+    page.others = status.other_findings.iter().map(Finding::of).collect();
+    page.suffers = status.impact.as_ref().map(suffers).unwrap_or_default();
+    if status.repeats > 0 {
+        page.remarks.push(format!("It stands for {} more of the same that have ended.", status.repeats));
+    }
+    if status.truncated > 0 {
+        page.remarks.push(format!("{} left out to keep the object small.", are(status.truncated)));
+    }
+    page
+}
+
+fn are(n: u32) -> String {
+    if n == 1 { "1 entry is".to_owned() } else { format!("{n} entries are") }
+}
+
+fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
+    let subject = Subject::Workload { namespace: namespace.to_owned(), kind: own.kind.clone(), name: own.name.clone() };
+    Link { words: clean(&format!("{} {}", own.kind, own.name)), href: seen.href(&subject) }
+}
+
+fn suffers(impact: &Impact) -> Vec<Sufferer> {
+    let mut all: Vec<Sufferer> = impact.services.iter().map(Sufferer::of).collect();
+    if impact.pod_ready {
+        all.push(Sufferer { class: "info", text: "The pod is Ready all the same.".to_owned() });
+    }
+    if !impact.healthy_containers.is_empty() {
+        let text = format!("Well in the same pod, and down with it: {}.", clean(&impact.healthy_containers.join(", ")));
+        all.push(Sufferer { class: "info", text });
+    }
+    if let Some(of) = &impact.workload {
+        let ready = of.updated_ready + of.old_ready;
+        let old = Some(of.old_ready).filter(|old| *old > 0).map(|old| format!(", {old} of an older template"));
+        let stuck = if of.rollout_stuck { "; its rollout is stuck" } else { "" };
+        let (desired, old) = (count(of.desired, "pod"), old.unwrap_or_default());
+        let text = format!("Its workload has {ready} of {desired} ready{old}{stuck}.");
+        all.push(Sufferer { class: if ready == 0 { "critical" } else { "warning" }, text });
+    }
+    all
+}

@@ -1,0 +1,98 @@
+//! Of a workload, with its pods.
+
+use super::super::link::Subject;
+use super::super::timeline;
+use super::super::words::{When, clean, count};
+use super::super::{Frame, Seen};
+use super::{Change, Fact, Gist, Ledger, Link, Page, PodRow, Sufferer};
+use crate::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus};
+use crate::cli::found::OfPod;
+use crate::diagnosis::text;
+use crate::facts::WorkloadKey;
+
+pub(super) fn page(
+    frame: Frame,
+    seen: Seen<'_>,
+    namespace: &str,
+    spec: &WorkloadDiagnosisSpec,
+    status: &WorkloadDiagnosisStatus,
+) -> Page {
+    let head = &status.head;
+    let subject = Subject::Workload {
+        namespace: namespace.to_owned(),
+        kind: spec.workload.kind.clone(),
+        name: spec.workload.name.clone(),
+    };
+    let gist = Gist {
+        state: head.state,
+        severity: head.severity,
+        cause: &head.cause,
+        summary: &head.summary,
+        confidence: head.confidence,
+        first_seen: head.first_seen,
+        remedies: &head.remedies,
+        evidence: &head.evidence,
+    };
+    let mut page = Page::of(frame, seen, &subject, &gist);
+    page.fact("Problem", if status.problem == "None" { "" } else { &status.problem });
+    page.fact("Ready", &status.pods.display);
+    page.fact("Failing", &Some(status.pods.failing).filter(|n| *n > 0).map(|n| count(n, "pod")).unwrap_or_default());
+    page.fact("Container", status.container.as_deref().unwrap_or_default());
+    page.facts.extend(status.root.as_ref().map(|root| root_of(root, seen)));
+
+    let key = WorkloadKey::of(&spec.workload, &namespace.into());
+    let is_own =
+        |pod: &&OfPod| pod.spec.workload.as_ref().is_some_and(|own| WorkloadKey::of(own, &pod.key.namespace) == key);
+    let own: Vec<&OfPod> = seen.found.pods.iter().filter(is_own).collect();
+    let restarting = own.iter().filter(|pod| pod.status.state == DiagnosisState::Active).find_map(|pod| {
+        let restarts = pod.status.restarts.as_ref()?;
+        Some((pod, timeline::of(restarts, pod.status.container.as_deref(), seen.now)?))
+    });
+    if let Some((pod, timeline)) = restarting {
+        page.timeline_of = Some(Link { words: clean(&pod.key.name), href: Some(Subject::of_pod(pod).href()) });
+        page.timeline = Some(timeline);
+    }
+    page.pods = PodRow::all(own.into_iter(), seen);
+    if let Some(serving) = &status.serving {
+        page.suffers = serving.services.iter().map(Sufferer::of).collect();
+        if serving.updated_ready + serving.old_ready > 0 {
+            let text = format!(
+                "{} of the newest template and {} of older ones are ready.",
+                count(serving.updated_ready, "pod"),
+                serving.old_ready
+            );
+            page.suffers.push(Sufferer { class: "info", text });
+        }
+    }
+    let side = |value: &Option<String>| value.as_deref().map(clean);
+    page.changes = status
+        .template_changes
+        .iter()
+        .map(|change| Change { field: clean(&change.field), before: side(&change.before), after: side(&change.after) })
+        .collect();
+    page.templates = status
+        .templates
+        .iter()
+        .rev()
+        .map(|ledger| Ledger {
+            template: clean(&ledger.template),
+            failed: count(ledger.failed_pods, "pod"),
+            restarts: ledger.restarts,
+            cause: clean(&ledger.cause),
+            last: ledger.last_failure.map(|last| When::of(last, seen.now)),
+        })
+        .collect();
+    page
+}
+
+/// What the cause lies in, and how far it reaches; a node has a page.
+fn root_of(reach: &RootReach, seen: Seen<'_>) -> Fact {
+    let root = &reach.root;
+    let href = (root.kind == "Node").then(|| seen.href(&Subject::Node { name: root.name.clone() })).flatten();
+    let mut words = format!("{} {}", root.kind, text::cut(&root.name, 120));
+    if reach.workloads > 1 {
+        let (pods, workloads) = (count(reach.pods, "pod"), count(reach.workloads, "workload"));
+        words = format!("{words}, with {pods} of {workloads}");
+    }
+    Fact::link("Lies in", Link { words: clean(&words), href })
+}

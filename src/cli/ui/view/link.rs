@@ -1,0 +1,119 @@
+//! Where the page of an object is. Names stand in the query: a dump may hold any, `..` and `a/b` among them.
+
+use crate::cli::found::{OfOuter, OfPod};
+use crate::cli::ui::view::Seen;
+use crate::plan::Outer;
+
+/// What a diagnosis page is about, as its URL names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli::ui) enum Subject {
+    Pod { namespace: String, name: String },
+    Workload { namespace: String, kind: String, name: String },
+    Node { name: String },
+}
+
+impl Subject {
+    /// Of the path and the query of a URL.
+    pub(in crate::cli::ui) fn parse(path: &str, query: &str) -> Option<Self> {
+        let of = |asked: &str| {
+            let mut pairs = form_urlencoded::parse(query.as_bytes());
+            pairs.find(|(name, _)| name == asked).map(|(_, value)| value.into_owned()).unwrap_or_default()
+        };
+        match path {
+            "/pod" => Some(Self::Pod { namespace: of("namespace"), name: of("name") }),
+            "/workload" => Some(Self::Workload { namespace: of("namespace"), kind: of("kind"), name: of("name") }),
+            "/node" => Some(Self::Node { name: of("name") }),
+            _ => None,
+        }
+    }
+
+    pub(super) fn href(&self) -> String {
+        let (path, pairs) = match self {
+            Self::Pod { namespace, name } => ("/pod", vec![("namespace", namespace), ("name", name)]),
+            Self::Workload { namespace, kind, name } => {
+                ("/workload", vec![("namespace", namespace), ("kind", kind), ("name", name)])
+            }
+            Self::Node { name } => ("/node", vec![("name", name)]),
+        };
+        format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish())
+    }
+
+    pub(super) fn of_pod(pod: &OfPod) -> Self {
+        Self::Pod { namespace: pod.key.namespace.to_string(), name: pod.key.name.to_string() }
+    }
+
+    pub(super) fn of_outer(of: &OfOuter) -> Self {
+        match &of.object {
+            Outer::Node(spec, _) => Self::Node { name: spec.node_name.clone() },
+            Outer::Workload(spec, _) => Self::Workload {
+                namespace: of.key.object.namespace.to_string(),
+                kind: spec.workload.kind.clone(),
+                name: spec.workload.name.clone(),
+            },
+        }
+    }
+
+    /// `Deployment`, `Pod`, `Node`.
+    pub(in crate::cli::ui) fn kind(&self) -> &str {
+        match self {
+            Self::Pod { .. } => "Pod",
+            Self::Workload { kind, .. } => kind,
+            Self::Node { .. } => "Node",
+        }
+    }
+
+    pub(in crate::cli::ui) fn name(&self) -> &str {
+        let (Self::Pod { name, .. } | Self::Workload { name, .. } | Self::Node { name }) = self;
+        name
+    }
+
+    pub(in crate::cli::ui) fn namespace(&self) -> &str {
+        match self {
+            Self::Pod { namespace, .. } | Self::Workload { namespace, .. } => namespace,
+            Self::Node { .. } => "",
+        }
+    }
+}
+
+impl Seen<'_> {
+    pub(super) fn outer(&self, subject: &Subject) -> Option<&OfOuter> {
+        self.found.outers.iter().find(|of| Subject::of_outer(of) == *subject)
+    }
+
+    pub(super) fn pod(&self, subject: &Subject) -> Option<&OfPod> {
+        let Subject::Pod { namespace, name } = subject else { return None };
+        self.found.pods.iter().find(|pod| *pod.key.name == **name && *pod.key.namespace == **namespace)
+    }
+
+    /// The URL of its page, where it has one: of what is well there is nothing to be told.
+    pub(super) fn href(&self, subject: &Subject) -> Option<String> {
+        let is_there = match subject {
+            Subject::Pod { .. } => self.pod(subject).is_some(),
+            _ => self.outer(subject).is_some(),
+        };
+        is_there.then(|| subject.href())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_is_found_again() {
+        for name in ["web", "..", "a/b?c#d&e=f", "<script>", "%2e", "診断", ""] {
+            let name = name.to_owned();
+            for subject in [
+                Subject::Pod { namespace: name.clone(), name: name.clone() },
+                Subject::Workload { namespace: "x".to_owned(), kind: name.clone(), name: name.clone() },
+                Subject::Node { name },
+            ] {
+                let href = subject.href();
+                assert!(href.is_ascii() && !href.contains(['<', '"', '#']), "{href}");
+                let (path, query) = href.split_once('?').unwrap();
+                assert_eq!(Subject::parse(path, query), Some(subject));
+            }
+        }
+        assert_eq!(Subject::parse("/secret", "name=x"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! The Ready condition of a node over time, drawn.
+
+use super::axis::{Axis, Tick, WIDTH, width};
+use super::words::{clean, exact};
+use crate::api::ReadyChange;
+use crate::cli::print;
+use crate::facts::{Timestamp, seconds_between};
+
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Readiness {
+    pub(in crate::cli::ui) width: i64,
+    pub(in crate::cli::ui) ticks: Vec<Tick>,
+    pub(in crate::cli::ui) spans: Vec<Span>,
+    /// The changes, newest first.
+    pub(in crate::cli::ui) told: Vec<Told>,
+}
+
+/// From one change to the next.
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Span {
+    pub(in crate::cli::ui) x: i64,
+    pub(in crate::cli::ui) width: i64,
+    pub(in crate::cli::ui) middle: i64,
+    pub(in crate::cli::ui) class: &'static str,
+    /// Empty where there is no room.
+    pub(in crate::cli::ui) label: &'static str,
+    pub(in crate::cli::ui) title: String,
+}
+
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Told {
+    pub(in crate::cli::ui) time: String,
+    pub(in crate::cli::ui) class: &'static str,
+    pub(in crate::cli::ui) words: &'static str,
+    pub(in crate::cli::ui) reason: String,
+    pub(in crate::cli::ui) message: String,
+}
+
+fn words(status: &str) -> (&'static str, &'static str) {
+    match status {
+        "True" => ("well", "Ready"),
+        "False" => ("failed", "Not ready"),
+        _ => ("unseen", "Unknown"),
+    }
+}
+
+/// `None` where no change is known.
+pub(super) fn of(history: &[ReadyChange], now: Timestamp) -> Option<Readiness> {
+    let mut changes: Vec<&ReadyChange> = history.iter().collect();
+    changes.sort_by_key(|change| change.time);
+    let first = changes.first()?.time;
+    // The last state goes on until now; it is seen, though it has just begun.
+    let least = seconds_between(first, changes.last()?.time) / 12;
+    let to = now.max(crate::facts::after(changes.last()?.time, least.max(1)));
+    let axis = Axis::between(first, to);
+    let ends = changes.iter().skip(1).map(|change| change.time).chain([to]);
+    let spans = changes.iter().zip(ends).map(|(change, end)| {
+        let (x, far) = (axis.x(change.time), axis.x(end));
+        let (class, words) = words(&change.status);
+        let lasted = print::age(change.time, end);
+        Span {
+            x,
+            width: (far - x).max(2),
+            middle: i64::midpoint(x, far),
+            class,
+            label: if width(words) + 12 <= far - x { words } else { "" },
+            title: format!("{words} for {lasted}, from {}: {}", exact(change.time), clean(&change.reason)),
+        }
+    });
+    let spans = spans.collect();
+    let told = changes.iter().rev().map(|change| {
+        let (class, words) = words(&change.status);
+        let (reason, message) = (clean(&change.reason), clean(&change.message));
+        Told { time: exact(change.time), class, words, reason, message }
+    });
+    Some(Readiness { width: WIDTH, ticks: axis.ticks(), spans, told: told.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::after;
+
+    #[test]
+    fn each_state_lasts_until_the_next_and_the_last_until_now() {
+        let at = |second| after(Timestamp::UNIX_EPOCH, second);
+        let change = |second, status: &str| ReadyChange {
+            time: at(second),
+            status: status.to_owned(),
+            reason: "KubeletNotReady".to_owned(),
+            message: "PLEG is not\u{1b} healthy".to_owned(),
+        };
+        let history = [change(0, "True"), change(600, "False"), change(610, "Unknown")];
+        let drawn = of(&history, at(1200)).unwrap();
+        let spans: Vec<_> = drawn.spans.iter().map(|span| (span.class, span.label)).collect();
+        assert_eq!(spans, [("well", "Ready"), ("failed", ""), ("unseen", "Unknown")]);
+        assert!(drawn.spans.windows(2).all(|two| two[0].x + two[0].width >= two[1].x), "no gap");
+        assert!(drawn.spans.iter().all(|span| span.x + span.width <= WIDTH && span.width > 0));
+        assert_eq!((drawn.told[0].words, &*drawn.told[0].message), ("Unknown", "PLEG is not healthy"));
+        let just_now = of(&history, at(610)).unwrap();
+        assert!(just_now.spans[2].width > 10, "{just_now:?}");
+        assert!(of(&[], at(0)).is_none());
+    }
+}

@@ -1,0 +1,493 @@
+//! The restarts of a pod, drawn: how long each run was, how it ended, how long it waited, and when it is started again.
+
+use std::collections::BTreeMap;
+
+use super::axis::{Axis, Tick, WIDTH, width};
+use super::words::{clean, exact};
+use crate::api::{Restarts, Run};
+use crate::cli::print;
+use crate::diagnosis::text;
+use crate::facts::{Timestamp, after, seconds_between};
+
+/// Containers that are drawn, the culprit first.
+const LANES: usize = 6;
+/// Its name, its line, and words above and below that.
+const LANE: i64 = 76;
+const AXIS: i64 = 24;
+/// A run that is over at once is seen all the same.
+const NARROWEST: i64 = 2;
+
+/// All that a template draws. Numbers are of a drawing [`WIDTH`] wide.
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Timeline {
+    pub(in crate::cli::ui) width: i64,
+    pub(in crate::cli::ui) height: i64,
+    /// Where the axis is.
+    pub(in crate::cli::ui) floor: i64,
+    pub(in crate::cli::ui) ticks: Vec<Tick>,
+    pub(in crate::cli::ui) lanes: Vec<Lane>,
+    /// Where now is, if it is near.
+    pub(in crate::cli::ui) now: Option<i64>,
+    /// `5 restarts, back-off 2m40s, the next in 35s`.
+    pub(in crate::cli::ui) said: String,
+    /// What the marks mean, those that occur.
+    pub(in crate::cli::ui) legend: Vec<End>,
+    /// The same in words, newest first.
+    pub(in crate::cli::ui) told: Vec<Told>,
+}
+
+/// One container.
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Lane {
+    pub(in crate::cli::ui) name: String,
+    /// Where its line is.
+    pub(in crate::cli::ui) y: i64,
+    pub(in crate::cli::ui) runs: Vec<Bar>,
+    pub(in crate::cli::ui) waits: Vec<Bar>,
+    pub(in crate::cli::ui) ends: Vec<Mark>,
+    pub(in crate::cli::ui) next: Option<Mark>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli::ui) struct Bar {
+    pub(in crate::cli::ui) x: i64,
+    pub(in crate::cli::ui) width: i64,
+    /// Its middle.
+    pub(in crate::cli::ui) middle: i64,
+    pub(in crate::cli::ui) class: &'static str,
+    /// Empty where there is no room.
+    pub(in crate::cli::ui) label: String,
+    pub(in crate::cli::ui) title: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::cli::ui) struct Mark {
+    pub(in crate::cli::ui) x: i64,
+    pub(in crate::cli::ui) end: End,
+    /// Empty where there is no room.
+    pub(in crate::cli::ui) label: String,
+    /// `start`, `middle` or `end`: what of the label stands at `x`.
+    pub(in crate::cli::ui) anchor: &'static str,
+    pub(in crate::cli::ui) title: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cli::ui) enum End {
+    Failed,
+    OutOfMemory,
+    Probe,
+    Well,
+    /// No end: the next start.
+    Next,
+}
+
+impl End {
+    pub(in crate::cli::ui) fn class(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::OutOfMemory => "memory",
+            Self::Probe => "probe",
+            Self::Well => "well",
+            Self::Next => "next",
+        }
+    }
+
+    pub(in crate::cli::ui) fn words(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::OutOfMemory => "out of memory",
+            Self::Probe => "ended by a probe",
+            Self::Well => "exit 0",
+            Self::Next => "next start",
+        }
+    }
+
+    fn of(run: &Run) -> Self {
+        let by_probe = run.cause.as_deref().is_some_and(|cause| cause.contains("Probe"));
+        match (run.reason.as_str(), run.exit_code) {
+            ("OOMKilled", _) => Self::OutOfMemory,
+            _ if by_probe => Self::Probe,
+            (_, 0) => Self::Well,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// A run as a row of a table.
+#[derive(Debug)]
+pub(in crate::cli::ui) struct Told {
+    pub(in crate::cli::ui) container: String,
+    pub(in crate::cli::ui) started: String,
+    pub(in crate::cli::ui) lasted: String,
+    pub(in crate::cli::ui) exit: String,
+    pub(in crate::cli::ui) cause: String,
+}
+
+/// `None` where nothing was ever restarted. `culprit` is the container to blame, whose back-off it is.
+pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp) -> Option<Timeline> {
+    if restarts.count == 0 && restarts.history.is_empty() {
+        return None;
+    }
+    let lanes = by_container(&restarts.history, culprit);
+    let is_near = |axis: &Axis, last| seconds_between(last, now) <= axis.seconds().max(120);
+    let span = span(&lanes, restarts.next_restart_time, is_near, now);
+    let mut drawn = Vec::new();
+    if let Some(axis) = &span {
+        for (n, (name, runs)) in lanes.iter().enumerate() {
+            let y = i64::try_from(n).unwrap_or(0) * LANE + 44;
+            let is_culprit = culprit.map_or(lanes.len() == 1, |culprit| culprit == *name);
+            let next = restarts.next_restart_time.filter(|_| is_culprit);
+            drawn.push(lane(name, runs, y, axis, next));
+        }
+    }
+    let floor = i64::try_from(drawn.len()).unwrap_or(0) * LANE + 4;
+    let shown = span.filter(|axis| is_near(axis, axis_end(&lanes)));
+    let mut legend: Vec<End> =
+        drawn.iter().flat_map(|lane| lane.ends.iter().chain(&lane.next)).map(|m| m.end).collect();
+    legend.sort_unstable();
+    legend.dedup();
+    Some(Timeline {
+        width: WIDTH,
+        height: floor + AXIS,
+        floor,
+        ticks: span.map(|axis| axis.ticks()).unwrap_or_default(),
+        now: shown.map(|axis| axis.x(now)),
+        lanes: drawn,
+        said: said(restarts, now),
+        legend,
+        told: told(&restarts.history),
+    })
+}
+
+/// Of each container its runs, oldest first; that of the culprit first.
+fn by_container<'r>(history: &'r [Run], culprit: Option<&str>) -> Vec<(&'r str, Vec<&'r Run>)> {
+    let mut lanes: BTreeMap<(bool, &str), Vec<&Run>> = BTreeMap::new();
+    for run in history.iter().filter(|run| run.finished_at.is_some()) {
+        lanes.entry((Some(&*run.container) != culprit, &run.container)).or_default().push(run);
+    }
+    let mut lanes: Vec<_> = lanes.into_iter().map(|((_, name), runs)| (name, runs)).collect();
+    lanes.truncate(LANES);
+    lanes.iter_mut().for_each(|(_, runs)| runs.sort_by_key(|run| (run.finished_at, run.number)));
+    lanes
+}
+
+fn began(run: &Run) -> Option<Timestamp> {
+    run.started_at.or(run.finished_at)
+}
+
+/// The last end of all.
+fn axis_end(lanes: &[(&str, Vec<&Run>)]) -> Timestamp {
+    let ends = lanes.iter().flat_map(|(_, runs)| runs).filter_map(|run| run.finished_at);
+    ends.max().unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// From the first start to the next one, or to now where that is near. A long first run is cut: it would leave no room for
+/// what came after.
+fn span(
+    lanes: &[(&str, Vec<&Run>)],
+    next: Option<Timestamp>,
+    is_near: impl Fn(&Axis, Timestamp) -> bool,
+    now: Timestamp,
+) -> Option<Axis> {
+    let runs = || lanes.iter().flat_map(|(_, runs)| runs);
+    let first = runs().filter_map(|run| began(run)).min()?;
+    let last = axis_end(lanes).max(first);
+    let to = next.map_or(last, |next| next.max(last));
+    let first_end = runs().filter_map(|run| run.finished_at).min().unwrap_or(first);
+    let rest = seconds_between(first_end, to);
+    let long = seconds_between(first, first_end);
+    let is_long = rest > 0 && long > rest.saturating_mul(3);
+    let from = if is_long { after(first_end, -(rest / 4).max(10)) } else { first };
+    let axis = Axis::between(from, to);
+    let to = if is_near(&axis, last) { to.max(now) } else { to };
+    // Room for those of which nothing is known but that they were.
+    let is_late = lanes.iter().any(|(_, runs)| earlier(runs) > 0);
+    let from = if is_late { after(from, -(seconds_between(from, to) / 7).max(1)) } else { from };
+    Some(Axis::between(from, to))
+}
+
+/// Runs of a container before the first that is known.
+fn earlier(runs: &[&Run]) -> u32 {
+    runs.first().and_then(|run| run.number).map_or(0, |number| number.saturating_sub(1))
+}
+
+fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>) -> Lane {
+    let mut lane = Lane {
+        name: text::cut(&clean(name), 60),
+        y,
+        runs: Vec::new(),
+        waits: Vec::new(),
+        ends: Vec::new(),
+        next: None,
+    };
+    if let (earlier @ 1.., Some(from)) = (earlier(runs), runs.first().and_then(|run| began(run))) {
+        let (x, far) = (axis.start(), axis.x(from));
+        let label = fitting(&format!("{earlier} before"), far - x);
+        let title = format!("{} before, of which nothing is known any more", super::words::count(earlier, "run"));
+        lane.waits.push(Bar { x, width: far - x, middle: i64::midpoint(x, far), class: "unseen", label, title });
+    }
+    let mut before: Option<&Run> = None;
+    for run in runs {
+        let (Some(from), Some(to)) = (began(run), run.finished_at) else { continue };
+        if let Some(ended) = before.and_then(|before| before.finished_at) {
+            lane.waits.push(wait(before, Some(run), ended, from, axis));
+        }
+        let end = End::of(run);
+        let ran = run.started_at.map(|from| print::age(from, to));
+        let (x, far) = (axis.x(from), axis.x(to));
+        if let Some(ran) = ran {
+            let label = fitting(&ran, far - x);
+            let title = format!("ran {ran}, from {} to {}", exact(from), exact(to));
+            let width = (far - x).max(NARROWEST);
+            lane.runs.push(Bar { x, width, middle: x + width / 2, class: end.class(), label, title });
+        }
+        let title = format!("{}: {}", exit(run), exact(to));
+        lane.ends.push(Mark { x: far, end, label: short_exit(run), anchor: "middle", title });
+        before = Some(run);
+    }
+    if let (Some(next), Some(ended)) = (next, before.and_then(|before| before.finished_at)) {
+        lane.waits.push(wait(before, None, ended, next, axis));
+        let title = format!("starts again at {}", exact(next));
+        lane.next = Some(Mark { x: axis.x(next), end: End::Next, label: "next".to_owned(), anchor: "middle", title });
+    }
+    without_overlap(&mut lane);
+    lane
+}
+
+/// From an end to the next start.
+fn wait(before: Option<&Run>, run: Option<&Run>, from: Timestamp, to: Timestamp, axis: &Axis) -> Bar {
+    let (x, far) = (axis.x(from), axis.x(to));
+    let waited = print::age(from, to);
+    let numbers = before.and_then(|run| run.number).zip(run.and_then(|run| run.number));
+    let unseen = numbers.map_or(0, |(before, number)| number.saturating_sub(before).saturating_sub(1));
+    let (class, title) = match unseen {
+        0 => ("wait", format!("waited {waited}")),
+        1 => ("unseen", format!("1 run that nobody saw, within {waited}")),
+        runs => ("unseen", format!("{runs} runs that nobody saw, within {waited}")),
+    };
+    let label = if unseen == 0 { waited } else { format!("{unseen} not seen") };
+    Bar { x, width: (far - x).max(0), middle: i64::midpoint(x, far), class, label: fitting(&label, far - x), title }
+}
+
+/// The text, where it has room.
+fn fitting(label: &str, room: i64) -> String {
+    if width(label) + 14 <= room { label.to_owned() } else { String::new() }
+}
+
+/// The newest ends keep their labels; older ones that would touch them are told by their titles only.
+fn without_overlap(lane: &mut Lane) {
+    let mut free = WIDTH;
+    for mark in lane.next.iter_mut().chain(lane.ends.iter_mut().rev()) {
+        let wide = width(&mark.label);
+        let (mut left, mut right) = (mark.x - wide / 2, mark.x + wide - wide / 2);
+        if left < 0 {
+            (mark.anchor, left, right) = ("start", mark.x, mark.x + wide);
+        } else if right > WIDTH {
+            (mark.anchor, left, right) = ("end", mark.x - wide, mark.x);
+        }
+        if right <= free {
+            free = left - 6;
+        } else {
+            mark.label.clear();
+        }
+    }
+}
+
+/// `exit 137 (SIGKILL, OOMKilled)`.
+fn exit(run: &Run) -> String {
+    let signal = signal(run).map(str::to_owned).or_else(|| run.signal.map(|signal| format!("signal {signal}")));
+    let reason = Some(clean(&run.reason)).filter(|reason| !reason.is_empty() && reason != "Error");
+    let beside: Vec<String> = signal.into_iter().chain(reason).collect();
+    if beside.is_empty() {
+        format!("exit {}", run.exit_code)
+    } else {
+        format!("exit {} ({})", run.exit_code, beside.join(", "))
+    }
+}
+
+fn short_exit(run: &Run) -> String {
+    match signal(run) {
+        Some(signal) => format!("{} {signal}", run.exit_code),
+        None => format!("exit {}", run.exit_code),
+    }
+}
+
+/// The signals that end programs.
+fn signal(run: &Run) -> Option<&'static str> {
+    match run.signal.unwrap_or(run.exit_code - 128) {
+        1 => Some("SIGHUP"),
+        2 => Some("SIGINT"),
+        3 => Some("SIGQUIT"),
+        4 => Some("SIGILL"),
+        6 => Some("SIGABRT"),
+        7 => Some("SIGBUS"),
+        8 => Some("SIGFPE"),
+        9 => Some("SIGKILL"),
+        11 => Some("SIGSEGV"),
+        13 => Some("SIGPIPE"),
+        15 => Some("SIGTERM"),
+        _ => None,
+    }
+}
+
+fn said(restarts: &Restarts, now: Timestamp) -> String {
+    let mut said = super::words::count(restarts.count, "restart");
+    let back_off = restarts.back_off.iter().map(|back_off| format!(", back-off {}", clean(back_off)));
+    let next = restarts.next_restart_time.map(|next| match seconds_between(now, next) {
+        0 => ", the next is due".to_owned(),
+        _ => format!(", the next in {}", print::age(now, next)),
+    });
+    let unseen = Some(restarts.unseen).filter(|unseen| *unseen > 0);
+    let unseen = unseen.map(|unseen| format!("; {} ended while nobody looked", super::words::count(unseen, "run")));
+    said.extend(back_off.chain(next).chain(unseen));
+    said
+}
+
+fn told(history: &[Run]) -> Vec<Told> {
+    let mut runs: Vec<&Run> = history.iter().collect();
+    runs.sort_by_key(|run| std::cmp::Reverse((run.finished_at, run.number)));
+    runs.into_iter()
+        .map(|run| {
+            let ran = run.started_at.zip(run.finished_at).map(|(from, to)| print::age(from, to));
+            Told {
+                container: clean(&run.container),
+                started: run.started_at.map(exact).unwrap_or_default(),
+                lasted: ran.unwrap_or_default(),
+                exit: exit(run),
+                cause: run.cause.as_deref().map(clean).unwrap_or_default(),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::run;
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        after(Timestamp::UNIX_EPOCH, second)
+    }
+
+    fn looping() -> Restarts {
+        let history = vec![
+            run("app", 1, 0, 5, 1, "Error", None),
+            run("app", 2, 15, 45, 137, "OOMKilled", None),
+            run("app", 4, 165, 400, 137, "Error", Some("LivenessProbeFailed")),
+            run("app", 5, 480, 481, 0, "Completed", None),
+        ];
+        Restarts { count: 5, unseen: 1, back_off: Some("2m40s".to_owned()), next_restart_time: Some(at(641)), history }
+    }
+
+    #[test]
+    fn runs_stand_where_they_were_and_say_how_they_ended() {
+        let drawn = of(&looping(), Some("app"), at(531)).unwrap();
+        let [lane] = &drawn.lanes[..] else { panic!("{drawn:?}") };
+        let axis = Axis::between(at(0), at(641));
+        let runs: Vec<_> = lane.runs.iter().map(|bar| (bar.x, bar.class)).collect();
+        assert_eq!(
+            runs,
+            [
+                (axis.x(at(0)), "failed"),
+                (axis.x(at(15)), "memory"),
+                (axis.x(at(165)), "probe"),
+                (axis.x(at(480)), "well")
+            ]
+        );
+        assert!(lane.runs.iter().all(|bar| bar.width >= NARROWEST));
+        assert_eq!(lane.runs[2].label, "3m55s", "there is room");
+        assert_eq!(lane.runs[3].label, "", "there is none");
+        let waits: Vec<_> = lane.waits.iter().map(|bar| (&*bar.title, bar.class)).collect();
+        assert_eq!(
+            waits,
+            [
+                ("waited 10s", "wait"),
+                ("1 run that nobody saw, within 2m", "unseen"),
+                ("waited 80s", "wait"),
+                ("waited 2m40s", "wait")
+            ]
+        );
+        let next = lane.next.as_ref().unwrap();
+        assert_eq!((next.x, next.end), (axis.x(at(641)), End::Next));
+        assert_eq!(drawn.now, Some(axis.x(at(531))));
+        assert_eq!(drawn.said, "5 restarts, back-off 2m40s, the next in 110s; 1 run ended while nobody looked");
+        assert_eq!(drawn.legend, [End::Failed, End::OutOfMemory, End::Probe, End::Well, End::Next]);
+        let words: Vec<_> = drawn.told.iter().map(|told| (&*told.exit, &*told.lasted)).collect();
+        assert_eq!(
+            words,
+            [
+                ("exit 0 (Completed)", "1s"),
+                ("exit 137 (SIGKILL)", "3m55s"),
+                ("exit 137 (SIGKILL, OOMKilled)", "30s"),
+                ("exit 1", "5s")
+            ]
+        );
+    }
+
+    #[test]
+    fn labels_never_touch_and_nothing_is_drawn_outside() {
+        let mut many = looping();
+        many.history = (0..10).map(|n| run("app", 1, n * 3, n * 3 + 1, 143, "Error", None)).collect();
+        for restarts in [looping(), many] {
+            for now in [0, 481, 641, 900, 86_400] {
+                let drawn = of(&restarts, Some("app"), at(now)).unwrap();
+                for lane in &drawn.lanes {
+                    let shown: Vec<_> =
+                        lane.ends.iter().chain(&lane.next).filter(|mark| !mark.label.is_empty()).collect();
+                    let left = |mark: &Mark| match mark.anchor {
+                        "start" => mark.x,
+                        "end" => mark.x - width(&mark.label),
+                        _ => mark.x - width(&mark.label) / 2,
+                    };
+                    assert!(
+                        shown.windows(2).all(|two| left(two[0]) + width(&two[0].label) <= left(two[1])),
+                        "{shown:?}"
+                    );
+                    assert!(shown.iter().all(|mark| left(mark) >= 0 && left(mark) + width(&mark.label) <= WIDTH));
+                    let bars = lane.runs.iter().chain(&lane.waits);
+                    assert!(bars.clone().all(|bar| bar.x >= 0 && bar.width >= 0 && bar.x + bar.width <= WIDTH));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_long_ago_leaves_room_for_what_is_now() {
+        let mut restarts = looping();
+        restarts.next_restart_time = None;
+        let long_over = of(&restarts, Some("app"), at(86_400)).unwrap();
+        assert_eq!(long_over.now, None);
+        let axis = Axis::between(at(0), at(481));
+        assert_eq!(long_over.lanes[0].runs[2].x, axis.x(at(165)));
+
+        let mut restarts = looping();
+        let month = 30 * 86_400;
+        restarts.history.insert(0, run("app", 1, -month, -10, 1, "Error", None));
+        let drawn = of(&restarts, Some("app"), at(531)).unwrap();
+        let runs = &drawn.lanes[0].runs;
+        assert!(runs[0].width < WIDTH / 3 && runs[3].width > WIDTH / 5, "{runs:?}");
+        assert!(runs[0].title.starts_with("ran 29d"), "its length is told all the same: {}", runs[0].title);
+    }
+
+    #[test]
+    fn each_container_has_a_line_and_the_culprit_the_first() {
+        let mut restarts = looping();
+        restarts.history.push(run("a-proxy", 1, 20, 30, 1, "Error", None));
+        restarts.history.push(Run { container: "never".to_owned(), finished_at: Some(at(60)), ..Run::default() });
+        let drawn = of(&restarts, Some("app"), at(531)).unwrap();
+        let names: Vec<_> = drawn.lanes.iter().map(|lane| (&*lane.name, lane.next.is_some())).collect();
+        assert_eq!(names, [("app", true), ("a-proxy", false), ("never", false)]);
+        assert!(drawn.lanes[2].runs.is_empty() && drawn.lanes[2].ends.len() == 1, "it was never started");
+        assert!(drawn.height > drawn.floor && drawn.floor > drawn.lanes[2].y);
+        assert!(of(&Restarts::default(), None, at(0)).is_none());
+        let late =
+            Restarts { count: 6, history: vec![run("app", 6, 0, 38, 137, "Error", None)], ..Restarts::default() };
+        let drawn = of(&late, Some("app"), at(70)).unwrap();
+        let before = &drawn.lanes[0].waits[0];
+        assert_eq!((&*before.label, before.class), ("5 before", "unseen"));
+        assert_eq!(before.x + before.width, drawn.lanes[0].runs[0].x);
+        let only_counted = of(&Restarts { count: 3, ..Restarts::default() }, None, at(0)).unwrap();
+        assert_eq!((only_counted.lanes.len(), &*only_counted.said), (0, "3 restarts"));
+    }
+}

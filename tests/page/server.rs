@@ -1,0 +1,63 @@
+//! `shindan ui` as a user starts it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+pub(crate) struct Server {
+    child: Child,
+    /// As it was printed, with the token.
+    pub(crate) url: String,
+}
+
+impl Server {
+    pub(crate) fn start(args: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
+            .arg("ui")
+            .args(args)
+            // What is named on the page is named as anybody would.
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let url = url.trim_end().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{url:?}");
+        Self { child, url }
+    }
+
+    /// Without the token.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let (origin, _) = self.url.split_once("/?").unwrap();
+        format!("{origin}{path}")
+    }
+
+    /// What one who has no browser gets.
+    pub(crate) fn ask(&self, head: &str) -> String {
+        let address = self.page("").trim_start_matches("http://").to_owned();
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = head.replace("HOST", &address);
+        write!(stream, "{head}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// As Ctrl-C does.
+    pub(crate) fn stop(mut self) -> ExitStatus {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
