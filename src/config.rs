@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::diagnosis::Thresholds;
-use crate::diagnosis::rules::known;
+use crate::diagnosis::rules;
 use crate::facts::{Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::Caps;
@@ -239,8 +239,7 @@ impl RunArgs {
 
 /// A cause that there is: a typing error would otherwise ignore nothing, silently.
 fn cause(text: &str) -> Result<String, String> {
-    let found = known().find(|known| known.cause.eq_ignore_ascii_case(text.trim()));
-    let found = found.map(|known| known.cause.to_owned());
+    let found = rules::named(text.trim()).map(|known| known.cause.to_owned());
     found.ok_or_else(|| "no cause of that name; `shindan causes` lists them".to_owned())
 }
 
