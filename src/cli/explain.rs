@@ -26,7 +26,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     ] {
         if !text.is_empty() {
             writeln!(out, "\n{title}")?;
-            print::wrapped(out, text, "  ", 100)?;
+            for line in print::wrap(text, 98) {
+                writeln!(out, "  {line}")?;
+            }
         }
     }
     Ok(Ending::Good)

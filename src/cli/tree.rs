@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::found::{Found, OfOuter, OfPod};
-use super::print;
+use super::print::{self, columns, wrap};
 use crate::api::{
     DiagnosisState, Evidence, Head, Impact, Remedy, ServiceImpact, Severity, Weight, WorkloadDiagnosisSpec,
     WorkloadDiagnosisStatus,
@@ -16,8 +16,8 @@ use crate::diagnosis::text;
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::plan::Outer;
 
+use style::Paint;
 pub(super) use style::Style;
-use style::{Paint, columns, wrap};
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
