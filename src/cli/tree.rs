@@ -28,6 +28,14 @@ pub(super) enum Detail {
     Full,
 }
 
+impl Detail {
+    /// For so many diagnoses: few can be read in full.
+    pub(super) fn by_size(diagnoses: usize) -> Self {
+        const FEW: usize = 3;
+        if diagnoses <= FEW { Self::Full } else { Self::Short }
+    }
+}
+
 /// The most characters of any text from the cluster in one place.
 const TEXT_MAX: usize = 2000;
 /// Pods that fail of the same are named up to this many.

@@ -11,14 +11,12 @@ use super::subject::{Asked, Kind, Subject};
 use crate::api::{DiagnosisKind, DiagnosisState};
 use crate::cli::found::Found;
 use crate::cli::offline::{self, Logs, View};
+use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::restore::{self, RestoreError, Restored};
 use crate::cluster::snapshot::{self, Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
-
-/// Diagnoses that are told in full where more than one thing was not asked about.
-const FEW: usize = 3;
 
 /// Who worked it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +64,14 @@ impl Question<'_> {
         Ok(Gathered { found: self.seen(now, &mut notes).await?, by: By::Here, notes })
     }
 
-    /// Whether all there is to be said can be read at once. What suffers of a node may be much.
-    pub(super) fn is_about_few(&self, found: &Found) -> bool {
+    /// What is asked about is told in full; what suffers of a node may be much.
+    pub(super) fn detail(&self, found: &Found) -> Detail {
         match &self.asked {
-            Asked::All => false,
-            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind != Kind::Node) || found.len() <= FEW,
-            Asked::Pods(_) => true,
+            Asked::All => Detail::Short,
+            Asked::These(subjects) if subjects.iter().any(|subject| subject.kind == Kind::Node) => {
+                Detail::by_size(found.len())
+            }
+            Asked::These(_) | Asked::Pods(_) => Detail::Full,
         }
     }
 
