@@ -12,7 +12,7 @@ use shindan::api::PodDiagnosis;
 
 use crate::control_plane::ControlPlane;
 use crate::folder::Folder;
-use crate::operator::SOON;
+use crate::operator::{self, SOON};
 use crate::pods::{self, FAILURES, Space};
 use crate::stage::Stage;
 use crate::wait::{ensure, eventually};
@@ -26,8 +26,7 @@ struct Plugin<'a> {
 impl<'a> Plugin<'a> {
     fn new(plane: &'a ControlPlane, name: &str) -> Self {
         let folder = Folder::new(name);
-        let binary = std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into());
-        symlink(binary, folder.path().join("kubectl-shindan")).unwrap();
+        symlink(operator::program(), folder.path().join("kubectl-shindan")).unwrap();
         Self { plane, folder }
     }
 
