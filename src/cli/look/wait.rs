@@ -11,7 +11,7 @@ use super::subject::{Asked, Kind, Subject};
 use crate::cli::found::Found;
 use crate::cluster::wire::Dump;
 use crate::diagnosis::top_workload;
-use crate::facts::{OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
+use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
 
 /// How a wait ended.
 #[derive(Debug)]
@@ -33,9 +33,9 @@ pub(super) async fn wait(
         let now = clock();
         let mut notes = Vec::new();
         let mut snapshot = question.snapshot(&mut notes).await?;
-        let Some(text) = subjects.iter().find_map(|subject| still_to_come(&snapshot.dump, subject)) else {
-            return Ok(Waited::Well);
-        };
+        let namespace = question.namespace.as_deref();
+        let missing = |subject| still_to_come(&snapshot.dump, subject, namespace);
+        let Some(text) = subjects.iter().find_map(missing) else { return Ok(Waited::Well) };
         only_newest(&mut snapshot.dump, subjects);
         let found = question.judge(snapshot, now);
         if found.fails() {
@@ -52,11 +52,12 @@ pub(super) async fn wait(
     }
 }
 
-/// What is missing until this is well.
-fn still_to_come(dump: &Dump, subject: &Subject) -> Option<String> {
+/// What is missing until this is well. Pods of other namespaces are in the dump as well, for what they take of the nodes.
+fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&str>) -> Option<String> {
     let missing = || Some(format!("there is no {subject}"));
+    let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
     match subject.kind {
-        Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name) {
+        Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
             None => missing(),
             Some(pod) if pod.is_ready() || pod.phase == Phase::Succeeded => None,
             Some(_) => Some(format!("{subject} is not ready")),
@@ -117,5 +118,34 @@ fn is_newest(pod: &PodFacts, workload: &WorkloadFacts) -> bool {
             revision.zip(workload.revisions.first()).is_none_or(|(hash, newest)| newest.is_called(hash))
         }
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_of_another_namespace_is_not_the_one_that_is_waited_for() {
+        let pod = |namespace: &str, ready: &str| {
+            format!(
+                "kind: Pod
+metadata: {{namespace: {namespace}, name: web, uid: {namespace}}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
+status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
+"
+            )
+        };
+        let web = Subject { kind: Kind::Pod, name: "web".to_owned() };
+        let missing = |pods: &[String]| {
+            let mut dump = Dump::default();
+            dump.read(&pods.join("---\n"));
+            still_to_come(&dump, &web, Some("shop"))
+        };
+        assert_eq!(missing(&[pod("shop", "True")]), None);
+        assert_eq!(missing(&[pod("other", "False"), pod("shop", "True")]), None);
+        let both = [pod("other", "True"), pod("shop", "False")];
+        assert_eq!(missing(&both).as_deref(), Some("Pod web is not ready"));
+        assert_eq!(missing(&both[..1]).as_deref(), Some("there is no Pod web"), "it was deleted meanwhile");
     }
 }
