@@ -131,6 +131,11 @@ async fn with_few_rights_it_says_what_it_could_not_read() {
     .await;
     let answer = plugin.asks(&["--as=jane", "-n", "shop"]);
     answer.is(0, &["OOMKilled"], &["warning: not allowed to list events: causes that only an Event tells"]);
+    // A wait ends only where its end can be seen.
+    let waits = |subject: &str| plugin.asks(&["--as=jane", "-n", "shop", subject, "--wait", "--timeout=1m"]);
+    waits("pod/hog").is(2, &["OOMKilled"], &["warning: not allowed to list events: "]);
+    let right = "User \"jane\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"shop\"";
+    waits("deploy/web").is(1, &[], &["cannot wait for Deployment web: not allowed to list deployments: 403", right]);
     plugin.asks(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
     plugin.asks(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: give the user as well, with --as"]);
 }

@@ -121,10 +121,12 @@ impl Question<'_> {
 
     /// What is found here and now, with the rights of whoever asks.
     async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Found> {
-        Ok(self.judge(self.snapshot(notes).await?, now))
+        let snapshot = self.snapshot().await?;
+        notes.extend(snapshot.lacking.iter().map(ToString::to_string));
+        Ok(self.judge(snapshot, now))
     }
 
-    pub(super) async fn snapshot(&self, notes: &mut Vec<String>) -> anyhow::Result<Snapshot> {
+    pub(super) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let bar = progress_bar();
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
@@ -134,10 +136,7 @@ impl Question<'_> {
         let lister = Lister { client: &self.clients.watch, limit: self.limit, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
-        let mut snapshot =
-            snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))?;
-        notes.append(&mut snapshot.lacking);
-        Ok(snapshot)
+        snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))
     }
 
     /// What is asked about, as a snapshot shows it.
