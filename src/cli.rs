@@ -60,8 +60,7 @@ enum Command {
     bin_name = "kubectl shindan",
     about = "Says what is wrong in a cluster, and what to do",
     version,
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
+    args_conflicts_with_subcommands = true
 )]
 struct Plugin {
     #[command(flatten)]
@@ -183,5 +182,6 @@ mod tests {
     #[test]
     fn the_definition_of_the_commands_is_sound() {
         Cli::command().debug_assert();
+        Plugin::command().debug_assert();
     }
 }

@@ -94,8 +94,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     found.pods.retain(|write| shown(&write.key.namespace));
     // A node is in no namespace.
     found.outers.retain(|write| shown(&write.key.object.namespace));
-    let detail = if found.len() <= 3 { Detail::Full } else { Detail::Short };
-    found.write(args.output, detail, now, streams.out)?;
+    found.write(args.output, Detail::by_size(found.len()), now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {

@@ -27,23 +27,27 @@ impl Kind {
         }
     }
 
+    /// The resource that it is to the API.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Pod => "pods",
+            Self::Node => "nodes",
+            Self::Workload(kind) => kind.plural(),
+        }
+    }
+
     /// The names by which kubectl knows it: one of them, many, and in short.
     fn names(self) -> [String; 3] {
-        let (plural, short) = match self {
-            Self::Pod => ("pods", "po"),
-            Self::Node => ("nodes", "no"),
-            Self::Workload(kind) => {
-                let short = match kind {
-                    WorkloadKind::Deployment => "deploy",
-                    WorkloadKind::StatefulSet => "sts",
-                    WorkloadKind::DaemonSet => "ds",
-                    WorkloadKind::Job => "job",
-                    WorkloadKind::CronJob => "cj",
-                };
-                (kind.plural(), short)
-            }
+        let short = match self {
+            Self::Pod => "po",
+            Self::Node => "no",
+            Self::Workload(WorkloadKind::Deployment) => "deploy",
+            Self::Workload(WorkloadKind::StatefulSet) => "sts",
+            Self::Workload(WorkloadKind::DaemonSet) => "ds",
+            Self::Workload(WorkloadKind::Job) => "job",
+            Self::Workload(WorkloadKind::CronJob) => "cj",
         };
-        [self.as_str().to_ascii_lowercase(), plural.to_owned(), short.to_owned()]
+        [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
     }
 
     /// `deploy`, `deployments.apps`, `Deployment`.
