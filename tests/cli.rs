@@ -471,3 +471,25 @@ fn a_time_at_which_the_events_of_a_dump_are_forgotten_is_said_to_be_one() {
     let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
     assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
 }
+
+#[test]
+fn kubectl_completes_what_is_typed_behind_its_plugin() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["kubectl-shindan", "kubectl_complete-shindan"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_shindan"), folder.path().join(name)).unwrap();
+    }
+    let path = std::env::join_paths(
+        [folder.path().to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+    let completed = |words: &[&str]| {
+        let run = Command::new("kubectl").args(["__complete", "shindan"]).args(words).env("PATH", &path).output();
+        let run = run.unwrap_or_else(|e| panic!("kubectl is needed to ask for its completion: {e}"));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let flags = completed(&["--all"]);
+    assert!(flags.contains("--all-namespaces\tAll namespaces, and the nodes\n") && flags.contains(":4"), "{flags}");
+    let kinds = completed(&["d"]);
+    assert!(kinds.contains("deployment/\n") && kinds.contains("diagnose\t") && kinds.contains(":6"), "{kinds}");
+    assert!(completed(&["explain", "OOMK"]).contains("OOMKilled\t"));
+}

@@ -20,6 +20,8 @@ use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
 use crate::facts::Timestamp;
 
+pub(super) use self::subject::kinds;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// What is asked about: pod/x, deploy/web, node/n1, or a kind and names [default: all that fails in the namespace]

@@ -55,10 +55,14 @@ impl Kind {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
         Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
-            let known: Vec<String> = Self::all().map(|kind| kind.as_str().to_ascii_lowercase()).collect();
-            format!("nothing is diagnosed of the kind {text:?}; known are {}", known.join(", "))
+            format!("nothing is diagnosed of the kind {text:?}; known are {}", kinds().collect::<Vec<_>>().join(", "))
         })
     }
+}
+
+/// The kinds that may be asked about, as one types them.
+pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
+    Kind::all().map(|kind| kind.as_str().to_ascii_lowercase())
 }
 
 /// One object.

@@ -88,10 +88,16 @@ fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&str>) -> Opt
         Kind::Workload(_) => match workload(dump, subject) {
             None => missing(),
             Some(workload) if workload.is_stale() => Some(format!("{subject}: its controller has not seen it yet")),
-            Some(workload) if workload.is_settled() => None,
+            Some(workload) if workload.is_settled() || has_run_well(workload) => None,
             Some(workload) => Some(progress(subject, workload)),
         },
     }
+}
+
+/// Whether a CronJob's newest run has succeeded, and none is under way.
+fn has_run_well(workload: &WorkloadFacts) -> bool {
+    let OwnFacts::CronJob(own) = &workload.own else { return false };
+    workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
 }
 
 fn progress(subject: &Subject, workload: &WorkloadFacts) -> String {
@@ -221,6 +227,25 @@ mod tests {
                 "Pod web is not ready",
             ]
         );
+    }
+
+    #[test]
+    fn a_cron_job_is_well_once_its_newest_run_has_succeeded() {
+        let nightly = Subject { kind: Kind::Workload(WorkloadKind::CronJob), name: "nightly".to_owned() };
+        let is_well = |status: &str| {
+            let mut dump = Dump::default();
+            dump.read(&format!(
+                "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: shop, name: nightly, uid: c}}, \
+                 spec: {{schedule: '0 1 * * *'}}, status: {{{status}}}}}"
+            ));
+            still_to_come(&dump, &nightly, Some("shop")).is_none()
+        };
+        let at = |field: &str, hour: u8| format!("{field}: '2026-11-21T{hour:02}:00:00Z', ");
+        assert!(!is_well(""), "it has never run");
+        assert!(is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2))));
+        assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
+        let active = "active: [{kind: Job, name: nightly-1}]";
+        assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
     }
 
     #[test]
