@@ -4,6 +4,7 @@
 //! (`| head`) ends them quietly.
 
 mod causes;
+mod complete;
 mod completions;
 mod crd;
 mod diagnose;
@@ -54,6 +55,9 @@ enum Command {
     Completions(completions::Args),
     /// Print the manual page
     Man,
+    /// What kubectl's completion asks of its plugin, under a name of its own
+    #[command(skip)]
+    Complete(Vec<String>),
 }
 
 /// The same binary under the name by which kubectl finds a plugin.
@@ -63,8 +67,7 @@ enum Command {
     bin_name = "kubectl shindan",
     about = "Says what is wrong in a cluster, and what to do",
     version,
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true
+    args_conflicts_with_subcommands = true
 )]
 struct Plugin {
     #[command(flatten)]
@@ -88,6 +91,9 @@ enum PluginCommand {
 fn command() -> Result<Command, clap::Error> {
     let name = std::env::args_os().next().unwrap_or_default();
     let stem = Path::new(&name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+    if stem == "kubectl_complete-shindan" {
+        return Ok(Command::Complete(std::env::args().skip(1).collect()));
+    }
     // Krew writes dashes within a plugin's name as underscores.
     if stem != "kubectl-shindan" && stem != "kubectl_shindan" {
         return Ok(Cli::try_parse()?.command);
@@ -158,6 +164,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Crd => crd::run(streams.out),
         Command::Completions(args) => completions::run(&args, Cli::command(), streams.out),
         Command::Man => man::run(Cli::command(), streams.out),
+        Command::Complete(words) => complete::run(&words, &Plugin::command(), streams.out),
     }
 }
 
@@ -189,5 +196,6 @@ mod tests {
     #[test]
     fn the_definition_of_the_commands_is_sound() {
         Cli::command().debug_assert();
+        Plugin::command().debug_assert();
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::diagnosis::Thresholds;
-use crate::diagnosis::rules::known;
+use crate::diagnosis::rules;
 use crate::facts::{Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::Caps;
@@ -18,13 +18,9 @@ pub struct Seconds(pub i64);
 
 impl Seconds {
     pub fn parse(text: &str) -> Result<Self, String> {
-        parse_seconds(text)
+        const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
+        parse_duration(text).map(Self).ok_or_else(|| SHAPE.to_owned())
     }
-}
-
-fn parse_seconds(text: &str) -> Result<Seconds, String> {
-    const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
-    parse_duration(text).map(Seconds).ok_or_else(|| SHAPE.to_owned())
 }
 
 impl std::fmt::Display for Seconds {
@@ -42,7 +38,7 @@ impl std::fmt::Display for Seconds {
 /// Seconds within a range that the error names.
 fn within(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<Seconds, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let seconds = parse_seconds(text)?;
+        let seconds = Seconds::parse(text)?;
         if range.contains(&seconds.0) {
             Ok(seconds)
         } else {
@@ -243,8 +239,7 @@ impl RunArgs {
 
 /// A cause that there is: a typing error would otherwise ignore nothing, silently.
 fn cause(text: &str) -> Result<String, String> {
-    let found = known().find(|known| known.cause.eq_ignore_ascii_case(text.trim()));
-    let found = found.map(|known| known.cause.to_owned());
+    let found = rules::named(text.trim()).map(|known| known.cause.to_owned());
     found.ok_or_else(|| "no cause of that name; `shindan causes` lists them".to_owned())
 }
 
@@ -296,10 +291,10 @@ mod tests {
     #[test]
     fn durations_are_read_as_people_write_them() {
         for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800), ("0", 0)] {
-            assert_eq!(parse_seconds(text), Ok(Seconds(seconds)), "{text}");
+            assert_eq!(Seconds::parse(text), Ok(Seconds(seconds)), "{text}");
         }
         for text in ["", "m", "5x", "5m3", "1.5h"] {
-            assert!(parse_seconds(text).is_err(), "{text}");
+            assert!(Seconds::parse(text).is_err(), "{text}");
         }
     }
 

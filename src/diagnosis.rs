@@ -43,8 +43,7 @@ use crate::facts::{Container, Timestamp, after};
 pub fn diagnose(case: &Case<'_>) -> Outcome {
     let mut asked = ask_all(case);
     asked.findings.sort_by_key(|f| rank(case, f));
-    leave_out_ignored(case, &mut asked.findings);
-    let mut ranked = asked.findings.into_iter();
+    let mut ranked = without_ignored(case, asked.findings).into_iter();
     let Some(first) = ranked.next() else {
         return Outcome {
             health: Health::Well,
@@ -66,21 +65,21 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
 }
 
-/// Drops what nobody wants to be told, and what is only a symptom of that: else another name would be told for the same.
-fn leave_out_ignored(case: &Case<'_>, findings: &mut Vec<Match>) {
+/// Without what nobody wants to be told, and what is only a symptom of that: else another name would be told for the same.
+fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> Vec<Match> {
     let wishes = &case.surroundings.wishes;
-    let is_ignored = |found: &Match| wishes.ignores(found.rule.cause);
-    if !findings.iter().any(is_ignored) {
-        return;
-    }
-    let of: Vec<Option<Arc<str>>> =
-        findings.iter().filter(|found| is_ignored(found)).map(|found| found.finding.container.clone()).collect();
-    findings.retain(|found| {
+    let (ignored, mut told): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|found| wishes.ignores(found.rule.cause));
+    told.retain(|found| {
         let is_symptom = found.rule.specificity >= Specificity::Symptom;
-        let container = &found.finding.container;
-        let follows = is_symptom && (container.is_none() || of.iter().any(|of| of.is_none() || of == container));
-        !is_ignored(found) && !follows
+        let own = &found.finding.container;
+        let explains = |cause: &Match| {
+            let of = &cause.finding.container;
+            own.is_none() || of.is_none() || own == of
+        };
+        !(is_symptom && ignored.iter().any(explains))
     });
+    told
 }
 
 /// When an end of a run stops to count because the pod has been well since: no change of the pod will tell us.
@@ -246,4 +245,53 @@ fn other_findings(first: &Match, others: &[Match]) -> Vec<OtherFinding> {
         found.finding.consequences.iter().cloned().for_each(&mut push);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Scenario;
+    use super::*;
+    use crate::facts::Wishes;
+
+    /// One container was killed for memory, another is not ready, and their node is not either.
+    const WEB: &str = r#"
+kind: Pod
+metadata: {name: web, namespace: shop, uid: u1}
+spec:
+  nodeName: n1
+  containers:
+  - {name: app, image: app:1}
+  - {name: side, image: side:1, readinessProbe: {tcpSocket: {port: 81}}}
+status:
+  phase: Running
+  conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-11-21T09:00:00Z"}]
+  containerStatuses:
+  - name: app
+    restartCount: 1
+    state: {waiting: {reason: CrashLoopBackOff}}
+    lastState: {terminated: {exitCode: 137, reason: OOMKilled, startedAt: "2026-11-21T08:59:00Z", finishedAt: "2026-11-21T09:00:00Z"}}
+  - {name: side, restartCount: 0, started: true, state: {running: {startedAt: "2026-11-21T08:59:00Z"}}}
+---
+kind: Node
+metadata: {name: n1}
+status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown, lastTransitionTime: "2026-11-21T09:00:00Z"}]}
+"#;
+
+    #[test]
+    fn with_an_ignored_cause_goes_what_is_only_a_symptom_of_it() {
+        let told = |ignored: &[&str]| {
+            let mut scenario = Scenario::from_yaml(WEB).at("2026-11-21T09:20:00Z");
+            scenario.surroundings[0].wishes = Wishes::ignoring(ignored.iter().copied());
+            let Health::Failing(diagnosis) = diagnose(&scenario.case()).health else { return Vec::new() };
+            let of = |cause: &str, container: Option<&str>| format!("{cause} {}", container.unwrap_or_default());
+            let first = of(diagnosis.cause, diagnosis.container.as_deref());
+            let others = diagnosis.other_findings.iter().map(|other| of(&other.cause, other.container.as_deref()));
+            std::iter::once(first).chain(others).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[]), ["NodeStatusUnknown ", "OOMKilled app", "ReadinessProbeFailed side"]);
+        assert_eq!(told(&["AppError"]), told(&[]));
+        assert_eq!(told(&["OOMKilled"]), ["NodeStatusUnknown ", "ReadinessProbeFailed side"], "of another container");
+        assert_eq!(told(&["NodeStatusUnknown"]), ["OOMKilled app"], "what a pod suffers from, each container does");
+        assert_eq!(told(&["*"]), Vec::<String>::new());
+    }
 }

@@ -505,3 +505,25 @@ fn a_page_that_cannot_be_shown_is_said_at_once() {
     let help = shindan(&["ui", "--help"], "");
     assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
 }
+
+#[test]
+fn kubectl_completes_what_is_typed_behind_its_plugin() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["kubectl-shindan", "kubectl_complete-shindan"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_shindan"), folder.path().join(name)).unwrap();
+    }
+    let path = std::env::join_paths(
+        [folder.path().to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+    let completed = |words: &[&str]| {
+        let run = Command::new("kubectl").args(["__complete", "shindan"]).args(words).env("PATH", &path).output();
+        let run = run.unwrap_or_else(|e| panic!("kubectl is needed to ask for its completion: {e}"));
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let flags = completed(&["--all"]);
+    assert!(flags.contains("--all-namespaces\tAll namespaces, and the nodes\n") && flags.contains(":4"), "{flags}");
+    let kinds = completed(&["d"]);
+    assert!(kinds.contains("deployment/\n") && kinds.contains("diagnose\t") && kinds.contains(":6"), "{kinds}");
+    assert!(completed(&["explain", "OOMK"]).contains("OOMKilled\t"));
+}

@@ -42,8 +42,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
     let Judged { found, now, wake } = args.dump.judge(input, args.thresholds, args.namespace.as_deref());
-    let detail = if found.len() <= 3 { Detail::Full } else { Detail::Short };
-    found.write(args.output, detail, now, streams.out)?;
+    found.write(args.output, Detail::by_size(found.len()), now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {

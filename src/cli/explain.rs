@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::bail;
 
 use super::{Ending, print};
-use crate::diagnosis::rules::known;
+use crate::diagnosis::rules;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -14,7 +14,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
-    let Some(rule) = known().find(|rule| rule.cause.eq_ignore_ascii_case(&args.cause)) else {
+    let Some(rule) = rules::named(&args.cause) else {
         bail!("{}", unknown(&args.cause));
     };
     writeln!(out, "{} ({})", rule.cause, rule.category.as_str())?;
@@ -26,7 +26,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     ] {
         if !text.is_empty() {
             writeln!(out, "\n{title}")?;
-            print::wrapped(out, text, "  ", 100)?;
+            for line in print::wrap(text, 98) {
+                writeln!(out, "  {line}")?;
+            }
         }
     }
     Ok(Ending::Good)
@@ -39,7 +41,7 @@ fn unknown(asked: &str) -> String {
     if let Some(state) = STATES.iter().find(|state| state.eq_ignore_ascii_case(asked)) {
         said = format!("{state} is a state, never a cause: `kubectl get poddiagnoses` names what lies behind it.");
     }
-    let near = nearest(asked, known().map(|rule| rule.cause));
+    let near = nearest(asked, rules::known().map(|rule| rule.cause));
     if !near.is_empty() {
         said = format!("{said} Did you mean {}?", near.join(", "));
     }

@@ -16,11 +16,12 @@ pub(super) use self::subject::Asked;
 use self::subject::{Kind, Subject};
 use self::wait::Waited;
 use super::found::Form;
-use super::tree::Detail;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
 use crate::facts::Timestamp;
+
+pub(super) use self::subject::kinds;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -193,8 +194,7 @@ fn tell(
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let detail = if question.is_about_few(found) { Detail::Full } else { Detail::Short };
-    found.write(args.output, detail, now, streams.out)?;
+    found.write(args.output, question.detail(found), now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::diagnosis::text;
 use crate::facts::{Timestamp, seconds_between};
 
@@ -24,25 +26,27 @@ pub(super) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) ->
     rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
 }
 
-/// Text broken at words, each line after `indent`.
-pub(super) fn wrapped(out: &mut dyn Write, text: &str, indent: &str, width: usize) -> io::Result<()> {
-    for paragraph in text.split("\n\n") {
-        let mut line = String::new();
-        for word in paragraph.split_whitespace() {
-            if !line.is_empty() && indent.len() + line.chars().count() + 1 + word.chars().count() > width {
-                writeln!(out, "{indent}{line}")?;
-                line.clear();
-            }
+/// Columns that a text takes.
+pub(super) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// A text broken at words into lines of so many columns; a longer word stands alone.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().map_or(0, |line| columns(line));
+        if line > 0 && line + 1 + columns(word) > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
             if !line.is_empty() {
                 line.push(' ');
             }
             line.push_str(word);
         }
-        if !line.is_empty() {
-            writeln!(out, "{indent}{line}")?;
-        }
     }
-    Ok(())
+    lines
 }
 
 /// An age as kubectl writes it: two units at most, fewer as it grows.
@@ -100,5 +104,13 @@ mod tests {
         )
         .unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "A    LONG\nxy\nz    w\n");
+    }
+
+    #[test]
+    fn lines_are_broken_at_words_by_what_they_take_on_the_screen() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("診断 診断", 8), ["診断", "診断"]);
+        assert_eq!(wrap("unbreakably long", 4), ["unbreakably", "long"]);
+        assert_eq!(wrap("", 4), [""]);
     }
 }

@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use super::found::{Found, OfOuter, OfPod};
-use super::print;
+use super::print::{self, columns, wrap};
 use crate::api::{
-    DiagnosisState, Evidence, Head, Impact, Remedy, ServiceImpact, Severity, Weight, WorkloadDiagnosisSpec,
-    WorkloadDiagnosisStatus,
+    DiagnosisState, Evidence, Head, Impact, NodeDiagnosisSpec, NodeDiagnosisStatus, Remedy, ServiceImpact, Severity,
+    Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
 use crate::diagnosis::text;
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::plan::Outer;
 
+use style::Paint;
 pub(super) use style::Style;
-use style::{Paint, columns, wrap};
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,14 @@ pub(super) enum Detail {
     Short,
     /// With evidence, restarts, impact and all remedies.
     Full,
+}
+
+impl Detail {
+    /// For so many diagnoses: few can be read in full.
+    pub(super) fn by_size(diagnoses: usize) -> Self {
+        const FEW: usize = 3;
+        if diagnoses <= FEW { Self::Full } else { Self::Short }
+    }
 }
 
 /// The most characters of any text from the cluster in one place.
@@ -135,9 +143,14 @@ impl Tree<'_> {
         writeln!(self.out, "{}", format!("{}{text}", self.style.paint(Paint::Faint, indent)).trim_end())
     }
 
+    /// The columns that a line has left; where those are hardly any, it is rather too long.
+    fn room(&self, taken: usize) -> usize {
+        self.style.width.saturating_sub(taken).max(20)
+    }
+
     /// Broken at words; further lines stand under the first, after `first`.
     fn text(&mut self, indent: &str, first: &str, text: &str, paint: Option<Paint>) -> io::Result<()> {
-        let width = self.style.width.saturating_sub(columns(indent) + columns(first)).max(20);
+        let width = self.room(columns(indent) + columns(first));
         for (n, line) in wrap(&clean(text), width).iter().enumerate() {
             let painted = paint.map_or_else(|| line.clone(), |paint| self.style.paint(paint, line));
             let lead = if n == 0 { first.to_owned() } else { " ".repeat(columns(first)) };
@@ -174,18 +187,9 @@ impl Tree<'_> {
 
     fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
         let trunk = if block.pods.is_empty() { "   " } else { self.style.signs.trunk };
-        match block.outer.map(|of| (&of.object, of)) {
-            Some((Outer::Workload(spec, status), _)) => self.workload(spec, status, trunk)?,
-            Some((Outer::Node(spec, status), _)) => {
-                let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
-                let suffer = match status.pods {
-                    0 => String::new(),
-                    1 => "1 pod suffers".to_owned(),
-                    pods => format!("{pods} pods suffer"),
-                };
-                self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, suffer]))?;
-                self.head(&status.head, trunk)?;
-            }
+        match block.outer.map(|of| &of.object) {
+            Some(Outer::Workload(spec, status)) => self.workload(spec, status, trunk)?,
+            Some(Outer::Node(spec, status)) => self.node(spec, status, trunk)?,
             None => {
                 let Some(own) = block.pods.first().and_then(|pod| pod.spec.workload.as_ref()) else {
                     return block.pods.iter().try_for_each(|pod| self.pod(pod, "", "   ", false));
@@ -194,33 +198,52 @@ impl Tree<'_> {
             }
         }
         // What the workload says is not said again under each of its pods.
-        let said = block.outer.map(|of| of.object.head());
-        let alike = alike(&block.pods);
-        let kinds = alike.len();
-        for (n, pods) in alike.iter().enumerate() {
-            let signs = self.style.signs;
-            let shown = if self.detail == Detail::Full { pods.len().min(3) } else { 1 };
-            let hidden = &pods[shown..];
-            for (m, pod) in pods[..shown].iter().enumerate() {
-                let is_last = n + 1 == kinds && m + 1 == shown && hidden.is_empty();
-                let (branch, below) = if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) };
-                let repeats = said.is_some_and(|head| head.cause == pod.status.cause) || m > 0;
-                self.pod(pod, branch, below, repeats)?;
-            }
-            if !hidden.is_empty() {
-                let is_last = n + 1 == kinds;
-                let (branch, below) = if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) };
-                let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
-                let more = if hidden.len() > NAMES { ", ..." } else { "" };
-                let text = format!("{} more like it: {}{more}", hidden.len(), names.join(", "));
-                let width = columns(branch);
-                for (n, line) in wrap(&clean(&text), self.style.width.saturating_sub(width).max(20)).iter().enumerate()
-                {
-                    self.line(if n == 0 { branch } else { below }, line)?;
-                }
-            }
+        let said = block.outer.map(|of| of.object.head().cause.as_str());
+        let mut alike = alike(&block.pods).into_iter().peekable();
+        while let Some(pods) = alike.next() {
+            self.group(&pods, said, alike.peek().is_none())?;
         }
         Ok(())
+    }
+
+    /// Pods that fail alike: some of them, and the names of others.
+    fn group(&mut self, pods: &[&OfPod], said: Option<&str>, is_last: bool) -> io::Result<()> {
+        let most = if self.detail == Detail::Full { 3 } else { 1 };
+        let (shown, hidden) = pods.split_at(pods.len().min(most));
+        for (n, pod) in shown.iter().enumerate() {
+            let (branch, below) = self.branch(is_last && hidden.is_empty() && n + 1 == shown.len());
+            let repeats = said == Some(&pod.status.cause) || n > 0;
+            self.pod(pod, branch, below, repeats)?;
+        }
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
+        let more = if hidden.len() > NAMES { ", ..." } else { "" };
+        let text = clean(&format!("{} more like it: {}{more}", hidden.len(), names.join(", ")));
+        let (branch, below) = self.branch(is_last);
+        let indents = std::iter::once(branch).chain(std::iter::repeat(below));
+        wrap(&text, self.room(columns(branch)))
+            .iter()
+            .zip(indents)
+            .try_for_each(|(line, indent)| self.line(indent, line))
+    }
+
+    /// What stands before the first line of a pod, and before the others.
+    fn branch(&self, is_last: bool) -> (&'static str, &'static str) {
+        let signs = self.style.signs;
+        if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) }
+    }
+
+    fn node(&mut self, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus, trunk: &str) -> io::Result<()> {
+        let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
+        let suffer = match status.pods {
+            0 => String::new(),
+            1 => "1 pod suffers".to_owned(),
+            pods => format!("{pods} pods suffer"),
+        };
+        self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, suffer]))?;
+        self.head(&status.head, trunk)
     }
 
     fn workload(

@@ -71,10 +71,26 @@ const AROUND: [Kind; 13] = [
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub dump: Dump,
-    /// What could not be listed, and what that means: a line each.
-    pub lacking: Vec<String>,
+    pub lacking: Vec<Lacking>,
     /// All pods of the cluster are in it, so that what is left of a node can be counted.
     pub has_all_pods: bool,
+}
+
+/// What whoever asks may not list.
+#[derive(Debug)]
+pub struct Lacking {
+    /// The plural of a kind, where none of it could be listed.
+    pub what: Cow<'static, str>,
+    /// What is poorer without it.
+    pub without: &'static str,
+    /// The API server's own words.
+    pub refusal: Failure,
+}
+
+impl std::fmt::Display for Lacking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not allowed to list {}: {}", self.what, self.without)
+    }
 }
 
 /// How far a list is.
@@ -110,8 +126,8 @@ impl Lister<'_> {
                 Ok(()) => {}
                 // The API server has no such kind: nobody uses it here.
                 Err(failure) if failure.is_not_found() => {}
-                Err(failure) if failure.is_forbidden() => {
-                    snapshot.lacking.push(format!("not allowed to list {}: {}", (kind.plural)(), kind.without));
+                Err(refusal) if refusal.is_forbidden() => {
+                    snapshot.lacking.push(Lacking { what: (kind.plural)(), without: kind.without, refusal });
                 }
                 Err(failure) => return Err(failure),
             }
@@ -129,11 +145,11 @@ impl Lister<'_> {
             format!("metadata.namespace!={namespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed");
         match self.list(&PODS, None, Some(&placed), &mut snapshot.dump).await {
             Ok(()) => snapshot.has_all_pods = true,
-            Err(failure) if failure.is_forbidden() => {
-                snapshot.lacking.push(
-                    "not allowed to list the pods of other namespaces: what is left of a node is not told".to_owned(),
-                );
-            }
+            Err(refusal) if refusal.is_forbidden() => snapshot.lacking.push(Lacking {
+                what: "the pods of other namespaces".into(),
+                without: "what is left of a node is not told",
+                refusal,
+            }),
             Err(failure) => return Err(failure),
         }
         Ok(())

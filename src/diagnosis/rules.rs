@@ -50,6 +50,11 @@ pub fn known() -> impl Iterator<Item = Known> {
     of_pods.chain(nodes::known()).chain(workloads::known())
 }
 
+/// The cause that a person means by this name, which may be written in any case.
+pub fn named(name: &str) -> Option<Known> {
+    known().find(|known| known.cause.eq_ignore_ascii_case(name))
+}
+
 /// The rule of a cause.
 pub fn find(cause: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.cause == cause)

@@ -352,8 +352,13 @@ fn ended(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
     Plan { intent: Some(removed(record)), wake: None }
 }
 
+/// Plans for what nobody wants to be told of: it has not recovered, so its object goes in silence where it is Active.
+pub fn unwanted(last: Option<&OuterRecord>) -> Plan {
+    Plan { intent: last.filter(|record| record.is_active()).map(removed), wake: None }
+}
+
 /// It is kept no longer.
-pub fn removed(record: &OuterRecord) -> Intent {
+fn removed(record: &OuterRecord) -> Intent {
     Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() }
 }
 
@@ -652,6 +657,18 @@ mod tests {
             assert_eq!(well(Some(&ended), &policy, at(61)).wake, Some(at(60 + policy.retention)));
             let removal = well(Some(&ended), &policy, at(60 + policy.retention)).intent;
             assert!(matches!(removal, Some(Intent::Delete { .. })), "{removal:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_unwanted_goes_without_a_word_while_it_is_active() {
+        let active = told();
+        let removal = unwanted(Some(&active)).intent;
+        assert!(matches!(&removal, Some(Intent::Delete { key, .. }) if *key == active.key), "{removal:?}");
+        let end = written(well(Some(&active), &Policy::default(), at(60)));
+        let ended = acknowledged_after(Some(&active), end, at(60));
+        for last in [None, Some(&ended)] {
+            assert_eq!(unwanted(last).intent, None);
         }
     }
 

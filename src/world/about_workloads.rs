@@ -171,7 +171,8 @@ impl World {
         });
         let is_told = self.is_told(object);
         if judged.failure.as_ref().is_some_and(|failure| self.wishes.ignore(key, &failure.cause)) {
-            return self.untold(object, judged.wake).into();
+            let last = self.workload_objects.get(object);
+            return Plan { wake: judged.wake, ..outer::unwanted(last.as_ref()) }.into();
         }
         let Some(failure) = judged.failure else {
             if judged.stands {
@@ -204,12 +205,6 @@ impl World {
         let mut decision = self.look_for(&subject, wants, now);
         decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
         decision
-    }
-
-    /// Nobody wants to be told of it: its object goes, where there is one.
-    fn untold(&self, object: &DiagnosisKey, wake: Option<Timestamp>) -> Plan {
-        let told = self.workload_objects.get(object).filter(OuterRecord::is_active);
-        Plan { intent: told.as_ref().map(outer::removed), wake }
     }
 
     /// What its object says, while that is Active and about the same workload.

@@ -52,7 +52,7 @@ impl KnownWishes {
 }
 
 impl World {
-    /// Takes in what a workload asks for now, and tells which of its pods are to be looked at for it.
+    /// Takes in what a workload asks for, and tells which of its pods are to be looked at because that has changed.
     pub(super) fn hear_wishes(&mut self, facts: &WorkloadFacts) -> Touched {
         let known = &mut self.wishes.by_workload;
         let before = match &facts.wishes {

@@ -12,7 +12,7 @@ use shindan::api::PodDiagnosis;
 
 use crate::control_plane::ControlPlane;
 use crate::folder::Folder;
-use crate::operator::SOON;
+use crate::operator::{self, SOON};
 use crate::pods::{self, FAILURES, Space};
 use crate::stage::Stage;
 use crate::wait::{ensure, eventually};
@@ -26,8 +26,7 @@ struct Plugin<'a> {
 impl<'a> Plugin<'a> {
     fn new(plane: &'a ControlPlane, name: &str) -> Self {
         let folder = Folder::new(name);
-        let binary = std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into());
-        symlink(binary, folder.path().join("kubectl-shindan")).unwrap();
+        symlink(operator::program(), folder.path().join("kubectl-shindan")).unwrap();
         Self { plane, folder }
     }
 
@@ -69,13 +68,18 @@ impl Answer {
     }
 }
 
-#[tokio::test]
-async fn without_an_operator_it_is_diagnosed_by_whoever_asks() {
-    let plane = ControlPlane::bare("asked-alone").await;
+/// An API server with a node and a namespace, and no operator.
+async fn without_operator(name: &str) -> (ControlPlane, Space) {
+    let plane = ControlPlane::bare(name).await;
     let client = plane.client().await;
     pods::node(&client).await;
-    let shop = Space::new(client.clone(), "shop").await;
-    let other = Space::new(client.clone(), "other").await;
+    (plane, Space::new(client, "shop").await)
+}
+
+#[tokio::test]
+async fn without_an_operator_it_is_diagnosed_by_whoever_asks() {
+    let (plane, shop) = without_operator("asked-alone").await;
+    let other = Space::new(shop.client.clone(), "other").await;
     shop.fail("hog", FAILURES[2]).await;
     shop.well("fine").await;
     other.well("fine").await;
@@ -89,7 +93,7 @@ async fn without_an_operator_it_is_diagnosed_by_whoever_asks() {
     plugin.asks(&["-n", "shop", "pod/hog"]).is(0, &["▲", "restart", ".exitCode = 137"], &[]);
     plugin.asks(&["-n", "shop", "po", "fine"]).is(0, &[], &["Nothing is wrong with Pod fine in namespace shop."]);
     plugin.asks(&["-n", "shop", "-l", "app=hog"]).is(0, &["OOMKilled"], &[]);
-    let node = Api::<Node>::all(client).list(&ListParams::default()).await.unwrap().items.remove(0);
+    let node = Api::<Node>::all(shop.client).list(&ListParams::default()).await.unwrap().items.remove(0);
     let name = format!("node/{}", node.metadata.name.unwrap());
     plugin.asks(&[&name]).is(0, &["Pod hog   OOMKilled"], &[]);
     let json: Value = serde_json::from_str(&plugin.asks(&["-n", "shop", "-o", "json"]).out).unwrap();
@@ -106,10 +110,7 @@ async fn without_an_operator_it_is_diagnosed_by_whoever_asks() {
 /// Who may read the pods of one namespace gets an answer there, and is told what it lacks.
 #[tokio::test]
 async fn with_few_rights_it_says_what_it_could_not_read() {
-    let plane = ControlPlane::bare("asked-few").await;
-    let client = plane.client().await;
-    pods::node(&client).await;
-    let shop = Space::new(client.clone(), "shop").await;
+    let (plane, shop) = without_operator("asked-few").await;
     shop.fail("hog", FAILURES[2]).await;
     let role = json!({"metadata": {"name": "reader"},
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]});
@@ -119,8 +120,8 @@ async fn with_few_rights_it_says_what_it_could_not_read() {
     let post = PostParams::default();
     let role: Role = serde_json::from_value(role).unwrap();
     let binding: RoleBinding = serde_json::from_value(binding).unwrap();
-    Api::namespaced(client.clone(), "shop").create(&post, &role).await.unwrap();
-    Api::namespaced(client, "shop").create(&post, &binding).await.unwrap();
+    Api::namespaced(shop.client.clone(), "shop").create(&post, &role).await.unwrap();
+    Api::namespaced(shop.client, "shop").create(&post, &binding).await.unwrap();
     let plugin = Plugin::new(&plane, "asked-few-plugin");
 
     eventually(SOON, "the role holds", async || {
@@ -130,6 +131,11 @@ async fn with_few_rights_it_says_what_it_could_not_read() {
     .await;
     let answer = plugin.asks(&["--as=jane", "-n", "shop"]);
     answer.is(0, &["OOMKilled"], &["warning: not allowed to list events: causes that only an Event tells"]);
+    // A wait ends only where its end can be seen.
+    let waits = |subject: &str| plugin.asks(&["--as=jane", "-n", "shop", subject, "--wait", "--timeout=1m"]);
+    waits("pod/hog").is(2, &["OOMKilled"], &["warning: not allowed to list events: "]);
+    let right = "User \"jane\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"shop\"";
+    waits("deploy/web").is(1, &[], &["cannot wait for Deployment web: not allowed to list deployments: 403", right]);
     plugin.asks(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
     plugin.asks(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: give the user as well, with --as"]);
 }
@@ -158,10 +164,7 @@ async fn with_an_operator_its_word_is_told_and_its_silence_is_checked() {
 /// A pipeline goes on when it is well, and stops with the cause when it is not.
 #[tokio::test]
 async fn a_pipeline_waits_for_an_end() {
-    let plane = ControlPlane::bare("asked-waits").await;
-    let client = plane.client().await;
-    pods::node(&client).await;
-    let shop = Space::new(client, "shop").await;
+    let (plane, shop) = without_operator("asked-waits").await;
     let plugin = Plugin::new(&plane, "asked-waits-plugin");
     let waits = |pod: &str| {
         let mut command = plugin.command(&["-n", "shop", pod, "--wait", "--exit-code", "--timeout=2m"]);

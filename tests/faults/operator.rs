@@ -23,6 +23,11 @@ pub(crate) const SOON: Duration = Duration::from_secs(60);
 const QUICK: [&str; 4] =
     ["--recovered-never-started=1s", "--recovered-restarting=1s", "--event-grace=1s", "--events-per-workload=1000"];
 
+/// What cargo has built, or what is to be tried in its place.
+pub(crate) fn program() -> OsString {
+    std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into())
+}
+
 /// How an operator is started.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
@@ -40,11 +45,10 @@ impl Launch {
 
     /// With what it finds around itself.
     pub(crate) fn in_cluster(plane: &ControlPlane) -> Self {
-        let program = std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into());
         let arguments = ["run", "--listen=127.0.0.1:0", "--log-format=json"].into_iter().chain(QUICK);
         Self {
             folder: plane.folder.path().to_owned(),
-            program,
+            program: program(),
             arguments: arguments.map(OsString::from).collect(),
             environment: Vec::new(),
         }

@@ -2,8 +2,8 @@
 # What needs no cluster and no root. Sourced after steps.sh.
 
 alerts() { find_promtool && tests/alerts/check; }
-chart() { find_helm && cargo test --locked --features helm --test chart; }
-page() { find_chromium && cargo test --locked --features page --test page; }
+chart() { find_helm && cargo test --locked --features helm,page --test chart; }
+page() { find_chromium && cargo test --locked --features helm,page --test page; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }
 

@@ -179,6 +179,16 @@ impl Running {
         calls.iter().filter(|(_, intent)| matches!(intent, Intent::Announce(_))).map(|(at, _)| *at).collect()
     }
 
+    /// The objects that were removed, each with the version that was.
+    fn deletes(&self) -> Vec<String> {
+        let calls = self.fake.calls.lock().unwrap();
+        let deletes = calls.iter().filter_map(|(_, intent)| match intent {
+            Intent::Delete { key, resource_version } => Some(format!("{key} {resource_version}")),
+            _ => None,
+        });
+        deletes.collect()
+    }
+
     async fn stop(mut self) -> (World, Shared) {
         self.stop.take().unwrap().send(()).unwrap();
         (self.engine.await.unwrap(), self.fake)
@@ -214,6 +224,13 @@ status:
 "
     ));
     dump.pods.remove(0)
+}
+
+/// The pod as one of a StatefulSet.
+fn of_db(mut pod: PodFacts) -> PodFacts {
+    let (api_version, kind) = ("apps/v1".into(), "StatefulSet".into());
+    pod.owner = Some(Owner { api_version, kind, name: "db".into(), uid: "uid-db".into() });
+    pod
 }
 
 #[tokio::test(start_paused = true)]
@@ -404,15 +421,6 @@ async fn what_is_deleted_before_its_first_write_is_acknowledged_is_put_back() {
     running.stop().await;
 }
 
-fn deleted(running: &Running) -> Vec<String> {
-    let calls = running.fake.calls.lock().unwrap();
-    let deletes = calls.iter().filter_map(|(_, intent)| match intent {
-        Intent::Delete { key, resource_version } => Some(format!("{key} {resource_version}")),
-        _ => None,
-    });
-    deletes.collect()
-}
-
 /// Whoever may write diagnoses can make one of a pod that is well, and nothing else would ever look at it.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_somebody_else_makes_is_removed() {
@@ -425,7 +433,7 @@ async fn an_object_that_somebody_else_makes_is_removed() {
         running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
     }
     seconds(3600).await;
-    assert_eq!(deleted(&running), [format!("{well} 7"), format!("{node} 7")]);
+    assert_eq!(running.deletes(), [format!("{well} 7"), format!("{node} 7")]);
     assert_eq!(running.applies().len(), 1);
     running.stop().await;
 }
@@ -439,7 +447,7 @@ async fn an_object_that_somebody_else_changes_is_removed_in_its_last_version() {
     seconds(60).await;
     running.send(Change::Object { key: key.clone(), resource_version: "8".to_owned() }).await;
     seconds(3600).await;
-    assert_eq!(deleted(&running), [format!("{key} 7"), format!("{key} 8")]);
+    assert_eq!(running.deletes(), [format!("{key} 7"), format!("{key} 8")]);
     running.stop().await;
 }
 
@@ -451,23 +459,17 @@ async fn what_a_newer_version_may_have_written_stays() {
     let running = Running::led_by(Fake::default(), world, None).listed().await;
     running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
     seconds(3600).await;
-    assert!(deleted(&running).is_empty());
+    assert!(running.deletes().is_empty());
     // Once it is gone, another of that name is nobody's.
     running.send(Change::ObjectDeleted(key.clone())).await;
     running.send(Change::Object { key: key.clone(), resource_version: "9".to_owned() }).await;
     seconds(60).await;
-    assert_eq!(deleted(&running), [format!("{key} 9")]);
+    assert_eq!(running.deletes(), [format!("{key} 9")]);
     running.stop().await;
 }
 
 fn wishes(annotation: &'static str, value: &'static str) -> Option<Box<Wishes>> {
     Wishes::of(|name| (name == annotation).then_some(value))
-}
-
-fn of_db(mut pod: PodFacts) -> PodFacts {
-    let (api_version, kind) = ("apps/v1".into(), "StatefulSet".into());
-    pod.owner = Some(Owner { api_version, kind, name: "db".into(), uid: "uid-db".into() });
-    pod
 }
 
 #[tokio::test(start_paused = true)]
@@ -504,7 +506,7 @@ async fn what_a_workload_does_not_want_to_be_told_goes() {
     running.send(Change::Workload(Box::new(set.clone()))).await;
     seconds(60).await;
     let pod = DiagnosisKey::of_pod(oom("a").key);
-    assert_eq!(deleted(&running), [format!("{pod} 7")]);
+    assert_eq!(running.deletes(), [format!("{pod} 7")]);
     assert_eq!(running.announces(), [0; 0], "and nobody is told that it recovered");
     running.send(Change::ObjectDeleted(pod)).await;
     set.wishes = None;
@@ -545,25 +547,15 @@ status:
 
 #[tokio::test(start_paused = true)]
 async fn of_an_object_that_goes_while_another_takes_its_place_nothing_is_kept() {
-    let of_a_workload = |name: &str| {
-        let mut pod = oom(name);
-        pod.owner = Some(Owner {
-            api_version: "apps/v1".into(),
-            kind: "StatefulSet".into(),
-            name: "db".into(),
-            uid: "uid-db".into(),
-        });
-        pod
-    };
     let fake = Fake { next: Mutex::new([Behaviour::Slow(5); 20].into()), ..Fake::default() };
     let running = Running::with_caps(fake, Caps { ended_per_failure: 1, ..Caps::default() }).listed().await;
     for pod in ["a", "b"] {
-        running.pod(of_a_workload(pod)).await;
+        running.pod(of_db(oom(pod))).await;
     }
     seconds(10).await;
-    running.send(Change::PodDeleted(Box::new(of_a_workload("a")))).await;
+    running.send(Change::PodDeleted(Box::new(of_db(oom("a"))))).await;
     seconds(10).await;
-    running.send(Change::PodDeleted(Box::new(of_a_workload("b")))).await;
+    running.send(Change::PodDeleted(Box::new(of_db(oom("b"))))).await;
     seconds(1).await;
     running.send(Change::ObjectDeleted(DiagnosisKey::of_pod(oom("a").key))).await;
     seconds(10).await;

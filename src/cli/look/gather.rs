@@ -11,14 +11,12 @@ use super::subject::{Asked, Kind, Subject};
 use crate::api::{DiagnosisKind, DiagnosisState};
 use crate::cli::found::Found;
 use crate::cli::offline::{self, Logs, View};
+use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::restore::{self, RestoreError, Restored};
 use crate::cluster::snapshot::{self, Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
-
-/// Diagnoses that are told in full where more than one thing was not asked about.
-const FEW: usize = 3;
 
 /// Who worked it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,12 +66,14 @@ impl Question<'_> {
         Ok(Gathered { found: self.seen(now, &mut notes).await?, by: By::Here, notes })
     }
 
-    /// Whether all there is to be said can be read at once. What suffers of a node may be much.
-    pub(super) fn is_about_few(&self, found: &Found) -> bool {
+    /// What is asked about is told in full; what suffers of a node may be much.
+    pub(super) fn detail(&self, found: &Found) -> Detail {
         match &self.asked {
-            Asked::All => false,
-            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind != Kind::Node) || found.len() <= FEW,
-            Asked::Pods(_) => true,
+            Asked::All => Detail::Short,
+            Asked::These(subjects) if subjects.iter().any(|subject| subject.kind == Kind::Node) => {
+                Detail::by_size(found.len())
+            }
+            Asked::These(_) | Asked::Pods(_) => Detail::Full,
         }
     }
 
@@ -123,10 +123,12 @@ impl Question<'_> {
 
     /// What is found here and now, with the rights of whoever asks.
     async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Found> {
-        Ok(self.judge(self.snapshot(notes).await?, now))
+        let snapshot = self.snapshot().await?;
+        notes.extend(snapshot.lacking.iter().map(ToString::to_string));
+        Ok(self.judge(snapshot, now))
     }
 
-    pub(super) async fn snapshot(&self, notes: &mut Vec<String>) -> anyhow::Result<Snapshot> {
+    pub(super) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
@@ -136,10 +138,7 @@ impl Question<'_> {
         let lister = Lister { client: &self.clients.watch, limit: self.limit, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
-        let mut snapshot =
-            snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))?;
-        notes.append(&mut snapshot.lacking);
-        Ok(snapshot)
+        snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))
     }
 
     /// What is asked about, as a snapshot shows it.

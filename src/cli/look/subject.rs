@@ -27,23 +27,27 @@ impl Kind {
         }
     }
 
+    /// The resource that it is to the API.
+    pub(super) fn plural(self) -> &'static str {
+        match self {
+            Self::Pod => "pods",
+            Self::Node => "nodes",
+            Self::Workload(kind) => kind.plural(),
+        }
+    }
+
     /// The names by which kubectl knows it: one of them, many, and in short.
     fn names(self) -> [String; 3] {
-        let (plural, short) = match self {
-            Self::Pod => ("pods", "po"),
-            Self::Node => ("nodes", "no"),
-            Self::Workload(kind) => {
-                let short = match kind {
-                    WorkloadKind::Deployment => "deploy",
-                    WorkloadKind::StatefulSet => "sts",
-                    WorkloadKind::DaemonSet => "ds",
-                    WorkloadKind::Job => "job",
-                    WorkloadKind::CronJob => "cj",
-                };
-                (kind.plural(), short)
-            }
+        let short = match self {
+            Self::Pod => "po",
+            Self::Node => "no",
+            Self::Workload(WorkloadKind::Deployment) => "deploy",
+            Self::Workload(WorkloadKind::StatefulSet) => "sts",
+            Self::Workload(WorkloadKind::DaemonSet) => "ds",
+            Self::Workload(WorkloadKind::Job) => "job",
+            Self::Workload(WorkloadKind::CronJob) => "cj",
         };
-        [self.as_str().to_ascii_lowercase(), plural.to_owned(), short.to_owned()]
+        [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
     }
 
     /// `deploy`, `deployments.apps`, `Deployment`.
@@ -51,10 +55,14 @@ impl Kind {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
         Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
-            let known: Vec<String> = Self::all().map(|kind| kind.as_str().to_ascii_lowercase()).collect();
-            format!("nothing is diagnosed of the kind {text:?}; known are {}", known.join(", "))
+            format!("nothing is diagnosed of the kind {text:?}; known are {}", kinds().collect::<Vec<_>>().join(", "))
         })
     }
+}
+
+/// The kinds that may be asked about, as one types them.
+pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
+    Kind::all().map(|kind| kind.as_str().to_ascii_lowercase())
 }
 
 /// One object.

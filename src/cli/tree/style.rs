@@ -4,7 +4,6 @@ use std::env;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style as Ansi};
-use unicode_width::UnicodeWidthStr;
 
 use crate::api::Severity;
 
@@ -133,29 +132,6 @@ impl Paint {
     }
 }
 
-/// Columns that a text takes.
-pub(super) fn columns(text: &str) -> usize {
-    text.width()
-}
-
-/// A text broken at words into lines of so many columns; a longer word stands alone.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().map_or(0, |line| columns(line));
-        if line > 0 && line + 1 + columns(word) > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,13 +148,5 @@ mod tests {
             _ => Some("de_DE.UTF-8".to_owned()),
         };
         assert!(!shows_unicode(overruled));
-    }
-
-    #[test]
-    fn lines_are_broken_at_words_by_what_they_take_on_the_screen() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("診断 診断", 8), ["診断", "診断"]);
-        assert_eq!(wrap("unbreakably long", 4), ["unbreakably", "long"]);
-        assert_eq!(wrap("", 4), [""]);
     }
 }

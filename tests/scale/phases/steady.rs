@@ -30,7 +30,8 @@ pub(crate) async fn rest(lab: &Lab, running: &Running) -> Result<Figures> {
 
 /// Each watch finds that its version has expired (410), and lists anew.
 pub(crate) async fn relist(lab: &Lab, running: &mut Running) -> Result<Figures> {
-    lab.sights.settled(QUIET).await;
+    // What the failures of the phase before have left to write is no part of it.
+    lab.sights.settled(if running.subject == Subject::Operator { SETTLED } else { QUIET }).await;
     let (lists, cpu) = (running.lists().await?, running.cpu()?);
     running.forget_peak()?;
     lab.api_server("stop")?;
