@@ -149,7 +149,8 @@ fn each_alert_says_how_bad_it_is_and_what_to_do() {
         assert!(!told("summary").is_empty(), "{name}");
         assert!(told("description").contains("kubectl "), "{name} has no command");
 
-        let place = told("runbook_url").strip_prefix(pages).unwrap_or_else(|| panic!("{name}: {}", told("runbook_url")));
+        let place =
+            told("runbook_url").strip_prefix(pages).unwrap_or_else(|| panic!("{name}: {}", told("runbook_url")));
         assert_eq!(place.contains(CAUSE), name.ends_with("Diagnosis"), "{name}");
         if place.contains(CAUSE) {
             for cause in rules::known().map(|known| known.cause).chain(["other"]) {

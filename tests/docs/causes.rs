@@ -1,4 +1,4 @@
-//! A page for each cause: what the table says of it, and what `shindan diagnose` says of its first recorded case.
+//! A page for each cause: what the table says of it, and what `shindan diagnose` says of a recorded case.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,6 +9,7 @@ use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Known, Thresholds, rules};
 use shindan::facts::Timestamp;
 
+use crate::pages::prose;
 use crate::{holds, root, shindan};
 
 const FOLDER: &str = "docs/causes";
@@ -44,15 +45,15 @@ fn page(known: &Known) -> String {
     let (family, anchor) = (category.as_str(), category.as_str().to_ascii_lowercase());
     let mut out = format!("# {cause}\n\n<!-- Written by `UPDATE=1 cargo test --test docs`. -->\n\n");
     writeln!(out, "[All causes](../causes.md) · family [{family}](../causes.md#{anchor})\n").unwrap();
-    writeln!(out, "{}", one_line(explain.meaning)).unwrap();
+    writeln!(out, "{}", prose(explain.meaning)).unwrap();
     for (title, text) in
         [("Told apart", explain.told_apart), ("What to do", explain.action), ("Signal", explain.source)]
     {
-        writeln!(out, "\n**{title}:** {}", one_line(text)).unwrap();
+        writeln!(out, "\n**{title}:** {}", prose(text)).unwrap();
     }
     let case = case_of(cause).unwrap_or_else(|| panic!("{cause}: no case tells it"));
     let path = format!("tests/causes/{cause}/{}", case.name);
-    writeln!(out, "\n## A case\n\n[{path}](../../{path}): {}\n", one_line(&case.origin)).unwrap();
+    writeln!(out, "\n## A case\n\n[{path}](../../{path}): {}\n", prose(&case.origin)).unwrap();
     writeln!(out, "```console\n$ shindan {}\n{}\n```", case.args.join(" "), case.says.trim_end()).unwrap();
     let near = near_misses(cause);
     if !near.is_empty() {
@@ -69,11 +70,14 @@ struct Case {
     says: String,
 }
 
-/// The first case that tells the cause, those first that a real cluster has told.
+/// The smallest case that tells the cause, of a real cluster where there is one.
 fn case_of(cause: &str) -> Option<Case> {
     let mut cases: Vec<_> = files(cause).into_iter().filter(|path| !name_of(path).starts_with("not-")).collect();
-    let is_recorded = |path: &PathBuf| origin(&fs::read_to_string(path).unwrap()).starts_with("Recorded");
-    cases.sort_by_key(|path| !is_recorded(path));
+    // Small ones are typical; the rest is what a rule may stumble over.
+    cases.sort_by_key(|path| {
+        let text = fs::read_to_string(path).unwrap();
+        (!origin(&text).starts_with("Recorded"), text.len())
+    });
     cases.into_iter().find_map(|path| {
         let text = fs::read_to_string(&path).unwrap();
         let file = format!("tests/causes/{cause}/{}", name_of(&path));
@@ -131,15 +135,16 @@ fn near_misses(cause: &str) -> String {
         causes.dedup();
         let is = if causes.is_empty() { "no failure".to_owned() } else { causes.join(", ") };
         let name = name_of(&path);
-        let words = name.trim_start_matches("not-").trim_end_matches(".yaml").replace('-', " ");
-        writeln!(out, "- [{words}](../../tests/causes/{cause}/{name}): {is}").unwrap();
+        let words = name.trim_end_matches(".yaml");
+        writeln!(out, "- [`{words}`](../../tests/causes/{cause}/{name}): {is}").unwrap();
     }
     out
 }
 
 /// What the leading comments say, without those that the tests read.
 fn origin(text: &str) -> String {
-    let comments = text.lines().take_while(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let comments =
+        text.lines().take_while(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let is_prose = |line: &&str| {
         line.split_once(':').is_none_or(|(name, _)| name.contains(' ') || name.chars().any(char::is_uppercase))
     };
@@ -159,12 +164,4 @@ fn files(cause: &str) -> Vec<PathBuf> {
 
 fn name_of(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
-}
-
-/// Angle brackets would vanish as tags; outside of code they are escaped.
-fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = words.split('`').enumerate();
-    let escaped = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() });
-    escaped.collect::<Vec<_>>().join("`")
 }

@@ -73,7 +73,8 @@ fn headings(page: &Path) -> BTreeSet<String> {
 #[test]
 fn the_table_of_contents_is_complete() {
     let contents = fs::read_to_string(root().join("docs/README.md")).unwrap();
-    let there: BTreeSet<_> = targets(&contents).into_iter().map(|t| t.split('#').next().unwrap_or_default().to_owned()).collect();
+    let there: BTreeSet<_> =
+        targets(&contents).into_iter().map(|t| t.split('#').next().unwrap_or_default().to_owned()).collect();
     for path in fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if path.extension().is_some_and(|end| end == "md") && name != "README.md" {

@@ -6,6 +6,7 @@ use serde_json::Value;
 use shindan::api::DiagnosisKind;
 
 use crate::holds;
+use crate::pages::prose;
 
 #[test]
 fn the_reference_of_the_api_is_up_to_date() {
@@ -31,7 +32,7 @@ fn kind_of(out: &mut String, spec: &Value, version: &Value) {
     writeln!(out, "\n## {}\n\n{}\n", word(&names["kind"]), words(schema)).unwrap();
     writeln!(
         out,
-        "`{group}/{}`, {}, plural `{}`, short name `{}`.\n",
+        "`{group}/{}`, scope {}, plural `{}`, short name `{}`.\n",
         word(&version["name"]),
         word(&spec["scope"]).to_lowercase(),
         word(&names["plural"]),
@@ -76,7 +77,5 @@ fn type_of(field: &Value) -> String {
 }
 
 fn words(field: &Value) -> String {
-    let text = field["description"].as_str().unwrap_or_default();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.replace('|', "\\|").replace('<', "\\<")
+    prose(field["description"].as_str().unwrap_or_default()).replace('|', "\\|")
 }

@@ -2,7 +2,7 @@
 //!
 //! A block of `console` holds commands after `$ ` with what they print (`...` on a line of its own leaves lines out), one of `sh`
 //! commands only; other languages are data. What a command is decides where it is run (`place`); a comment before the fence
-//! says what it needs: `<!-- run: offline|cluster needs=NAME exit=2 ends=never -->`. trycmd was looked at: it runs no shell, so no
+//! says what it needs: `<!-- run: offline|cluster needs=NAME exit=2 says=WORD ends=never -->`. trycmd was looked at: it runs no shell, so no
 //! pipe, and cannot tell an unmarked command from one that is not to be run.
 
 #![allow(dead_code, reason = "two suites use it, each a part of it")]
@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command as Process;
 
 /// Where a command can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +30,10 @@ pub(crate) enum Place {
 /// Where commands run that begin so; the first that fits decides.
 const PLACES: &[(&str, Place)] = &[
     ("cargo run -- run", Place::Nowhere("the operator of the end-to-end tests runs from its image")),
-    ("cargo run -- crd |", Place::Cluster),
+    ("cargo run -- crd |", Place::DryRun),
     ("cargo run -- ", Place::Offline),
     ("shindan run", Place::Nowhere("the operator of the end-to-end tests runs from its image")),
-    ("shindan crd |", Place::Cluster),
+    ("shindan crd |", Place::DryRun),
     ("shindan ui -f", Place::Offline),
     ("shindan ui", Place::Cluster),
     ("shindan ", Place::Offline),
@@ -41,7 +42,10 @@ const PLACES: &[(&str, Place)] = &[
     ("helm ", Place::Helm),
     ("kubectl kustomize", Place::Offline),
     ("kubectl krew", Place::Nowhere("krew fetches from the network, and nothing is published yet")),
-    ("kubectl apply -k deploy/overlays/mine", Place::Nowhere("the reader's own overlay; tests/docs/commands.rs renders it")),
+    (
+        "kubectl apply -k deploy/overlays/mine",
+        Place::Nowhere("the reader's own overlay; tests/docs/commands.rs renders it"),
+    ),
     ("kubectl apply -k deploy/overlays/monitoring", Place::Offline),
     ("kubectl apply ", Place::DryRun),
     ("kubectl delete ", Place::DryRun),
@@ -180,6 +184,18 @@ impl Command {
         matches!(self.told(), Some(Place::DryRun | Place::Nowhere(_)))
     }
 
+    /// The same where the sources are not: by the program, which is on the PATH.
+    pub(crate) fn by_program(&self) -> String {
+        self.text.replace("cargo run -- ", "shindan ")
+    }
+
+    /// So that nothing is changed: the comment at its end, if any, is left out.
+    pub(crate) fn dry(&self) -> String {
+        let text = self.by_program();
+        let text = text.split("  #").next().unwrap_or_default().trim_end();
+        format!("{text} --dry-run=server")
+    }
+
     pub(crate) fn mark(&self, name: &str) -> &str {
         self.marks.get(name).map_or("", String::as_str)
     }
@@ -188,6 +204,36 @@ impl Command {
 /// All commands, but for the text of scripts, which a comment names and a test of their own runs.
 pub(crate) fn commands() -> Vec<Command> {
     blocks().iter().filter(|block| !block.marks.contains_key("script")).flat_map(Block::commands).collect()
+}
+
+/// A folder in which the files are that pages speak of.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // kubectl kustomize follows no link out of its folder.
+    let copied = Process::new("cp").arg("-r").arg(root().join("deploy")).arg(at("deploy")).status().unwrap();
+    assert!(copied.success());
+    for name in ["tests", "examples", "crds", "docs"] {
+        std::os::unix::fs::symlink(root().join(name), at(name)).unwrap();
+    }
+    fs::copy(root().join("examples/broken-cluster.yaml"), at("dump.yaml")).unwrap();
+    fs::create_dir(at("cluster-info-dump")).unwrap();
+    fs::copy(root().join("examples/broken-cluster.yaml"), at("cluster-info-dump/pods.yaml")).unwrap();
+    fs::write(at("oom.log"), "[pod/oom-66784bbf9f-2qdv9/hog] out of memory\n").unwrap();
+    fs::write(at("my-values.yaml"), "image: {repository: registry.example.com/shindan}\n").unwrap();
+    fs::create_dir(at("bin")).unwrap();
+    for name in ["shindan", "kubectl-shindan"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_shindan"), at("bin").join(name)).unwrap();
+    }
+    folder
+}
+
+/// Text in a page: angle brackets would vanish as tags; outside of code they are escaped.
+pub(crate) fn prose(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = words.split('`').enumerate();
+    let escaped = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() });
+    escaped.collect::<Vec<_>>().join("`")
 }
 
 /// What headings are called in links, as the pages' host makes them.
