@@ -2,6 +2,7 @@
 # What needs no cluster and no root. Sourced after steps.sh.
 
 alerts() { find_promtool && tests/alerts/check; }
+dashboard() { find_npm && tests/dashboard/check; }
 chart() { find_helm && cargo test --locked --features helm,page --test chart; }
 page() { find_chromium && cargo test --locked --features helm,page --test page; }
 gating() { find_lua && tests/gitops/check; }
@@ -16,5 +17,6 @@ step "benches" cargo test --locked --bench diagnose
 step "documentation" documentation
 step "gating" gating
 step "alerts" alerts
+step "dashboard" dashboard
 step "chart" chart
 step "page" page

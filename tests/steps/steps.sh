@@ -155,6 +155,14 @@ find_lua() {
   need lua5.1 "it runs the health check of docs/gitops.md; install the package lua5.1"
 }
 
+# npm as the machine has it, else from its packages.
+find_npm() {
+  if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends npm
+  fi
+  need npm "it fetches what the dashboard is checked against; install Node.js with npm"
+}
+
 # Chromium as the machine has it, else from its packages.
 find_chromium() {
   if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
