@@ -127,7 +127,7 @@ fn hold(place: Place) {
         done.insert(command.text);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    assert!(done.len() > 2, "commands are understood: {done:?}");
+    assert!(done.len() > 1, "commands are understood: {done:?}");
 }
 
 #[test]
