@@ -156,7 +156,9 @@ fn origin(text: &str) -> String {
 fn files(cause: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("tests/causes").join(cause)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let is_case = |path: &PathBuf| name_of(path).ends_with(".yaml") && !name_of(path).ends_with(".expected.yaml");
+    let is_case = |path: &PathBuf| {
+        path.extension().is_some_and(|end| end == "yaml") && !name_of(path).ends_with(".expected.yaml")
+    };
     let mut paths: Vec<_> = paths.filter(is_case).collect();
     paths.sort();
     paths
