@@ -74,7 +74,7 @@ impl DumpArgs {
     }
 
     /// Diagnoses it, and keeps what is of one namespace, if one is given.
-    pub(super) fn judge(&self, input: Input, thresholds: ThresholdArgs, namespace: Option<&str>) -> Judged {
+    pub(super) fn judge(&self, input: Input, thresholds: &ThresholdArgs, namespace: Option<&str>) -> Judged {
         let now = match self.at.or(input.dump.newest) {
             Some(now) => now,
             // Manifests that no cluster has seen: no clock can make them older.
