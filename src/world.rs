@@ -253,7 +253,7 @@ impl World {
     /// Takes back what an earlier run of the operator (or an earlier leader) wrote.
     pub fn restore(&mut self, stored: Vec<Stored>) -> Touched {
         let keys: Vec<ObjectKey> = stored.into_iter().map(|s| self.records.restore(s)).collect();
-        let told = keys.iter().filter(|key| !self.is_excluded(&key.namespace));
+        let told = keys.iter().filter(|key| !self.selection.excludes(&key.namespace));
         for record in told.filter_map(|key| self.records.brief(key)) {
             self.workloads.set_failing(record);
             self.reach.add(record);

@@ -160,7 +160,8 @@ mod tests {
         ] {
             assert!(matches(selector, &shop), "{selector}");
         }
-        for selector in ["env=dev", "env != prod", "env in (dev)", "env notin (prod)", "!env", "tier", "tier=web", "tier in (web,)"]
+        for selector in
+            ["env=dev", "env != prod", "env in (dev)", "env notin (prod)", "!env", "tier", "tier=web", "tier in (web,)"]
         {
             assert!(!matches(selector, &shop), "{selector}");
         }

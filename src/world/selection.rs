@@ -19,7 +19,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    fn excludes(&self, namespace: &str) -> bool {
+    pub(super) fn excludes(&self, namespace: &str) -> bool {
         self.excluded.contains(namespace)
     }
 

@@ -59,7 +59,8 @@ fn lasting<'a>(case: &Case<'a>, cause: &str, kind: &str, reason: &str) -> Result
         return Err(Verdict::No);
     }
     let condition = pod.condition(kind).filter(|c| c.status == "True" && c.reason == reason).ok_or(Verdict::No)?;
-    let due = after(case.held_since(condition.last_transition), case.thresholds.of(cause, case.thresholds.unschedulable));
+    let due =
+        after(case.held_since(condition.last_transition), case.thresholds.of(cause, case.thresholds.unschedulable));
     if case.now < due { Err(Verdict::NotBefore(due)) } else { Ok(condition) }
 }
 

@@ -48,11 +48,12 @@ pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
 
 pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let waited = match silence(case, NO_SCHEDULER).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
-        None => return Verdict::No,
-        Some(Err(later)) => return Verdict::NotBefore(later),
-        Some(Ok(waited)) => waited,
-    };
+    let waited =
+        match silence(case, NO_SCHEDULER).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
+            None => return Verdict::No,
+            Some(Err(later)) => return Verdict::NotBefore(later),
+            Some(Ok(waited)) => waited,
+        };
     let name = &pod.scheduler_name;
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
         (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
