@@ -46,7 +46,7 @@ impl Files {
     pub(super) async fn look(&mut self) -> anyhow::Result<Answer> {
         // Taken first: what is written while it is read is read again.
         self.stamps = self.stamps_now();
-        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds);
+        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds.clone());
         let namespace = self.namespace.clone();
         let read = move || {
             let input = dump.read(&files)?;
