@@ -173,8 +173,9 @@ fn unknown(table: &Command, key: &str) -> String {
         c => flag + &c.to_string(),
     });
     let long = flag.trim_start_matches('-');
-    let is_alias = |arg: &&Arg| arg.get_all_aliases().is_some_and(|all| all.contains(&long));
-    let meant = table.get_arguments().find(is_alias).or_else(|| {
+    let is_its_flag =
+        |arg: &&Arg| arg.get_long() == Some(long) || arg.get_all_aliases().is_some_and(|all| all.contains(&long));
+    let meant = table.get_arguments().find(is_its_flag).or_else(|| {
         let error = table.clone().try_get_matches_from(["run", flag.as_str()]).err()?;
         let meant = match error.get(ContextKind::SuggestedArg)? {
             ContextValue::String(one) => one.clone(),

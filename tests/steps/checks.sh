@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What needs no cluster and no root. Sourced after steps.sh.
 
-alerts() { find_promtool && tests/alerts/check; }
+alerts() { find_promtool && find_amtool && tests/alerts/check && tests/forwarding/routes; }
 dashboard() { find_npm && tests/dashboard/check; }
 chart() { find_helm && cargo test --locked --features helm,page --test chart; }
 page() { find_chromium && cargo test --locked --features helm,page --test page; }

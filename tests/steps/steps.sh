@@ -137,6 +137,16 @@ find_promtool() {
   fi
 }
 
+# amtool as tests/cluster builds it: few have it.
+find_amtool() {
+  # shellcheck source=/dev/null
+  PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$AMTOOL_BIN"):$PATH
+  if [ ! -x "${PATH%%:*}/amtool" ]; then
+    need go "it builds amtool; install Go 1.26 or newer"
+    "$CLUSTER" build --amtool
+  fi
+}
+
 # Helm as tests/cluster builds it: its words differ from version to version, and tests read them.
 find_helm() {
   # shellcheck source=/dev/null

@@ -114,7 +114,8 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         _ => OVERDUE,
     };
     let due = after(deletion, case.thresholds.of(wanted.cause(), late));
-    if case.now < due && pod.reason != "NodeLost" {
+    let is_known_lost = pod.reason == "NodeLost" && case.thresholds.chosen(wanted.cause()).is_none();
+    if case.now < due && !is_known_lost {
         return Verdict::NotBefore(due);
     }
     let late = match case.age(deletion) {
