@@ -113,7 +113,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
         ("config: other.yaml\n", "s.yaml:1: config: there is no such setting"),
         ("apiVersion: v1\n", "s.yaml:1: apiVersion: must be config.shindan.dev/v1alpha1"),
         ("kind: Pod\n", "s.yaml:1: kind: must be ShindanConfiguration"),
-        ("- init\n", "s.yaml: must hold settings: a line each"),
+        ("- init\n", "s.yaml: must hold keys with their values"),
         ("init: [\n", "s.yaml: is not YAML: "),
         ("init: 1m\ninit: 2m\n", "s.yaml: is not YAML: "),
     ] {

@@ -87,7 +87,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(entries) => Ok(entries),
-        _ => Err("must hold settings: a line each, such as `neverReady: 10m`".to_owned()),
+        _ => Err("must hold keys with their values, such as `neverReady: 10m`".to_owned()),
     }
 }
 
