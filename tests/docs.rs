@@ -150,7 +150,8 @@ fn settings() -> String {
         }
     }
     let head = "| flag | variable | key | default | allowed | |\n|---|---|---|---|---|---|\n";
-    groups.into_iter().map(|(name, rows)| format!("### {name}\n\n{head}{rows}\n")).collect()
+    let tables: Vec<_> = groups.into_iter().map(|(name, rows)| format!("### {name}\n\n{head}{rows}\n")).collect();
+    tables.concat()
 }
 
 /// The page of settings is what the flags' definition says, and so is each flag that the README names.
