@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
-    let Judged { found, now, wake } = args.dump.judge(input, args.thresholds, args.namespace.as_deref());
+    let Judged { found, now, wake } = args.dump.judge(input, &args.thresholds, args.namespace.as_deref());
     found.write(args.output, Detail::by_size(found.len()), now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;

@@ -19,9 +19,12 @@ use crate::facts::{
     seconds_between,
 };
 
+pub(super) const STARTUP: &str = "StartupProbeFailed";
+pub(super) const READINESS: &str = "ReadinessProbeFailed";
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        cause: "StartupProbeFailed",
+        cause: STARTUP,
         category: Category::Probe,
         recovery: Recovery::Restarting,
         specificity: Specificity::Specific,
@@ -53,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        cause: "ReadinessProbeFailed",
+        cause: READINESS,
         category: Category::Probe,
         recovery: Recovery::Restarting,
         specificity: Specificity::Symptom,
@@ -92,7 +95,7 @@ fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let Some(event) = end::errored(case, container, ProbeKind::Startup) else { return Verdict::No };
-    let due = after(case.held_since(*started_at), case.never_ready() + probe.budget());
+    let due = after(case.held_since(*started_at), case.never_ready(STARTUP) + probe.budget());
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -660,17 +663,19 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         .and_then(|c| c.last_transition)
         .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
     let due = if lost_at.is_some() {
-        after(case.held_since(lost_at), case.thresholds.readiness_lost)
+        after(case.held_since(lost_at), case.thresholds.of(READINESS, case.thresholds.readiness_lost))
     } else {
         let startup = container.startup.as_deref().map_or(0, Probe::budget);
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
-        after(case.held_since(started_at), case.never_ready() + budget)
+        after(case.held_since(started_at), case.never_ready(READINESS) + budget)
     };
     let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
     // A snapshot will never tell more than it does now.
-    let has_lasted =
-        !case.thresholds.patient && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));
+    let is_chosen = case.thresholds.chosen(READINESS).is_some();
+    let has_lasted = !case.thresholds.patient
+        && !is_chosen
+        && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));
     if case.now < due && !has_lasted {
         return Verdict::NotBefore(due);
     }

@@ -36,7 +36,7 @@ impl Files {
         Self {
             paths: args.files.clone(),
             dump: args.dump.clone(),
-            thresholds: args.thresholds,
+            thresholds: args.thresholds.clone(),
             namespace: args.namespace.clone(),
             stamps: Vec::new(),
         }
@@ -46,12 +46,12 @@ impl Files {
     pub(super) async fn look(&mut self) -> anyhow::Result<Answer> {
         // Taken first: what is written while it is read is read again.
         self.stamps = self.stamps_now();
-        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds);
+        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds.clone());
         let namespace = self.namespace.clone();
         let read = move || {
             let input = dump.read(&files)?;
             let notes = dump.warnings(&input);
-            let Judged { found, now, .. } = dump.judge(input, thresholds, namespace.as_deref());
+            let Judged { found, now, .. } = dump.judge(input, &thresholds, namespace.as_deref());
             Ok(Answer { found, when: now, by: "diagnosed from a dump", notes })
         };
         tokio::task::spawn_blocking(read).await.context("the files could not be read to their end")?
