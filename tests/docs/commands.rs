@@ -136,7 +136,7 @@ fn commands_without_a_cluster_do_what_pages_show() {
 }
 
 #[test]
-#[cfg_attr(not(feature = "helm"), ignore = "needs a helm on the PATH: --features helm")]
+#[cfg(feature = "helm")]
 fn commands_of_helm_do_what_pages_say() {
     hold(Place::Helm);
 }
