@@ -24,7 +24,7 @@ use crate::facts::{Looked, Want, Wishes};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 use crate::plan::{DiagnosisKey, Intent, Policy};
-use crate::world::{Caps, Selection, Source, Touched, World};
+use crate::world::{Annotate, Caps, Selection, Source, Touched, World};
 
 /// Changes that may wait for the engine: each pod comes with all its facts, a few kilobytes.
 const CHANGES: usize = 128;
@@ -48,6 +48,8 @@ pub struct Settings {
     pub pace: Pace,
     /// The logs of ended runs may be read.
     pub previous_logs: bool,
+    /// What carries its diagnosis.
+    pub annotate: Annotate,
     /// What is asked of all diagnoses.
     pub wishes: Wishes,
     /// Of what something is told.
@@ -185,6 +187,7 @@ async fn operate(
     if settings.previous_logs {
         world.read_logs();
     }
+    world.annotate(settings.annotate);
     world.respect(settings.wishes.clone());
     world.tell_only_of(settings.selection.clone());
     // What is read while we lead already need not be read once more.

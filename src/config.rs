@@ -16,7 +16,7 @@ use crate::diagnosis::Thresholds;
 use crate::diagnosis::rules;
 use crate::facts::{LabelSelector, Wishes, parse_duration};
 use crate::plan::Policy;
-use crate::world::{Caps, Selection};
+use crate::world::{Annotate, Caps, Selection};
 
 /// A number of seconds, written as `90`, `90s`, `5m` or `1h30m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,6 +183,14 @@ pub enum LogForm {
     Json,
 }
 
+/// What carries its diagnosis as an annotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Annotated {
+    Pods,
+    /// Deployments, StatefulSets, DaemonSets, Jobs and CronJobs.
+    Workloads,
+}
+
 /// Flags of `shindan run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
@@ -242,6 +250,10 @@ pub struct RunArgs {
     /// (deploy/components/previous-logs). One line of it is told, masked
     #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
     pub previous_logs: bool,
+    /// Put the annotation shindan.dev/diagnosis on what fails, and take it off when it is well: needs the right to patch
+    /// (deploy/components/annotate). May be repeated or separated by commas
+    #[arg(long, env = "SHINDAN_ANNOTATE", value_name = "WHAT", value_delimiter = ',')]
+    pub annotate: Vec<Annotated>,
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,
@@ -270,6 +282,11 @@ impl RunArgs {
             excluded: self.exclude_namespaces.iter().map(|name| name.as_str().into()).collect(),
             labels: self.selector.clone().unwrap_or_default(),
         }
+    }
+
+    pub fn annotate(&self) -> Annotate {
+        let has = |what| self.annotate.contains(&what);
+        Annotate { pods: has(Annotated::Pods), workloads: has(Annotated::Workloads) }
     }
 
     pub fn policy(&self) -> Policy {
@@ -342,6 +359,16 @@ mod tests {
         assert_eq!(run.caps(), Caps::default());
         assert_eq!(run.election.check(), Ok(()));
         assert!(run.namespaces.is_empty() && run.nodes);
+        assert_eq!(run.annotate(), Annotate::default(), "nothing is annotated that nobody asked for");
+    }
+
+    #[test]
+    fn what_is_annotated_is_named() {
+        let all = Annotate { pods: true, workloads: true };
+        assert_eq!(parse(&["--annotate=pods,workloads"]).unwrap().annotate(), all);
+        assert_eq!(parse(&["--annotate=workloads"]).unwrap().annotate(), Annotate { pods: false, ..all });
+        let said = parse(&["--annotate=nodes"]).unwrap_err();
+        assert!(said.contains("--annotate") && said.contains("pods, workloads"), "{said}");
     }
 
     #[test]

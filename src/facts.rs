@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or can fail. `cluster::wire` makes facts from objects; a field that no rule
 //! reads is not here, because every field is paid for in memory by every pod that is not well.
 
+mod annotation;
 mod event;
 mod labels;
 mod node;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use annotation::{Carried, DIAGNOSIS};
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;

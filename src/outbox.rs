@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey, after};
-use crate::plan::DiagnosisKey;
+use crate::plan::{Bearer, DiagnosisKey};
 
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +20,8 @@ pub enum Subject {
     Workload(WorkloadKey),
     /// The Services of a namespace: whether each reaches a pod.
     Services(Arc<str>),
+    /// What a pod or a workload carries of its diagnosis.
+    Annotation(Bearer),
     /// This version of an object that nobody here has written.
     Stray {
         key: DiagnosisKey,

@@ -3,6 +3,7 @@
 //! Pure. A [`Record`] is what the cluster holds of one diagnosis, as last acknowledged; [`failing_or_well`], [`gone`] and
 //! [`ended`] say what follows from what is known now: nothing, mostly.
 
+pub mod annotation;
 mod compose;
 mod conditions;
 mod intent;
@@ -11,6 +12,7 @@ pub mod outer;
 mod record;
 mod recovery;
 
+pub use annotation::{Annotation, Bearer};
 pub use intent::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
 pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};

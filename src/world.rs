@@ -6,6 +6,7 @@
 
 mod about_nodes;
 mod about_workloads;
+mod annotations;
 mod brief;
 mod custody;
 mod events;
@@ -43,10 +44,11 @@ use crate::facts::{
     Wishes, WorkloadFacts, WorkloadKey, WorkloadKind, after,
 };
 use crate::outbox::{Lane, Subject};
-use crate::plan::{self, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy};
+use crate::plan::{self, Bearer, DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, Policy};
 use outers::Outers;
 use unwell::Full;
 
+pub use annotations::Annotate;
 pub use brief::{Brief, OuterBrief};
 pub use events::KEPT as EVENTS_KEPT;
 pub use records::{Caps, Stored};
@@ -179,6 +181,7 @@ pub struct World {
     spared: strays::Spared,
     /// Those of workloads, and of whoever runs the operator.
     wishes: wishes::KnownWishes,
+    annotations: annotations::Annotations,
     selection: Selection,
 }
 
@@ -216,6 +219,7 @@ impl World {
             doubts: takeover::Doubts::default(),
             spared: strays::Spared::default(),
             wishes: wishes::KnownWishes::default(),
+            annotations: annotations::Annotations::default(),
             selection: Selection::default(),
         }
     }
@@ -303,6 +307,7 @@ impl World {
                     },
                     Source::Workloads(kind) => {
                         let known = self.workload_objects.workloads().chain(self.wishes.workloads());
+                        let known = known.chain(self.annotations.workloads());
                         let known = known.filter(|key| key.watched_kind() == Some(kind));
                         self.owners.begin_list(kind, known);
                     }
@@ -356,6 +361,14 @@ impl World {
         if first {
             self.listed_at = now;
         }
+        let mut touched = self.listed(source, first, now);
+        if first {
+            touched.extend(self.all_annotations());
+        }
+        touched
+    }
+
+    fn listed(&mut self, source: Source, first: bool, now: Timestamp) -> Touched {
         match source {
             Source::Pods => {
                 let missing = self.pods.end_list();
@@ -409,8 +422,9 @@ impl World {
         }
     }
 
-    fn pod(&mut self, facts: PodFacts, now: Timestamp) -> Touched {
+    fn pod(&mut self, mut facts: PodFacts, now: Timestamp) -> Touched {
         let (uid, key) = (facts.uid.clone(), facts.key.clone());
+        let annotation = self.annotation_seen(Bearer::Pod(uid.clone()), &uid, facts.carried.take());
         let at_start = !self.is_listed(Source::Pods);
         if let Some(static_uid) = &facts.static_uid {
             self.events.adopt(static_uid, &facts, now);
@@ -443,6 +457,7 @@ impl World {
         }
         self.nodes.move_requests(&change);
         let mut touched = self.workloads.moved(&uid, &change);
+        touched.extend(annotation);
         if change.is_unwell {
             let lane = match (at_start, known_failing) {
                 (true, _) => Lane::Resync,
@@ -461,6 +476,7 @@ impl World {
         self.events.forget(uid);
         self.lookups.forget(&Subject::Pod(uid.clone()));
         self.records.forget_pod(uid);
+        self.annotations.forget(&Bearer::Pod(uid.clone()));
         let mut touched = self.workloads.moved(uid, &change);
         if self.records.brief(&key).is_some_and(|r| *r.pod_uid == **uid) {
             touched.push((Subject::Object(key), Lane::Change));
@@ -528,7 +544,11 @@ impl World {
             Subject::Pod(uid) => self.pods.place(uid).filter(|_| self.pods.is_full(uid)).map(pods::Place::key),
             Subject::Object(key) => Some(key.clone()),
             Subject::Stray { key, .. } if key.kind == DiagnosisKind::Pod => Some(key.object.clone()),
-            Subject::Node(_) | Subject::Workload(_) | Subject::Services(_) | Subject::Stray { .. } => None,
+            Subject::Node(_)
+            | Subject::Workload(_)
+            | Subject::Services(_)
+            | Subject::Annotation(_)
+            | Subject::Stray { .. } => None,
         };
         // A pod and its object are two subjects of one object: they take turns.
         if key.as_ref().is_some_and(|key| self.records.is_writing(key)) {
@@ -542,8 +562,8 @@ impl World {
         let mut decision = match subject {
             Subject::Pod(uid) => self.decide_pod(uid, now),
             Subject::Object(key) if self.went_with_its_pod(key) => {
-                self.removed(&DiagnosisKey::of_pod(key.clone()));
-                Decision::default()
+                let touched = self.removed(&DiagnosisKey::of_pod(key.clone()));
+                Decision { touched, ..Decision::default() }
             }
             Subject::Object(key) if self.is_excluded(&key.namespace) => self.leave_out_object(key).into(),
             Subject::Object(key) => {
@@ -553,6 +573,7 @@ impl World {
             Subject::Node(name) => self.decide_node(name, now),
             Subject::Workload(key) => self.decide_workload(key, now),
             Subject::Services(namespace) => self.decide_services(namespace, now),
+            Subject::Annotation(bearer) => self.decide_annotation(bearer, now).into(),
             Subject::Stray { key, resource_version } => self.decide_stray(key, resource_version).into(),
         };
         // Before the caps: what gets no object is not to be told more often for that.
@@ -564,7 +585,7 @@ impl World {
             Some(Intent::Apply(write)) => self.records.begin_write(&write.key, now),
             Some(Intent::ApplyOuter(write)) => self.begin_write(&write.key, now),
             Some(Intent::Delete { key, .. }) => self.begin_write(key, now),
-            Some(Intent::Announce(_)) | None => {}
+            Some(Intent::Announce(_) | Intent::Annotate(_)) | None => {}
         }
         decision
     }
@@ -579,14 +600,19 @@ impl World {
     /// Until when nothing is written of this object, as its namespace is going. One that is deleted already has gone with it: to
     /// put it back would only be refused, one object a minute.
     fn closed_until(&mut self, object: &DiagnosisKey, now: Timestamp) -> Option<Timestamp> {
-        let namespace = &object.object.namespace;
+        let open = self.opens_at(&object.object.namespace, now)?;
+        if self.is_deleted(object) {
+            self.removed(object);
+        }
+        Some(open)
+    }
+
+    /// When anything may be written again in a namespace that is going.
+    fn opens_at(&mut self, namespace: &Arc<str>, now: Timestamp) -> Option<Timestamp> {
         let open = after(*self.closed.get(namespace)?, CLOSED_FOR);
         if now >= open {
             self.closed.remove(namespace);
             return None;
-        }
-        if self.is_deleted(object) {
-            self.removed(object);
         }
         Some(open)
     }
@@ -800,6 +826,7 @@ impl World {
             // Its node tells how many suffer there.
             touched.extend([suffered, suffers].into_iter().flatten().map(|node| (Subject::Node(node), Lane::Resync)));
         }
+        touched.extend(self.annotation_due(Bearer::Pod(write.spec.pod_uid.as_str().into())));
         workloads.dedup();
         touched.extend(workloads.into_iter().map(|key| (Subject::Workload(key), Lane::Change)));
         touched
@@ -830,22 +857,25 @@ impl World {
                 touched.extend(teller.map(|teller| (Subject::Workload(teller), Lane::Resync)));
             }
         }
+        touched.extend(self.annotation_of_object(&write.key).and_then(|bearer| self.annotation_due(bearer)));
         touched
     }
 
-    /// An object is removed.
-    pub fn removed(&mut self, key: &DiagnosisKey) {
+    /// An object is removed: nothing is told any more of what it was about.
+    pub fn removed(&mut self, key: &DiagnosisKey) -> Touched {
+        let bearer = self.annotation_of_object(key);
         self.forget_burial(key);
         if let Some(outers) = self.outers(key.kind) {
             outers.remove(key);
             self.reach.forget_refused(key);
-            return;
+        } else {
+            self.records.written(&key.object, None);
+            if let Some(record) = self.records.remove(&key.object) {
+                self.workloads.unset_failing(&record);
+                self.reach.remove(&record);
+            }
         }
-        self.records.written(&key.object, None);
-        if let Some(record) = self.records.remove(&key.object) {
-            self.workloads.unset_failing(&record);
-            self.reach.remove(&record);
-        }
+        bearer.and_then(|bearer| self.annotation_due(bearer)).into_iter().collect()
     }
 
     /// The Event that a diagnosis owed for this transition is there.

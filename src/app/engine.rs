@@ -60,6 +60,8 @@ const BATCH: usize = 512;
 /// What the API server will never take (too large, invalid, against a policy) is tried again after so many seconds, lest it
 /// be lost when an administrator has changed that; whatever is new of it is tried at once.
 const REFUSED_PAUSE: i64 = 900;
+/// What no role grants is tried again after so many seconds.
+const NOT_GRANTED_PAUSE: i64 = 300;
 /// Gauges are counted anew so often at most.
 const COUNT_EVERY: Duration = Duration::from_secs(2);
 
@@ -381,9 +383,15 @@ impl<C: Cluster> Engine<C> {
                 if matches!(subject, Subject::Stray { .. }) {
                     tracing::warn!(object = %key, "removed a diagnosis that this operator has not written");
                 }
-                self.world.removed(&key);
+                let touched = self.world.removed(&key);
+                self.enqueue(touched);
             }
             Intent::Announce(announcement) => self.told(subject, &announcement.key),
+            Intent::Annotate(annotation) => {
+                let now = self.now();
+                let touched = self.world.annotated(subject, &annotation, now);
+                self.enqueue(touched);
+            }
         }
         self.outbox.done(subject);
     }
@@ -442,7 +450,7 @@ impl<C: Cluster> Engine<C> {
             Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
             Subject::Object(key) => self.world.owed_is_there(key, event),
             Subject::Pod(uid) => self.world.announced_without_object(uid),
-            Subject::Services(_) | Subject::Stray { .. } => {}
+            Subject::Services(_) | Subject::Annotation(_) | Subject::Stray { .. } => {}
         }
     }
 
@@ -494,6 +502,14 @@ impl<C: Cluster> Engine<C> {
                 }
                 self.observed.remove(subject);
                 self.outbox.done(subject);
+            }
+            (PublishError::NotGranted(why), _) => {
+                if let Intent::Annotate(annotation) = intent
+                    && self.world.may_not_annotate(&annotation.object, now)
+                {
+                    tracing::warn!(kind = %annotation.object.kind, namespace = %annotation.object.key.namespace, why, "may not annotate");
+                }
+                self.outbox.retry(subject, now, Some(NOT_GRANTED_PAUSE));
             }
             // It steps down in a moment, and forgets all that waits.
             (PublishError::NotLeading, _) => self.outbox.retry(subject, now, None),
@@ -610,7 +626,7 @@ fn object_of(intent: &Intent) -> Option<DiagnosisKey> {
         Intent::Apply(write) => Some(DiagnosisKey::of_pod(write.key.clone())),
         Intent::ApplyOuter(write) => Some(write.key.clone()),
         Intent::Delete { key, .. } => Some(key.clone()),
-        Intent::Announce(_) => None,
+        Intent::Announce(_) | Intent::Annotate(_) => None,
     }
 }
 
@@ -619,7 +635,7 @@ fn requests_of(intent: &Intent) -> u32 {
     let owes = match intent {
         Intent::Apply(write) => write.announcement.is_some(),
         Intent::ApplyOuter(write) => write.announcement.is_some(),
-        Intent::Delete { .. } | Intent::Announce(_) => false,
+        Intent::Delete { .. } | Intent::Announce(_) | Intent::Annotate(_) => false,
     };
     1 + u32::from(owes)
 }

@@ -34,6 +34,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         target: Target { kubeconfig: args.kubeconfig, context: args.context, ..Target::default() },
         scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         previous_logs: args.previous_logs,
+        annotate: args.annotate(),
         election: election(&args.election),
     };
     // One thread: what is read is decided upon by the engine alone, so that further threads would mostly wake one another.

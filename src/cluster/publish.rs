@@ -1,4 +1,4 @@
-//! The only writer: one server-side apply a diagnosis, and the Event that it owes.
+//! The only writer: one server-side apply a diagnosis, the Event that it owes, and the annotation of what it is about.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use kube::{Client, core::ObjectMeta};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+mod annotation;
 mod error;
 mod event;
 
@@ -126,6 +127,7 @@ impl Publisher {
                 self.apply(identity, &write.spec, &write.status, write.announcement.as_ref()).await
             }
             Intent::ApplyOuter(write) => self.apply_outer(write).await,
+            Intent::Annotate(annotation) => self.annotate(annotation).await,
             Intent::Delete { key, resource_version } => self.delete(key, resource_version.clone()).await,
             Intent::Announce(announcement) => {
                 self.announce(announcement).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Labels, ObjectKey, Resources, Timestamp, Wishes};
+use super::{Carried, Labels, ObjectKey, Resources, Timestamp, Wishes};
 use crate::api::ContainerType;
 
 /// A Pod, as far as a rule reads it.
@@ -26,6 +26,9 @@ pub struct PodFacts {
     /// (`kubernetes.io/config.mirror`): the kubelet's Events of it carry it.
     pub static_uid: Option<Arc<str>>,
     pub wishes: Option<Box<Wishes>>,
+    /// What it carries of its diagnosis; no rule reads it, and it is not kept here.
+    #[serde(skip)]
+    pub carried: Option<Carried>,
     /// The controller among the owner references.
     pub owner: Option<Owner>,
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Labels, Owner, Timestamp, Wishes};
+use super::{Carried, Condition, Labels, Owner, Timestamp, Wishes};
 use crate::api::WorkloadRef;
 
 /// Kind, namespace and name of a workload that can be read. A clone is another reference: these stand wherever something
@@ -124,6 +124,9 @@ pub struct WorkloadFacts {
     /// It is being deleted.
     pub deleting: bool,
     pub wishes: Option<Box<Wishes>>,
+    /// What it carries of its diagnosis; not kept here.
+    #[serde(skip)]
+    pub carried: Option<Carried>,
     pub owner: Option<Owner>,
     pub generation: i64,
     /// The generation that its status is about, where the kind says so.

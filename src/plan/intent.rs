@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::OuterWrite;
+use super::{Annotation, OuterWrite};
 use crate::api::{DiagnosisKind, PodDiagnosisSpec, PodDiagnosisStatus, WorkloadDiagnosis};
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
 
@@ -18,6 +18,8 @@ pub enum Intent {
     Delete { key: DiagnosisKey, resource_version: String },
     /// An Event without a write, owed by an earlier one.
     Announce(Box<Announcement>),
+    /// A merge of one annotation into what is diagnosed, or out of it.
+    Annotate(Box<Annotation>),
 }
 
 /// An object of ours: kinds may share a namespace and a name.

@@ -17,7 +17,7 @@ use crate::diagnosis::{
 };
 use crate::facts::{Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
-use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
+use crate::plan::{Bearer, DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
 
 /// Pods of a workload fail one after the other: what they have in common is told so many seconds after it was first seen
 /// to fail.
@@ -449,18 +449,22 @@ impl World {
     }
 
     /// A workload was seen.
-    pub(super) fn workload(&mut self, facts: WorkloadFacts, now: Timestamp) -> super::Touched {
+    pub(super) fn workload(&mut self, mut facts: WorkloadFacts, now: Timestamp) -> super::Touched {
         let key = facts.key.clone();
         self.gone_workloads.remove(&key);
         let at_start = key.watched_kind().is_none_or(|kind| !self.is_listed(Source::Workloads(kind)));
         let is_known_to_fail = self.is_failing(&key);
         let labelled = facts.labelled().filter(|_| !facts.deleting);
+        let carried = facts.carried.take();
+        let annotation = self.annotation_seen(Bearer::Workload(key.clone()), &facts.uid, carried);
+        let by_us = annotation.is_some() && is_moved_by_an_annotation(&mut facts);
         let mut touched = self.hear_wishes(&facts);
+        touched.extend(annotation);
         if self.services.workload(&key, labelled) {
             touched.extend(self.look_at_services(&key.namespace));
         }
         let cron = facts.owner_key().filter(|owner| &*owner.kind == "CronJob");
-        let seen = self.owners.put(facts, is_known_to_fail, at_start, now);
+        let seen = self.owners.put(facts, is_known_to_fail, at_start, by_us, now);
         if seen == super::owners::Seen::Well && !is_known_to_fail {
             return touched;
         }
@@ -473,6 +477,7 @@ impl World {
         self.owners.remove(key);
         self.owners.forget_events(key);
         self.wishes.forget(key);
+        self.annotations.forget(&Bearer::Workload(key.clone()));
         let mut touched =
             if self.services.workload(key, None) { self.look_at_services(&key.namespace) } else { Vec::new() };
         let object = DiagnosisKey::of_workload(key);
@@ -500,6 +505,16 @@ impl World {
     fn is_told(&self, object: &DiagnosisKey) -> bool {
         self.workload_objects.is_active(object)
     }
+}
+
+/// Whether its generation may have moved by an annotation alone, of which a Deployment counts each change. Such a move is no
+/// news of it, also while its controller has not seen it yet.
+fn is_moved_by_an_annotation(facts: &mut WorkloadFacts) -> bool {
+    let is_counted = &*facts.key.kind == "Deployment";
+    if is_counted && facts.observed_generation == Some(facts.generation - 1) {
+        facts.observed_generation = Some(facts.generation);
+    }
+    is_counted
 }
 
 fn restarts_of(record: &Record) -> Restarted {

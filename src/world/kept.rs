@@ -4,7 +4,7 @@ use super::World;
 
 impl World {
     /// Entries, by what they are of.
-    pub fn kept(&self) -> [(&'static str, usize); 16] {
+    pub fn kept(&self) -> [(&'static str, usize); 17] {
         let outers = self.node_objects.kept() + self.workload_objects.kept();
         [
             ("pods", self.pods.kept()),
@@ -23,6 +23,7 @@ impl World {
             ("endings", self.gone_workloads.len() + self.closed.len() + self.doubts.kept()),
             ("spared", self.spared.kept()),
             ("wishes", self.wishes.kept()),
+            ("annotations", self.annotations.kept()),
         ]
     }
 }

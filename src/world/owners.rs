@@ -32,6 +32,8 @@ pub(super) struct Owner {
     pub(super) since: Timestamp,
     /// When it was first seen so.
     pub(super) seen: Timestamp,
+    /// How often an annotation of ours has moved its generation since it is kept.
+    moved: i64,
 }
 
 /// What a new version of a workload means.
@@ -48,8 +50,15 @@ impl Owners {
         self.by_key.len() + self.jobs.len() + self.events.len()
     }
 
-    /// `keep`: it fails, or did; all of it is of interest.
-    pub(super) fn put(&mut self, facts: WorkloadFacts, keep: bool, at_start: bool, now: Timestamp) -> Seen {
+    /// `keep`: it fails, or did; all of it is of interest. `by_us`: one move of its generation is our own doing.
+    pub(super) fn put(
+        &mut self,
+        facts: WorkloadFacts,
+        keep: bool,
+        at_start: bool,
+        by_us: bool,
+        now: Timestamp,
+    ) -> Seen {
         let key = facts.key.clone();
         if let Some(unlisted) = key.watched_kind().and_then(|kind| self.unlisted.get_mut(&kind)) {
             unlisted.remove(&key);
@@ -60,12 +69,15 @@ impl Owners {
         if let Some(cron) = facts.owner_key().filter(|owner| &*owner.kind == "CronJob") {
             self.jobs.entry(cron).or_default().insert(key.clone());
         }
-        let (since, seen) = match self.by_key.get(&key) {
-            Some(old) if situation(&old.facts) == situation(&facts) => (old.since, old.seen),
+        let known = self.by_key.get(&key);
+        let has_moved = known.is_some_and(|old| by_us && old.facts.generation < facts.generation);
+        let moved = known.map_or(0, |old| old.moved) + i64::from(has_moved);
+        let (since, seen) = match known {
+            Some(old) if situation(&old.facts, old.moved) == situation(&facts, moved) => (old.since, old.seen),
             None if at_start => (began(&facts).map_or(now, |at| at.min(now)), now),
             _ => (now, now),
         };
-        self.by_key.insert(key, Owner { facts, since, seen });
+        self.by_key.insert(key, Owner { facts, since, seen, moved });
         Seen::Matters
     }
 
@@ -175,10 +187,10 @@ fn is_fresh(event: &EventFacts, now: Timestamp) -> bool {
     event.last.is_some_and(|at| seconds_between(at, now) < EVENTS_KEPT)
 }
 
-/// What thresholds run on: a new one starts them anew.
-fn situation(facts: &WorkloadFacts) -> (i64, Vec<(&str, &str, &str)>) {
+/// What thresholds run on: a new one starts them anew. `moved`: so many generations say nothing of it.
+fn situation(facts: &WorkloadFacts, moved: i64) -> (i64, Vec<(&str, &str, &str)>) {
     let conditions = facts.conditions.iter().map(|c| (c.kind.as_str(), c.status.as_str(), c.reason.as_str()));
-    (facts.generation, conditions.collect())
+    (facts.generation - moved, conditions.collect())
 }
 
 /// When the present state of a workload began, as it says itself.

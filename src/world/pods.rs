@@ -275,6 +275,11 @@ impl Pods {
         self.roll.number(uid).is_some()
     }
 
+    /// Whether it mirrors a static pod.
+    pub(super) fn is_mirror(&self, uid: &str) -> bool {
+        self.statics.contains_key(uid)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.roll.len()
     }

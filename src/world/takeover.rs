@@ -44,6 +44,7 @@ impl World {
         self.folds = folds::Folds::default();
         self.gone_workloads.clear();
         self.spared = strays::Spared::default();
+        self.annotations.forget_written();
         self.lookups = lookups::Lookups::default();
         self.doubts = Doubts { meanwhile: Some(Vec::new()), workloads: HashSet::new() };
     }
@@ -82,6 +83,7 @@ impl World {
             touched.push((Subject::Pod(uid), if is_known { Lane::Resync } else { Lane::NewFailure }));
         }
         touched.extend(self.outer_subjects().into_iter().map(|subject| (subject, Lane::Resync)));
+        touched.extend(self.all_annotations());
         touched
     }
 

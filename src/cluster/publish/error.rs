@@ -24,6 +24,9 @@ pub enum PublishError {
     /// A missing permission, a quota or a webhook. To be retried slowly: only an administrator can help.
     #[error("not allowed: {0}")]
     Forbidden(String),
+    /// The same, and it will be so for all objects of this kind in this namespace.
+    #[error("no role grants it: {0}")]
+    NotGranted(String),
     #[error("the API server does not know PodDiagnosis objects: is the CRD installed?")]
     NotInstalled,
     /// It was not sent. To be forgotten: who leads decides anew.
@@ -44,6 +47,7 @@ impl PublishError {
             Self::Invalid(_) => "invalid",
             Self::TooLarge => "too_large",
             Self::Forbidden(_) => "forbidden",
+            Self::NotGranted(_) => "not_granted",
             Self::NotInstalled => "not_installed",
             Self::NotLeading => "not_leading",
             Self::Unavailable(_) => "unavailable",

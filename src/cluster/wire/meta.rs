@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
 use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
-use crate::facts::{Condition, IGNORE, NEVER_READY_AFTER, ObjectKey, Owner, Timestamp, Wishes};
+use crate::facts::{Carried, Condition, DIAGNOSIS, IGNORE, NEVER_READY_AFTER, ObjectKey, Owner, Timestamp, Wishes};
 
 /// Marks a pod that the kubelet made from a file.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Key {
                 f.write_str("a key")
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                let own = [IGNORE, NEVER_READY_AFTER];
+                let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS];
                 let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
@@ -112,6 +112,11 @@ impl<'de> Deserialize<'de> for Key {
 pub(super) fn wishes(meta: &ObjectMeta) -> Option<Box<Wishes>> {
     let annotations = meta.annotations.as_ref()?;
     Wishes::of(|name| annotations.get(name).map(String::as_str))
+}
+
+/// What the operator has put there.
+pub(super) fn carried(meta: &ObjectMeta) -> Option<Carried> {
+    meta.annotations.as_ref()?.get(DIAGNOSIS).map(|text| Carried::of(text))
 }
 
 /// For `#[serde(deserialize_with)]` on `metadata`.

@@ -452,6 +452,7 @@ impl Pod {
                 .and_then(|all| all.get(meta::MIRROR))
                 .map(|uid| Arc::from(uid.as_str())),
             wishes: meta::wishes(&meta),
+            carried: meta::carried(&meta),
             owner: meta::controller(&meta, strings),
             finalizers: meta.finalizers.take().unwrap_or_default(),
             labels: strings.labels(meta.labels.take().into_iter().flatten().collect()),

@@ -185,6 +185,7 @@ fn facts(
         created: meta::created(metadata),
         deleting: metadata.deletion_timestamp.is_some(),
         wishes: meta::wishes(metadata),
+        carried: meta::carried(metadata),
         owner: meta::controller(metadata, strings),
         generation: metadata.generation.unwrap_or(0),
         observed_generation: status.observed_generation.0,
