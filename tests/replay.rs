@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(unreachable_pub, reason = "modules of a test")]
 
+#[path = "replay/annotations.rs"]
+mod annotations;
 #[path = "replay/caps.rs"]
 mod caps;
 #[path = "replay/claims.rs"]

@@ -19,6 +19,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     })?;
     args.check().map_err(anyhow::Error::msg)?;
     file::tell(&args);
+    let annotate = args.annotate();
     let settings = Settings {
         listen: args.listen,
         thresholds: args.thresholds.thresholds(),
@@ -34,7 +35,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         target: Target { kubeconfig: args.kubeconfig, context: args.context, ..Target::default() },
         scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         previous_logs: args.previous_logs,
-        annotate: args.annotate(),
+        annotate,
         election: election(&args.election),
     };
     // One thread: what is read is decided upon by the engine alone, so that further threads would mostly wake one another.

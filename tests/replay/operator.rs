@@ -13,7 +13,7 @@ use shindan::facts::{
     after,
 };
 use shindan::outbox::{Lane, Outbox, Subject};
-use shindan::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
+use shindan::plan::{Announcement, Annotation, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
 use shindan::world::{Caps, Change, Source, Stored, Touched, World};
 
 #[derive(Debug, Clone)]
@@ -36,6 +36,10 @@ pub struct Server {
     pub lookups: usize,
     /// Events are refused while this is set.
     pub no_events: bool,
+    /// Annotations that were written, in their order.
+    pub annotations: Vec<Annotation>,
+    /// They are refused while this is set.
+    pub no_annotations: bool,
     /// Diagnoses of nodes and workloads.
     pub outers: BTreeMap<DiagnosisKey, OuterRecord>,
     /// Writes of those.
@@ -363,7 +367,8 @@ impl Operator {
                 self.server.objects.remove(&key.object);
                 self.server.outers.remove(&key);
                 self.take(Change::ObjectDeleted(key.clone()));
-                self.world.removed(&key);
+                let touched = self.world.removed(&key);
+                self.push(touched);
             }
             Intent::Announce(event) => {
                 if !self.server.post(&event) {
@@ -375,11 +380,26 @@ impl Operator {
                     Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
                     Subject::Object(key) => self.world.owed_is_there(key, &event.key),
                     Subject::Pod(uid) => self.world.announced_without_object(uid),
-                    Subject::Services(_) | Subject::Stray { .. } => {}
+                    Subject::Services(_) | Subject::Annotation(_) | Subject::Stray { .. } => {}
                 }
+            }
+            Intent::Annotate(annotation) => {
+                if self.server.no_annotations {
+                    self.outbox.retry(subject, self.now, None);
+                    return;
+                }
+                self.server.annotations.push(*annotation.clone());
+                let touched = self.world.annotated(subject, &annotation, self.now);
+                self.push(touched);
             }
         }
         self.outbox.done(subject);
+    }
+
+    fn push(&mut self, touched: Touched) {
+        for (subject, lane) in touched {
+            self.outbox.push(subject, lane);
+        }
     }
 
     /// A write is acknowledged; its Event is posted after it.
