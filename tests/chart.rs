@@ -17,13 +17,14 @@ const NEEDS_HELM: &str = "needs helm, which tests/cluster/cluster build --helm b
 
 /// Flags that are no field of `config`: where the operator runs, its account and its Lease are given, and what asks for rights
 /// is a value of its own beside them.
-const NOT_CONFIG: [&str; 8] = [
+const NOT_CONFIG: [&str; 9] = [
     "config",
     "kubeconfig",
     "context",
     "namespaces",
     "nodes",
     "previous-logs",
+    "annotate",
     "leader-elect",
     "leader-elect-resource-namespace",
 ];
@@ -235,13 +236,14 @@ fn the_chart_installs_what_kustomize_does() {
         r#"namespaces=["e2e-watched"]"#,
         "nodes=true",
     ];
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("base", &[]),
         // As a file has them in which all below is a comment.
         (
             "base",
             &[
                 "config=null",
+                "annotate=null",
                 "affinity=null",
                 "podLabels=null",
                 "nodeSelector=null",
@@ -253,6 +255,7 @@ fn the_chart_installs_what_kustomize_does() {
         ("overlays/namespaced", &[r#"namespaces=["team-a"]"#]),
         ("overlays/networkpolicy", &["networkPolicy.enabled=true"]),
         ("overlays/previous-logs", &["previousLogs=true"]),
+        ("overlays/annotate", &[r#"annotate=["pods","workloads"]"#]),
         ("overlays/test-cluster", &TEST_CLUSTER[..3]),
         ("overlays/test-cluster-namespaced", &TEST_CLUSTER[..4]),
         ("overlays/test-cluster-namespaced-nodes", &TEST_CLUSTER),
@@ -266,7 +269,8 @@ fn the_chart_installs_what_kustomize_does() {
 #[test]
 fn it_may_have_another_namespace_account_and_release() {
     let command = ["template", "ours", CHART, "--namespace", "elsewhere", "--include-crds"];
-    let all = ["highAvailability=true", "previousLogs=true", "networkPolicy.enabled=true"];
+    let annotate = r#"annotate=["pods"]"#;
+    let all = ["highAvailability=true", "previousLogs=true", "networkPolicy.enabled=true", annotate];
     let elsewhere = succeeded(helm(&command, &all));
     assert!(!elsewhere.contains("shindan-system"));
     same("elsewhere", &objects(&elsewhere.replace("elsewhere", "shindan-system")), &rendered(&all));
@@ -330,7 +334,7 @@ fn configuration_reaches_the_program() {
 
 #[test]
 fn a_wrong_value_is_refused_by_its_name_and_range() {
-    let cases: [(&str, &[&str]); 18] = [
+    let cases: [(&str, &[&str]); 19] = [
         (
             r#"config.thresholds={"RegistryTimeout":"2d"}"#,
             &["config.thresholds.RegistryTimeout", "2d must be from 0s to 1d"],
@@ -355,6 +359,7 @@ fn a_wrong_value_is_refused_by_its_name_and_range() {
         (r#"podLabels={"app.kubernetes.io/name":"other"}"#, &["/podLabels", "shindan"]),
         ("networkPolicy.apiServer.cidrs=[]", &["/networkPolicy/apiServer/cidrs", "minItems"]),
         ("previousLog=true", &["previousLog"]),
+        (r#"annotate=["nodes"]"#, &["/annotate/0", "'pods', 'workloads'"]),
     ];
     for (value, words) in cases {
         let said = refused(&[value]);
@@ -426,6 +431,11 @@ fn rights_are_no_wider_than_what_is_asked_for() {
             assert_eq!(bound["subjects"][0]["namespace"], "shindan-system");
         }
     }
+    let annotated = rendered(&[r#"namespaces=["team-a"]"#, r#"annotate=["workloads"]"#, "readerRole=false"]);
+    assert!(!annotated.keys().any(|name| name.starts_with("ClusterRole")));
+    let rules = &annotated["Role team-a/shindan-annotate"]["rules"];
+    assert!(!rules.to_string().contains("pods") && rules.to_string().contains("cronjobs"), "{rules}");
+    assert_eq!(annotated["RoleBinding team-a/shindan-annotate"]["roleRef"]["name"], "shindan-annotate");
     let env =
         json!([{"name": "SHINDAN_NAMESPACES", "value": "team-a,team-b"}, {"name": "SHINDAN_NODES", "value": "false"}]);
     assert_eq!(container(&namespaced)["env"], env);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use shindan::api::DiagnosisKind;
-use shindan::cluster::access::{ACCESS, Access, LEASE, NODE_EVENTS, PREVIOUS_LOGS};
+use shindan::cluster::access::{ACCESS, ANNOTATE, Access, LEASE, NODE_EVENTS, PREVIOUS_LOGS};
 use shindan::cluster::lease;
 
 fn root() -> PathBuf {
@@ -275,6 +275,24 @@ fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
     let binding = find(&with, "ClusterRoleBinding", "shindan-previous-logs");
     assert_eq!(binding["subjects"], find(&with, "ClusterRoleBinding", "shindan")["subjects"]);
     assert!(!installed().contains_key(&("ClusterRole".to_owned(), "shindan-previous-logs".to_owned())));
+}
+
+/// Nobody is asked for the right to change pods who does not want annotations; in chosen namespaces it is granted there only.
+#[test]
+fn annotations_are_a_flag_and_a_role_of_its_own() {
+    let with = documents(&rendered("deploy/overlays/annotate"));
+    let args = |all| find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+    assert!(args(&with).contains("--annotate=pods,workloads") && !args(&installed()).contains("--annotate"));
+    let role = find(&with, "ClusterRole", "shindan-annotate");
+    assert_eq!(granted(role), verbs(&ANNOTATE));
+    let subjects = &find(&with, "ClusterRoleBinding", "shindan")["subjects"];
+    assert_eq!(&find(&with, "ClusterRoleBinding", "shindan-annotate")["subjects"], subjects);
+    assert!(!installed().keys().any(|(_, name)| name == "shindan-annotate"));
+
+    let there = documents(&rendered("deploy/namespace/annotate"));
+    assert_eq!(find(&there, "Role", "shindan-annotate")["rules"], role["rules"]);
+    assert_eq!(&find(&there, "RoleBinding", "shindan-annotate")["subjects"], subjects);
+    assert_eq!(there.len(), 2);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "times are reported, not asserted")]
 
+#[path = "e2e/annotations.rs"]
+mod annotations;
 #[path = "e2e/docs.rs"]
 mod docs;
 #[path = "e2e/field_reports.rs"]

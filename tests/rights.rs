@@ -11,7 +11,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What the end-to-end tests install, one after the other.
-const INSTALLED: [&str; 3] = ["test-cluster", "test-cluster-previous-logs", "test-cluster-namespaced-nodes"];
+const INSTALLED: [&str; 4] =
+    ["test-cluster", "test-cluster-previous-logs", "test-cluster-annotate", "test-cluster-namespaced-nodes"];
 const ACCOUNT: &str = "shindan";
 const NAMESPACE: &str = "shindan-system";
 

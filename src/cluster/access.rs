@@ -73,6 +73,16 @@ pub const LEASE: Access =
 /// Only with `--previous-logs`, and in a role of its own.
 pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "what a container wrote last before it ended");
 
+/// Only with `--annotate`, and in a role of its own: no right is narrower, and only one annotation is written.
+pub const ANNOTATE: [Access; 6] = [
+    access("", "pods", &["patch"], "what fails carries its diagnosis"),
+    access("apps", "deployments", &["patch"], "what fails carries its diagnosis"),
+    access("apps", "statefulsets", &["patch"], "what fails carries its diagnosis"),
+    access("apps", "daemonsets", &["patch"], "what fails carries its diagnosis"),
+    access("batch", "jobs", &["patch"], "what fails carries its diagnosis"),
+    access("batch", "cronjobs", &["patch"], "what fails carries its diagnosis"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -91,7 +91,7 @@ spec:
     command: [sh, -c, 'echo a line of no interest; echo listen tcp :8080: bind: address already in use >&2; exit 1']
 ";
 
-fn roll_out(overlay: &str) {
+pub(crate) fn roll_out(overlay: &str) {
     let overlay = format!("{}/deploy/overlays/{overlay}", env!("CARGO_MANIFEST_DIR"));
     kubectl(&["apply", "-k", &overlay]);
     kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
