@@ -281,7 +281,8 @@ fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
 #[test]
 fn annotations_are_a_flag_and_a_role_of_its_own() {
     let with = documents(&rendered("deploy/overlays/annotate"));
-    let args = |all| find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
+    let args =
+        |all| find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
     assert!(args(&with).contains("--annotate=pods,workloads") && !args(&installed()).contains("--annotate"));
     let role = find(&with, "ClusterRole", "shindan-annotate");
     assert_eq!(granted(role), verbs(&ANNOTATE));

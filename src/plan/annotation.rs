@@ -59,6 +59,8 @@ pub struct Written {
 pub enum Step {
     /// It is as it should be.
     Nothing,
+    /// It carries nothing, and should not; nothing is to be remembered of it from then on.
+    Rest(Timestamp),
     /// The same, by the hand of an earlier run, or of another replica.
     TakeUp,
     NotBefore(Timestamp),
@@ -83,13 +85,14 @@ pub fn step(wanted: Option<Wanted<'_>>, standing: &Standing, now: Timestamp) -> 
             // Until the watch shows what we wrote, it shows what was there before.
             let due = after(written.at, REPAIR_PAUSE);
             match is_right {
+                true if wanted.is_none() => Step::Rest(due),
                 true => Step::Nothing,
                 false if now < due => Step::NotBefore(due),
                 false => Step::Write,
             }
         }
         None if is_right && wanted.is_some() => Step::TakeUp,
-        _ if is_right && wanted.is_none() => Step::Nothing,
+        _ if is_right && wanted.is_none() => Step::Rest(now),
         _ => Step::Write,
     }
 }
@@ -119,7 +122,11 @@ mod tests {
         assert_eq!(next(OOM, Some("OOMKilled: app"), Some((Some(3), 999))), Step::Nothing);
         assert_eq!(next(OOM, Some("OOMKilled: other words"), Some((Some(3), 1))), Step::Nothing);
         let again = Some(Wanted { cause: "OOMKilled", transition: 4 });
-        assert_eq!(next(again, Some("OOMKilled: app"), Some((Some(3), 999))), Step::Write, "another container, or worse");
+        assert_eq!(
+            next(again, Some("OOMKilled: app"), Some((Some(3), 999))),
+            Step::Write,
+            "another container, or worse"
+        );
         let other = Some(Wanted { cause: "AppError", transition: 4 });
         assert_eq!(next(other, Some("OOMKilled: app"), Some((Some(3), 999))), Step::Write);
     }
@@ -145,14 +152,14 @@ mod tests {
         assert_eq!(next(OOM, Some("AppError: app"), None), Step::Write);
         assert_eq!(next(OOM, None, None), Step::Write);
         assert_eq!(next(None, Some("OOMKilled: app"), None), Step::Write, "it got well meanwhile");
-        assert_eq!(next(None, None, None), Step::Nothing);
+        assert_eq!(next(None, None, None), Step::Rest(at(1000)));
     }
 
     #[test]
     fn it_is_taken_off_once() {
         assert_eq!(next(None, Some("OOMKilled: app"), Some((Some(3), 999))), Step::Write);
-        assert_eq!(next(None, None, Some((None, 999))), Step::Nothing);
-        assert_eq!(next(None, None, Some((Some(3), 999))), Step::Nothing, "somebody else has");
+        assert_eq!(next(None, None, Some((None, 999))), Step::Rest(at(1599)));
+        assert_eq!(next(None, None, Some((Some(3), 999))), Step::Rest(at(1000)), "somebody else has");
         assert_eq!(next(OOM, None, Some((None, 999))), Step::Write, "and put there again when it fails again");
     }
 

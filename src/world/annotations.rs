@@ -164,10 +164,10 @@ impl World {
         let wanted = told.as_ref().map(|(cause, transition)| Wanted { cause, transition: *transition });
         let transition = wanted.map(|wanted| wanted.transition);
         match annotation::step(wanted, &known, now) {
-            Step::Nothing => {
-                if wanted.is_none() {
-                    self.annotations.forget(bearer);
-                }
+            Step::Nothing => Plan::default(),
+            Step::Rest(from) if now < from => Plan { intent: None, wake: Some(from) },
+            Step::Rest(_) => {
+                self.annotations.forget(bearer);
                 Plan::default()
             }
             Step::TakeUp => {
@@ -244,5 +244,10 @@ impl World {
 }
 
 fn reference(api_version: &str, kind: &str, key: ObjectKey, uid: &str) -> Reference {
-    Reference { api_version: api_version.to_owned().into(), kind: kind.to_owned().into(), key, uid: Some(uid.to_owned()) }
+    Reference {
+        api_version: api_version.to_owned().into(),
+        kind: kind.to_owned().into(),
+        key,
+        uid: Some(uid.to_owned()),
+    }
 }

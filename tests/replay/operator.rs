@@ -13,7 +13,7 @@ use shindan::facts::{
     after,
 };
 use shindan::outbox::{Lane, Outbox, Subject};
-use shindan::plan::{Announcement, Annotation, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
+use shindan::plan::{Annotation, Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
 use shindan::world::{Caps, Change, Source, Stored, Touched, World};
 
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use kube::api::{Patch, PatchParams};
 use kube::core::{Request, Status};
 use serde_json::json;
 
-use super::{FIELD_MANAGER, Publisher, PublishError, Published, Reply};
+use super::{FIELD_MANAGER, PublishError, Published, Publisher, Reply};
 use crate::cluster::Failure;
 use crate::facts::{DIAGNOSIS, WorkloadKind};
 use crate::plan::{Annotation, Reference};
