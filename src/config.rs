@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::diagnosis::Thresholds;
+use crate::diagnosis::{Language, Thresholds};
 use crate::diagnosis::rules;
 use crate::facts::{Wishes, parse_duration};
 use crate::plan::Policy;
@@ -111,6 +111,7 @@ impl ThresholdArgs {
             flapping_transitions: usize::from(self.flapping_transitions),
             flapping_window: self.flapping_window.0,
             flapping_stable: self.flapping_stable.0,
+            language: Language::English,
         }
     }
 }
@@ -149,6 +150,24 @@ impl ElectionArgs {
                 Err(format!("{longer} ({long}) must be longer than {shorter} ({short})"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What people are told in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Lang {
+    /// English
+    En,
+    /// Japanese
+    Ja,
+}
+
+impl From<Lang> for Language {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::En => Self::English,
+            Lang::Ja => Self::Japanese,
         }
     }
 }
@@ -209,6 +228,9 @@ pub struct RunArgs {
     /// (deploy/components/previous-logs). One line of it is told, masked
     #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
     pub previous_logs: bool,
+    /// The language of summaries, remedies and Events
+    #[arg(long, env = "SHINDAN_LANG", value_name = "LANG", default_value = "en")]
+    pub lang: Lang,
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,

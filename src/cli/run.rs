@@ -19,7 +19,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     })?;
     let settings = Settings {
         listen: args.listen,
-        thresholds: args.thresholds.thresholds(),
+        thresholds: args.thresholds.thresholds().in_language(args.lang.into()),
         policy: args.policy(),
         wishes: args.wishes(),
         caps: args.caps(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Language;
 use crate::facts::{
     Container, EventFacts, NodeState, PodFacts, Surroundings, Terminated, Timestamp, after, seconds_between,
 };
@@ -135,7 +136,7 @@ impl Ledger {
     }
 }
 
-/// How long is too long, in seconds. All configurable.
+/// What whoever runs it has chosen: how long is too long, in seconds, and which language is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// Pending without a node.
@@ -166,6 +167,7 @@ pub struct Thresholds {
     /// ... within this time, until it is stable for `flapping_stable`.
     pub flapping_window: i64,
     pub flapping_stable: i64,
+    pub language: Language,
 }
 
 impl Thresholds {
@@ -176,6 +178,12 @@ impl Thresholds {
     pub fn for_snapshot(self) -> Self {
         let chosen = self.unschedulable != Self::default().unschedulable;
         Self { unschedulable: if chosen { self.unschedulable } else { 0 }, patient: false, ..self }
+    }
+
+    /// The same for one who speaks this language.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 }
 
@@ -196,6 +204,7 @@ impl Default for Thresholds {
             flapping_transitions: 3,
             flapping_window: 3600,
             flapping_stable: 1800,
+            language: Language::English,
         }
     }
 }

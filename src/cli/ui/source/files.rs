@@ -7,8 +7,7 @@ use anyhow::Context;
 
 use super::{Answer, Args};
 use crate::cli::dump::{DumpArgs, Judged};
-use crate::config::ThresholdArgs;
-use crate::diagnosis::text;
+use crate::diagnosis::{Thresholds, text};
 
 /// Files below a folder whose times are looked at. A change of further ones is not seen.
 const MOST: usize = 10_000;
@@ -17,7 +16,7 @@ const MOST: usize = 10_000;
 pub(in crate::cli::ui) struct Files {
     paths: Vec<PathBuf>,
     dump: DumpArgs,
-    thresholds: ThresholdArgs,
+    thresholds: Thresholds,
     namespace: Option<String>,
     /// As they were when they were read last.
     stamps: Vec<Stamp>,
@@ -36,7 +35,7 @@ impl Files {
         Self {
             paths: args.files.clone(),
             dump: args.dump.clone(),
-            thresholds: args.thresholds,
+            thresholds: args.thresholds(),
             namespace: args.namespace.clone(),
             stamps: Vec::new(),
         }
