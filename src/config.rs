@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::diagnosis::{Language, Thresholds};
 use crate::diagnosis::rules;
+use crate::diagnosis::{Language, Thresholds};
 use crate::facts::{Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::Caps;
@@ -245,6 +245,7 @@ impl RunArgs {
         Policy {
             retention: self.retention.0,
             events_per_workload: usize::from(self.events_per_workload),
+            language: self.lang.into(),
             ..Policy::default()
         }
     }

@@ -16,7 +16,7 @@ pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};
 
 use crate::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
+use crate::diagnosis::{Case, Diagnosis, Health, Language, Outcome};
 use crate::facts::{ObjectKey, Timestamp, after};
 use compose::Transition;
 
@@ -37,6 +37,8 @@ pub struct Policy {
     /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; the others are
     /// folded into the workload's.
     pub events_per_workload: usize,
+    /// What Events say beside what was diagnosed.
+    pub language: Language,
 }
 
 impl Default for Policy {
@@ -49,6 +51,7 @@ impl Default for Policy {
             impact_interval: 300,
             same_failure_quiet: 3600,
             events_per_workload: 5,
+            language: Language::English,
         }
     }
 }
@@ -152,9 +155,9 @@ pub fn removed(record: &Record) -> Plan {
 
 /// The Event that a record still owes after a restart of the operator or a change of the leader, unless that was so long
 /// ago that it would only confuse.
-pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
+pub fn owed(record: &Record, language: Language, now: Timestamp) -> Option<Announcement> {
     let age = crate::facts::seconds_between(record.status.last_transition?, now);
-    (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
+    (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record, language))
 }
 
 /// The name of the Event of an object's last transition.

@@ -30,6 +30,10 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
+    pub fn language(&self) -> Language {
+        self.thresholds.language
+    }
+
     /// Events of the pod with this reason, oldest first.
     pub fn events_with(&self, reason: &'a str) -> impl DoubleEndedIterator<Item = &'a EventFacts> + use<'a> {
         self.events.iter().filter(move |e| &*e.reason == reason)

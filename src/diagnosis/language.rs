@@ -88,13 +88,13 @@ impl Speaks for Thresholds {
 
 impl Speaks for Case<'_> {
     fn language(&self) -> Language {
-        self.thresholds.language
+        Case::language(self)
     }
 }
 
 impl Speaks for WorkloadCase<'_> {
     fn language(&self) -> Language {
-        self.thresholds.language
+        WorkloadCase::language(self)
     }
 }
 

@@ -108,8 +108,8 @@ pub(super) fn is_being_set_up(case: &Case<'_>) -> bool {
     }
 }
 
-fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
-    let mut out = says.to_owned();
+fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {
+    let mut out = case.language().of(says).to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
