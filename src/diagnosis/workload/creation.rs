@@ -311,8 +311,11 @@ fn recognise(case: &WorkloadCase<'_>, said: &str, evidence: Evidence) -> Own {
     let words = TAKES.get(place).and_then(Option::as_ref).and_then(|pattern| pattern.captures(said));
     let taken: Vec<String> =
         words.iter().flat_map(|found| found.iter().skip(1).flatten()).map(|m| m.as_str().trim().to_owned()).collect();
-    let summary =
-        if taken.is_empty() { say!(case, "its pods are refused: {said}", said) } else { fill(row.says, &taken) };
+    let summary = if taken.is_empty() {
+        say!(case, "its pods are refused: {said}", said)
+    } else {
+        fill(case.language().of(row.says), &taken)
+    };
     let root =
         row.root.zip(taken.first()).map(|(kind, name)| Root { kind: kind.to_owned(), name: text::line(name, 253) });
     Own {
