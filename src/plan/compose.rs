@@ -445,7 +445,7 @@ mod tests {
             }),
         };
         let told = Some((Transition { number: 1, announce: true }, Action::Diagnosed));
-        finish(None, ObjectKey::new("demo", pod), spec, status, told, Timestamp::UNIX_EPOCH)
+        finish(None, ObjectKey::new("demo", pod), spec, status, told, (Language::English, Timestamp::UNIX_EPOCH))
     }
 
     #[test]

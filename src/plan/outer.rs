@@ -683,10 +683,10 @@ mod tests {
     #[test]
     fn an_event_is_owed_until_it_is_there_or_no_news_any_more() {
         let mut record = told();
-        assert_eq!(owed(&record, at(1)), None, "it is there");
+        assert_eq!(owed(&record, Language::English, at(1)), None, "it is there");
         record.object.head_mut().event_owed = true;
-        assert_eq!(owed(&record, at(599)).map(|event| event.action), Some(Action::Diagnosed));
-        assert_eq!(owed(&record, at(600)), None);
+        assert_eq!(owed(&record, Language::English, at(599)).map(|event| event.action), Some(Action::Diagnosed));
+        assert_eq!(owed(&record, Language::English, at(600)), None);
     }
 
     fn long(mut head: Head) -> Head {

@@ -1,6 +1,6 @@
 //! What to do about a pod's sandbox that cannot be made.
 
-use super::node;
+use super::{missing_plugin, node};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, remedy, target};
@@ -33,7 +33,8 @@ pub(super) fn cni(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 const STANDARD: [&str; 5] = ["loopback", "bridge", "host-local", "portmap", "bandwidth"];
 
 pub(super) fn cni_program(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let missing = STANDARD.iter().find(|name| finding.summary.ends_with(&format!(" {name}")));
+    let named = super::failure(case).and_then(|event| missing_plugin(&event.message));
+    let missing = STANDARD.iter().find(|name| named == Some(**name));
     let install = missing.map(|name| {
         remedy::fix(say!(case, "Install the standard CNI plugins on node {node} (package kubernetes-cni or containernetworking-plugins): {name} must lie in /opt/cni/bin, or where the runtime's bin_dir is.", node = node(case), name))
     });

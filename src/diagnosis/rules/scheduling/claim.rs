@@ -153,7 +153,7 @@ pub(super) fn with_classes(case: &Case<'_>) -> String {
         let class = claims.classes.iter().flat_map(|all| &**all).find(|class| class.name == *name);
         let by_hand = class.is_some_and(|class| &*class.provisioner == NO_PROVISIONER);
         let kind = if by_hand { phrase!(case, ", which makes none by itself") } else { "" };
-        say!(case, "{claim} (StorageClass {class}{kind})", claim = claim.name, class = name, kind)
+        format!("{} (StorageClass {name}{kind})", claim.name)
     });
     let each: Vec<_> = each.collect();
     names(case.language(), each.iter().map(String::as_str))
