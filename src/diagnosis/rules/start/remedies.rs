@@ -248,14 +248,17 @@ pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             how
         ))
     }));
-    out.push(about.target.with_container_patch(
-        remedy::fix(phrase!(
-            case,
-            "Or run a script through its interpreter, or correct a command that names a directory."
-        )),
-        Some(container),
-        &format!("command: [\"sh\", {}]\n", yaml_string(what)),
+    let through = remedy::fix(phrase!(
+        case,
+        "Or run a script through its interpreter, or correct a command that names a directory."
     ));
+    out.push(match named {
+        Some(path) => {
+            let command = format!("command: [\"sh\", {}]\n", yaml_string(path));
+            about.target.with_container_patch(through, Some(container), &command)
+        }
+        None => through,
+    });
     out
 }
 
