@@ -80,7 +80,7 @@ pub struct ThresholdArgs {
     /// A pod that restarted has recovered once it is ready for this long since its last start
     #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
     pub recovered_restarting: Seconds,
-    /// What an Event may lag behind the status that it explains
+    /// What an Event may lag behind the status that it explains; three times as long where a run ended as its probe ends runs
     #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", value_parser = within(0..=300))]
     pub event_grace: Seconds,
     /// A node is flapping once its readiness changed this often within the window

@@ -211,12 +211,18 @@ fn the_dashboard_can_be_loaded() {
     assert!(ids.len() > 10, "the dashboard is understood");
 }
 
-/// tests/cluster builds the promtool that its folder pins.
+/// tests/cluster builds the versions that its folders pin.
 #[test]
-fn promtool_has_one_version() {
+fn each_tool_has_one_version() {
     let settings = read("tests/cluster/lib/settings.sh");
-    let (_, version) = settings.split_once("PROMTOOL_VERSION=").unwrap();
-    let version = version.lines().next().unwrap();
-    let module = read("tests/cluster/tools/promtool/go.mod");
-    assert!(module.contains(&format!("github.com/prometheus/prometheus {version}")), "{version}");
+    for (tool, module) in [
+        ("promtool", "github.com/prometheus/prometheus"),
+        ("amtool", "github.com/prometheus/alertmanager"),
+        ("otelcol", "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/k8sobjectsreceiver"),
+    ] {
+        let (_, version) = settings.split_once(&format!("{}_VERSION=", tool.to_uppercase())).unwrap();
+        let version = version.lines().next().unwrap();
+        let pinned = read(&format!("tests/cluster/tools/{tool}/go.mod"));
+        assert!(pinned.contains(&format!("{module} {version}")), "{tool} {version}");
+    }
 }

@@ -71,7 +71,17 @@ impl<'a> Case<'a> {
     /// Whether a conclusion from a *missing* Event may be drawn about something first observed at `since`: status and
     /// Events race, so they get 5 s. `Err` is the moment to ask again.
     pub fn events_settled(&self) -> Result<(), Timestamp> {
-        let at = after(self.observed.situation_since, self.thresholds.event_grace);
+        self.settled_after(self.thresholds.event_grace)
+    }
+
+    /// The same where what is seen looks as if that Event were on its way: the kubelet sends its Events one by one, and a
+    /// busy one is behind with them.
+    pub fn expected_events_settled(&self) -> Result<(), Timestamp> {
+        self.settled_after(3 * self.thresholds.event_grace)
+    }
+
+    fn settled_after(&self, grace: i64) -> Result<(), Timestamp> {
+        let at = after(self.observed.situation_since, grace);
         if self.now >= at || self.observed.at_start { Ok(()) } else { Err(at) }
     }
 }

@@ -150,6 +150,12 @@ async fn reads_well(space: &Space, report: &Report, found: &PodDiagnosis) {
     // A second one tells of a rise in severity, in the same words.
     let warning = (String::from("Warning"), report.cause.to_owned());
     assert!(events.len() <= 2 && told(&events).iter().all(|e| *e == warning), "{what}: {:?}", told(&events));
+    // What deploy/examples/forwarding goes by, as forwarders read it from core/v1.
+    for event in &events {
+        assert_eq!(event.reporting_component.as_deref(), Some("shindan.dev/operator"), "{what}");
+        let component = event.source.as_ref().and_then(|source| source.component.as_deref()).unwrap_or_default();
+        assert!(component.is_empty() && event.event_time.is_some() && event.last_timestamp.is_none(), "{event:?}");
+    }
     let described = space.kubectl(&["describe", "pod", &name]);
     let is_ours = |l: &str| l.trim_start().starts_with("Warning") && l.contains(" shindan.dev/operator ");
     let shown = described.lines().any(|l| is_ours(l) && l.contains(report.cause));

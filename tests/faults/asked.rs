@@ -136,6 +136,10 @@ async fn with_few_rights_it_says_what_it_could_not_read() {
     waits("pod/hog").is(2, &["OOMKilled"], &["warning: not allowed to list events: "]);
     let right = "User \"jane\" cannot list resource \"deployments\" in API group \"apps\" in the namespace \"shop\"";
     waits("deploy/web").is(1, &[], &["cannot wait for Deployment web: not allowed to list deployments: 403", right]);
+    // No more is one well that nobody has seen.
+    let sees = |subject: &str| plugin.asks(&["--as=jane", "-n", "shop", subject]);
+    sees("deploy/web").is(1, &[], &["cannot tell of Deployment web: not allowed to list deployments: 403", right]);
+    sees("pod/hog").is(0, &["OOMKilled"], &["warning: not allowed to list deployments: "]);
     plugin.asks(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
     plugin.asks(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: give the user as well, with --as"]);
 }

@@ -324,6 +324,7 @@ impl Programs {
         }
     }
 
+    #[cfg(feature = "faults-long")]
     /// With the API server of another version, which is returned as well: `minor` is like `1.33`.
     pub(crate) fn with_apiserver(minor: &str) -> (Self, String) {
         let known = settings("apiservers");

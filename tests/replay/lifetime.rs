@@ -3,7 +3,7 @@
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::world::Change;
 
-use shindan::facts::{Looked, PodFacts, RestartPolicy, Want};
+use shindan::facts::{Looked, PodFacts, Probe, ProbeHandler, RestartPolicy, Want, after};
 
 use super::operator::{
     Operator, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, killing, node, oom, oom_of, pod,
@@ -158,6 +158,56 @@ fn the_end_of_an_events_life_takes_nothing_away() {
     assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
     assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"]);
     assert!(operator.server.applies <= applies + 1, "at most the new evidence is written");
+}
+
+/// A busy kubelet is behind with its Events: what was as long as a run that the probe ends, and ended as its kill can end it, is not
+/// taken for an end of its own before they have had their time. Once it is told, the next end waits no longer than any other.
+#[test]
+fn an_end_that_looks_like_a_probes_kill_waits_longer_for_its_event() {
+    let probed = |n: u32, exit: i32, ran: i64| {
+        let mut pod = pod("a", "u1", false, &crashed(n, exit, if exit == 0 { "Completed" } else { "Error" }));
+        let container = &mut pod.containers[0];
+        let end = container.last.as_mut().unwrap();
+        end.started_at = end.finished_at.map(|finished| after(finished, -ran));
+        container.liveness = Some(Box::new(Probe {
+            handler: ProbeHandler::Exec { command: vec!["cat".into(), "/tmp/healthy".into()] },
+            by_istio: false,
+            initial_delay: 5,
+            timeout: 1,
+            period: 2,
+            success_threshold: 1,
+            failure_threshold: 2,
+            termination_grace: None,
+        }));
+        pod
+    };
+    // Events of the pod do come: where none is known at all, the probe is suspected at once.
+    let seen = |pod: &PodFacts| {
+        let mut operator = Operator::idle();
+        operator.pod(pod);
+        operator.event(&event(pod, "BackOff", "Back-off restarting failed container app in pod a", "08:02:20"));
+        operator
+    };
+    let killed = probed(2, 0, 8);
+    let mut operator = seen(&killed);
+    operator.advance(9);
+    assert!(operator.told().is_empty(), "{:?}", operator.told());
+    operator.event(&killing(&killed, "08:02:17"));
+    operator.advance(30);
+    assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"]);
+
+    let mut alone = seen(&probed(2, 0, 8));
+    alone.advance(14);
+    assert!(alone.told().is_empty());
+    alone.advance(2);
+    assert_eq!(alone.told(), ["Diagnosed CompletedButRestarted"], "it is told in the end");
+
+    // A run that was shorter than the probe lets any be, and an exit code that no kill has.
+    for (exit, ran) in [(0, 2), (1, 8)] {
+        let mut operator = seen(&probed(2, exit, ran));
+        operator.advance(6);
+        assert_eq!(operator.told().len(), 1, "exit {exit} after {ran} s");
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What needs no cluster and no root. Sourced after steps.sh.
 
-alerts() { find_promtool && tests/alerts/check; }
+alerts() { find_promtool && find_amtool && tests/alerts/check && tests/forwarding/routes; }
+dashboard() { find_npm && tests/dashboard/check; }
 chart() { find_helm && cargo test --locked --features helm,page --test chart; }
 page() { find_chromium && cargo test --locked --features helm,page --test page; }
 gating() { find_lua && tests/gitops/check; }
@@ -16,5 +17,6 @@ step "benches" cargo test --locked --bench diagnose
 step "documentation" documentation
 step "gating" gating
 step "alerts" alerts
+step "dashboard" dashboard
 step "chart" chart
 step "page" page

@@ -137,6 +137,16 @@ find_promtool() {
   fi
 }
 
+# amtool as tests/cluster builds it: few have it.
+find_amtool() {
+  # shellcheck source=/dev/null
+  PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$AMTOOL_BIN"):$PATH
+  if [ ! -x "${PATH%%:*}/amtool" ]; then
+    need go "it builds amtool; install Go 1.26 or newer"
+    "$CLUSTER" build --amtool
+  fi
+}
+
 # Helm as tests/cluster builds it: its words differ from version to version, and tests read them.
 find_helm() {
   # shellcheck source=/dev/null
@@ -153,6 +163,14 @@ find_lua() {
     apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends lua5.1
   fi
   need lua5.1 "it runs the health check of docs/gitops.md; install the package lua5.1"
+}
+
+# npm as the machine has it, else from its packages.
+find_npm() {
+  if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends npm
+  fi
+  need npm "it fetches what the dashboard is checked against; install Node.js with npm"
 }
 
 # Chromium as the machine has it, else from its packages.

@@ -14,7 +14,7 @@ use crate::cli::offline::{self, Logs, View};
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{self, Lister, Progress, Snapshot};
+use crate::cluster::snapshot::{self, Lacking, Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
 
@@ -123,9 +123,18 @@ impl Question<'_> {
 
     /// What is found here and now, with the rights of whoever asks.
     async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Found> {
-        let snapshot = self.snapshot().await?;
-        notes.extend(snapshot.lacking.iter().map(ToString::to_string));
-        Ok(self.judge(snapshot, now))
+        let mut snapshot = self.snapshot().await?;
+        let lacking = std::mem::take(&mut snapshot.lacking);
+        notes.extend(lacking.iter().map(ToString::to_string));
+        let found = self.judge(snapshot, now);
+        // Its pods may fail all the same; but that it is well nobody has seen.
+        if found.is_empty()
+            && let Asked::These(subjects) = &self.asked
+            && let Some((subject, Lacking { what, refusal, .. })) = unseen(lacking, subjects)
+        {
+            return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
+        }
+        Ok(found)
     }
 
     pub(super) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
@@ -157,6 +166,14 @@ impl Question<'_> {
         self.asked.keep(&mut found);
         found
     }
+}
+
+/// What is asked about and may not be listed.
+pub(super) fn unseen(lacking: Vec<Lacking>, subjects: &[Subject]) -> Option<(&Subject, Lacking)> {
+    lacking.into_iter().find_map(|lacking| {
+        let subject = subjects.iter().find(|subject| subject.kind.plural() == lacking.what)?;
+        Some((subject, lacking))
+    })
 }
 
 /// On standard error, where that is a terminal; a list of one page is over before it is drawn.

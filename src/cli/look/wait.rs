@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, bail};
 
 use super::LOOK_AGAIN;
-use super::gather::Question;
+use super::gather::{Question, unseen};
 use super::subject::{Asked, Kind, Subject};
 use crate::cli::found::Found;
 use crate::cluster::snapshot::Lacking;
@@ -62,12 +62,12 @@ pub(super) async fn wait(
 /// to be well.
 fn notes_of(lacking: Vec<Lacking>, subjects: &[Subject]) -> anyhow::Result<Vec<String>> {
     let notes = lacking.iter().map(ToString::to_string).collect();
-    for Lacking { what, refusal, .. } in lacking {
-        if let Some(subject) = subjects.iter().find(|subject| subject.kind.plural() == what) {
-            return Err(refusal).context(format!("cannot wait for {subject}: not allowed to list {what}"));
+    match unseen(lacking, subjects) {
+        Some((subject, Lacking { what, refusal, .. })) => {
+            Err(refusal).context(format!("cannot wait for {subject}: not allowed to list {what}"))
         }
+        None => Ok(notes),
     }
-    Ok(notes)
 }
 
 /// What is missing until this is well. Pods of other namespaces are in the dump as well, for what they take of the nodes.

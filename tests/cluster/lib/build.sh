@@ -43,6 +43,12 @@ build_helm() {
   build_tool helm "$HELM_BIN" "-s -w -X helm.sh/helm/v4/internal/version.version=$HELM_VERSION" helm.sh/helm/v4/cmd/helm
 }
 
+build_amtool() {
+  build_tool amtool "$AMTOOL_BIN" "-s -w" github.com/prometheus/alertmanager/cmd/amtool
+}
+
+build_otelcol() { build_tool otelcol "$OTELCOL_BIN" "-s -w" .; }
+
 # Of other versions the API server alone is wanted.
 build_apiservers() {
   local version program

@@ -5,6 +5,8 @@ readonly ETCD_VERSION=v3.6.16
 # Prometheus 3.13.5: as a module it is v0.313.5.
 readonly PROMTOOL_VERSION=v0.313.5
 readonly HELM_VERSION=v4.3.1
+readonly AMTOOL_VERSION=v0.34.2
+readonly OTELCOL_VERSION=v0.111.0
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -33,6 +35,8 @@ BIN=$CACHE/kubernetes-$KUBERNETES_VERSION
 ETCD_BIN=$CACHE/etcd-$ETCD_VERSION
 PROMTOOL_BIN=$CACHE/tools/promtool-$PROMTOOL_VERSION
 HELM_BIN=$CACHE/tools/helm-$HELM_VERSION
+AMTOOL_BIN=$CACHE/tools/amtool-$AMTOOL_VERSION
+OTELCOL_BIN=$CACHE/tools/otelcol-$OTELCOL_VERSION
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 

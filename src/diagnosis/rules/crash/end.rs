@@ -94,9 +94,20 @@ pub(in crate::diagnosis::rules) fn settled_crash<'c>(
     let may_be_killed =
         matches!(end.exit_code, 0 | 137 | 143) || container.liveness.is_some() || container.startup.is_some();
     if may_be_killed && !says_why(end) {
-        case.events_settled().map_err(Verdict::NotBefore)?;
+        let settled =
+            if looks_killed(case, container, end) { case.expected_events_settled() } else { case.events_settled() };
+        settled.map_err(Verdict::NotBefore)?;
     }
     Ok(Some(end))
+}
+
+/// Whether a run ended as one that a probe ends, and nobody has told yet how runs of this container end.
+fn looks_killed(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    let mut told = case.ledger.runs.iter().filter(|run| run.container == container.name && run.cause.is_some());
+    told.next().is_none()
+        && [ProbeKind::Liveness, ProbeKind::Startup]
+            .into_iter()
+            .any(|kind| ended_within_budget(case, container, end, kind))
 }
 
 /// Whether the pod has failed because this container is not started again. Where it would have been, it was its deletion that

@@ -70,11 +70,15 @@ fn later_runs_inherit_a_proven_kill_and_their_rhythm() {
 
 #[test]
 fn nothing_is_concluded_from_a_missing_event_before_it_could_come() {
-    let seen = |at: &str| Scenario::from_yaml(REDIS).observed_since("2026-11-21T09:20:42Z").at(at);
-    let early = diagnose(&seen("2026-11-21T09:20:44Z").case());
-    assert!(matches!(early.health, Health::Well));
-    assert_eq!(early.wake.map(|at| at.to_string()).as_deref(), Some("2026-11-21T09:20:47Z"));
-    assert_eq!(diagnosed(&seen("2026-11-21T09:20:47Z")).cause, "SigKilledNotOom");
+    // One that was longer than its probe lets any be; and one that ended as its probe ends runs, whose Event is expected.
+    let long = REDIS.replace("startedAt: \"2026-11-21T09:20:02Z\"", "startedAt: \"2026-11-21T08:20:02Z\"");
+    for (pod, until) in [(long.as_str(), "2026-11-21T09:20:47Z"), (REDIS, "2026-11-21T09:20:57Z")] {
+        let seen = |at: &str| Scenario::from_yaml(pod).observed_since("2026-11-21T09:20:42Z").at(at);
+        let early = diagnose(&seen("2026-11-21T09:20:44Z").case());
+        assert!(matches!(early.health, Health::Well));
+        assert_eq!(early.wake.map(|at| at.to_string()).as_deref(), Some(until));
+        assert_eq!(diagnosed(&seen(until)).cause, "SigKilledNotOom");
+    }
 }
 
 #[test]
