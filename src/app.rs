@@ -24,7 +24,7 @@ use crate::facts::{Looked, Want, Wishes};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 use crate::plan::{DiagnosisKey, Intent, Policy};
-use crate::world::{Caps, Source, Touched, World};
+use crate::world::{Caps, Selection, Source, Touched, World};
 
 /// Changes that may wait for the engine: each pod comes with all its facts, a few kilobytes.
 const CHANGES: usize = 128;
@@ -50,6 +50,8 @@ pub struct Settings {
     pub previous_logs: bool,
     /// What is asked of all diagnoses.
     pub wishes: Wishes,
+    /// Of what something is told.
+    pub selection: Selection,
     /// Of several replicas one writes; `None`: this is the only one.
     pub election: Option<Election>,
 }
@@ -184,6 +186,7 @@ async fn operate(
         world.read_logs();
     }
     world.respect(settings.wishes.clone());
+    world.tell_only_of(settings.selection.clone());
     // What is read while we lead already need not be read once more.
     let _ = tokio::time::timeout(ELECTION_AT_START, leadership.known()).await;
     let restored_in = leadership.term();

@@ -21,13 +21,15 @@ mod run;
 mod tree;
 mod ui;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::config::RunArgs;
+use crate::config::{RunArgs, file};
 
 /// Works out why Kubernetes pods, workloads and nodes fail, and says so.
 #[derive(Debug, Parser)]
@@ -97,7 +99,7 @@ fn command() -> Result<Command, clap::Error> {
     }
     // Krew writes dashes within a plugin's name as underscores.
     if stem != "kubectl-shindan" && stem != "kubectl_shindan" {
-        return Ok(Cli::try_parse()?.command);
+        return cli(std::env::args_os().collect());
     }
     let Plugin { look, command } = Plugin::try_parse()?;
     Ok(match command {
@@ -107,6 +109,26 @@ fn command() -> Result<Command, clap::Error> {
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
     })
+}
+
+/// With what the file of `run` says below flags and variables.
+fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
+    let mut command = Cli::command();
+    let given = command.try_get_matches_from_mut(&args)?;
+    let mut told = Vec::new();
+    let mut taken = given.clone();
+    if let Some(("run", given)) = given.subcommand() {
+        let below = file::arguments(given).map_err(|why| clap::Error::raw(ErrorKind::ValueValidation, why + "\n"))?;
+        // `run` stands first: no flag comes before a command.
+        args.splice(2..2, below);
+        taken = command.try_get_matches_from_mut(&args)?;
+        told = taken.subcommand_matches("run").map(|taken| file::settings(given, taken)).unwrap_or_default();
+    }
+    let mut command = Cli::from_arg_matches(&taken).map_err(|e| e.format(&mut command))?.command;
+    if let Command::Run(args) = &mut command {
+        args.settings = told;
+    }
+    Ok(command)
 }
 
 /// How a command ended, where it did not fail.

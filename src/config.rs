@@ -1,5 +1,11 @@
-//! What the operator is told by flags and environment, each with a default that works.
+//! What the operator is told by flags, environment and a file, each with a default that works.
+//!
+//! The definition of the flags is the one table: [`file`] finds its keys in it, and docs/configuration.md and the chart are
+//! held to it by tests.
 
+pub mod file;
+
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -8,9 +14,9 @@ use clap::Args;
 
 use crate::diagnosis::rules;
 use crate::diagnosis::{Language, Thresholds};
-use crate::facts::{Wishes, parse_duration};
+use crate::facts::{LabelSelector, Wishes, parse_duration};
 use crate::plan::Policy;
-use crate::world::Caps;
+use crate::world::{Caps, Selection};
 
 /// A number of seconds, written as `90`, `90s`, `5m` or `1h30m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,52 +56,66 @@ fn within(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<Seconds, String
 const DAY: i64 = 86_400;
 
 /// How long is too long. Durations are written as `90`, `90s`, `5m` or `1h30m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Thresholds")]
 pub struct ThresholdArgs {
     /// A pod without a node is a failure after this long
-    #[arg(long, env = "SHINDAN_UNSCHEDULABLE", value_name = "DURATION", default_value = "1m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_UNSCHEDULABLE", value_name = "DURATION", default_value = "1m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable: Seconds,
     /// The same while the cluster autoscaler says that it adds a node
-    #[arg(long, env = "SHINDAN_UNSCHEDULABLE_SCALING_UP", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_UNSCHEDULABLE_SCALING_UP", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable_scaling_up: Seconds,
     /// A container that runs and was never ready is a failure this long after the start-up budget of its probes
-    #[arg(long, env = "SHINDAN_NEVER_READY", value_name = "DURATION", default_value = "5m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_NEVER_READY", value_name = "DURATION", default_value = "5m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub never_ready: Seconds,
     /// A container that was ready and is not any more is a failure after this long
-    #[arg(long, env = "SHINDAN_READINESS_LOST", value_name = "DURATION", default_value = "2m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_READINESS_LOST", value_name = "DURATION", default_value = "2m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub readiness_lost: Seconds,
     /// Creating containers may take this long
-    #[arg(long, env = "SHINDAN_CREATING", value_name = "DURATION", default_value = "2m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_CREATING", value_name = "DURATION", default_value = "2m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub creating: Seconds,
     /// The same while an image is being pulled
-    #[arg(long, env = "SHINDAN_CREATING_PULLING", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_CREATING_PULLING", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub creating_pulling: Seconds,
     /// Init containers may take this long
-    #[arg(long, env = "SHINDAN_INIT", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_INIT", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub init: Seconds,
     /// A pod that never started has recovered once it is ready for this long
-    #[arg(long, env = "SHINDAN_RECOVERED_NEVER_STARTED", value_name = "DURATION", default_value = "30s", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_RECOVERED_NEVER_STARTED", value_name = "DURATION", default_value = "30s", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub recovered_never_started: Seconds,
     /// A pod that restarted has recovered once it is ready for this long since its last start
-    #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", value_parser = within(0..=DAY))]
+    #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub recovered_restarting: Seconds,
     /// What an Event may lag behind the status that it explains; three times as long where a run ended as its probe ends runs
-    #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", value_parser = within(0..=300))]
+    #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", allow_hyphen_values = true, value_parser = within(0..=300))]
     pub event_grace: Seconds,
     /// A node is flapping once its readiness changed this often within the window
-    #[arg(long, env = "SHINDAN_FLAPPING_TRANSITIONS", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u8).range(2..=100))]
+    #[arg(long, env = "SHINDAN_FLAPPING_TRANSITIONS", value_name = "COUNT", default_value = "3", allow_hyphen_values = true, value_parser = clap::value_parser!(u8).range(2..=100))]
     pub flapping_transitions: u8,
     /// The window in which those changes are counted
-    #[arg(long, env = "SHINDAN_FLAPPING_WINDOW", value_name = "DURATION", default_value = "1h", value_parser = within(60..=DAY))]
+    #[arg(long, env = "SHINDAN_FLAPPING_WINDOW", value_name = "DURATION", default_value = "1h", allow_hyphen_values = true, value_parser = within(60..=DAY))]
     pub flapping_window: Seconds,
     /// A flapping node is stable again once its readiness has not changed for this long
-    #[arg(long, env = "SHINDAN_FLAPPING_STABLE", value_name = "DURATION", default_value = "30m", value_parser = within(60..=DAY))]
+    #[arg(long, env = "SHINDAN_FLAPPING_STABLE", value_name = "DURATION", default_value = "30m", allow_hyphen_values = true, value_parser = within(60..=DAY))]
     pub flapping_stable: Seconds,
+    /// How long single causes must last before they count, in place of what holds for their kind; may be repeated or
+    /// separated by commas
+    #[arg(long = "thresholds", visible_alias = "threshold", env = "SHINDAN_THRESHOLDS", value_name = "CAUSE=DURATION", value_delimiter = ',', value_parser = threshold)]
+    pub of_causes: Vec<Threshold>,
+}
+
+/// How long one cause must last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threshold {
+    cause: &'static str,
+    after: Seconds,
 }
 
 impl ThresholdArgs {
-    pub fn thresholds(self) -> Thresholds {
+    /// Asked once: what was chosen for single causes stays for as long as the program runs.
+    pub fn thresholds(&self) -> Thresholds {
+        // Of two for one cause the last counts, as with flags.
+        let chosen: BTreeMap<_, _> = self.of_causes.iter().map(|of| (of.cause, of.after.0)).collect();
         Thresholds {
             unschedulable: self.unschedulable.0,
             unschedulable_scaling_up: self.unschedulable_scaling_up.0,
@@ -112,6 +132,7 @@ impl ThresholdArgs {
             flapping_window: self.flapping_window.0,
             flapping_stable: self.flapping_stable.0,
             language: Language::English,
+            chosen: if chosen.is_empty() { &[] } else { chosen.into_iter().collect::<Vec<_>>().leak() },
         }
     }
 }
@@ -127,13 +148,13 @@ pub struct ElectionArgs {
     #[arg(long, env = "SHINDAN_LEADER_ELECT_RESOURCE_NAMESPACE", value_name = "NAMESPACE", value_parser = namespace)]
     pub leader_elect_resource_namespace: Option<String>,
     /// Another replica takes over when the Lease was not renewed for so long
-    #[arg(long, env = "SHINDAN_LEADER_ELECT_LEASE_DURATION", value_name = "DURATION", default_value = "10s", value_parser = within(3..=3600))]
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_LEASE_DURATION", value_name = "DURATION", default_value = "10s", allow_hyphen_values = true, value_parser = within(3..=3600))]
     pub leader_elect_lease_duration: Seconds,
     /// The leader writes no more when it could not renew the Lease for so long; shorter than the lease duration
-    #[arg(long, env = "SHINDAN_LEADER_ELECT_RENEW_DEADLINE", value_name = "DURATION", default_value = "6s", value_parser = within(2..=3600))]
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_RENEW_DEADLINE", value_name = "DURATION", default_value = "6s", allow_hyphen_values = true, value_parser = within(2..=3600))]
     pub leader_elect_renew_deadline: Seconds,
     /// How often the Lease is renewed, or looked at; shorter than the renew deadline
-    #[arg(long, env = "SHINDAN_LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", value_parser = within(1..=3600))]
+    #[arg(long, env = "SHINDAN_LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", allow_hyphen_values = true, value_parser = within(1..=3600))]
     pub leader_elect_retry_period: Seconds,
 }
 
@@ -184,6 +205,10 @@ pub enum LogForm {
 /// Flags of `shindan run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
+    /// A file with settings: YAML, each key named after its flag (neverReady: 10m). What flags and variables say counts
+    /// before it. It is read once, at the start
+    #[arg(long, env = "SHINDAN_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// The kubeconfig file [default: as kubectl finds it; in a pod, its service account]
     #[arg(long, env = "SHINDAN_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -193,32 +218,40 @@ pub struct RunArgs {
     /// Diagnose these namespaces only; may be repeated or separated by commas [default: all]
     #[arg(long, visible_alias = "namespace", short = 'n', env = "SHINDAN_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
     pub namespaces: Vec<String>,
+    /// Tell nothing of these namespaces; may be repeated or separated by commas. Their pods still count as what takes room on
+    /// nodes
+    #[arg(long, visible_alias = "exclude-namespace", env = "SHINDAN_EXCLUDE_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
+    pub exclude_namespaces: Vec<String>,
+    /// Tell only of pods with these labels, and of workloads whose pods have them, as kubectl -l takes it:
+    /// app.kubernetes.io/part-of=shop,env!=dev. The others still count as what takes room on nodes
+    #[arg(long, short = 'l', env = "SHINDAN_SELECTOR", value_name = "SELECTOR", value_parser = LabelSelector::parse)]
+    pub selector: Option<LabelSelector>,
     /// Read Nodes and StorageClasses, and tell of nodes: that needs rights in the whole cluster. With `false` a node counts as
     /// unknown
     #[arg(long, env = "SHINDAN_NODES", value_name = "true|false", default_value = "true", action = clap::ArgAction::Set)]
     pub nodes: bool,
     /// How long a diagnosis is kept after the pod has recovered or is gone
-    #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", value_parser = within(60..=90 * DAY))]
+    #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", allow_hyphen_values = true, value_parser = within(60..=90 * DAY))]
     pub retention: Seconds,
     /// Where /metrics, /healthz and /readyz are served
     #[arg(long, env = "SHINDAN_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     pub listen: SocketAddr,
     /// How many writes to the API server may be under way at once
-    #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "16", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub write_concurrency: u16,
     /// The most requests a second that write, Events included; 0 is no limit. (The API server can slow them down as well:
     /// deploy/ gives them a priority level of their own)
-    #[arg(long, env = "SHINDAN_WRITE_QPS", value_name = "COUNT", default_value = "0", value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long, env = "SHINDAN_WRITE_QPS", value_name = "COUNT", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub write_qps: u32,
     /// The most PodDiagnosis objects in a namespace
-    #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_per_namespace: u32,
     /// The most ended ones of the same workload, container and cause
-    #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
     /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; what is more is
     /// folded into the workload's own Event
-    #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000))]
+    #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
     /// Causes that are never told, whatever fails of them; may be repeated or separated by commas. (For one workload: its
     /// annotation shindan.dev/ignore)
@@ -238,9 +271,29 @@ pub struct RunArgs {
     pub election: ElectionArgs,
     #[command(flatten)]
     pub thresholds: ThresholdArgs,
+    /// What differs from the defaults, for the log.
+    #[arg(skip)]
+    pub settings: Vec<file::Setting>,
 }
 
 impl RunArgs {
+    /// Whether what was said fits together. The error names the flags.
+    pub fn check(&self) -> Result<(), String> {
+        let both = self.namespaces.iter().find(|name| self.exclude_namespaces.contains(name));
+        match both {
+            Some(name) => Err(format!("--namespaces and --exclude-namespaces both name {name}")),
+            None => self.election.check(),
+        }
+    }
+
+    /// Of what something is told.
+    pub fn selection(&self) -> Selection {
+        Selection {
+            excluded: self.exclude_namespaces.iter().map(|name| name.as_str().into()).collect(),
+            labels: self.selector.clone().unwrap_or_default(),
+        }
+    }
+
     pub fn policy(&self) -> Policy {
         Policy {
             retention: self.retention.0,
@@ -264,6 +317,18 @@ impl RunArgs {
 fn cause(text: &str) -> Result<String, String> {
     let found = rules::named(text.trim()).map(|known| known.cause.to_owned());
     found.ok_or_else(|| "no cause of that name; `shindan causes` lists them".to_owned())
+}
+
+/// A cause, and how long it must last: what counts at once has no such time.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let (name, after) = text.split_once('=').ok_or("write CAUSE=DURATION, such as ImagePullTimeout=10m")?;
+    let name = cause(name)?;
+    let Some(cause) = rules::patient().find(|cause| *cause == name) else {
+        let mut others: Vec<_> = rules::patient().collect();
+        others.sort_unstable();
+        return Err(format!("{name} has no time that can be chosen; these have one: {}", others.join(", ")));
+    };
+    Ok(Threshold { cause, after: within(0..=DAY)(after.trim())? })
 }
 
 /// A name that a namespace can have: a typing error would otherwise watch nothing, silently.

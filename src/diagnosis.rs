@@ -103,6 +103,8 @@ struct Match {
 struct Asked {
     findings: Vec<Match>,
     wake: Option<Timestamp>,
+    /// A cause is there that somebody wants to be told of only later: no general word is to be told instead.
+    held: bool,
 }
 
 impl Asked {
@@ -112,16 +114,19 @@ impl Asked {
             return;
         }
         let is_umbrella = rule.specificity == Specificity::Umbrella;
+        if self.held && is_umbrella {
+            return;
+        }
         match rule.scope {
             Scope::Pod(check) => {
                 if !is_umbrella || !self.settled_for(None) {
-                    self.take(rule, order, check(case));
+                    self.take(case, rule, order, check(case));
                 }
             }
             Scope::Container(check) => {
                 for container in case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
                     if !is_umbrella || !self.settled_for(Some(&container.name)) {
-                        self.take(rule, order, check(case, container));
+                        self.take(case, rule, order, check(case, container));
                     }
                 }
             }
@@ -129,10 +134,13 @@ impl Asked {
         }
     }
 
-    fn take(&mut self, rule: &'static Rule, order: usize, verdict: Verdict) {
+    fn take(&mut self, case: &Case<'_>, rule: &'static Rule, order: usize, verdict: Verdict) {
         match verdict {
             Verdict::No => {}
-            Verdict::NotBefore(at) => self.wake = Some(self.wake.map_or(at, |w| w.min(at))),
+            Verdict::NotBefore(at) => {
+                self.wake = Some(self.wake.map_or(at, |w| w.min(at)));
+                self.held |= case.thresholds.chosen(rule.cause).is_some();
+            }
             Verdict::Yes(finding)
                 if rule.specificity == Specificity::Umbrella && self.settled_for(finding.container.as_ref()) => {}
             Verdict::Yes(finding) => self.findings.push(Match { rule, order, finding: *finding }),
@@ -162,7 +170,7 @@ fn ask_all(case: &Case<'_>) -> Asked {
                 let mut answers = ask(case);
                 answers.sort_by_key(|(place, _)| *place);
                 for (place, verdict) in answers {
-                    asked.take(&rules[place], order + place, verdict);
+                    asked.take(case, &rules[place], order + place, verdict);
                 }
             }
         }

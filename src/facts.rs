@@ -9,6 +9,7 @@ mod node;
 mod pod;
 mod quantity;
 mod resources;
+mod selector;
 mod surroundings;
 mod wishes;
 mod workload;
@@ -28,6 +29,7 @@ pub use pod::{
 };
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
+pub use selector::LabelSelector;
 pub use surroundings::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Looked, PullQueue, ReachedFacts, ServiceFacts,
     Siblings, Surroundings, Want,

@@ -22,6 +22,7 @@ mod pods;
 mod reach;
 mod records;
 mod roll;
+mod selection;
 mod services;
 mod stories;
 mod strays;
@@ -49,6 +50,7 @@ use unwell::Full;
 pub use brief::{Brief, OuterBrief};
 pub use events::KEPT as EVENTS_KEPT;
 pub use records::{Caps, Stored};
+pub use selection::Selection;
 
 /// One thing that the cluster told us. `cluster::watch` and `cluster::lookup` make them; nothing else changes the world.
 #[derive(Debug)]
@@ -177,6 +179,7 @@ pub struct World {
     spared: strays::Spared,
     /// Those of workloads, and of whoever runs the operator.
     wishes: wishes::KnownWishes,
+    selection: Selection,
 }
 
 /// How long the first diagnosis waits for what decides it, in seconds: the workload of a Failed pod, the claims of one that
@@ -213,6 +216,7 @@ impl World {
             doubts: takeover::Doubts::default(),
             spared: strays::Spared::default(),
             wishes: wishes::KnownWishes::default(),
+            selection: Selection::default(),
         }
     }
 
@@ -249,7 +253,8 @@ impl World {
     /// Takes back what an earlier run of the operator (or an earlier leader) wrote.
     pub fn restore(&mut self, stored: Vec<Stored>) -> Touched {
         let keys: Vec<ObjectKey> = stored.into_iter().map(|s| self.records.restore(s)).collect();
-        for record in keys.iter().filter_map(|key| self.records.brief(key)) {
+        let told = keys.iter().filter(|key| !self.selection.excludes(&key.namespace));
+        for record in told.filter_map(|key| self.records.brief(key)) {
             self.workloads.set_failing(record);
             self.reach.add(record);
         }
@@ -540,6 +545,7 @@ impl World {
                 self.removed(&DiagnosisKey::of_pod(key.clone()));
                 Decision::default()
             }
+            Subject::Object(key) if self.is_excluded(&key.namespace) => self.leave_out_object(key).into(),
             Subject::Object(key) => {
                 let plan = self.decide_object(key, now);
                 self.with_its_pod(key, plan, now)
@@ -611,6 +617,9 @@ impl World {
     fn decide_pod(&mut self, uid: &Arc<str>, now: Timestamp) -> Decision {
         let Some(mut pod) = self.pods.full(uid) else { return Decision::default() };
         let key = pod.facts.key.clone();
+        if !self.tells_of(&key.namespace, &pod.facts.labels) {
+            return self.leave_out_pod(uid, &key).into();
+        }
         let (fresh_from, first_seen) = (self.fresh_from(&pod), pod.observed.first);
         let surroundings = self.surroundings(&pod, now);
         let mut outcome = diagnose(&self.case_with(&pod, &surroundings, now));

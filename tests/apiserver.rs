@@ -9,6 +9,8 @@ mod lease;
 mod publishing;
 #[path = "apiserver/reading.rs"]
 mod reading;
+#[path = "apiserver/selection.rs"]
+mod selection;
 #[path = "apiserver/server.rs"]
 mod server;
 #[path = "apiserver/watching.rs"]

@@ -314,6 +314,29 @@ fn what_is_well_is_not_diagnosed() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// What can be chosen for a cause holds for the cases of it: with a longer time than any of them has lasted none is told.
+#[test]
+fn a_time_can_be_chosen_for_each_cause_that_has_one() {
+    const CENTURY: i64 = 100 * 365 * 86_400;
+    let mut wrong = String::new();
+    for cause in rules::patient() {
+        let chosen = Thresholds { chosen: vec![(cause, CENTURY)].leak(), ..Thresholds::default() };
+        for case in cases(&root().join("causes").join(cause)).iter().filter(|case| !is_near_miss(case)) {
+            let text = fs::read_to_string(case).unwrap();
+            let mut dump = Dump::default();
+            dump.read(&text);
+            let now = dump.newest.unwrap().as_second() + 3600;
+            let now = Timestamp::from_second(now).unwrap();
+            let report = offline::diagnose(dump, offline::Logs::default(), now, chosen);
+            let mut told = report.objects.iter().filter(|write| write.status.state == DiagnosisState::Active);
+            if told.any(|write| write.status.cause == cause && write.status.severity != Severity::Info) {
+                writeln!(wrong, "{cause}/{}", name_of(case)).unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "told before its time:\n{wrong}");
+}
+
 /// A rule is complete with an explanation, a case that it recognises and a near miss that it does not.
 #[test]
 fn each_rule_is_complete() {

@@ -17,7 +17,8 @@ const NEEDS_HELM: &str = "needs helm, which tests/cluster/cluster build --helm b
 
 /// Flags that are no field of `config`: where the operator runs, its account and its Lease are given, and what asks for rights
 /// is a value of its own beside them.
-const NOT_CONFIG: [&str; 7] = [
+const NOT_CONFIG: [&str; 8] = [
+    "config",
     "kubeconfig",
     "context",
     "namespaces",
@@ -95,6 +96,8 @@ fn each_flag_is_a_field_with_its_default_in_the_values_file() {
             // As deploy/base has it.
             ("log-format", _) => "json",
             (_, [default]) => default.to_str().unwrap(),
+            ("selector", _) => "",
+            ("thresholds", _) => "{}",
             _ => "[]",
         };
         assert_eq!(told, default, "values.yaml: config.{field}");
@@ -289,6 +292,9 @@ fn configuration_reaches_the_program() {
     for (field, schema) in config_fields() {
         let value = match (field.as_str(), ranges.get(&field), schema["enum"][0].as_str()) {
             ("ignoreCauses", ..) => json!(["AppError", "oomkilled"]),
+            ("excludeNamespaces", ..) => json!(["kube-system", "team-a"]),
+            ("selector", ..) => json!("env!=dev,tier in (web,api)"),
+            ("thresholds", ..) => json!({"RegistryTimeout": "1d", "PullQPSExceeded": 90}),
             // Each longer than the next one.
             ("leaderElectRenewDeadline", ..) => json!(3599),
             ("leaderElectRetryPeriod", ..) => json!("59m58s"),
@@ -310,7 +316,10 @@ fn configuration_reaches_the_program() {
     }
     assert_eq!(args.len(), 3 + config.len() - 1, "{args:?}");
     let run = Run::try_parse_from(args).unwrap().run;
-    assert_eq!(run.election.check(), Ok(()));
+    assert_eq!(run.check(), Ok(()));
+    assert_eq!(run.exclude_namespaces, ["kube-system", "team-a"]);
+    assert!(run.selector.is_some_and(|selector| !selector.is_empty()));
+    assert_eq!(run.thresholds.thresholds().chosen, [("PullQPSExceeded", 90), ("RegistryTimeout", 86_400)]);
     assert_eq!((run.retention.0, run.write_qps, run.listen.port()), (90 * 86_400, 100_000, 8080));
     assert_eq!(
         (run.ignore_causes.join(" "), run.log_format),
@@ -321,7 +330,11 @@ fn configuration_reaches_the_program() {
 
 #[test]
 fn a_wrong_value_is_refused_by_its_name_and_range() {
-    let cases: [(&str, &[&str]); 17] = [
+    let cases: [(&str, &[&str]); 18] = [
+        (
+            r#"config.thresholds={"RegistryTimeout":"2d"}"#,
+            &["config.thresholds.RegistryTimeout", "2d must be from 0s to 1d"],
+        ),
         (r#"config.retention="1s""#, &["config.retention", "1s must be from 1m to 90d"]),
         ("config.eventGrace=301", &["config.eventGrace", "301 must be from 0s to 5m"]),
         (r#"config.neverReady="soon""#, &["/config/neverReady", "soon"]),

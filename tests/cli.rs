@@ -529,3 +529,24 @@ fn kubectl_completes_what_is_typed_behind_its_plugin() {
     assert!(kinds.contains("deployment/\n") && kinds.contains("diagnose\t") && kinds.contains(":6"), "{kinds}");
     assert!(completed(&["explain", "OOMK"]).contains("OOMKilled\t"));
 }
+
+#[test]
+fn a_moment_that_is_none_is_told_how_to_write_one() {
+    for moment in ["yesterday", "-5m"] {
+        let output = shindan(&["diagnose", "-f", "-", "--at", moment], WELL);
+        assert_eq!(output.status.code(), Some(1));
+        let said = err(&output);
+        assert!(said.contains("--at <TIME>") && said.contains("2026-11-21T12:30:00Z"), "{said}");
+    }
+}
+
+#[test]
+fn a_time_may_be_chosen_for_one_cause() {
+    let found = |args: &[&str]| out(&shindan(&[&["diagnose", "-f", "-"], args].concat(), PENDING)).to_owned();
+    assert!(found(&[]).contains("NodeSelectorMismatch"));
+    assert_eq!(found(&["--threshold", "NodeSelectorMismatch=10m"]), "");
+    assert_eq!(found(&["--threshold", "NodeSelectorMismatch=10m", "--at", "2026-11-21T09:09:59Z"]), "");
+    let due = found(&["--threshold", "NodeSelectorMismatch=10m", "--at", "2026-11-21T09:10:00Z"]);
+    assert!(due.contains("NodeSelectorMismatch"), "{due}");
+    assert!(found(&["--threshold", "InsufficientCpu=10m"]).contains("NodeSelectorMismatch"));
+}

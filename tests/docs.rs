@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Arg;
 use shindan::api::DiagnosisKind;
+use shindan::config::file;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -111,39 +113,71 @@ fn outputs_that_pages_show_are_real() {
     }
 }
 
-/// Each flag of the operator stands in the README's table with its variable and default.
-#[test]
-fn the_table_of_flags_is_complete() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let help = shindan(&["run", "--help"]);
-    let value = |line: &str, name: &str| {
-        let rest = line.split_once(&format!("[{name}"))?.1;
-        Some(rest.split_once(']')?.0.trim().trim_end_matches('=').to_owned())
-    };
-    let mut rows = 0;
-    let mut flag = String::new();
-    let mut variable = String::new();
-    for line in help.lines().map(str::trim) {
-        if let Some(at) = line.find("--").filter(|_| line.starts_with('-')) {
-            flag = line[at..].split([' ', ',']).next().unwrap_or_default().to_owned();
-        }
-        let row = || {
-            let begin = format!("| `{flag}`");
-            readme.lines().find(|row| row.starts_with(&begin)).unwrap_or_else(|| panic!("README.md: no row of {flag}"))
-        };
-        if let Some(name) = value(line, "env:") {
-            assert!(row().contains(&format!("`{name}`")), "README.md: {flag} is set by {name}");
-            variable = name;
-            rows += 1;
-        }
-        if let Some(default) = value(line, "default:").filter(|_| line.starts_with("[default:")) {
-            assert!(
-                row().contains(&format!("`{default}`")),
-                "README.md: the default of {flag} ({variable}) is {default}"
-            );
+/// What a setting may be: its words, or the range that its parser names when a value is beyond it.
+fn allowed(arg: &Arg) -> String {
+    let words: Vec<_> = arg.get_possible_values().iter().map(|word| format!("`{}`", word.get_name())).collect();
+    if !words.is_empty() {
+        return words.join(", ");
+    }
+    let beyond = format!("--{}=99999999999999", arg.get_long().unwrap());
+    let alone = clap::Command::new("one").no_binary_name(true).arg(arg.clone().env(None));
+    let Err(error) = alone.try_get_matches_from([beyond]) else { return String::new() };
+    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    let range = said.strip_prefix("must be from ").map(|range| range.replace(" to ", "` to `"));
+    let range = range.or_else(|| Some(said.split_once(" is not in ")?.1.replace("..=", "` to `")));
+    range.map(|range| format!("`{range}`")).unwrap_or_default()
+}
+
+/// The settings of `shindan run`, a table for each group of them.
+fn settings() -> String {
+    let mut groups: Vec<(String, String)> = Vec::new();
+    for arg in file::table().get_arguments() {
+        let group = arg.get_help_heading().unwrap_or("The operator").to_owned();
+        let short = arg.get_short().map(|short| format!(", `-{short}`")).unwrap_or_default();
+        let default: Vec<_> = arg.get_default_values().iter().map(|one| format!("`{}`", one.display())).collect();
+        let row = [
+            format!("`--{}`{short}", arg.get_long().unwrap()),
+            arg.get_env().map(|env| format!("`{}`", env.display())).unwrap_or_default(),
+            file::key_of(arg).map(|key| format!("`{key}`")).unwrap_or_default(),
+            default.join(", "),
+            allowed(arg),
+            arg.get_help().unwrap().to_string().replace('\n', " "),
+        ];
+        let row = format!("| {} |\n", row.join(" | ")).replace("  ", " ");
+        match groups.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, rows)) => rows.push_str(&row),
+            None => groups.push((group, row)),
         }
     }
-    assert!(rows > 15, "the help is understood");
+    let head = "| flag | variable | key | default | allowed | |\n|---|---|---|---|---|---|\n";
+    let tables: Vec<_> = groups.into_iter().map(|(name, rows)| format!("### {name}\n\n{head}{rows}\n")).collect();
+    tables.concat()
+}
+
+/// The page of settings is what the flags' definition says, and so is each flag that the README names.
+#[test]
+fn the_page_of_settings_is_up_to_date() {
+    const BEGIN: &str = "<!-- settings: UPDATE=1 cargo test --test docs -->\n";
+    const END: &str = "<!-- end of settings -->";
+    let page = fs::read_to_string(root().join("docs/configuration.md")).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("a place for them");
+    let (_, after) = rest.split_once(END).unwrap();
+    holds("docs/configuration.md", &format!("{before}{BEGIN}\n{}{END}{after}", settings()));
+
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, table) = readme.split_once("| flag | variable | default |").expect("a table of flags");
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with("| `--")).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    let command = file::table();
+    for row in rows {
+        let words: Vec<_> = row.split('`').skip(1).step_by(2).collect();
+        let arg = command.get_arguments().find(|arg| arg.get_long() == words[0].strip_prefix("--"));
+        let arg = arg.unwrap_or_else(|| panic!("README.md: there is no {}", words[0]));
+        assert!(words.contains(&arg.get_env().unwrap().to_str().unwrap()), "README.md: the variable in {row}");
+        if let [default] = arg.get_default_values() {
+            assert!(words.contains(&default.to_str().unwrap()), "README.md: the default in {row}");
+        }
+    }
 }
 
 /// The API servers that the README names are those that `make test-long` builds and tries.

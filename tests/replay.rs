@@ -24,6 +24,8 @@ mod operator;
 mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
+#[path = "replay/selection.rs"]
+mod selection;
 #[path = "replay/takeover.rs"]
 mod takeover;
 #[path = "replay/workloads.rs"]

@@ -24,8 +24,13 @@ pub(super) struct DumpArgs {
     max_input: Size,
     /// Judge as of this moment (RFC 3339), thresholds included [default: the newest time in the input, as a snapshot: what
     /// the scheduler or a registry has refused counts at once]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = moment)]
     pub(super) at: Option<Timestamp>,
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    let moment = text.trim().parse();
+    moment.map_err(|_| "write a time as in RFC 3339: 2026-11-21T12:30:00Z, or 2026-11-21T21:30:00+09:00".to_owned())
 }
 
 /// What is wrong in a dump.

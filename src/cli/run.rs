@@ -9,7 +9,7 @@ use crate::app::{self, Election, Pace, Settings};
 use crate::cluster::Scope;
 use crate::cluster::client::Target;
 use crate::cluster::lease::Timing;
-use crate::config::{ElectionArgs, LogForm, RunArgs, Seconds};
+use crate::config::{ElectionArgs, LogForm, RunArgs, Seconds, file};
 use crate::telemetry::{self, LogFormat};
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
@@ -17,11 +17,14 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         LogForm::Text => LogFormat::Text,
         LogForm::Json => LogFormat::Json,
     })?;
+    args.check().map_err(anyhow::Error::msg)?;
+    file::tell(&args);
     let settings = Settings {
         listen: args.listen,
         thresholds: args.thresholds.thresholds().in_language(args.lang.into()),
         policy: args.policy(),
         wishes: args.wishes(),
+        selection: args.selection(),
         caps: args.caps(),
         pace: Pace {
             writes: usize::from(args.write_concurrency),
@@ -31,7 +34,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         target: Target { kubeconfig: args.kubeconfig, context: args.context, ..Target::default() },
         scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         previous_logs: args.previous_logs,
-        election: election(&args.election)?,
+        election: election(&args.election),
     };
     // One thread: what is read is decided upon by the engine alone, so that further threads would mostly wake one another.
     let runtime =
@@ -40,8 +43,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     Ok(Ending::Good)
 }
 
-fn election(args: &ElectionArgs) -> anyhow::Result<Option<Election>> {
-    args.check().map_err(anyhow::Error::msg)?;
+fn election(args: &ElectionArgs) -> Option<Election> {
     let duration = |Seconds(seconds)| Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
     let election = Election {
         namespace: args.leader_elect_resource_namespace.clone(),
@@ -51,5 +53,5 @@ fn election(args: &ElectionArgs) -> anyhow::Result<Option<Election>> {
             retry: duration(args.leader_elect_retry_period),
         },
     };
-    Ok(args.leader_elect.then_some(election))
+    args.leader_elect.then_some(election)
 }

@@ -58,9 +58,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Seconds until a container that was never ready is a failure, beyond what its probes allow.
-    pub fn never_ready(&self) -> i64 {
-        self.surroundings.wishes.never_ready.unwrap_or(self.thresholds.never_ready)
+    /// Seconds until a container that was never ready is a failure of this cause, beyond what its probes allow. What its owner
+    /// asks for is nearer to it than what holds for a cause everywhere.
+    pub fn never_ready(&self, cause: &str) -> i64 {
+        let wish = self.surroundings.wishes.never_ready;
+        wish.unwrap_or_else(|| self.thresholds.of(cause, self.thresholds.never_ready))
     }
 
     /// Seconds since `time`, never negative.
@@ -182,9 +184,22 @@ pub struct Thresholds {
     pub flapping_window: i64,
     pub flapping_stable: i64,
     pub language: Language,
+    /// Those of single causes, in place of what holds for all of their kind. They are few and chosen once, for as long as the
+    /// program runs.
+    pub chosen: &'static [(&'static str, i64)],
 }
 
 impl Thresholds {
+    /// What was chosen for this cause alone.
+    pub fn chosen(&self, cause: &str) -> Option<i64> {
+        self.chosen.iter().find_map(|(of, seconds)| (*of == cause).then_some(*seconds))
+    }
+
+    /// What counts for this cause, where `usual` does for all of its kind.
+    pub fn of(&self, cause: &str, usual: i64) -> i64 {
+        self.chosen(cause).unwrap_or(usual)
+    }
+
     /// For a dump that is judged as of its newest time: that is the earliest moment at which it can have been taken, so
     /// what the scheduler or a registry has refused by then counts as refused. What only takes its time keeps its time,
     /// and so does a threshold that somebody chose.
@@ -219,6 +234,7 @@ impl Default for Thresholds {
             flapping_window: 3600,
             flapping_stable: 1800,
             language: Language::English,
+            chosen: &[],
         }
     }
 }

@@ -51,18 +51,15 @@ fn fill(template: &str, values: &[(&str, &dyn Display)]) -> String {
         out.push_str(&rest[..at]);
         let brace = &rest[at..];
         let inside = brace.strip_prefix('{').filter(|inside| !inside.starts_with('{')).and_then(|i| i.split_once('}'));
-        match inside {
-            Some((name, after)) => {
-                if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-                    let _ = write!(out, "{value}");
-                }
-                rest = after;
+        if let Some((name, after)) = inside {
+            if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
+                let _ = write!(out, "{value}");
             }
+            rest = after;
+        } else {
             // As in `format!`, a brace is written twice.
-            None => {
-                out.push_str(&brace[..1]);
-                rest = &brace[brace.len().min(2)..];
-            }
+            out.push_str(&brace[..1]);
+            rest = &brace[brace.len().min(2)..];
         }
     }
     out.push_str(rest);
@@ -108,14 +105,17 @@ impl<S: Speaks + ?Sized> Speaks for &S {
 ///
 /// The sentence is a literal, which `tests/languages.rs` finds in the sources and looks for in each catalogue.
 macro_rules! say {
-    ($speaks:expr, $english:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
-        let language = $crate::diagnosis::language::Speaks::language(&$speaks);
-        if language == $crate::diagnosis::language::Language::English {
-            format!($english $(, $name = $crate::diagnosis::language::value!($name $(= $value)?))*)
-        } else {
-            language.fill($english, &[$((stringify!($name), &$crate::diagnosis::language::value!($name $(= $value)?))),*])
+    ($speaks:expr, $english:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+        match $crate::diagnosis::language::Speaks::language(&$speaks) {
+            $crate::diagnosis::language::Language::English => {
+                format!($english $(, $name = $crate::diagnosis::language::value!($name $(= $value)?))*)
+            }
+            other => other.fill(
+                $english,
+                &[$((stringify!($name), &$crate::diagnosis::language::value!($name $(= $value)?))),*],
+            ),
         }
-    }};
+    };
 }
 
 /// What stands in a place: the variable of its name, where nothing else is given.

@@ -313,6 +313,7 @@ fn describe(
 }
 
 /// The cause in words, with the part of the message that varies. `is_over`: it was so in the last outage.
+#[allow(clippy::too_many_lines, reason = "a sentence for each cause, in the present and in the past")]
 fn meaning(language: Language, cause: &str, message: &str, is_over: bool) -> String {
     match cause {
         PLEG_UNHEALTHY => match pleg_age(message) {
@@ -457,6 +458,7 @@ fn after_mark(message: &str, mark: &str) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
+#[allow(clippy::too_many_lines, reason = "a list for each cause; each sentence takes several lines")]
 fn remedies(language: Language, cause: &str, node: &NodeState, flaps: bool) -> Vec<Remedy> {
     let name = &node.facts.name;
     let service = match node.facts.runtime.split_once("://").map(|(runtime, _)| runtime) {

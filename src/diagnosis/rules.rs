@@ -55,6 +55,12 @@ pub fn named(name: &str) -> Option<Known> {
     known().find(|known| known.cause.eq_ignore_ascii_case(name))
 }
 
+/// Causes of pods that count only after a while, which may be chosen for each of them.
+pub fn patient() -> impl Iterator<Item = &'static str> {
+    let by_words = volume::patient().chain(sandbox::patient()).chain(image::patient()).chain(start::patient());
+    scheduling::patient().chain(by_words).chain([probe::READINESS]).chain(lifecycle::PATIENT)
+}
+
 /// The rule of a cause.
 pub fn find(cause: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.cause == cause)

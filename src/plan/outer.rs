@@ -358,6 +358,11 @@ pub fn unwanted(last: Option<&OuterRecord>) -> Plan {
     Plan { intent: last.filter(|record| record.is_active()).map(removed), wake: None }
 }
 
+/// Plans for what nothing is told of any more, in whatever state it is.
+pub fn left_out(last: Option<&OuterRecord>) -> Plan {
+    Plan { intent: last.map(removed), wake: None }
+}
+
 /// It is kept no longer.
 fn removed(record: &OuterRecord) -> Intent {
     Intent::Delete { key: record.key.clone(), resource_version: record.resource_version.clone() }

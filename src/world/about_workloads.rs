@@ -105,6 +105,9 @@ impl World {
         if let Some(open) = self.closed_until(object, now) {
             return later(open);
         }
+        if self.is_excluded(&key.namespace) {
+            return Some(self.leave_out_workload(object).into());
+        }
         if self.gone_workloads.contains(key) && self.workload_objects.is_deleted(object) {
             // As a deleted namespace does: nothing is left to tell of.
             self.workload_objects.remove(object);
@@ -141,6 +144,9 @@ impl World {
             return self.look_for(&subject, vec![(Want::Workload(key.clone()), Timestamp::UNIX_EPOCH)], now);
         };
         let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
+        if !self.tells_of(&key.namespace, &labels) {
+            return outer::unwanted(self.workload_objects.get(object).as_ref()).into();
+        }
         // Endpoints follow a moment later than what a workload says of itself.
         let settled = if self.answers_come { after(known.since, lookups::SETTLE).min(now) } else { known.since };
         let services = self.lookups.services_for(&key.namespace, &labels, settled);

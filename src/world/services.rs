@@ -132,6 +132,9 @@ impl World {
 
     /// Which Services of a namespace reach nobody. What is watched names those that may; only for them pods are read.
     pub(super) fn decide_services(&mut self, namespace: &Arc<str>, now: Timestamp) -> Decision {
+        if self.is_excluded(namespace) {
+            return Decision::default();
+        }
         let subject = Subject::Services(namespace.clone());
         let services = self.services.by_namespace.get(namespace).cloned().unwrap_or_default();
         let workloads = self.services.labelled(namespace);

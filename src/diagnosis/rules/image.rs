@@ -35,6 +35,10 @@ const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::I
 
 pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
+pub(super) fn patient() -> impl Iterator<Item = &'static str> {
+    signature::patient(rows::ROWS)
+}
+
 /// Whether a pull that fails so takes long each time, and others on that node wait for it.
 pub fn holds_up_pulls(cause: &str) -> bool {
     matches!(cause, "RegistryTimeout" | "ImagePullStalled")
@@ -88,7 +92,8 @@ fn has_failed_twice(
     // A second try proves nothing where it is only a matter of turns.
     let takes_turns = patience > SECOND_TRY;
     // In back-off when we came: it failed at least 10 s ago, and nobody knows how often.
-    if seen.reason == "ImagePullBackOff" && case.observed.at_start && !takes_turns {
+    let is_chosen = case.thresholds.chosen(row.cause).is_some();
+    if seen.reason == "ImagePullBackOff" && case.observed.at_start && !takes_turns && !is_chosen {
         return Ok(());
     }
     // What the kubelet or its runtime says of itself counts from the node's last outage on: what is left of that passes.
@@ -103,7 +108,7 @@ fn has_failed_twice(
         tries += event.count.max(1);
         since = since.min(signature::first_told(case, event));
     }
-    signature::has_lasted(case, since, patience, if takes_turns { 0 } else { tries })
+    signature::counts(case, row, since, if takes_turns { 0 } else { tries })
 }
 
 fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -> Finding {

@@ -22,6 +22,25 @@ use crate::facts::{
     Container, EventFacts, Phase, PullQueue, State, Timestamp, Volume, VolumeSource, after, seconds_between,
 };
 
+const INIT_STUCK: &str = "InitContainerStuck";
+const GATE_NOT_READY: &str = "ReadinessGateNotReady";
+const CREATING_TOO_LONG: &str = "ContainerCreatingTooLong";
+
+/// Those that count after a while which may be chosen for each.
+pub(super) const PATIENT: [&str; 11] = [
+    INIT_STUCK,
+    GATE_NOT_READY,
+    CREATING_TOO_LONG,
+    sidecar::NOT_STARTED.cause,
+    sidecar::BLOCKS_JOB.cause,
+    resize::INFEASIBLE.cause,
+    resize::DEFERRED.cause,
+    resize::ERROR.cause,
+    terminating::NODE_UNREACHABLE.cause,
+    terminating::FINALIZER.cause,
+    terminating::KILL_FAILING.cause,
+];
+
 /// A rule of this family about the pod as a whole.
 const fn rule(
     cause: &'static str,
@@ -268,7 +287,7 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        cause: "InitContainerStuck",
+        cause: INIT_STUCK,
         category: Category::Lifecycle,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Symptom,
@@ -282,7 +301,7 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        cause: "ReadinessGateNotReady",
+        cause: GATE_NOT_READY,
         category: Category::Lifecycle,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Symptom,
@@ -304,7 +323,7 @@ pub(super) const RULES: &[Rule] = &[
     resize::ERROR,
     resize::DEFERRED,
     Rule {
-        cause: "ContainerCreatingTooLong",
+        cause: CREATING_TOO_LONG,
         category: Category::Lifecycle,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Umbrella,
@@ -461,7 +480,7 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
     if container.kind != ContainerType::Init || case.pod.deletion.is_some() || case.pod.is_over() {
         return Verdict::No;
     }
-    let due = after(case.held_since(started_at), case.thresholds.init);
+    let due = after(case.held_since(started_at), case.thresholds.of(INIT_STUCK, case.thresholds.init));
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -565,9 +584,9 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     let was_ready =
         matches!((ready.last_transition, containers), (Some(lost), Some(well)) if seconds_between(well, lost) > 1);
     let (since, patience) = if was_ready {
-        (ready.last_transition, case.thresholds.readiness_lost)
+        (ready.last_transition, case.thresholds.of(GATE_NOT_READY, case.thresholds.readiness_lost))
     } else {
-        (containers, case.never_ready())
+        (containers, case.never_ready(GATE_NOT_READY))
     };
     // In a snapshot nothing may be newer than the readiness of the containers, which is all that a kubelet has to say.
     let usual = crate::diagnosis::Thresholds::default();
@@ -616,7 +635,7 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     let pulling = case.events.last().is_some_and(|event| &*event.reason == "Pulling");
     let patience = if pulling { case.thresholds.creating_pulling } else { case.thresholds.creating };
     let since = pod.start_time.or_else(|| pod.condition("PodScheduled").and_then(|c| c.last_transition));
-    let due = after(case.held_since(since), patience);
+    let due = after(case.held_since(since), case.thresholds.of(CREATING_TOO_LONG, patience));
     if case.now < due {
         return Verdict::NotBefore(due);
     }

@@ -108,3 +108,21 @@ lastTimestamp: "2026-11-21T09:00:02Z"
     assert_eq!(verdicts(&Scenario::from_yaml(text)), (vec![], true));
     assert_eq!(verdicts(&Scenario::from_yaml(text).later(20)), (vec!["FailedCreatePodSandBox"], false));
 }
+
+/// Whoever chooses a time for one cause waits for it, however often it fails, and hears nothing poorer meanwhile.
+#[test]
+fn a_time_that_was_chosen_for_a_cause_counts_alone() {
+    let refused =
+        PULLING.replace("MESSAGE", "dial tcp 10.0.0.9:443: connect: connection refused").replace("COUNT", "4");
+    let after = |chosen, at: &str| {
+        let mut scenario = Scenario::from_yaml(&refused).observed_since("2026-11-21T09:00:02Z").at(at);
+        scenario.thresholds.chosen = chosen;
+        verdicts(&scenario).0
+    };
+    let later: &[(&str, i64)] = &[("RegistryConnectionRefused", 600)];
+    assert_eq!(after(&[], "2026-11-21T09:00:03Z"), ["RegistryConnectionRefused"]);
+    assert_eq!(after(later, "2026-11-21T09:10:00Z"), [""; 0]);
+    assert_eq!(after(later, "2026-11-21T09:10:02Z"), ["RegistryConnectionRefused"]);
+    let other: &[(&str, i64)] = &[("RegistryTimeout", 600)];
+    assert_eq!(after(other, "2026-11-21T09:00:03Z"), ["RegistryConnectionRefused"]);
+}

@@ -20,9 +20,12 @@ use crate::facts::{
     seconds_between,
 };
 
+pub(super) const STARTUP: &str = "StartupProbeFailed";
+pub(super) const READINESS: &str = "ReadinessProbeFailed";
+
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        cause: "StartupProbeFailed",
+        cause: STARTUP,
         category: Category::Probe,
         recovery: Recovery::Restarting,
         specificity: Specificity::Specific,
@@ -54,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        cause: "ReadinessProbeFailed",
+        cause: READINESS,
         category: Category::Probe,
         recovery: Recovery::Restarting,
         specificity: Specificity::Symptom,
@@ -93,7 +96,7 @@ fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let Some(event) = end::errored(case, container, ProbeKind::Startup) else { return Verdict::No };
-    let due = after(case.held_since(*started_at), case.never_ready() + probe.budget());
+    let due = after(case.held_since(*started_at), case.never_ready(STARTUP) + probe.budget());
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -598,6 +601,7 @@ fn not_well(language: Language, who: &str, kind: ProbeKind, status: u16) -> Reme
 }
 
 /// What the probe's own words ask for.
+#[allow(clippy::too_many_lines, reason = "a list for each answer; each sentence takes several lines")]
 fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard: Option<&Trouble>) -> Vec<Remedy> {
     let Some(probe) = container.probe(kind) else { return Vec::new() };
     let (name, language) = (kind.lower(), case.language());
@@ -757,17 +761,19 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         .and_then(|c| c.last_transition)
         .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
     let due = if lost_at.is_some() {
-        after(case.held_since(lost_at), case.thresholds.readiness_lost)
+        after(case.held_since(lost_at), case.thresholds.of(READINESS, case.thresholds.readiness_lost))
     } else {
         let startup = container.startup.as_deref().map_or(0, Probe::budget);
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
-        after(case.held_since(started_at), case.never_ready() + budget)
+        after(case.held_since(started_at), case.never_ready(READINESS) + budget)
     };
     let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
     // A snapshot will never tell more than it does now.
-    let has_lasted =
-        !case.thresholds.patient && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));
+    let is_chosen = case.thresholds.chosen(READINESS).is_some();
+    let has_lasted = !case.thresholds.patient
+        && !is_chosen
+        && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));
     if case.now < due && !has_lasted {
         return Verdict::NotBefore(due);
     }

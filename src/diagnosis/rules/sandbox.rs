@@ -32,6 +32,10 @@ const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::S
 
 pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
+pub(super) fn patient() -> impl Iterator<Item = &'static str> {
+    signature::patient(rows::ROWS)
+}
+
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     if case.events.is_empty() {
         return Vec::new();
@@ -47,7 +51,7 @@ fn judge(case: &Case<'_>, event: &EventFacts) -> Option<(usize, Verdict)> {
     let (index, row) = signature::first(rows::ROWS, case, &seen)?;
     // Repeats prove nothing of a node that is still joining.
     let times = if row.patience > SECOND_TRY { 1 } else { event.count };
-    if let Err(at) = signature::has_lasted(case, signature::first_told(case, event), row.patience, times) {
+    if let Err(at) = signature::counts(case, row, signature::first_told(case, event), times) {
         return Some((index, Verdict::NotBefore(at)));
     }
     let mut finding =

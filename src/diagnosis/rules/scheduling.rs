@@ -23,9 +23,15 @@ use crate::diagnosis::{Case, Family, Finding, Verdict, evidence, rule, text};
 use crate::facts::{Condition, Phase, Timestamp, after};
 
 pub(in crate::diagnosis) use self::claim::wants as claims_wanted;
-use self::rows::RULES;
+use self::rows::{PREEMPTION, RULES, SCHEDULER_ERROR};
 
 pub(super) const FAMILY: Family = Family::Table { rules: RULES, ask };
+
+/// Those that count after a while which may be chosen for each; what a claim tells is not asked for before the others count.
+pub(super) fn patient() -> impl Iterator<Item = &'static str> {
+    let of_claims = claim::Trouble::ALL.map(claim::Trouble::cause);
+    RULES.iter().map(|rule| rule.cause).filter(move |cause| !of_claims.contains(cause))
+}
 
 /// Whether the pod waits for a node at all.
 fn waits(case: &Case<'_>) -> bool {
@@ -75,7 +81,7 @@ fn preemption(case: &Case<'_>) -> Verdict {
     let Some(condition) = not_scheduled(case, "Unschedulable").filter(|_| claim::told(case).is_none()) else {
         return Verdict::No;
     };
-    let due = due(case, &condition);
+    let due = due_of(case, &condition, PREEMPTION);
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -93,18 +99,30 @@ fn preemption(case: &Case<'_>) -> Verdict {
 
 /// When a pod that waits is overdue: later while the cluster autoscaler adds a node, or pods make way for it.
 fn due(case: &Case<'_>, condition: &Condition) -> Timestamp {
+    after(waits_since(case, condition), patience(case))
+}
+
+/// The same for a cause, which may have a time of its own.
+fn due_of(case: &Case<'_>, condition: &Condition, cause: &str) -> Timestamp {
+    after(waits_since(case, condition), case.thresholds.of(cause, patience(case)))
+}
+
+fn waits_since(case: &Case<'_>, condition: &Condition) -> Timestamp {
+    case.held_since(condition.last_transition.or(case.pod.created))
+}
+
+fn patience(case: &Case<'_>) -> i64 {
     let helped = case.pod.nominated_node.is_some()
         || case
             .events_with("TriggeredScaleUp")
             .any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
-    let patience = if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable };
-    after(case.held_since(condition.last_transition.or(case.pod.created)), patience)
+    if helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable }
 }
 
 /// The same after an error of the scheduler itself. It may leave the name of the node of its choice behind (1.35), which is
 /// no promise then.
 fn error_due(case: &Case<'_>, condition: &Condition) -> Timestamp {
-    after(case.held_since(condition.last_transition.or(case.pod.created)), case.thresholds.unschedulable)
+    after(waits_since(case, condition), case.thresholds.unschedulable)
 }
 
 /// What the scheduler's words answer, and for which cause.
@@ -113,7 +131,7 @@ fn answer(case: &Case<'_>) -> Option<(&'static str, Verdict)> {
     let condition = not_scheduled(case, "Unschedulable").filter(|_| case.pod.nominated_node.is_none())?;
     let analysis = Analysis::new(case, &condition)?;
     let cause = analysis.kind.cause();
-    let due = due(case, &condition);
+    let due = due_of(case, &condition, cause);
     if case.now < due {
         return Some((cause, Verdict::NotBefore(due)));
     }
@@ -163,7 +181,8 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     let Some(condition) = not_scheduled(case, "SchedulerError").filter(|_| claim::told(case).is_none()) else {
         return Verdict::No;
     };
-    let due = error_due(case, &condition);
+    let usual = case.thresholds.unschedulable;
+    let due = after(waits_since(case, &condition), case.thresholds.of(SCHEDULER_ERROR, usual));
     if case.now < due {
         return Verdict::NotBefore(due);
     }

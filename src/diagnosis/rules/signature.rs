@@ -148,6 +148,26 @@ pub(super) const fn rule(row: &Row, category: Category, recovery: Recovery, scop
     }
 }
 
+/// Causes of rows that do not count at once.
+pub(super) fn patient(rows: &'static [Row]) -> impl Iterator<Item = &'static str> {
+    rows.iter().filter(|row| row.patience > 0).map(|row| row.cause)
+}
+
+/// Whether what a row is about began so long ago, or happened so often, that it counts; else when to ask again. Where
+/// somebody chose a time for its cause, only that counts.
+pub(super) fn counts(case: &Case<'_>, row: &Row, since: Timestamp, times: u32) -> Result<(), Timestamp> {
+    match case.thresholds.chosen(row.cause) {
+        Some(chosen) => has_been(case, since, chosen),
+        None => has_lasted(case, since, row.patience, times),
+    }
+}
+
+/// Whether it is so long since; else when it will be.
+fn has_been(case: &Case<'_>, since: Timestamp, seconds: i64) -> Result<(), Timestamp> {
+    let due = after(since, seconds);
+    if case.now >= due { Ok(()) } else { Err(due) }
+}
+
 /// Whether what began at `since` has lasted, or happened again; else when to ask again.
 pub(super) fn has_lasted(case: &Case<'_>, since: Timestamp, patience: i64, times: u32) -> Result<(), Timestamp> {
     if patience == 0 || !case.thresholds.patient || times > 1 || seconds_between(since, case.now) >= patience {

@@ -45,11 +45,15 @@ const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::S
 
 pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
+pub(super) fn patient() -> impl Iterator<Item = &'static str> {
+    signature::patient(rows::ROWS)
+}
+
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     signature::ask_containers(case, |container| {
         let seen = see(case, container).filter(|seen| !is_init_oom(seen))?;
         let (index, row) = signature::first(rows::ROWS, case, &seen)?;
-        Some(match signature::has_lasted(case, case.held_since(case.pod.start_time), row.patience, 1) {
+        Some(match signature::counts(case, row, case.held_since(case.pod.start_time), 1) {
             Ok(()) => (index, Verdict::Yes(Box::new(finding(case, container, &seen, row)))),
             Err(at) => (index, Verdict::NotBefore(at)),
         })

@@ -50,6 +50,10 @@ const RULES: [Rule; rows::ROWS.len()] = signature::rules(rows::ROWS, Category::V
 
 pub(super) const FAMILY: Family = Family::Table { rules: &RULES, ask };
 
+pub(super) fn patient() -> impl Iterator<Item = &'static str> {
+    signature::patient(rows::ROWS)
+}
+
 fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
     let mut found: Vec<(usize, Verdict)> = Vec::new();
     if case.events.is_empty() {
@@ -65,7 +69,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
             continue;
         }
         // However often: the first tries follow each other within a second or two.
-        found.push(match signature::has_lasted(case, signature::first_told(case, event), row.patience, 1) {
+        found.push(match signature::counts(case, row, signature::first_told(case, event), 1) {
             Ok(()) => {
                 let finding = Finding::of_pod(say(case, &seen, row.says))
                     .with(evidence::event(event))

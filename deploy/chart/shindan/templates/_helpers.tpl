@@ -109,6 +109,17 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $cause, $value := $config.thresholds | default dict -}}
+{{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}
+{{- if or (lt $seconds 0) (gt $seconds 86400) -}}
+{{- $wrong = append $wrong (printf "config.thresholds.%s: %v must be from 0s to 1d" $cause $value) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name := $config.excludeNamespaces | default list -}}
+{{- if has $name $.Values.namespaces -}}
+{{- $wrong = append $wrong (printf "namespaces and config.excludeNamespaces both name %s" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- $lease := list (dict "name" "LeaseDuration" "default" "10s") (dict "name" "RenewDeadline" "default" "6s") -}}
 {{- $longer := dict -}}
 {{- range append $lease (dict "name" "RetryPeriod" "default" "2s") -}}
@@ -134,6 +145,14 @@ flappingStable: [1m, 1d]
 {{- range $name, $value := omit (.Values.config | default dict) "logFormat" }}
 {{- if kindIs "slice" $value }}
 {{- $value = join "," $value }}
+{{- else if kindIs "map" $value }}
+{{- $pairs := list }}
+{{- range $cause, $after := $value }}
+{{- if ne nil $after }}
+{{- $pairs = append $pairs (printf "%s=%v" $cause (kindIs "string" $after | ternary $after (int64 $after))) }}
+{{- end }}
+{{- end }}
+{{- $value = join "," $pairs }}
 {{- else if not (kindIs "string" $value) }}
 {{- $value = ternary "" (int64 $value | toString) (eq nil $value) }}
 {{- end }}

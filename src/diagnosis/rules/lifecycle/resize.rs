@@ -54,13 +54,14 @@ pub(super) const DEFERRED: Rule = super::rule(
 
 /// The condition of this type and reason, once it has lasted as long as a pod may look for a node: the autoscaler of pods
 /// asks for more than there is and takes it back.
-fn lasting<'a>(case: &Case<'a>, kind: &str, reason: &str) -> Result<&'a Condition, Verdict> {
+fn lasting<'a>(case: &Case<'a>, cause: &str, kind: &str, reason: &str) -> Result<&'a Condition, Verdict> {
     let pod = case.pod;
     if pod.deletion.is_some() || pod.is_over() {
         return Err(Verdict::No);
     }
     let condition = pod.condition(kind).filter(|c| c.status == "True" && c.reason == reason).ok_or(Verdict::No)?;
-    let due = after(case.held_since(condition.last_transition), case.thresholds.unschedulable);
+    let due =
+        after(case.held_since(condition.last_transition), case.thresholds.of(cause, case.thresholds.unschedulable));
     if case.now < due { Err(Verdict::NotBefore(due)) } else { Ok(condition) }
 }
 
@@ -74,7 +75,7 @@ fn why(language: Language, condition: &Condition) -> String {
 }
 
 fn infeasible(case: &Case<'_>) -> Verdict {
-    let condition = match lasting(case, "PodResizePending", "Infeasible") {
+    let condition = match lasting(case, INFEASIBLE.cause, "PodResizePending", "Infeasible") {
         Ok(condition) => condition,
         Err(verdict) => return verdict,
     };
@@ -89,7 +90,7 @@ fn infeasible(case: &Case<'_>) -> Verdict {
 }
 
 fn deferred(case: &Case<'_>) -> Verdict {
-    let condition = match lasting(case, "PodResizePending", "Deferred") {
+    let condition = match lasting(case, DEFERRED.cause, "PodResizePending", "Deferred") {
         Ok(condition) => condition,
         Err(verdict) => return verdict,
     };
@@ -103,7 +104,7 @@ fn deferred(case: &Case<'_>) -> Verdict {
 }
 
 fn error(case: &Case<'_>) -> Verdict {
-    let condition = match lasting(case, "PodResizeInProgress", "Error") {
+    let condition = match lasting(case, ERROR.cause, "PodResizeInProgress", "Error") {
         Ok(condition) => condition,
         Err(verdict) => return verdict,
     };

@@ -9,6 +9,9 @@ use crate::diagnosis::{
 use crate::facts::{Container, Phase, RestartPolicy, State, Terminated, Timestamp, after};
 
 /// What such a container may still have to send after the work is done, in seconds.
+/// What of it the checks name as well.
+const BLOCKS_JOB_CAUSE: &str = "SidecarBlocksJob";
+const NOT_STARTED_CAUSE: &str = "SidecarNotStarted";
 const FLUSH: i64 = 60;
 /// Containers of a Job may well work for different times.
 const MAY_WORK: i64 = 1800;
@@ -34,7 +37,7 @@ const HELPERS: [&str; 16] = [
 ];
 
 pub(super) const BLOCKS_JOB: Rule = Rule {
-    cause: "SidecarBlocksJob",
+    cause: BLOCKS_JOB_CAUSE,
     category: Category::Lifecycle,
     recovery: Recovery::NeverStarted,
     specificity: Specificity::Specific,
@@ -53,7 +56,7 @@ pub(super) const BLOCKS_JOB: Rule = Rule {
 };
 
 pub(super) const NOT_STARTED: Rule = Rule {
-    cause: "SidecarNotStarted",
+    cause: NOT_STARTED_CAUSE,
     category: Category::Lifecycle,
     recovery: Recovery::NeverStarted,
     specificity: Specificity::Umbrella,
@@ -81,7 +84,7 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let since = before().filter_map(|c| c.last_end()?.finished_at).max().or(pod.start_time);
-    let due = after(case.held_since(since), case.thresholds.creating);
+    let due = after(case.held_since(since), case.thresholds.of(NOT_STARTED_CAUSE, case.thresholds.creating));
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -146,7 +149,7 @@ fn check(case: &Case<'_>) -> Verdict {
         false if !case.thresholds.patient => 0,
         false => FLUSH,
     };
-    let due = after(case.held_since(Some(done_at)), patience);
+    let due = after(case.held_since(Some(done_at)), case.thresholds.of(BLOCKS_JOB_CAUSE, patience));
     if case.now < due {
         return Verdict::NotBefore(due);
     }

@@ -10,7 +10,7 @@ use crate::facts::{Container, EventFacts, Phase, State, after};
 const OVERDUE: i64 = 120;
 
 pub(super) const NODE_UNREACHABLE: Rule = rule(
-    "TerminatingNodeUnreachable",
+    Stuck::Node.cause(),
     Specificity::Specific,
     |case| stuck(case, Stuck::Node).rooted(roots::node(case)),
     node_remedies,
@@ -25,7 +25,7 @@ pub(super) const NODE_UNREACHABLE: Rule = rule(
 );
 
 pub(super) const FINALIZER: Rule = rule(
-    "TerminatingFinalizer",
+    Stuck::Finalizer.cause(),
     Specificity::Specific,
     |case| stuck(case, Stuck::Finalizer),
     finalizer_remedies,
@@ -39,7 +39,7 @@ pub(super) const FINALIZER: Rule = rule(
 );
 
 pub(super) const KILL_FAILING: Rule = rule(
-    "TerminatingKillFailing",
+    Stuck::Kill.cause(),
     Specificity::Specific,
     |case| stuck(case, Stuck::Kill),
     kill_remedies,
@@ -64,6 +64,16 @@ enum Stuck {
     Node,
     Finalizer,
     Kill,
+}
+
+impl Stuck {
+    const fn cause(self) -> &'static str {
+        match self {
+            Self::Node => "TerminatingNodeUnreachable",
+            Self::Finalizer => "TerminatingFinalizer",
+            Self::Kill => "TerminatingKillFailing",
+        }
+    }
 }
 
 /// Reasons of Events that tell that the kubelet cannot end a pod.
@@ -104,8 +114,9 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         }
         _ => OVERDUE,
     };
-    let due = after(deletion, late);
-    if case.now < due && pod.reason != "NodeLost" {
+    let due = after(deletion, case.thresholds.of(wanted.cause(), late));
+    let is_known_lost = pod.reason == "NodeLost" && case.thresholds.chosen(wanted.cause()).is_none();
+    if case.now < due && !is_known_lost {
         return Verdict::NotBefore(due);
     }
     let late = match case.age(deletion) {

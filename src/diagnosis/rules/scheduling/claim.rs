@@ -33,6 +33,8 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    pub(super) const ALL: [Self; 3] = [Self::ProvisioningFailed, Self::NoClassNoPv, Self::WaitingProvisioner];
+
     pub(super) const fn cause(self) -> &'static str {
         match self {
             Self::ProvisioningFailed => "PvcProvisioningFailed",

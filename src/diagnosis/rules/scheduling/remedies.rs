@@ -666,6 +666,7 @@ fn is_added(t: &Toleration) -> bool {
     t.exists && t.key.starts_with("node.kubernetes.io/") && (t.seconds == Some(300) || t.seconds.is_none())
 }
 
+#[allow(clippy::too_many_lines, reason = "each sentence takes several lines")]
 fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     if analysis.is_enforced() {
         return vec![remedy::fix(phrase!(

@@ -39,6 +39,11 @@ const fn of_claim(trouble: Trouble, explain: Explain) -> Rule {
     }
 }
 
+/// Causes that the checks name as well, for the times that were chosen for them.
+pub(super) const PREEMPTION: &str = "PreemptionPending";
+pub(super) const SCHEDULER_ERROR: &str = "SchedulerError";
+pub(super) const NO_SCHEDULER: &str = "NoSchedulerForPod";
+
 pub(super) const RULES: &[Rule] = &[
     reason!(
         Cpu,
@@ -316,7 +321,7 @@ pub(super) const RULES: &[Rule] = &[
         "scheduler, plugin NodeName: `didn't match the requested node name`"
     ),
     Rule {
-        cause: "PreemptionPending",
+        cause: PREEMPTION,
         category: Category::Scheduling,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Specific,
@@ -339,7 +344,7 @@ pub(super) const RULES: &[Rule] = &[
         "scheduler: `no nodes available to schedule pods`"
     ),
     Rule {
-        cause: "SchedulerError",
+        cause: SCHEDULER_ERROR,
         category: Category::Scheduling,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Specific,
@@ -355,7 +360,7 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        cause: "NoSchedulerForPod",
+        cause: NO_SCHEDULER,
         category: Category::Scheduling,
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Specific,

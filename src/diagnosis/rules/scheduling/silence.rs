@@ -1,5 +1,7 @@
 //! Pods of which no scheduler says a word.
 
+use super::rows::NO_SCHEDULER;
+use super::words::Kind;
 use super::{claim, silent, waits};
 use crate::api::Confidence;
 use crate::diagnosis::language::say;
@@ -10,7 +12,7 @@ use crate::facts::{Timestamp, after};
 const SILENCE: i64 = 60;
 
 /// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
-fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
+fn silence(case: &Case<'_>, cause: &str) -> Option<Result<String, Timestamp>> {
     let pod = case.pod;
     // A scheduler that has chosen a node (and waits for a volume there) says no more than its name.
     if !waits(case) || !silent(case) || pod.nominated_node.is_some() {
@@ -18,7 +20,8 @@ fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
     }
     // Before Kubernetes 1.35 it does not even say that.
     let volume = if pod.claims().next().is_some() { case.thresholds.creating } else { 0 };
-    let due = after(case.held_since(pod.created), SILENCE.max(case.thresholds.unschedulable).max(volume));
+    let usual = SILENCE.max(case.thresholds.unschedulable).max(volume);
+    let due = after(case.held_since(pod.created), case.thresholds.of(cause, usual));
     if case.now < due {
         return Some(Err(due));
     }
@@ -28,7 +31,7 @@ fn silence(case: &Case<'_>) -> Option<Result<String, Timestamp>> {
 /// The scheduler does not even try a pod whose claim is missing, and says nothing of it.
 pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
     let claims = &case.pod.resource_claims;
-    match silence(case).filter(|_| !claims.is_empty()) {
+    match silence(case, Kind::DraClaim.cause()).filter(|_| !claims.is_empty()) {
         None => Verdict::No,
         Some(Err(later)) => Verdict::NotBefore(later),
         Some(Ok(waited)) => {
@@ -44,11 +47,12 @@ pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
 
 pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let waited = match silence(case).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
-        None => return Verdict::No,
-        Some(Err(later)) => return Verdict::NotBefore(later),
-        Some(Ok(waited)) => waited,
-    };
+    let waited =
+        match silence(case, NO_SCHEDULER).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
+            None => return Verdict::No,
+            Some(Err(later)) => return Verdict::NotBefore(later),
+            Some(Ok(waited)) => waited,
+        };
     let name = &pod.scheduler_name;
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
         (

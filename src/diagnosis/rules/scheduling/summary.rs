@@ -50,6 +50,57 @@ pub(super) fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             };
             say!(case, "needs {what}, which another pod has on {nodes}", what, nodes)
         }
+        kind if kind.is_about_a_claim() || matches!(kind, Kind::DiskConflict | Kind::EphemeralPvc) => {
+            of_claim(case, analysis, &nodes)
+        }
+        Kind::VolumeCount => say!(case, "{nodes} can attach no further volume", nodes),
+        Kind::DraClaim => {
+            say!(case, "its ResourceClaim cannot be allocated on {nodes}: {words}", nodes, words = analysis.words())
+        }
+        Kind::NodeFeatures => {
+            say!(case, "{nodes} lack features that it needs: {words}", nodes, words = analysis.words())
+        }
+        Kind::Gang => say!(
+            case,
+            "it is started only together with the other pods of its group: {words}",
+            words = analysis.words()
+        ),
+        Kind::PodAffinity => say!(
+            case,
+            "must run beside {pods} (required pod affinity), and on {nodes} none of them runs",
+            pods = pods_of(case.language(), &case.pod.pod_affinity, phrase!(case, "other pods")),
+            nodes
+        ),
+        Kind::PodAntiAffinity => say!(
+            case,
+            "must not run beside {pods} (required pod anti-affinity), and on {nodes} one of them runs",
+            pods = pods_of(case.language(), &case.pod.pod_anti_affinity, phrase!(case, "certain pods")),
+            nodes
+        ),
+        Kind::ExistingAntiAffinity => say!(
+            case,
+            "on {nodes} a pod runs that must not share its place with this one (that pod's required anti-affinity)",
+            nodes
+        ),
+        Kind::Disjoint => say!(
+            case,
+            "no node meets all of its constraints at once: each of {plugins} leaves other nodes",
+            plugins = signature::between(&analysis.words(), "plugin(s) [", "]")
+                .map_or_else(|| phrase!(case, "them").to_owned(), |p| p.replace(' ', ", "))
+        ),
+        Kind::NodeName => {
+            say!(case, "may only run on the node that its spec.nodeName names, and that is not {nodes}", nodes)
+        }
+        Kind::TopologySpread => spread_summary(case, analysis, &nodes),
+        Kind::NoNodes => phrase!(case, "the cluster has no node that the scheduler knows").to_owned(),
+        // Capacity is answered above.
+        kind => say!(case, "{nodes} cannot take it: {cause}", nodes, cause = kind.cause()),
+    }
+}
+
+/// The same of its volumes.
+fn of_claim(case: &Case<'_>, analysis: &Analysis<'_>, nodes: &str) -> String {
+    match analysis.kind {
         Kind::PvcNotFound => match analysis.claim() {
             Some(claim) => {
                 say!(
@@ -138,47 +189,6 @@ pub(super) fn summary(case: &Case<'_>, analysis: &Analysis<'_>) -> String {
             }
             None => phrase!(case, "the claim for its ephemeral volume has not been created yet").to_owned(),
         },
-        Kind::VolumeCount => say!(case, "{nodes} can attach no further volume", nodes),
-        Kind::DraClaim => {
-            say!(case, "its ResourceClaim cannot be allocated on {nodes}: {words}", nodes, words = analysis.words())
-        }
-        Kind::NodeFeatures => {
-            say!(case, "{nodes} lack features that it needs: {words}", nodes, words = analysis.words())
-        }
-        Kind::Gang => say!(
-            case,
-            "it is started only together with the other pods of its group: {words}",
-            words = analysis.words()
-        ),
-        Kind::PodAffinity => say!(
-            case,
-            "must run beside {pods} (required pod affinity), and on {nodes} none of them runs",
-            pods = pods_of(case.language(), &case.pod.pod_affinity, phrase!(case, "other pods")),
-            nodes
-        ),
-        Kind::PodAntiAffinity => say!(
-            case,
-            "must not run beside {pods} (required pod anti-affinity), and on {nodes} one of them runs",
-            pods = pods_of(case.language(), &case.pod.pod_anti_affinity, phrase!(case, "certain pods")),
-            nodes
-        ),
-        Kind::ExistingAntiAffinity => say!(
-            case,
-            "on {nodes} a pod runs that must not share its place with this one (that pod's required anti-affinity)",
-            nodes
-        ),
-        Kind::Disjoint => say!(
-            case,
-            "no node meets all of its constraints at once: each of {plugins} leaves other nodes",
-            plugins = signature::between(&analysis.words(), "plugin(s) [", "]")
-                .map_or_else(|| phrase!(case, "them").to_owned(), |p| p.replace(' ', ", "))
-        ),
-        Kind::NodeName => {
-            say!(case, "may only run on the node that its spec.nodeName names, and that is not {nodes}", nodes)
-        }
-        Kind::TopologySpread => spread_summary(case, analysis, &nodes),
-        Kind::NoNodes => phrase!(case, "the cluster has no node that the scheduler knows").to_owned(),
-        // Capacity is answered above.
         kind => say!(case, "{nodes} cannot take it: {cause}", nodes, cause = kind.cause()),
     }
 }

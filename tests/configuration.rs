@@ -1,0 +1,173 @@
+//! Settings by flags, variables and a file: what counts before what, and what is said of those that cannot be.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// `shindan run` of a machine without a cluster: it says what it was told, and then that it finds none.
+fn run(folder: &TempDir, args: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
+    command.current_dir(folder.path()).arg("run").args(args).env_clear();
+    command.env("SHINDAN_KUBECONFIG", folder.path().join("none")).envs(variables.iter().copied());
+    command.output().expect("it runs")
+}
+
+fn said(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// What the log says is in force.
+fn settings(output: &Output) -> String {
+    let said = said(output);
+    let line = said.lines().find_map(|line| line.split_once("settings: ")).unwrap_or_else(|| panic!("{said}"));
+    line.1.to_owned()
+}
+
+/// A folder with a file of settings, `s.yaml`.
+fn with_file(text: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("s.yaml"), text).unwrap();
+    folder
+}
+
+/// What is said of a file with this text.
+fn refused(text: &str) -> String {
+    let said = said(&run(&with_file(text), &["--config=s.yaml"], &[]));
+    assert!(said.starts_with("error: s.yaml"), "{said}");
+    assert!(!said.contains("settings: "), "it has begun: {said}");
+    said
+}
+
+#[test]
+fn a_flag_counts_before_a_variable_and_that_before_the_file() {
+    let folder = with_file(
+        "apiVersion: config.shindan.dev/v1alpha1
+kind: ShindanConfiguration
+retention: 2h
+neverReady: 600
+readinessLost: 3m
+init: 10m
+namespaces: [a, b]
+nodes: false
+leaderElect: true
+maxPerNamespace:
+thresholds: {RegistryTimeout: 5m, ContainerCreatingTooLong: 1h}
+selector: env!=dev,!canary
+",
+    );
+    let output = run(
+        &folder,
+        &["--config", "s.yaml", "--retention=3h"],
+        &[("SHINDAN_RETENTION", "4h"), ("SHINDAN_READINESS_LOST", "4m")],
+    );
+    let settings = settings(&output);
+    let told: Vec<_> = settings.split(", ").filter(|told| !told.starts_with("kubeconfig")).collect();
+    assert_eq!(
+        told,
+        [
+            "namespaces=a,b (file)",
+            "selector=env!=dev,!canary (file)",
+            "nodes=false (file)",
+            "retention=3h (flag)",
+            "leaderElect=true (file)",
+            "neverReady=600 (file)",
+            "readinessLost=4m (environment)",
+            "thresholds=ContainerCreatingTooLong=1h,RegistryTimeout=5m (file)",
+        ],
+        "and what is as by default is not told"
+    );
+}
+
+#[test]
+fn the_file_is_named_by_a_variable_as_well_and_may_say_nothing() {
+    let folder = with_file("# nothing yet\n");
+    let output = run(&folder, &["--init=11m"], &[("SHINDAN_CONFIG", "s.yaml")]);
+    let settings = settings(&output);
+    assert!(settings.ends_with(", init=11m (flag)"), "{settings}");
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
+    for (text, told) in [
+        ("init: 1m\nretention: 1s\n", "s.yaml:2: retention: invalid value '1s': must be from 1m to 90d"),
+        ("retention: -5m\n", "s.yaml:1: retention: invalid value '-5m': give seconds, or a duration such as"),
+        ("writeConcurrency: 0\n", "s.yaml:1: writeConcurrency: invalid value '0': 0 is not in 1..=256"),
+        ("logFormat: yaml\n", "s.yaml:1: logFormat: invalid value 'yaml': must be one of text, json"),
+        ("nodes: perhaps\n", "s.yaml:1: nodes: invalid value 'perhaps': must be one of true, false"),
+        ("leaderElect: maybe\n", "s.yaml:1: leaderElect: must be true or false"),
+        ("init: [1m]\n", "s.yaml:1: init: takes one value, and not a list"),
+        ("namespaces: {a: b}\n", "s.yaml:1: namespaces: takes a value, and not a mapping"),
+        ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a name"),
+        ("ignoreCauses: [OOMKiled]\n", "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': no cause of that name"),
+        ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no time that can be chosen; these have one: "),
+        ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
+        ("selector: env in dev\n", "`env in dev`: its values do not stand in brackets; write key=value"),
+        ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; neverReady is the nearest"),
+        ("never-ready: 1m\n", "there is no such setting; neverReady is the nearest"),
+        ("namespace: a\n", "there is no such setting; namespaces is the nearest"),
+        ("config: other.yaml\n", "s.yaml:1: config: there is no such setting"),
+        ("apiVersion: v1\n", "s.yaml:1: apiVersion: must be config.shindan.dev/v1alpha1"),
+        ("kind: Pod\n", "s.yaml:1: kind: must be ShindanConfiguration"),
+        ("- init\n", "s.yaml: must hold keys with their values"),
+        ("init: [\n", "s.yaml: is not YAML: "),
+        ("init: 1m\ninit: 2m\n", "s.yaml: is not YAML: "),
+    ] {
+        let said = refused(text);
+        assert!(said.contains(told), "{text}\n{said}");
+    }
+}
+
+/// The flag that counts before it does not hide that a file is wrong.
+#[test]
+fn a_value_that_does_not_count_is_checked_as_well() {
+    let said = said(&run(&with_file("retention: soon\n"), &["--config=s.yaml", "--retention=2h"], &[]));
+    assert!(said.contains("s.yaml:1: retention: invalid value 'soon'"), "{said}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let folder = with_file("");
+    let missing = said(&run(&folder, &["--config=none.yaml"], &[]));
+    assert!(missing.starts_with("error: cannot read the file of --config, none.yaml: No such file"), "{missing}");
+    let directory = said(&run(&folder, &["--config=."], &[]));
+    assert!(directory.starts_with("error: cannot read the file of --config, .: Is a directory"), "{directory}");
+    fs::write(folder.path().join("large"), "#".repeat((1 << 20) + 1)).unwrap();
+    let large = said(&run(&folder, &["--config=large"], &[]));
+    assert!(large.contains("larger than 1 MiB"), "{large}");
+    fs::write(folder.path().join("binary"), [0xff, 0xfe]).unwrap();
+    let binary = said(&run(&folder, &["--config=binary"], &[]));
+    assert!(binary.contains("not text"), "{binary}");
+}
+
+#[test]
+fn a_value_that_looks_like_a_flag_is_a_wrong_value() {
+    let folder = TempDir::new().unwrap();
+    let retention = said(&run(&folder, &["--retention", "-5m"], &[]));
+    assert!(retention.contains("'-5m' for '--retention <DURATION>': give seconds, or a duration"), "{retention}");
+    let seconds = said(&run(&folder, &["--retention", "-5"], &[]));
+    assert!(seconds.contains("'-5' for '--retention <DURATION>': must be from 1m to 90d"), "{seconds}");
+    let count = said(&run(&folder, &["--write-concurrency", "-1"], &[]));
+    assert!(count.contains("--write-concurrency") && count.contains("1..=256"), "{count}");
+}
+
+#[test]
+fn a_namespace_is_not_watched_and_excluded_at_once() {
+    let output = run(&TempDir::new().unwrap(), &["-n=a,b", "--exclude-namespaces=c,b"], &[]);
+    assert!(said(&output).contains("--namespaces and --exclude-namespaces both name b"), "{output:?}");
+}
+
+/// The example of the page is one.
+#[test]
+fn the_example_of_the_page_is_taken() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, rest) = page.split_once("```yaml\napiVersion: config.shindan.dev").expect("an example");
+    let example = format!("apiVersion: config.shindan.dev{}", rest.split_once("```").unwrap().0);
+    let settings = settings(&run(&with_file(&example), &["--config=s.yaml"], &[]));
+    assert!(settings.matches("(file)").count() >= 8, "{settings}");
+}
