@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::diagnosis::Thresholds;
 use crate::diagnosis::rules;
+use crate::diagnosis::{Language, Thresholds};
 use crate::facts::{LabelSelector, Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::{Caps, Selection};
@@ -131,6 +131,7 @@ impl ThresholdArgs {
             flapping_transitions: usize::from(self.flapping_transitions),
             flapping_window: self.flapping_window.0,
             flapping_stable: self.flapping_stable.0,
+            language: Language::English,
             chosen: if chosen.is_empty() { &[] } else { chosen.into_iter().collect::<Vec<_>>().leak() },
         }
     }
@@ -170,6 +171,24 @@ impl ElectionArgs {
                 Err(format!("{longer} ({long}) must be longer than {shorter} ({short})"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What people are told in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Lang {
+    /// English
+    En,
+    /// Japanese
+    Ja,
+}
+
+impl From<Lang> for Language {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::En => Self::English,
+            Lang::Ja => Self::Japanese,
         }
     }
 }
@@ -242,6 +261,9 @@ pub struct RunArgs {
     /// (deploy/components/previous-logs). One line of it is told, masked
     #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
     pub previous_logs: bool,
+    /// The language of summaries, remedies and Events
+    #[arg(long, env = "SHINDAN_LANG", value_name = "LANG", default_value = "en")]
+    pub lang: Lang,
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,
@@ -276,6 +298,7 @@ impl RunArgs {
         Policy {
             retention: self.retention.0,
             events_per_workload: usize::from(self.events_per_workload),
+            language: self.lang.into(),
             ..Policy::default()
         }
     }

@@ -21,7 +21,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     file::tell(&args);
     let settings = Settings {
         listen: args.listen,
-        thresholds: args.thresholds.thresholds(),
+        thresholds: args.thresholds.thresholds().in_language(args.lang.into()),
         policy: args.policy(),
         wishes: args.wishes(),
         selection: args.selection(),
