@@ -1,4 +1,5 @@
-//! Files that are made from the code are as the code would make them. `UPDATE=1 cargo test --test docs` refreshes them.
+//! Files that are made from the code are as the code would make them, links between pages lead somewhere, and what pages
+//! tell to type does what they show. `UPDATE=1 cargo test --test docs` refreshes what is made.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
@@ -9,6 +10,17 @@ use std::process::Command;
 use clap::Arg;
 use shindan::api::DiagnosisKind;
 use shindan::config::file;
+
+#[path = "docs/causes.rs"]
+mod causes;
+#[path = "docs/commands.rs"]
+mod commands;
+#[path = "docs/links.rs"]
+mod links;
+#[path = "support/pages.rs"]
+mod pages;
+#[path = "docs/reference.rs"]
+mod reference;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -54,8 +66,7 @@ fn the_definitions_of_the_resources_are_up_to_date() {
     }
 }
 
-/// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
-/// line that begins with `$`.
+/// The fields below this one that nobody describes.
 fn undescribed(path: &str, schema: &serde_json::Value, found: &mut Vec<String>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");
@@ -81,6 +92,8 @@ fn kubectl_explain_has_a_word_for_each_field() {
     assert_eq!(found, [""; 0], "fields without a description");
 }
 
+/// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
+/// line that begins with `$`.
 fn with_outputs(page: &str) -> (String, usize) {
     const MARK: &str = "<!-- output of: ";
     let (mut out, mut blocks) = (String::new(), 0);
@@ -105,7 +118,7 @@ fn with_outputs(page: &str) -> (String, usize) {
 
 #[test]
 fn outputs_that_pages_show_are_real() {
-    for path in ["README.md", "docs/api.md"] {
+    for path in ["README.md", "docs/api.md", "docs/concepts.md", "docs/kubectl.md"] {
         let page = fs::read_to_string(root().join(path)).unwrap();
         let (made, blocks) = with_outputs(&page);
         assert!(blocks > 0, "{path} shows no output that is checked");
@@ -201,30 +214,4 @@ fn the_table_of_versions_is_what_is_tried() {
         let (minor, _) = version.rsplit_once('.').unwrap();
         assert!(suite.contains(&format!(": \"{minor}\";")), "tests/faults/versions.rs does not try {minor}");
     }
-}
-
-/// Links from page to page lead somewhere.
-#[test]
-fn links_between_pages_lead_somewhere() {
-    let mut pages: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
-        .iter()
-        .map(|page| root().join(page))
-        .collect();
-    for folder in ["docs", "docs/adr"] {
-        let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
-        pages.extend(entries.filter(|path| path.extension().is_some_and(|e| e == "md")));
-    }
-    let mut wrong = Vec::new();
-    for page in pages {
-        let text = fs::read_to_string(&page).unwrap();
-        for (at, mark) in text.match_indices("](") {
-            let target = text[at + mark.len()..].split(')').next().unwrap_or_default();
-            let file = target.split('#').next().unwrap_or_default();
-            let is_ours = !file.is_empty() && !file.contains("://") && !file.contains(' ');
-            if is_ours && !page.parent().unwrap().join(file).exists() {
-                wrong.push(format!("{}: {target}", page.display()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }

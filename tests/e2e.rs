@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "times are reported, not asserted")]
 
+#[path = "e2e/docs.rs"]
+mod docs;
 #[path = "e2e/field_reports.rs"]
 mod field_reports;
 #[path = "e2e/identity.rs"]
@@ -15,6 +17,8 @@ mod identity;
 mod nodes;
 #[path = "e2e/operator.rs"]
 mod operator;
+#[path = "support/pages.rs"]
+mod pages;
 #[path = "e2e/recovery.rs"]
 mod recovery;
 #[path = "e2e/rights.rs"]

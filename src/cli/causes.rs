@@ -1,4 +1,4 @@
-//! `shindan causes`: the whole table, also as docs/causes.md.
+//! `shindan causes`: the whole table, also as docs/causes.md, the index of docs/causes/.
 
 use std::io::Write;
 
@@ -58,25 +58,18 @@ fn markdown(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "<!-- Written by `shindan causes -o md`; `UPDATE=1 cargo test --test docs` refreshes it. -->\n")?;
     writeln!(
         out,
-        "What `status.cause` of a `PodDiagnosis` (and the reason of its Event) can say. The names are API and are never \
-         changed; the families (`status.category`) stay as they are, and suit alerts.\n"
+        "What `status.cause` of a diagnosis, and the reason of its Event, can say. The names are API and are never changed; \
+         the families (`status.category`) stay as they are, and suit alerts. Each cause has a page: what it means, how it is \
+         told apart from what looks like it, what to do, and what Shindan says of a real case. `shindan explain CAUSE` says \
+         the same in a terminal.\n"
     )?;
     for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
-        let links = rules.iter().map(|r| format!("[{}](#{})", r.cause, r.cause.to_ascii_lowercase()));
-        writeln!(out, "- {}: {}", family.as_str(), links.collect::<Vec<_>>().join(", "))?;
+        writeln!(out, "- [{0}](#{1}): {2}", family.as_str(), family.as_str().to_ascii_lowercase(), rules.len())?;
     }
     for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
-        writeln!(out, "\n## {}", family.as_str())?;
+        writeln!(out, "\n## {}\n", family.as_str())?;
         for rule in rules {
-            let explain = &rule.explain;
-            writeln!(out, "\n### {}\n\n{}", rule.cause, one_line(explain.meaning))?;
-            for (title, text) in
-                [("Told apart", explain.told_apart), ("What to do", explain.action), ("Signal", explain.source)]
-            {
-                if !text.is_empty() {
-                    writeln!(out, "\n**{title}:** {}", one_line(text))?;
-                }
-            }
+            writeln!(out, "- [{0}](causes/{0}.md): {1}", rule.cause, one_line(rule.explain.meaning))?;
         }
     }
     Ok(())

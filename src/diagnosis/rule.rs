@@ -4,7 +4,7 @@ use super::{Case, Finding, Language};
 use crate::api::{Remedy, Root};
 use crate::facts::{Container, Timestamp};
 
-/// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes.md read only it.
+/// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes read only it.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// CR cause, Event reason and metric label: `[A-Z][A-Za-z0-9]{0,62}`. It is API: never rename.
@@ -164,7 +164,7 @@ pub struct Known {
     pub explain: Explain,
 }
 
-/// What `shindan explain` and docs/causes.md say.
+/// What `shindan explain` and the pages in docs/causes say.
 #[derive(Debug, Clone, Copy)]
 pub struct Explain {
     /// One sentence.

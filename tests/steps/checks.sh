@@ -3,7 +3,10 @@
 
 alerts() { find_promtool && find_amtool && tests/alerts/check && tests/forwarding/routes; }
 dashboard() { find_npm && tests/dashboard/check; }
-chart() { find_helm && cargo test --locked --features helm,page --test chart; }
+chart() {
+  find_helm && cargo test --locked --features helm,page --test chart &&
+    cargo test --locked --features helm,page --test docs of_helm
+}
 page() { find_chromium && cargo test --locked --features helm,page --test page; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet; }

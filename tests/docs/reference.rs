@@ -1,0 +1,81 @@
+//! docs/api-reference.md, from the schemas of the CRDs.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use shindan::api::DiagnosisKind;
+
+use crate::holds;
+use crate::pages::prose;
+
+#[test]
+fn the_reference_of_the_api_is_up_to_date() {
+    let mut out = "# API reference\n\n<!-- Written by `UPDATE=1 cargo test --test docs`, from the schemas in crds/. -->\n\n\
+         Every field of the three kinds, as `kubectl explain` tells them. [The diagnoses](api.md) says what follows from what. \
+         A field that is not required is absent where there is nothing to tell. Words such as `cause` are plain strings, and \
+         fields that a schema does not have are kept: later versions only add some.\n"
+        .to_owned();
+    for kind in DiagnosisKind::ALL {
+        let definition = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        let spec = &definition["spec"];
+        for version in spec["versions"].as_array().unwrap() {
+            kind_of(&mut out, spec, version);
+        }
+    }
+    holds("docs/api-reference.md", &out);
+}
+
+fn kind_of(out: &mut String, spec: &Value, version: &Value) {
+    let schema = &version["schema"]["openAPIV3Schema"];
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (group, names) = (word(&spec["group"]), &spec["names"]);
+    writeln!(out, "\n## {}\n\n{}\n", word(&names["kind"]), words(schema)).unwrap();
+    writeln!(
+        out,
+        "`{group}/{}`, scope {}, plural `{}`, short name `{}`.\n",
+        word(&version["name"]),
+        word(&spec["scope"]).to_lowercase(),
+        word(&names["plural"]),
+        names["shortNames"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join("`, `"),
+    )
+    .unwrap();
+    writeln!(out, "| field | type | required | meaning |\n|---|---|---|---|").unwrap();
+    for part in ["spec", "status"] {
+        rows(out, part, &schema["properties"][part], is_required(schema, part));
+    }
+}
+
+fn rows(out: &mut String, path: &str, field: &Value, required: bool) {
+    let yes = if required { "yes" } else { "" };
+    writeln!(out, "| `{path}` | {} | {yes} | {} |", type_of(field), words(field)).unwrap();
+    let (holder, path) = match field["items"].as_object() {
+        Some(_) => (&field["items"], format!("{path}[]")),
+        None => (field, path.to_owned()),
+    };
+    for (name, below) in holder["properties"].as_object().into_iter().flatten() {
+        rows(out, &format!("{path}.{name}"), below, is_required(holder, name));
+    }
+}
+
+fn is_required(holder: &Value, name: &str) -> bool {
+    holder["required"].as_array().is_some_and(|names| names.iter().any(|required| required == name))
+}
+
+fn type_of(field: &Value) -> String {
+    if field["items"].is_object() {
+        return format!("list of {}", type_of(&field["items"]));
+    }
+    if field["additionalProperties"].is_object() {
+        return format!("map of {}", type_of(&field["additionalProperties"]));
+    }
+    match (field["type"].as_str(), field["format"].as_str()) {
+        (_, Some("date-time")) => "time",
+        (Some(kind), _) => kind,
+        (None, _) => "any",
+    }
+    .to_owned()
+}
+
+fn words(field: &Value) -> String {
+    prose(field["description"].as_str().unwrap_or_default()).replace('|', "\\|")
+}

@@ -1,0 +1,253 @@
+//! Pages as the tests read them: headings, blocks, and the commands in blocks, each with the place where it can be run.
+//!
+//! A block of `console` holds commands after `$ ` with what they print (`...` on a line of its own leaves lines out), one of `sh`
+//! commands only; other languages are data. What a command is decides where it is run (`place`); a comment before the fence
+//! says what it needs: `<!-- run: offline|cluster needs=NAME exit=2 says=WORD ends=never -->`. trycmd was looked at: it runs no shell, so no
+//! pipe, and cannot tell an unmarked command from one that is not to be run.
+
+#![allow(dead_code, reason = "two suites use it, each a part of it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+/// Where a command can be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In `cargo test`, on files of this repository.
+    Offline,
+    /// The same, where a helm is on the PATH: with the feature `helm`.
+    Helm,
+    /// In the end-to-end tests, on their cluster.
+    Cluster,
+    /// There, but only as far as the API server checks it: it would change the operator that all tests share.
+    DryRun,
+    /// Nowhere, for this reason.
+    Nowhere(&'static str),
+}
+
+/// Where commands run that begin so; the first that fits decides.
+const PLACES: &[(&str, Place)] = &[
+    ("cargo run -- run", Place::Nowhere("the operator of the end-to-end tests runs from its image")),
+    ("cargo run -- crd |", Place::DryRun),
+    ("cargo run -- ", Place::Offline),
+    ("shindan run", Place::Nowhere("the operator of the end-to-end tests runs from its image")),
+    ("shindan crd |", Place::DryRun),
+    ("shindan ui -f", Place::Offline),
+    ("shindan ui", Place::Cluster),
+    ("shindan ", Place::Offline),
+    ("helm uninstall", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
+    ("helm rollback", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
+    ("helm ", Place::Helm),
+    ("kubectl kustomize", Place::Offline),
+    ("kubectl krew", Place::Nowhere("krew fetches from the network, and nothing is published yet")),
+    (
+        "kubectl apply -k deploy/overlays/mine",
+        Place::Nowhere("the reader's own overlay; tests/docs/commands.rs renders it"),
+    ),
+    ("kubectl apply -k deploy/overlays/monitoring", Place::Offline),
+    ("kubectl apply ", Place::DryRun),
+    ("kubectl delete ", Place::DryRun),
+    ("kubectl -n shindan-system set ", Place::DryRun),
+    ("kubectl -n shindan-system rollout restart", Place::Nowhere("tests/e2e/operator.rs restarts it")),
+    ("kubectl label namespace monitoring", Place::Nowhere("the cluster of the tests has no Prometheus of its own")),
+    ("kubectl ", Place::Cluster),
+    ("docker ", Place::Nowhere("needs Docker; CI makes the image without it (make image)")),
+    ("ln -s", Place::Nowhere("changes the reader's own PATH; the runner makes the same link in a folder of its own")),
+    ("make ", Place::Nowhere("builds a cluster, or is what runs this test")),
+    ("ssh ", Place::Nowhere("needs another machine")),
+    ("curl localhost:", Place::Nowhere("follows a port-forward in another terminal")),
+    ("deploy/krew/package", Place::Nowhere("packs release binaries, which `make check` does not build")),
+];
+
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) page: String,
+    pub(crate) line: usize,
+    pub(crate) language: String,
+    /// What the comment before the fence says.
+    pub(crate) marks: BTreeMap<String, String>,
+    pub(crate) text: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Command {
+    /// The page and the line of its block.
+    pub(crate) at: String,
+    pub(crate) text: String,
+    /// What the page shows of its output.
+    pub(crate) shown: Option<String>,
+    pub(crate) marks: BTreeMap<String, String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// All blocks of README.md and docs/. The pages of causes are made from what is run.
+pub(crate) fn blocks() -> Vec<Block> {
+    let mut names: Vec<_> = fs::read_dir(root().join("docs"))
+        .unwrap()
+        .map(|entry| format!("docs/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "md"))
+        .collect();
+    names.push("README.md".to_owned());
+    names.sort();
+    names.iter().flat_map(|name| blocks_of(name, &fs::read_to_string(root().join(name)).unwrap())).collect()
+}
+
+fn blocks_of(page: &str, text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut marks = BTreeMap::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let inner = line.trim_start();
+        if let Some(language) = inner.strip_prefix("```") {
+            let indent = line.len() - inner.len();
+            let body = lines.by_ref().map(|(_, line)| line.get(indent..).unwrap_or_default());
+            blocks.push(Block {
+                page: page.to_owned(),
+                line: at + 1,
+                language: language.to_owned(),
+                marks: std::mem::take(&mut marks),
+                text: body.take_while(|line| !line.starts_with("```")).map(str::to_owned).collect(),
+            });
+        } else if let Some(said) = inner.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) {
+            marks.extend(marks_of(said));
+        } else if !line.is_empty() {
+            marks.clear();
+        }
+    }
+    blocks
+}
+
+/// `run: cluster needs=web` is where, and what it needs; other comments are kept by their first word.
+fn marks_of(comment: &str) -> BTreeMap<String, String> {
+    let Some((name, rest)) = comment.split_once(": ") else { return BTreeMap::new() };
+    if name != "run" {
+        return BTreeMap::from([(name.to_owned(), rest.to_owned())]);
+    }
+    let words = rest.split(' ').map(|word| word.split_once('=').unwrap_or(("where", word)));
+    words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+impl Block {
+    pub(crate) fn commands(&self) -> Vec<Command> {
+        let at = format!("{}:{}", self.page, self.line);
+        let command = |text: String, shown| Command { at: at.clone(), text, shown, marks: self.marks.clone() };
+        let mut commands: Vec<Command> = Vec::new();
+        let mut goes_on = false;
+        for line in &self.text {
+            let (begins, line) = match line.strip_prefix("$ ") {
+                Some(rest) if self.language == "console" => (true, rest),
+                _ => (self.language == "sh", line.as_str()),
+            };
+            let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
+            if goes_on {
+                let last = commands.last_mut().expect("a line that goes on belongs to one");
+                last.text = format!("{}\n{line}", last.text);
+            } else if !begins {
+                if let Some(last) = commands.last_mut() {
+                    let shown = last.shown.get_or_insert_default();
+                    shown.push_str(line);
+                    shown.push('\n');
+                }
+                continue;
+            } else if is_blank {
+                continue;
+            } else {
+                commands.push(command(line.to_owned(), None));
+            }
+            goes_on = ["\\", "&&", "|"].iter().any(|end| line.trim_end().ends_with(end));
+        }
+        commands
+    }
+}
+
+impl Command {
+    /// Where it is run; `None` where nobody has said so.
+    pub(crate) fn place(&self) -> Option<Place> {
+        match self.marks.get("where").map(String::as_str) {
+            Some("offline") => return Some(Place::Offline),
+            Some("cluster") if !self.is_dry() => return Some(Place::Cluster),
+            _ => {}
+        }
+        self.told()
+    }
+
+    fn told(&self) -> Option<Place> {
+        PLACES.iter().find(|(begin, _)| self.text.starts_with(begin)).map(|(_, place)| *place)
+    }
+
+    fn is_dry(&self) -> bool {
+        matches!(self.told(), Some(Place::DryRun | Place::Nowhere(_)))
+    }
+
+    /// The same where the sources are not: by the program, which is on the PATH.
+    pub(crate) fn by_program(&self) -> String {
+        self.text.replace("cargo run -- ", "shindan ")
+    }
+
+    /// So that nothing is changed: the comment at its end, if any, is left out.
+    pub(crate) fn dry(&self) -> String {
+        let text = self.by_program();
+        let text = text.split("  #").next().unwrap_or_default().trim_end();
+        format!("{text} --dry-run=server")
+    }
+
+    pub(crate) fn mark(&self, name: &str) -> &str {
+        self.marks.get(name).map_or("", String::as_str)
+    }
+}
+
+/// All commands, but for the text of scripts, which a comment names and a test of their own runs.
+pub(crate) fn commands() -> Vec<Command> {
+    blocks().iter().filter(|block| !block.marks.contains_key("script")).flat_map(Block::commands).collect()
+}
+
+/// A folder in which the files are that pages speak of.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // kubectl kustomize follows no link out of its folder.
+    let copied = Process::new("cp").arg("-r").arg(root().join("deploy")).arg(at("deploy")).status().unwrap();
+    assert!(copied.success());
+    for name in ["tests", "examples", "crds", "docs"] {
+        std::os::unix::fs::symlink(root().join(name), at(name)).unwrap();
+    }
+    fs::copy(root().join("examples/broken-cluster.yaml"), at("dump.yaml")).unwrap();
+    fs::create_dir(at("cluster-info-dump")).unwrap();
+    fs::copy(root().join("examples/broken-cluster.yaml"), at("cluster-info-dump/pods.yaml")).unwrap();
+    fs::write(at("oom.log"), "[pod/oom-66784bbf9f-2qdv9/hog] out of memory\n").unwrap();
+    fs::write(at("my-values.yaml"), "image: {repository: registry.example.com/shindan}\n").unwrap();
+    fs::create_dir(at("bin")).unwrap();
+    for name in ["shindan", "kubectl-shindan"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_shindan"), at("bin").join(name)).unwrap();
+    }
+    folder
+}
+
+/// Text in a page: angle brackets would vanish as tags; outside of code they are escaped.
+pub(crate) fn prose(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = words.split('`').enumerate();
+    let escaped = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() });
+    escaped.collect::<Vec<_>>().join("`")
+}
+
+/// What headings are called in links, as the pages' host makes them.
+pub(crate) fn anchors(page: &str) -> BTreeSet<String> {
+    let (mut anchors, mut in_block) = (BTreeSet::new(), false);
+    for line in page.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        }
+        if !in_block && line.starts_with('#') {
+            let kept = line.trim_start_matches('#').trim().chars();
+            let kept: String = kept.filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_')).collect();
+            anchors.insert(kept.to_lowercase().replace(' ', "-"));
+        }
+    }
+    anchors
+}
