@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(wrap("", 4), [""]);
         assert_eq!(wrap("コンテナ web は起動した。", 12), ["コンテナ web", "は起動した。"]);
         assert_eq!(wrap("診断した。次", 8), ["診断し", "た。次"], "no line begins with a full stop");
-        assert_eq!(wrap("値「診断」", 6), ["値", "「診", "断」"], "none ends with what opens");
+        assert_eq!(wrap("値「診断」", 5), ["値", "「診", "断」"], "none ends with what opens");
         assert_eq!(wrap("liveness を確認", 10), ["liveness", "を確認"]);
     }
 }
