@@ -1,6 +1,6 @@
 //! What the operator is told by flags, environment and a file, each with a default that works.
 //!
-//! The definition of the flags is the one table: [`file`] finds its keys in it, and docs/configuration.md and the chart are
+//! The definition of the flags is the one table: [`mod@file`] finds its keys in it, and docs/configuration.md and the chart are
 //! held to it by tests.
 
 pub mod file;
