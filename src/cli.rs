@@ -12,6 +12,7 @@ mod dump;
 mod explain;
 mod found;
 mod input;
+mod language;
 mod look;
 mod man;
 pub mod offline;

@@ -1,6 +1,6 @@
 //! What the operator is told by flags, environment and a file, each with a default that works.
 //!
-//! The definition of the flags is the one table: [`file`] finds its keys in it, and docs/configuration.md and the chart are
+//! The definition of the flags is the one table: [`mod@file`] finds its keys in it, and docs/configuration.md and the chart are
 //! held to it by tests.
 
 pub mod file;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::diagnosis::Thresholds;
 use crate::diagnosis::rules;
+use crate::diagnosis::{Language, Thresholds};
 use crate::facts::{LabelSelector, Wishes, parse_duration};
 use crate::plan::Policy;
 use crate::world::{Annotate, Caps, Selection};
@@ -131,6 +131,7 @@ impl ThresholdArgs {
             flapping_transitions: usize::from(self.flapping_transitions),
             flapping_window: self.flapping_window.0,
             flapping_stable: self.flapping_stable.0,
+            language: Language::English,
             chosen: if chosen.is_empty() { &[] } else { chosen.into_iter().collect::<Vec<_>>().leak() },
         }
     }
@@ -170,6 +171,24 @@ impl ElectionArgs {
                 Err(format!("{longer} ({long}) must be longer than {shorter} ({short})"))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What people are told in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Lang {
+    /// English
+    En,
+    /// Japanese
+    Ja,
+}
+
+impl From<Lang> for Language {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::En => Self::English,
+            Lang::Ja => Self::Japanese,
         }
     }
 }
@@ -254,6 +273,9 @@ pub struct RunArgs {
     /// (deploy/components/annotate). May be repeated or separated by commas
     #[arg(long, env = "SHINDAN_ANNOTATE", value_name = "WHAT", value_delimiter = ',')]
     pub annotate: Vec<Annotated>,
+    /// The language of summaries, remedies and Events
+    #[arg(long, env = "SHINDAN_LANG", value_name = "LANG", default_value = "en")]
+    pub lang: Lang,
     /// The form of log lines
     #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
     pub log_format: LogForm,
@@ -293,6 +315,7 @@ impl RunArgs {
         Policy {
             retention: self.retention.0,
             events_per_workload: usize::from(self.events_per_workload),
+            language: self.lang.into(),
             ..Policy::default()
         }
     }

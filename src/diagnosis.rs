@@ -5,6 +5,7 @@
 mod case;
 mod finding;
 mod impact;
+pub(crate) mod language;
 pub mod node;
 mod outcome;
 mod ownership;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 
 pub use case::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use finding::{Finding, evidence, remedy};
+pub use language::Language;
 pub use outcome::{Attribution, Diagnosis, Health, Outcome};
 pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod_status::pod_status;

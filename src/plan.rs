@@ -18,7 +18,7 @@ pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};
 
 use crate::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::diagnosis::{Case, Diagnosis, Health, Outcome};
+use crate::diagnosis::{Case, Diagnosis, Health, Language, Outcome};
 use crate::facts::{ObjectKey, Timestamp, after};
 use compose::Transition;
 
@@ -39,6 +39,8 @@ pub struct Policy {
     /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; the others are
     /// folded into the workload's.
     pub events_per_workload: usize,
+    /// What Events say beside what was diagnosed.
+    pub language: Language,
 }
 
 impl Default for Policy {
@@ -51,6 +53,7 @@ impl Default for Policy {
             impact_interval: 300,
             same_failure_quiet: 3600,
             events_per_workload: 5,
+            language: Language::English,
         }
     }
 }
@@ -154,9 +157,9 @@ pub fn removed(record: &Record) -> Plan {
 
 /// The Event that a record still owes after a restart of the operator or a change of the leader, unless that was so long
 /// ago that it would only confuse.
-pub fn owed(record: &Record, now: Timestamp) -> Option<Announcement> {
+pub fn owed(record: &Record, language: Language, now: Timestamp) -> Option<Announcement> {
     let age = crate::facts::seconds_between(record.status.last_transition?, now);
-    (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record))
+    (record.status.event_owed && age < WORTH_TELLING).then(|| compose::announcement_of(record, language))
 }
 
 /// The name of the Event of an object's last transition.
@@ -198,4 +201,68 @@ fn with_wake(plan: Plan, at: Timestamp) -> Plan {
 /// How large a status is as it travels.
 fn size_of(status: &impl serde::Serialize) -> usize {
     serde_json::to_vec(status).map_or(0, |bytes| bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::diagnose;
+    use crate::diagnosis::testing::Scenario;
+
+    /// What is planned for a pod that has ended so often, at that minute, by an operator that speaks so.
+    fn planned(last: Option<&Record>, restarts: u32, language: Language) -> Option<ObjectWrite> {
+        let text = format!(
+            r#"
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: web, image: "shop/web:1"}}]}}
+status:
+  phase: Running
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - name: web
+    restartCount: {restarts}
+    state: {{waiting: {{reason: CrashLoopBackOff}}}}
+    lastState: {{terminated: {{exitCode: 1, reason: Error, startedAt: "2026-11-21T09:{restarts:02}:00Z",
+      finishedAt: "2026-11-21T09:{restarts:02}:09Z"}}}}
+"#
+        );
+        let mut scenario = Scenario::from_yaml(&text).at(&format!("2026-11-21T09:{restarts:02}:30Z"));
+        scenario.thresholds = scenario.thresholds.in_language(language);
+        let case = scenario.case();
+        let policy = Policy { language, ..Policy::default() };
+        match failing_or_well(last, &case, &diagnose(&case), false, &policy).intent {
+            Some(Intent::Apply(write)) => Some(*write),
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        }
+    }
+
+    fn acknowledged(write: ObjectWrite) -> Record {
+        Record {
+            key: write.key,
+            uid: "uid".to_owned(),
+            resource_version: "1".to_owned(),
+            spec: write.spec,
+            told: vec![(write.status.cause.clone(), write.status.container.clone())],
+            shown: record::Shown::of(&write.status),
+            written_at: write.status.last_transition.unwrap(),
+            summary_is_behind: false,
+            status: write.status,
+        }
+    }
+
+    #[test]
+    fn another_language_comes_with_the_next_change_and_is_no_news() {
+        let first = planned(None, 3, Language::English).unwrap();
+        assert!(first.announcement.as_ref().is_some_and(|event| event.note.contains("web exits with code 1")));
+        let record = acknowledged(first);
+        assert!(planned(Some(&record), 3, Language::Japanese).is_none_or(|write| write.announcement.is_none()));
+        let next = planned(Some(&record), 4, Language::Japanese).unwrap();
+        assert!(next.announcement.is_none(), "what fails is the same");
+        assert_eq!(next.status.transition, record.status.transition);
+        let summary = &next.status.summary;
+        assert!(summary.contains("終了する") && summary.contains("再起動 4 回"), "{summary}");
+        assert!(next.status.remedies[0].text.contains("最後に書いた行"));
+    }
 }

@@ -743,7 +743,7 @@ impl World {
             return Plan::default();
         };
         // First what an earlier run left to be told; then what has become of it since.
-        if let Some(owed) = plan::owed(&record, now) {
+        if let Some(owed) = plan::owed(&record, self.policy.language, now) {
             return Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) };
         }
         match brief.state {

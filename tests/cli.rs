@@ -59,6 +59,7 @@ status:
 
 fn shindan(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
+        .env("LC_ALL", "C.UTF-8")
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -247,6 +248,7 @@ fn causes_are_listed_for_people_and_for_programs() {
 #[test]
 fn a_reader_that_closes_the_pipe_ends_us_quietly() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
+        .env("LC_ALL", "C.UTF-8")
         .args(["causes", "-o", "md"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

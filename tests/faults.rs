@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "where the logs are is said at a failure")]
 
+#[path = "faults/annotations.rs"]
+mod annotations;
 #[path = "faults/asked.rs"]
 mod asked;
 #[path = "faults/certificates.rs"]

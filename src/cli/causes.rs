@@ -5,15 +5,18 @@ use std::io::Write;
 use anyhow::Context;
 use serde::Serialize;
 
+use super::language::LanguageArgs;
 use super::{Ending, print};
 use crate::diagnosis::rules::known;
-use crate::diagnosis::{Category, Known};
+use crate::diagnosis::{Category, Known, Language};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The form
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     output: Form,
+    #[command(flatten)]
+    language: LanguageArgs,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -25,21 +28,24 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    let language = args.language.language();
     match args.output {
-        Form::Table => table(out)?,
-        Form::Md => markdown(out)?,
-        Form::Json => json(out)?,
+        Form::Table => table(language, out)?,
+        Form::Md => markdown(language, out)?,
+        Form::Json => json(language, out)?,
     }
     Ok(Ending::Good)
 }
 
 /// The rules by family, in the order of the families and, within one, of the table.
-fn families() -> impl Iterator<Item = (Category, Vec<Known>)> {
-    Category::ALL.into_iter().map(|family| (family, known().filter(|rule| rule.category == family).collect()))
+fn families(language: Language) -> impl Iterator<Item = (Category, Vec<Known>)> {
+    let told = move |rule: Known| Known { explain: rule.explain.in_language(language), ..rule };
+    let of = move |family| known().filter(|rule| rule.category == family).map(told).collect();
+    Category::ALL.into_iter().map(move |family| (family, of(family)))
 }
 
-fn table(out: &mut dyn Write) -> std::io::Result<()> {
-    let rows = families().flat_map(|(family, rules)| {
+fn table(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
+    let rows = families(language).flat_map(|(family, rules)| {
         rules
             .into_iter()
             .map(move |r| vec![r.cause.to_owned(), family.as_str().to_owned(), r.explain.meaning.to_owned()])
@@ -47,7 +53,7 @@ fn table(out: &mut dyn Write) -> std::io::Result<()> {
     print::table(out, &["CAUSE", "CATEGORY", "MEANING"], &rows.collect::<Vec<_>>())
 }
 
-fn markdown(out: &mut dyn Write) -> std::io::Result<()> {
+fn markdown(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "# Causes\n")?;
     writeln!(out, "<!-- Written by `shindan causes -o md`; `UPDATE=1 cargo test --test docs` refreshes it. -->\n")?;
     writeln!(
@@ -57,10 +63,10 @@ fn markdown(out: &mut dyn Write) -> std::io::Result<()> {
          told apart from what looks like it, what to do, and what Shindan says of a real case. `shindan explain CAUSE` says \
          the same in a terminal.\n"
     )?;
-    for (family, rules) in families().filter(|(_, rules)| !rules.is_empty()) {
+    for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "- [{0}](#{1}): {2}", family.as_str(), family.as_str().to_ascii_lowercase(), rules.len())?;
     }
-    for (family, rules) in families().filter(|(_, rules)| !rules.is_empty()) {
+    for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "\n## {}\n", family.as_str())?;
         for rule in rules {
             writeln!(out, "- [{0}](causes/{0}.md): {1}", rule.cause, one_line(rule.explain.meaning))?;
@@ -88,8 +94,8 @@ struct Entry {
     source: &'static str,
 }
 
-fn json(out: &mut dyn Write) -> anyhow::Result<()> {
-    let entries = families().flat_map(|(family, rules)| {
+fn json(language: Language, out: &mut dyn Write) -> anyhow::Result<()> {
+    let entries = families(language).flat_map(|(family, rules)| {
         rules.into_iter().map(move |rule| Entry {
             cause: rule.cause,
             category: family.as_str(),

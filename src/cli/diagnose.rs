@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
+use super::language::LanguageArgs;
 use super::tree::Detail;
 use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
@@ -29,6 +30,8 @@ pub(super) struct Args {
     exit_code: bool,
     #[command(flatten)]
     thresholds: ThresholdArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -41,7 +44,8 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
-    let Judged { found, now, wake } = args.dump.judge(input, &args.thresholds, args.namespace.as_deref());
+    let thresholds = args.thresholds.thresholds().in_language(args.language.language());
+    let Judged { found, now, wake } = args.dump.judge(input, thresholds, args.namespace.as_deref());
     found.write(args.output, Detail::by_size(found.len()), now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;

@@ -7,7 +7,7 @@ use anyhow::bail;
 use super::found::Found;
 use super::input::{Input, Size};
 use super::offline;
-use crate::config::ThresholdArgs;
+use crate::diagnosis::Thresholds;
 use crate::facts::{Timestamp, seconds_between};
 use crate::world::EVENTS_KEPT;
 
@@ -79,13 +79,12 @@ impl DumpArgs {
     }
 
     /// Diagnoses it, and keeps what is of one namespace, if one is given.
-    pub(super) fn judge(&self, input: Input, thresholds: &ThresholdArgs, namespace: Option<&str>) -> Judged {
+    pub(super) fn judge(&self, input: Input, thresholds: Thresholds, namespace: Option<&str>) -> Judged {
         let now = match self.at.or(input.dump.newest) {
             Some(now) => now,
             // Manifests that no cluster has seen: no clock can make them older.
             None => Timestamp::UNIX_EPOCH,
         };
-        let thresholds = thresholds.thresholds();
         let thresholds = if self.at.is_some() { thresholds } else { thresholds.for_snapshot() };
         let report = offline::diagnose(input.dump, input.logs, now, thresholds);
         let mut found = Found::of(report.objects, report.outers);

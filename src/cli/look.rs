@@ -16,6 +16,7 @@ pub(super) use self::subject::Asked;
 use self::subject::{Kind, Subject};
 use self::wait::Waited;
 use super::found::Form;
+use super::language::LanguageArgs;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
@@ -63,6 +64,8 @@ pub(super) struct Args {
     connection: Connection,
     #[command(flatten)]
     thresholds: ThresholdArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
 }
 
 /// How often `--watch`, `--wait` and an open page look again.
@@ -106,7 +109,7 @@ async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients)
         None if subjects.is_empty() => Asked::All,
         None => Asked::These(subjects),
     };
-    let thresholds = args.thresholds.thresholds();
+    let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     Ok(Question {
         clients,
         namespace,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::diagnosis::text;
 use crate::facts::{Timestamp, seconds_between};
@@ -14,12 +14,14 @@ pub(super) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) ->
         rows.iter().map(|row| row.iter().map(|cell| text::line(cell, MOST)).collect()).collect();
     let widths: Vec<usize> = (0..head.len())
         .map(|i| {
-            let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count());
-            cells.max().unwrap_or(0).max(head[i].chars().count())
+            let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| columns(cell));
+            cells.max().unwrap_or(0).max(columns(head[i]))
         })
         .collect();
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        let padded = cells.zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let padded = cells
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell}{}", " ".repeat(width.saturating_sub(columns(cell)))));
         writeln!(out, "{}", padded.collect::<Vec<_>>().join("   ").trim_end())
     };
     line(&mut head.iter().copied())?;
@@ -31,22 +33,52 @@ pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// A text broken at words into lines of so many columns; a longer word stands alone.
+/// A text broken into lines of so many columns: at words, and where Japanese may be broken, which has no blanks. A longer word
+/// stands alone.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().map_or(0, |line| columns(line));
-        if line > 0 && line + 1 + columns(word) > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
+        for (place, part) in breakable(word).into_iter().enumerate() {
+            let Some(line) = lines.last_mut() else { continue };
+            let blank = usize::from(place == 0 && !line.is_empty());
+            if !line.is_empty() && columns(line) + blank + columns(part) > width {
+                lines.push(part.to_owned());
+            } else {
+                line.push_str(&" "[..blank]);
+                line.push_str(part);
             }
-            line.push_str(word);
         }
     }
     lines
+}
+
+/// What must stay together of a word. Japanese may be broken between any two characters, but no line begins with what closes
+/// or ends something, and none ends with what opens it.
+fn breakable(word: &str) -> Vec<&str> {
+    if word.is_ascii() {
+        return vec![word];
+    }
+    const NOT_FIRST: &str = "、。，．）」』】〕,.:;!?)]}ー…々ゃゅょっャュョッァィゥェォ";
+    const NOT_LAST: &str = "（「『【〔([{";
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut before: Option<char> = None;
+    for (at, c) in word.char_indices() {
+        if let Some(last) = before {
+            let may = is_wide(last) || is_wide(c);
+            if may && !NOT_FIRST.contains(c) && !NOT_LAST.contains(last) {
+                parts.push(&word[start..at]);
+                start = at;
+            }
+        }
+        before = Some(c);
+    }
+    parts.push(&word[start..]);
+    parts
+}
+
+fn is_wide(c: char) -> bool {
+    c.width().is_some_and(|columns| columns > 1)
 }
 
 /// An age as kubectl writes it: two units at most, fewer as it grows.
@@ -109,8 +141,12 @@ mod tests {
     #[test]
     fn lines_are_broken_at_words_by_what_they_take_on_the_screen() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("診断 診断", 8), ["診断", "診断"]);
+        assert_eq!(wrap("診断 診断", 8), ["診断 診", "断"]);
         assert_eq!(wrap("unbreakably long", 4), ["unbreakably", "long"]);
         assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("コンテナ web は起動した。", 12), ["コンテナ web", "は起動した。"]);
+        assert_eq!(wrap("診断した。次", 8), ["診断し", "た。次"], "no line begins with a full stop");
+        assert_eq!(wrap("値「診断」", 5), ["値", "「診", "断」"], "none ends with what opens");
+        assert_eq!(wrap("liveness を確認", 10), ["liveness", "を確認"]);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let annotate = args.annotate();
     let settings = Settings {
         listen: args.listen,
-        thresholds: args.thresholds.thresholds(),
+        thresholds: args.thresholds.thresholds().in_language(args.lang.into()),
         policy: args.policy(),
         wishes: args.wishes(),
         selection: args.selection(),

@@ -21,9 +21,11 @@ use self::board::Board;
 use self::guard::Guard;
 use self::source::Source;
 use super::dump::DumpArgs;
+use super::language::LanguageArgs;
 use super::look::Connection;
 use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
+use crate::diagnosis::Thresholds;
 use crate::facts::Timestamp;
 
 /// Show what is wrong in a cluster or a dump as a page, to this machine only
@@ -52,6 +54,14 @@ pub(super) struct Args {
     connection: Connection,
     #[command(flatten)]
     thresholds: ThresholdArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+}
+
+impl Args {
+    fn thresholds(&self) -> Thresholds {
+        self.thresholds.thresholds().in_language(self.language.language())
+    }
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Language;
 use crate::facts::{
     Container, EventFacts, NodeState, PodFacts, Surroundings, Terminated, Timestamp, after, seconds_between,
 };
@@ -29,6 +30,10 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
+    pub fn language(&self) -> Language {
+        self.thresholds.language
+    }
+
     /// Events of the pod with this reason, oldest first.
     pub fn events_with(&self, reason: &'a str) -> impl DoubleEndedIterator<Item = &'a EventFacts> + use<'a> {
         self.events.iter().filter(move |e| &*e.reason == reason)
@@ -147,7 +152,7 @@ impl Ledger {
     }
 }
 
-/// How long is too long, in seconds. All configurable.
+/// What whoever runs it has chosen: how long is too long, in seconds, and which language is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// Pending without a node.
@@ -178,6 +183,7 @@ pub struct Thresholds {
     /// ... within this time, until it is stable for `flapping_stable`.
     pub flapping_window: i64,
     pub flapping_stable: i64,
+    pub language: Language,
     /// Those of single causes, in place of what holds for all of their kind. They are few and chosen once, for as long as the
     /// program runs.
     pub chosen: &'static [(&'static str, i64)],
@@ -202,6 +208,12 @@ impl Thresholds {
         let chosen = self.unschedulable != Self::default().unschedulable;
         Self { unschedulable: if chosen { self.unschedulable } else { 0 }, patient: false, ..self }
     }
+
+    /// The same for one who speaks this language.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        Self { language, ..self }
+    }
 }
 
 impl Default for Thresholds {
@@ -221,6 +233,7 @@ impl Default for Thresholds {
             flapping_transitions: 3,
             flapping_window: 3600,
             flapping_stable: 1800,
+            language: Language::English,
             chosen: &[],
         }
     }

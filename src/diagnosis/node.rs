@@ -8,9 +8,12 @@ mod conditions;
 mod finding;
 mod judgement;
 mod reboot;
+mod remedies;
+mod words;
 
-use super::{Known, Thresholds, evidence, remedy, text};
+use super::{Known, Language, Thresholds, evidence, text};
 use crate::api::{Evidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::{NodeState, ReadyTransition, Timestamp, after, seconds_between};
 
 pub use complaints::is_complaint;
@@ -94,7 +97,7 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     if let Some(flapping) = episode.flapping(thresholds) {
         let wake = ready_now.then(|| episode.stable_at(thresholds)).flatten();
         let since = episode.began().unwrap_or(now);
-        let incident = describe(node, since, Some(flapping), ready_now);
+        let incident = describe(thresholds.language, node, since, Some(flapping), ready_now);
         return Judged { incident: Some(incident), wake };
     }
     if ready_now {
@@ -102,7 +105,7 @@ pub fn judge(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judge
     }
     let left = episode.left_ready();
     let since = left.or(ready.last_transition).map_or(now, |at| at.min(now));
-    let incident = describe(node, since, None, false);
+    let incident = describe(thresholds.language, node, since, None, false);
     match patience(node, &incident).map(|seconds| after(since, seconds)) {
         Some(back) if thresholds.patient && now < back => Judged { incident: None, wake: Some(back) },
         _ => Judged { incident: Some(incident), wake: None },
@@ -240,7 +243,13 @@ pub fn classify(reason: &str, message: &str) -> &'static str {
     }
 }
 
-fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, ready_now: bool) -> NodeIncident {
+fn describe(
+    language: Language,
+    node: &NodeState,
+    since: Timestamp,
+    flapping: Option<Flapping>,
+    ready_now: bool,
+) -> NodeIncident {
     let facts = &node.facts;
     let complaint = node.last_kubelet_complaint.as_ref().filter(|(at, _)| *at >= since);
     let present = facts.condition("Ready").filter(|_| !ready_now);
@@ -274,22 +283,25 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
         let value = format!("{} in the last hour", node.not_ready_events);
         evidence.push(evidence::field(format!("node/{} event/NodeNotReady", facts.name), value));
     }
-    let mut meaning = meaning(cause, message, ready_now);
+    let mut meaning =
+        if ready_now { words::was_so(language, cause, message) } else { words::is_so(language, cause, message) };
     if let Some(taint) =
         facts.taints.iter().find(|taint| OFF.contains(&&*taint.key)).filter(|_| cause == STATUS_UNKNOWN)
     {
-        meaning = format!("its machine is off, as its taint {} says", taint.key);
+        meaning = say!(language, "its machine is off, as its taint {taint} says", taint = taint.key);
         evidence.push(evidence::field(format!("node/{}.spec.taints", facts.name), &taint.key));
     }
     let summary = match flapping {
-        Some(f) => format!(
-            "node {} is flapping ({} changes of Ready in {}){}: {meaning}",
-            facts.name,
-            f.transitions,
-            text::duration(f.window),
-            if ready_now { " and Ready at the moment; before that" } else { "" }
+        Some(f) => say!(
+            language,
+            "node {name} is flapping ({changes} changes of Ready in {window}){and_now}: {meaning}",
+            name = facts.name,
+            changes = f.transitions,
+            window = text::duration(f.window),
+            and_now = if ready_now { phrase!(language, " and Ready at the moment; before that") } else { "" },
+            meaning
         ),
-        None => format!("node {} is not ready: {meaning}", facts.name),
+        None => say!(language, "node {name} is not ready: {meaning}", name = facts.name, meaning),
     };
     NodeIncident {
         cause,
@@ -298,162 +310,8 @@ fn describe(node: &NodeState, since: Timestamp, flapping: Option<Flapping>, read
         ready_now,
         message: text::line(message, text::EVIDENCE_MAX),
         summary: text::line(&summary, text::SUMMARY_MAX),
-        remedies: remedies(cause, node, flapping.is_some()),
+        remedies: remedies::of(language, cause, node, flapping.is_some()),
         evidence,
-    }
-}
-
-/// The cause in words, with the part of the message that varies. `is_over`: it was so in the last outage.
-fn meaning(cause: &str, message: &str, is_over: bool) -> String {
-    let (is, does, has, can) = if is_over { ("was", "did", "had", "could") } else { ("is", "does", "has", "can") };
-    let not = if is_over { " not" } else { "not" };
-    let own_words = || {
-        let words = text::line(message, 100);
-        if words.is_empty() { format!("it {does} not say why") } else { words }
-    };
-    match cause {
-        PLEG_UNHEALTHY => match pleg_age(message) {
-            Some(age) => format!("its container runtime {has} not answered for {age} (PLEG {is} not healthy)"),
-            None => format!("its container runtime {does} not answer the kubelet (PLEG {is} not healthy)"),
-        },
-        RUNTIME_DOWN => format!("its container runtime {does} not answer (container runtime {is} down)"),
-        NETWORK_NOT_READY => match after_mark(message, "message:") {
-            Some(why) => format!("its pod network {is} not set up ({why})"),
-            None => format!("its pod network {is} not set up (the CNI plugin {is} missing or not ready)"),
-        },
-        RUNTIME_NOT_READY => match after_mark(message, "message:") {
-            Some(why) => format!("its container runtime {is} not ready ({why})"),
-            None => format!("its container runtime {is} not ready"),
-        },
-        CSI_NOT_INITIALIZED => match after_mark(message, "initialize CSINode: ") {
-            Some(why) => format!("its kubelet {can}{not} write its CSINode object ({why})"),
-            None => format!("its kubelet {has} not set up its CSINode object (CSINode {is} not yet initialized)"),
-        },
-        MISSING_CAPACITY => match after_mark(message, "missing node capacity for resources: ") {
-            Some(which) => format!("its kubelet {can}{not} tell how much of these the machine has: {which}"),
-            None => format!("its kubelet {can}{not} tell how much the machine has"),
-        },
-        STATUS_UNKNOWN if is_over => "its kubelet did not report (machine, kubelet or network was down)".to_owned(),
-        STATUS_UNKNOWN => "its kubelet no longer reports (machine, kubelet or network is down)".to_owned(),
-        NEVER_UPDATED => format!("its kubelet {has} never reported (the node did not join properly)"),
-        SHUTTING_DOWN => format!("it {is} shutting down"),
-        _ => own_words(),
-    }
-}
-
-/// `4m9s` of `pleg was last seen active 4m9.760138488s ago`.
-fn pleg_age(message: &str) -> Option<String> {
-    let age = message.split_once("last seen active ")?.1.split_once(" ago")?.0;
-    let whole = age.split_once('.').map_or_else(|| age.to_owned(), |(whole, _)| format!("{whole}s"));
-    (whole.len() <= 12 && !whole.is_empty()).then_some(whole)
-}
-
-fn after_mark(message: &str, mark: &str) -> Option<String> {
-    let rest = message.split_once(mark)?.1.trim_end_matches(']');
-    let rest = text::line(rest, 100);
-    (!rest.is_empty()).then_some(rest)
-}
-
-fn remedies(cause: &str, node: &NodeState, flaps: bool) -> Vec<Remedy> {
-    let name = &node.facts.name;
-    let service = match node.facts.runtime.split_once("://").map(|(runtime, _)| runtime) {
-        Some("cri-o") => "crio",
-        Some("docker") => "docker",
-        _ => "containerd",
-    };
-    let restart_runtime = || {
-        remedy::command(
-            remedy::fix(format!("Restart the container runtime on {name}.")),
-            format!("systemctl restart {service}"),
-        )
-    };
-    let restart_kubelet =
-        || remedy::command(remedy::fix(format!("Restart the kubelet on {name}.")), "systemctl restart kubelet");
-    let pods_there = format!("kubectl get pods -A -o wide --field-selector spec.nodeName={name}");
-    let move_away = || {
-        remedy::command(
-            remedy::mitigate(format!("Keep new pods away from {name} and move its pods.")),
-            format!("kubectl drain {name} --ignore-daemonsets --delete-emptydir-data"),
-        )
-    };
-    let log_for = |what: &str| {
-        let text = format!("Read the kubelet's log on {name}{what}.");
-        remedy::command(remedy::fix(text), "journalctl -u kubelet --since -15min")
-    };
-    let kubelet_log = || log_for("");
-    match cause {
-        PLEG_UNHEALTHY | RUNTIME_DOWN => vec![
-            restart_runtime(),
-            restart_kubelet(),
-            remedy::command(
-                remedy::mitigate(format!(
-                    "See which DaemonSet pods hang on {name} and delete those, the network agent first; they are made anew."
-                )),
-                pods_there,
-            ),
-            move_away(),
-            remedy::fix(format!(
-                "If it comes back: update the CNI plugin and the runtime, and check the disk of {name} for slow I/O."
-            )),
-        ],
-        NETWORK_NOT_READY => vec![
-            remedy::command(
-                remedy::fix(format!(
-                    "Look at the pod of the network plugin (its DaemonSet) on {name}: it writes /etc/cni/net.d."
-                )),
-                pods_there,
-            ),
-            restart_runtime(),
-            remedy::fix("If no network plugin is installed, install one."),
-        ],
-        RUNTIME_NOT_READY => vec![restart_runtime(), kubelet_log()],
-        CSI_NOT_INITIALIZED => vec![
-            log_for(" for why it cannot write its CSINode: it may not (RBAC, an admission webhook), or nobody answers"),
-            remedy::command(remedy::fix("See whether the object is there."), format!("kubectl get csinode {name}")),
-            restart_kubelet(),
-        ],
-        MISSING_CAPACITY => vec![
-            log_for(" for why it cannot read the machine (cgroups, /proc, the runtime's disk)"),
-            restart_kubelet(),
-            restart_runtime(),
-        ],
-        NEVER_UPDATED => vec![
-            kubelet_log(),
-            remedy::command(
-                remedy::fix("See whether its certificate request waits for approval."),
-                "kubectl get certificatesigningrequests",
-            ),
-        ],
-        SHUTTING_DOWN => vec![remedy::command(
-            remedy::mitigate(format!(
-                "Nothing, if it is planned: its pods are made anew elsewhere. If {name} stays away for good, delete the node."
-            )),
-            format!("kubectl delete node {name}"),
-        )],
-        STATUS_UNKNOWN => {
-            let mut remedies = vec![
-                remedy::fix(format!("Check that the machine {name} runs and reaches the API server.")),
-                restart_kubelet(),
-                kubelet_log(),
-            ];
-            // One that comes back again and again is not off, and the taint would take its pods each time.
-            if !flaps {
-                let off =
-                    "If the machine is off for good, say so, so that its volumes are freed and its pods made anew.";
-                let taint =
-                    format!("kubectl taint node {name} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
-                remedies.push(remedy::command(remedy::mitigate(off), taint));
-            }
-            remedies
-        }
-        _ => vec![
-            remedy::command(
-                remedy::fix("See the node's conditions and Events."),
-                format!("kubectl describe node {name}"),
-            ),
-            kubelet_log(),
-            restart_kubelet(),
-        ],
     }
 }
 

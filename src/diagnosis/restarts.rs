@@ -4,8 +4,9 @@ mod back_off;
 
 use std::borrow::Cow;
 
-use super::{Attribution, Case, Finding, Ledger, evidence, text};
+use super::{Attribution, Case, Finding, Language, Ledger, evidence, text};
 use crate::api::{Backoff, ContainerType, Restarts, Run};
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::{Container, Terminated, Timestamp, after, seconds_between};
 
 /// The most characters of a run's reason: one word, mostly.
@@ -113,7 +114,7 @@ pub fn rhythm(case: &Case<'_>, container: &Container) -> Option<String> {
     let last = runs.last()?;
     let alike = runs.iter().filter(|run| (run.exit_code, &run.reason) == (last.exit_code, &last.reason));
     let lengths: Vec<i64> = alike.clone().filter_map(run_length).collect();
-    phrase(&lengths, container.restart_count, alike.count() == runs.len())
+    phrase(case.language(), &lengths, container.restart_count, alike.count() == runs.len())
 }
 
 /// Seconds that a run took, where both ends are known.
@@ -123,26 +124,41 @@ pub fn run_length(run: &Run) -> Option<i64> {
 
 /// The rhythm of runs of these lengths, oldest first. `restarts` tells whether there were others whose length is unknown,
 /// `are_all` whether all that are known ended alike.
-pub fn phrase(lengths: &[i64], restarts: u32, are_all: bool) -> Option<String> {
+pub fn phrase(language: Language, lengths: &[i64], restarts: u32, are_all: bool) -> Option<String> {
     const HOUR: i64 = 3600;
     let last = *lengths.last()?;
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();
     let (shortest, longest) = (*sorted.first()?, *sorted.last()?);
-    let starts = if are_all { "each" } else { "the" };
+    let of = |seconds| length(language, seconds);
     let words = if lengths.len() == 1 {
-        format!("{} after its {}start", length(last), if restarts > 1 { "last " } else { "" })
+        let time = of(last);
+        if restarts > 1 {
+            say!(language, "{time} after its last start", time)
+        } else {
+            say!(language, "{time} after its start", time)
+        }
     } else if longest - shortest <= 5.max(shortest / 2) {
-        format!("{} after {starts} start", length(sorted[sorted.len() / 2]))
+        let time = of(sorted[sorted.len() / 2]);
+        if are_all {
+            say!(language, "{time} after each start", time)
+        } else {
+            say!(language, "{time} after the start", time)
+        }
     } else {
-        format!("{} to {} after {starts} start", length(shortest), length(longest))
+        let (least, most) = (of(shortest), of(longest));
+        if are_all {
+            say!(language, "{least} to {most} after each start", least, most)
+        } else {
+            say!(language, "{least} to {most} after the start", least, most)
+        }
     };
     // What grows or runs out with time, not what is wrong from the start.
-    Some(if shortest >= HOUR { format!("only {words}") } else { words })
+    Some(if shortest >= HOUR { say!(language, "only {words}", words) } else { words })
 }
 
-fn length(seconds: i64) -> String {
-    if seconds < 1 { "less than 1 s".to_owned() } else { text::duration(seconds) }
+fn length(language: Language, seconds: i64) -> String {
+    if seconds < 1 { phrase!(language, "less than 1 s").to_owned() } else { text::duration(seconds) }
 }
 
 /// A finding with the other causes that ended earlier runs of its container, where there are such: in the summary if it has
@@ -157,7 +173,7 @@ pub(super) fn with_other_ends(case: &Case<'_>, cause: &str, finding: Finding, ne
     {
         *last = Some(told.cause);
     }
-    match ends(&causes) {
+    match ends(case.language(), &causes) {
         Some(ends) => {
             let summary = format!("{}; {ends}", finding.summary);
             let fits = summary.chars().count() <= text::SUMMARY_MAX;
@@ -169,7 +185,7 @@ pub(super) fn with_other_ends(case: &Case<'_>, cause: &str, finding: Finding, ne
 }
 
 /// `of its last 6 runs 4 ended by OOMKilled, 2 by LivenessProbeFailed`, most frequent first; `None` for one cause.
-fn ends(causes: &[Option<&str>]) -> Option<String> {
+fn ends(language: Language, causes: &[Option<&str>]) -> Option<String> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for cause in causes.iter().rev().flatten() {
         match counts.iter_mut().find(|(known, _)| known == cause) {
@@ -184,20 +200,34 @@ fn ends(causes: &[Option<&str>]) -> Option<String> {
     let list: Vec<String> = counts
         .iter()
         .enumerate()
-        .map(|(i, (cause, n))| if i == 0 { format!("{n} ended by {cause}") } else { format!("{n} by {cause}") })
+        .map(|(i, (cause, n))| {
+            if i == 0 {
+                say!(language, "{n} ended by {cause}", n, cause)
+            } else {
+                say!(language, "{n} by {cause}", n, cause)
+            }
+        })
         .collect();
-    Some(format!("of its last {} runs {}", causes.len(), list.join(", ")))
+    Some(say!(language, "of its last {runs} runs {list}", runs = causes.len(), list = list.join(", ")))
 }
 
 /// The tail of a summary: `; 7 restarts, back-off 5m`. Empty for a first run.
 pub fn tail(case: &Case<'_>, container: &Container) -> String {
+    match so_far(case, container) {
+        words if words.is_empty() => words,
+        words => format!("; {words}"),
+    }
+}
+
+/// `7 restarts, back-off 5m`.
+pub(super) fn so_far(case: &Case<'_>, container: &Container) -> String {
     let count = match container.restart_count {
         0 => String::new(),
-        1 => "; 1 restart".to_owned(),
-        n => format!("; {n} restarts"),
+        1 => phrase!(case, "1 restart").to_owned(),
+        n => say!(case, "{n} restarts", n),
     };
     match present_back_off(case, container) {
-        Some(b) if count.is_empty() => format!("; back-off {}", short(&b.text)),
+        Some(b) if count.is_empty() => format!("back-off {}", short(&b.text)),
         Some(b) => format!("{count}, back-off {}", short(&b.text)),
         None => count,
     }
@@ -260,6 +290,8 @@ pub fn last_finished(container: &Container) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
+    const EN: Language = Language::English;
+
     #[test]
     fn reads_the_kubelets_durations() {
         for (text, seconds) in
@@ -274,23 +306,23 @@ mod tests {
 
     #[test]
     fn a_rhythm_is_said_only_as_far_as_it_is_known() {
-        assert_eq!(phrase(&[], 4, true), None);
-        assert_eq!(phrase(&[9], 1, true).as_deref(), Some("9 s after its start"));
-        assert_eq!(phrase(&[9], 7, true).as_deref(), Some("9 s after its last start"));
-        assert_eq!(phrase(&[9, 10, 9], 3, true).as_deref(), Some("9 s after each start"));
-        assert_eq!(phrase(&[9, 10, 9], 5, false).as_deref(), Some("9 s after the start"), "others ended otherwise");
-        assert_eq!(phrase(&[0, 0], 2, true).as_deref(), Some("less than 1 s after each start"));
-        assert_eq!(phrase(&[9, 9000], 2, true).as_deref(), Some("9 s to 2 h after each start"));
-        assert_eq!(phrase(&[9000, 9100], 2, true).as_deref(), Some("only 2 h after each start"));
+        assert_eq!(phrase(EN, &[], 4, true), None);
+        assert_eq!(phrase(EN, &[9], 1, true).as_deref(), Some("9 s after its start"));
+        assert_eq!(phrase(EN, &[9], 7, true).as_deref(), Some("9 s after its last start"));
+        assert_eq!(phrase(EN, &[9, 10, 9], 3, true).as_deref(), Some("9 s after each start"));
+        assert_eq!(phrase(EN, &[9, 10, 9], 5, false).as_deref(), Some("9 s after the start"), "others ended otherwise");
+        assert_eq!(phrase(EN, &[0, 0], 2, true).as_deref(), Some("less than 1 s after each start"));
+        assert_eq!(phrase(EN, &[9, 9000], 2, true).as_deref(), Some("9 s to 2 h after each start"));
+        assert_eq!(phrase(EN, &[9000, 9100], 2, true).as_deref(), Some("only 2 h after each start"));
     }
 
     #[test]
     fn causes_that_alternate_are_counted_and_one_alone_is_not() {
         let (oom, probe) = (Some("OOMKilled"), Some("LivenessProbeFailed"));
-        assert_eq!(ends(&[]), None);
-        assert_eq!(ends(&[None, oom, oom]), None);
+        assert_eq!(ends(EN, &[]), None);
+        assert_eq!(ends(EN, &[None, oom, oom]), None);
         assert_eq!(
-            ends(&[oom, probe, oom, None, oom, probe]).as_deref(),
+            ends(EN, &[oom, probe, oom, None, oom, probe]).as_deref(),
             Some("of its last 6 runs 3 ended by OOMKilled, 2 by LivenessProbeFailed")
         );
     }

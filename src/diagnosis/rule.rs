@@ -1,6 +1,6 @@
 //! What a rule is: one cause, how it is recognised and what is told of it.
 
-use super::{Case, Finding};
+use super::{Case, Finding, Language};
 use crate::api::{Remedy, Root};
 use crate::facts::{Container, Timestamp};
 
@@ -175,4 +175,17 @@ pub struct Explain {
     pub action: &'static str,
     /// The Kubernetes (or runtime) source that emits the signal.
     pub source: &'static str,
+}
+
+impl Explain {
+    /// The same for one who speaks this language; the source is a place in code, and has none.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        Self {
+            meaning: language.of(self.meaning),
+            told_apart: language.of(self.told_apart),
+            action: language.of(self.action),
+            source: self.source,
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::{Case, ownership, remedy, text};
 use crate::api::{ContainerType, Remedy};
+use crate::diagnosis::language::{Language, Speaks, phrase, say};
 use crate::facts::{Container, EventFacts};
 
 /// Names of containers that admission webhooks put into pods. They are in no template, so a patch cannot change them.
@@ -36,6 +37,7 @@ pub fn of(case: &Case<'_>) -> Target {
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
             holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
+            language: case.language(),
         };
     };
     let holder = match &*top.kind {
@@ -45,7 +47,7 @@ pub fn of(case: &Case<'_>) -> Target {
         _ => Holder::Template,
     };
     let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
-    Target { kind, name, namespace, holder }
+    Target { kind, name, namespace, holder, language: case.language() }
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.
@@ -73,6 +75,14 @@ pub struct Target {
     pub name: Arc<str>,
     pub namespace: Arc<str>,
     holder: Holder,
+    /// That of remedies.
+    pub language: Language,
+}
+
+impl Speaks for Target {
+    fn language(&self) -> Language {
+        self.language
+    }
 }
 
 impl Target {
@@ -194,8 +204,8 @@ impl Target {
     /// What to do about a spec that the API server does not let anybody change.
     fn replacement(&self) -> Option<&'static str> {
         match self.holder {
-            Holder::Pod => Some("A pod's spec is fixed: delete the pod and create it anew."),
-            Holder::Immutable => Some("A Job's template is fixed: delete the Job and create it anew."),
+            Holder::Pod => Some(phrase!(self, "A pod's spec is fixed: delete the pod and create it anew.")),
+            Holder::Immutable => Some(phrase!(self, "A Job's template is fixed: delete the Job and create it anew.")),
             // What is said of all remedies of a static pod stands among them: see `of_static_pod`.
             Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
         }
@@ -208,16 +218,14 @@ pub(super) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
     const OF_THE_MIRROR: [&str; 5] = [" delete pod ", " edit pod", " patch pod ", " set image pod", " debug "];
     let is_of_mirror = |command: &str| OF_THE_MIRROR.iter().any(|verb| command.contains(verb));
     remedies.retain(|remedy| !remedy.command.as_deref().is_some_and(is_of_mirror));
-    let node = case.pod.node_name.as_deref().unwrap_or("its node");
-    let manifest = remedy::fix(format!(
-        "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often \
-         /etc/kubernetes/manifests), and the kubelet starts it anew. The Pod is only a mirror of that file."
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let manifest = remedy::fix(say!(
+        case,
+        "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often /etc/kubernetes/manifests), and the kubelet starts it anew. The Pod is only a mirror of that file.",
+        node
     ));
     let second_manifest = ignored_manifest(case).map(|_| {
-        remedy::fix(format!(
-            "Two manifests on {node} have this pod's name, and the kubelet ignores one: a change of that one does nothing. \
-             Keep one (a copy that was put by in the same folder counts too)."
-        ))
+        remedy::fix(say!(case, "Two manifests on {node} have this pod's name, and the kubelet ignores one: a change of that one does nothing. Keep one (a copy that was put by in the same folder counts too).", node))
     });
     let place = remedies.len().min(1);
     remedies.splice(place..place, std::iter::once(manifest).chain(second_manifest));

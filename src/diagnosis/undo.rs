@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use super::{Case, remedy, target};
 use crate::api::Remedy;
+use crate::diagnosis::language::say;
 use crate::facts::{OwnFacts, StatefulSetFacts, WorkloadFacts};
 
 fn rollout(workload: &WorkloadFacts, verb: &str) -> String {
@@ -50,11 +51,11 @@ pub(super) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
     match back {
         Back::Nowhere => None,
         Back::To(revision, command) => {
-            let text = format!("{text} go back to revision {revision}.");
+            let text = say!(case, "{text} go back to revision {revision}.", text, revision);
             Some(remedy::command(remedy::mitigate(text), command))
         }
         Back::Unknown => {
-            let text = format!("{text} go back to a revision that worked (rollout undo --to-revision=N).");
+            let text = say!(case, "{text} go back to a revision that worked (rollout undo --to-revision=N).", text);
             Some(remedy::command(remedy::mitigate(text), history))
         }
     }
@@ -67,7 +68,10 @@ pub(super) fn of_stuck_rollout(case: &Case<'_>) -> Option<Remedy> {
         return None;
     }
     let rollout = target::of(case).display();
-    of_pod(case, &format!("The rollout of {rollout} is stuck on this, and pods of an older template still serve:"))
+    of_pod(
+        case,
+        &say!(case, "The rollout of {rollout} is stuck on this, and pods of an older template still serve:", rollout),
+    )
 }
 
 fn back(case: &Case<'_>, workload: &WorkloadFacts) -> Back {

@@ -7,7 +7,8 @@ use crate::api::{
     API_VERSION, DiagnosisKind, DiagnosisState, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Remedy,
     Root, RootReach, Severity, WorkloadRef, short_hash,
 };
-use crate::diagnosis::{Case, Diagnosis, pod_status, restarts, text};
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Case, Diagnosis, Language, pod_status, restarts, text};
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
 
 pub(super) type Write = ObjectWrite;
@@ -37,7 +38,7 @@ pub(super) fn diagnosed(
     status.first_seen = Some(first_seen);
     status.repeats = repeats;
     let spec = spec_of(case, diagnosis.workload.as_ref());
-    finish(last, case.pod.key.clone(), spec, status, Some((transition, Action::Diagnosed)), case.now)
+    finish(last, case.pod.key.clone(), spec, status, Some((transition, Action::Diagnosed)), (case.language(), case.now))
 }
 
 /// The same episode, told anew.
@@ -58,13 +59,13 @@ pub(super) fn changed(
     status.impact = Some(keep_known(status.impact.take(), record.status.impact.as_ref(), case));
     let spec = spec_of(case, diagnosis.workload.as_ref());
     let told = is_transition.then_some((transition, Action::Changed));
-    finish(Some(record), record.key.clone(), spec, status, told, case.now)
+    finish(Some(record), record.key.clone(), spec, status, told, (case.language(), case.now))
 }
 
 /// The record as it was, with what the restarts say now.
 pub(super) fn with_restarts(record: &Record, case: &Case<'_>) -> Write {
     let status = brought_up_to_date(record, case);
-    finish(Some(record), record.key.clone(), record.spec.clone(), status, None, case.now)
+    finish(Some(record), record.key.clone(), record.spec.clone(), status, None, (case.language(), case.now))
 }
 
 /// The record as it was, but worse.
@@ -72,7 +73,7 @@ pub(super) fn worsened(record: &Record, case: &Case<'_>, severity: Severity, tra
     let mut status = brought_up_to_date(record, case);
     status.severity = severity;
     let told = Some((transition, Action::Changed));
-    finish(Some(record), record.key.clone(), record.spec.clone(), status, told, case.now)
+    finish(Some(record), record.key.clone(), record.spec.clone(), status, told, (case.language(), case.now))
 }
 
 fn brought_up_to_date(record: &Record, case: &Case<'_>) -> PodDiagnosisStatus {
@@ -111,7 +112,7 @@ pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
         record.spec.clone(),
         status,
         Some((transition, Action::Recovered)),
-        case.now,
+        (case.language(), case.now),
     )
 }
 
@@ -122,7 +123,14 @@ pub(super) fn gone(record: &Record, now: Timestamp) -> Write {
         restarts.next_restart_time = None;
     }
     let transition = Transition { number: record.status.transition + 1, announce: false };
-    finish(Some(record), record.key.clone(), record.spec.clone(), status, Some((transition, Action::Changed)), now)
+    finish(
+        Some(record),
+        record.key.clone(),
+        record.spec.clone(),
+        status,
+        Some((transition, Action::Changed)),
+        (Language::English, now),
+    )
 }
 
 /// The record once more, letter for letter.
@@ -138,14 +146,14 @@ pub(super) fn again(record: &Record, resource_version: Option<String>) -> Write 
 }
 
 /// The Event of the record's own last transition.
-pub(super) fn announcement_of(record: &Record) -> Announcement {
+pub(super) fn announcement_of(record: &Record, language: Language) -> Announcement {
     let action = match (record.status.state, record.status.transition) {
         (DiagnosisState::Recovered, _) => Action::Recovered,
         (_, 1) => Action::Diagnosed,
         _ => Action::Changed,
     };
     let time = record.status.last_transition.unwrap_or(record.written_at);
-    announcement(&record.key, &record.spec, &record.status, action, time)
+    announcement(&record.key, &record.spec, &record.status, action, (language, time))
 }
 
 fn spec_of(case: &Case<'_>, workload: Option<&WorkloadKey>) -> PodDiagnosisSpec {
@@ -211,7 +219,7 @@ fn finish(
     spec: PodDiagnosisSpec,
     mut status: PodDiagnosisStatus,
     told: Option<(Transition, Action)>,
-    now: Timestamp,
+    (language, now): (Language, Timestamp),
 ) -> Write {
     match told {
         Some((transition, _)) => {
@@ -232,7 +240,7 @@ fn finish(
     let is_known = last.is_some_and(|record| record.status.announced);
     let announcement = told.filter(|(transition, _)| transition.announce).map(|(_, action)| {
         let action = if action == Action::Changed && !is_known { Action::Diagnosed } else { action };
-        announcement(&key, &spec, &status, action, now)
+        announcement(&key, &spec, &status, action, (language, now))
     });
     Write {
         labels: PodDiagnosis::labels_of(&spec, &status),
@@ -272,7 +280,7 @@ fn announcement(
     spec: &PodDiagnosisSpec,
     status: &PodDiagnosisStatus,
     action: Action,
-    time: Timestamp,
+    (language, time): (Language, Timestamp),
 ) -> Announcement {
     let recovered = action == Action::Recovered;
     Announcement {
@@ -292,18 +300,18 @@ fn announcement(
         warning: !recovered,
         reason: if recovered { "Recovered".to_owned() } else { status.cause.clone() },
         action,
-        note: note(&status.cause, &status.summary, &status.remedies, action),
+        note: note(language, &status.cause, &status.summary, &status.remedies, action),
         time,
     }
 }
 
 /// What an Event says: the summary, then the first remedy.
-pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
+pub(super) fn note(language: Language, cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
     let recovered = action == Action::Recovered;
     let mut note = match summary {
         _ if !recovered => without_stop(summary).to_owned(),
-        "" => format!("Well again after {cause}"),
-        _ => format!("Well again after {cause}: {summary}"),
+        "" => say!(language, "Well again after {cause}", cause),
+        _ => say!(language, "Well again after {cause}: {summary}", cause, summary),
     };
     if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);
@@ -315,31 +323,46 @@ pub(super) fn note(cause: &str, summary: &str, remedies: &[Remedy], action: Acti
 }
 
 /// A note that says as well how many Events of pods it stands for.
-pub(super) fn with_folded(note: &str, folded: u32) -> String {
+pub(super) fn with_folded(language: Language, note: &str, folded: u32) -> String {
     match folded {
         0 => note.to_owned(),
-        1 => with_tail(note, "1 further Event of a pod is folded into this one"),
-        _ => with_tail(note, &format!("{folded} further Events of pods are folded into this one")),
+        1 => with_tail(note, phrase!(language, "1 further Event of a pod is folded into this one")),
+        _ => with_tail(note, &say!(language, "{folded} further Events of pods are folded into this one", folded)),
     }
 }
 
 /// A note that says as well who else fails of the root, as far as it is known by then.
-pub(super) fn with_reach(note: &str, reach: Option<&RootReach>) -> String {
+pub(super) fn with_reach(language: Language, note: &str, reach: Option<&RootReach>) -> String {
     let Some(reach) = reach.filter(|reach| reach.workloads > 1) else { return note.to_owned() };
     let pods = match reach.pods {
         0 => String::new(),
-        1 => "1 pod and ".to_owned(),
-        pods => format!("{pods} pods and "),
+        1 => phrase!(language, "1 pod and ").to_owned(),
+        pods => say!(language, "{pods} pods and ", pods),
     };
-    let spread = if reach.namespaces > 1 { format!(" in {} namespaces", reach.namespaces) } else { String::new() };
+    let spread = if reach.namespaces > 1 {
+        say!(language, " in {namespaces} namespaces", namespaces = reach.namespaces)
+    } else {
+        String::new()
+    };
     let Root { kind, name } = &reach.root;
     let name = text::cut_bytes(name, NOTE_MAX / 4);
-    with_tail(note, &format!("{pods}{} workloads{spread} fail of {kind} {name} so far", reach.workloads))
+    with_tail(
+        note,
+        &say!(
+            language,
+            "{pods}{workloads} workloads{spread} fail of {kind} {name} so far",
+            pods,
+            workloads = reach.workloads,
+            spread,
+            kind,
+            name
+        ),
+    )
 }
 
 /// The note, cut where there is no room, with another sentence.
 fn with_tail(note: &str, tail: &str) -> String {
-    let kept = text::cut_bytes(note, NOTE_MAX - tail.len() - 2);
+    let kept = text::cut_bytes(note, NOTE_MAX.saturating_sub(tail.len() + 2));
     format!("{}. {tail}", without_stop(&kept))
 }
 
@@ -422,7 +445,7 @@ mod tests {
             }),
         };
         let told = Some((Transition { number: 1, announce: true }, Action::Diagnosed));
-        finish(None, ObjectKey::new("demo", pod), spec, status, told, Timestamp::UNIX_EPOCH)
+        finish(None, ObjectKey::new("demo", pod), spec, status, told, (Language::English, Timestamp::UNIX_EPOCH))
     }
 
     #[test]
@@ -464,7 +487,7 @@ mod tests {
             let mut next = write(&name, status(0, 0, 1));
             next.status.transition = 2;
             let time = next.status.last_transition.map(|at| after(at, 0)).unwrap();
-            let next = announcement(&next.key, &next.spec, &next.status, Action::Changed, time);
+            let next = announcement(&next.key, &next.spec, &next.status, Action::Changed, (Language::English, time));
             assert_ne!(next.key, first.key, "another transition, another Event");
         }
     }

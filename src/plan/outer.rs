@@ -12,6 +12,7 @@ use crate::api::{
     API_VERSION, DiagnosisKind, DiagnosisState, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, RootReach,
     WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, short_hash,
 };
+use crate::diagnosis::Language;
 use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
 
 /// The most bytes of an object without its metadata.
@@ -283,7 +284,7 @@ pub fn failing(
         let head = object.head_mut();
         head.transition = before.map_or(0, |head| head.transition);
         head.first_seen = head.first_seen.map_or(now, |at| at.min(now)).into();
-        return transition(key, last, object, DiagnosisState::Active, !quiet && !told_lately, now);
+        return transition(key, last, object, DiagnosisState::Active, !quiet && !told_lately, policy.language, now);
     };
     let before = record.object.head();
     let head = object.head_mut();
@@ -296,7 +297,7 @@ pub fn failing(
     head.last_transition = before.last_transition;
     if head.cause != before.cause || is_worse {
         let is_news = (is_worse && !worse_is_told) || !record.told.contains(&head.cause);
-        return transition(key, last, object, DiagnosisState::Active, !quiet && is_news, now);
+        return transition(key, last, object, DiagnosisState::Active, !quiet && is_news, policy.language, now);
     }
     head.state = DiagnosisState::Active;
     head.event_owed = before.event_owed;
@@ -327,7 +328,7 @@ pub fn over(
             let mut object = record.object.clone();
             tell(&mut object);
             let announce = announce && object.head().announced;
-            transition(&record.key, last, object, DiagnosisState::Recovered, announce, now)
+            transition(&record.key, last, object, DiagnosisState::Recovered, announce, policy.language, now)
         }
         last => ended(last, policy, now),
     }
@@ -337,7 +338,7 @@ pub fn over(
 pub fn gone(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
     match last {
         Some(record) if record.is_active() => {
-            transition(&record.key, last, record.object.clone(), DiagnosisState::Gone, false, now)
+            transition(&record.key, last, record.object.clone(), DiagnosisState::Gone, false, policy.language, now)
         }
         last => ended(last, policy, now),
     }
@@ -368,11 +369,11 @@ fn removed(record: &OuterRecord) -> Intent {
 }
 
 /// The Event that a record still owes after a restart, unless that was so long ago that it would only confuse.
-pub fn owed(record: &OuterRecord, now: Timestamp) -> Option<Announcement> {
+pub fn owed(record: &OuterRecord, language: Language, now: Timestamp) -> Option<Announcement> {
     let head = record.object.head();
     let age = seconds_between(head.last_transition?, now);
     (head.event_owed && age < super::WORTH_TELLING)
-        .then(|| announcement(&record.key, &record.object, action(head), record.announced.as_deref()))
+        .then(|| announcement(language, &record.key, &record.object, action(head), record.announced.as_deref()))
 }
 
 /// The name of the Event of an object's last transition.
@@ -407,6 +408,7 @@ fn transition(
     mut object: Outer,
     state: DiagnosisState,
     announce: bool,
+    language: Language,
     now: Timestamp,
 ) -> Plan {
     let head = object.head_mut();
@@ -424,7 +426,7 @@ fn transition(
         _ => Action::Changed,
     };
     let before = last.and_then(|record| record.announced.as_deref());
-    let told = announce.then(|| announcement(key, &object, action, before));
+    let told = announce.then(|| announcement(language, key, &object, action, before));
     write(key, last, object, told)
 }
 
@@ -449,17 +451,23 @@ fn write(key: &DiagnosisKey, last: Option<&OuterRecord>, object: Outer, announce
 }
 
 /// `before`: the cause that was told before.
-fn announcement(key: &DiagnosisKey, object: &Outer, action: Action, before: Option<&str>) -> Announcement {
+fn announcement(
+    language: Language,
+    key: &DiagnosisKey,
+    object: &Outer,
+    action: Action,
+    before: Option<&str>,
+) -> Announcement {
     let head = object.head();
     let time = head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH);
     let mut note = match before.filter(|before| action == Action::Recovered && *before != head.cause) {
         // Nobody has heard of the cause that it had in the end.
-        Some(before) => compose::note(before, "", &[], action),
-        None => compose::note(&head.cause, &head.summary, &head.remedies, action),
+        Some(before) => compose::note(language, before, "", &[], action),
+        None => compose::note(language, &head.cause, &head.summary, &head.remedies, action),
     };
     if let Outer::Workload(_, status) = object {
-        note = compose::with_reach(&note, status.root.as_ref().filter(|_| action != Action::Recovered));
-        note = compose::with_folded(&note, status.folded_events);
+        note = compose::with_reach(language, &note, status.root.as_ref().filter(|_| action != Action::Recovered));
+        note = compose::with_folded(language, &note, status.folded_events);
     }
     Announcement {
         key: event_key(key, object),
@@ -680,10 +688,10 @@ mod tests {
     #[test]
     fn an_event_is_owed_until_it_is_there_or_no_news_any_more() {
         let mut record = told();
-        assert_eq!(owed(&record, at(1)), None, "it is there");
+        assert_eq!(owed(&record, Language::English, at(1)), None, "it is there");
         record.object.head_mut().event_owed = true;
-        assert_eq!(owed(&record, at(599)).map(|event| event.action), Some(Action::Diagnosed));
-        assert_eq!(owed(&record, at(600)), None);
+        assert_eq!(owed(&record, Language::English, at(599)).map(|event| event.action), Some(Action::Diagnosed));
+        assert_eq!(owed(&record, Language::English, at(600)), None);
     }
 
     fn long(mut head: Head) -> Head {

@@ -48,7 +48,7 @@ impl World {
         if self.node_objects.is_writing(&key) {
             return Plan { intent: None, wake: Some(crate::facts::after(now, 1)) };
         }
-        if let Some(plan) = self.node_objects.overdue(&key, now) {
+        if let Some(plan) = self.node_objects.overdue(&key, self.policy.language, now) {
             return plan;
         }
         let judged = self.nodes.judged(name, &self.thresholds, now);

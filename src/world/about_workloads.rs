@@ -112,7 +112,7 @@ impl World {
             // As a deleted namespace does: nothing is left to tell of.
             self.workload_objects.remove(object);
         }
-        if let Some(plan) = self.workload_objects.overdue(object, now) {
+        if let Some(plan) = self.workload_objects.overdue(object, self.policy.language, now) {
             return Some(plan.into());
         }
         if self.gone_workloads.contains(key) {

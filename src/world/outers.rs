@@ -7,6 +7,7 @@ use super::brief::OuterBrief;
 use super::custody::{Custody, Repair};
 use super::packed::{Packed, Packer};
 use crate::api::DiagnosisState;
+use crate::diagnosis::Language;
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{DiagnosisKey, Intent, Outer, OuterRecord, OuterWrite, Plan, outer};
@@ -110,7 +111,7 @@ impl Outers {
     }
 
     /// What goes before any new judgement: an Event that is owed, an object that another hand touched.
-    pub(super) fn overdue(&self, key: &DiagnosisKey, now: Timestamp) -> Option<Plan> {
+    pub(super) fn overdue(&self, key: &DiagnosisKey, language: Language, now: Timestamp) -> Option<Plan> {
         match self.custody.repair(key, now) {
             Repair::None => {}
             Repair::NotBefore(due) => return Some(Plan { intent: None, wake: Some(due) }),
@@ -121,7 +122,7 @@ impl Outers {
         if !self.owing.contains(key) {
             return None;
         }
-        let owed = outer::owed(&self.get(key)?, now)?;
+        let owed = outer::owed(&self.get(key)?, language, now)?;
         Some(Plan { intent: Some(Intent::Announce(Box::new(owed))), wake: Some(now) })
     }
 

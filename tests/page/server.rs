@@ -16,6 +16,7 @@ impl Server {
     pub(crate) fn start(args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
             .arg("ui")
+            .env("LC_ALL", "C.UTF-8")
             .args(args)
             // What is named on the page is named as anybody would.
             .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -3,7 +3,7 @@
 use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
 use crate::diagnosis::rule::Explain;
-use crate::diagnosis::{Category, Known, evidence, remedy, text};
+use crate::diagnosis::{Category, Known, Language, evidence, remedy, text};
 use crate::facts::{NodeComplaint, NodeState, Timestamp, after, seconds_between};
 
 /// A complaint counts for so many seconds: the kubelet repeats what goes on (garbage collection every 5 minutes, a start
@@ -83,7 +83,7 @@ pub(super) struct Told {
     pub(super) wake: Option<Timestamp>,
 }
 
-pub(super) fn of(node: &NodeState, now: Timestamp) -> Told {
+pub(super) fn of(language: Language, node: &NodeState, now: Timestamp) -> Told {
     let counts = |sign: &Sign| {
         let of_sign = node.complaints.iter().filter(|c| sign.reasons.contains(&&*c.reason));
         let said = of_sign.filter(|c| c.count >= sign.times && seconds_between(c.last, now) < COUNTS_FOR);
@@ -91,7 +91,10 @@ pub(super) fn of(node: &NodeState, now: Timestamp) -> Told {
     };
     let found: Vec<(&Sign, &NodeComplaint)> = SIGNS.iter().filter_map(|sign| Some((sign, counts(sign)?))).collect();
     let wake = found.iter().map(|(_, complaint)| after(complaint.last, COUNTS_FOR)).min();
-    Told { findings: found.into_iter().map(|(sign, complaint)| finding(node, sign, complaint)).collect(), wake }
+    Told {
+        findings: found.into_iter().map(|(sign, complaint)| finding(language, node, sign, complaint)).collect(),
+        wake,
+    }
 }
 
 fn says(sign: &Sign, complaint: &NodeComplaint) -> bool {
@@ -99,8 +102,8 @@ fn says(sign: &Sign, complaint: &NodeComplaint) -> bool {
     sign.words.is_empty() || sign.words.iter().any(|words| message.contains(words))
 }
 
-fn finding(node: &NodeState, sign: &Sign, complaint: &NodeComplaint) -> NodeFinding {
-    let with_name = |text: &str| text.replace("{node}", &node.facts.name);
+fn finding(language: Language, node: &NodeState, sign: &Sign, complaint: &NodeComplaint) -> NodeFinding {
+    let with_name = |text: &'static str| language.of(text).replace("{node}", &node.facts.name);
     let (todo, command) = sign.remedy;
     let source = format!("node/{} event/{}", node.facts.name, complaint.reason);
     let value = text::line(&complaint.message, text::EVIDENCE_MAX);

@@ -3,8 +3,9 @@
 
 use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
+use crate::diagnosis::language::phrase;
 use crate::diagnosis::rule::Explain;
-use crate::diagnosis::{Category, Known, evidence, remedy, text};
+use crate::diagnosis::{Category, Known, Language, evidence, remedy, text};
 use crate::facts::{Condition, NodeState};
 
 /// A condition that says that something is wrong while it is True.
@@ -180,23 +181,23 @@ pub(super) fn known_causes() -> impl Iterator<Item = Known> {
 }
 
 /// What the conditions of a node beside Ready say, the worst first.
-pub(super) fn of(node: &NodeState) -> Vec<NodeFinding> {
+pub(super) fn of(language: Language, node: &NodeState) -> Vec<NodeFinding> {
     let wrong = |sign: &Sign| {
         // Of a condition that two signs know the first speaks.
         let mine = |c: &&Condition| {
             let first = SIGNS.iter().find(|s| s.types.iter().any(|pattern| matches(pattern, &c.kind)));
             c.status == "True" && first.is_some_and(|first| first.known.cause == sign.known.cause)
         };
-        node.facts.conditions.iter().find(mine).map(|condition| finding(node, sign, condition))
+        node.facts.conditions.iter().find(mine).map(|condition| finding(language, node, sign, condition))
     };
     let mut found: Vec<NodeFinding> = SIGNS.iter().filter_map(wrong).collect();
     found.sort_by_key(|finding| finding.severity);
     found
 }
 
-fn finding(node: &NodeState, sign: &Sign, condition: &Condition) -> NodeFinding {
+fn finding(language: Language, node: &NodeState, sign: &Sign, condition: &Condition) -> NodeFinding {
     let name = &node.facts.name;
-    let with_name = |text: &str| text.replace("{node}", name);
+    let with_name = |text: &'static str| language.of(text).replace("{node}", name);
     let own = ["DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable"].contains(&&*condition.kind);
     let words = text::line(if condition.message.is_empty() { &condition.reason } else { &condition.message }, 100);
     let summary = match (own, words.is_empty()) {
@@ -207,7 +208,10 @@ fn finding(node: &NodeState, sign: &Sign, condition: &Condition) -> NodeFinding 
     let (todo, command) = sign.remedy;
     let mut remedies = vec![remedy::command(remedy::fix(with_name(todo)), with_name(command))];
     if command != DESCRIBE {
-        remedies.push(remedy::command(remedy::fix("See what the node says of it."), with_name(DESCRIBE)));
+        remedies.push(remedy::command(
+            remedy::fix(phrase!(language, "See what the node says of it.")),
+            with_name(DESCRIBE),
+        ));
     }
     NodeFinding {
         cause: sign.known.cause,

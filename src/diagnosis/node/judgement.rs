@@ -19,11 +19,11 @@ pub struct Judgement {
 /// tell of it.
 pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judgement {
     let ready = judge(node, thresholds, now);
-    let told = complaints::of(node, now);
+    let told = complaints::of(thresholds.language, node, now);
     let is_down = ready.incident.as_ref().is_some_and(|incident| !incident.ready_now);
     // A kubelet that is silent or out of order keeps its other conditions as they were, or has them overwritten.
-    let beside = if is_down { Vec::new() } else { conditions::of(node) };
-    let (rebooted, until) = reboot::of(node, now).unzip();
+    let beside = if is_down { Vec::new() } else { conditions::of(thresholds.language, node) };
+    let (rebooted, until) = reboot::of(thresholds.language, node, now).unzip();
     let findings = ready.incident.map(of_incident).into_iter().chain(beside).chain(told.findings);
     let mut findings = findings.chain(rebooted);
     let failure = findings.next();

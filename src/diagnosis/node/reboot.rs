@@ -2,14 +2,15 @@
 
 use super::finding::NodeFinding;
 use crate::api::{Confidence, Severity};
-use crate::diagnosis::{evidence, remedy, text};
+use crate::diagnosis::language::say;
+use crate::diagnosis::{Language, evidence, remedy, text};
 use crate::facts::{NodeState, Timestamp, after};
 
 /// For so many seconds a reboot is worth knowing of.
 const WORTH_KNOWING: i64 = 600;
 
 /// The reboot, and until when it is told. That of a node that was closed before is somebody's work.
-pub(super) fn of(node: &NodeState, now: Timestamp) -> Option<(NodeFinding, Timestamp)> {
+pub(super) fn of(language: Language, node: &NodeState, now: Timestamp) -> Option<(NodeFinding, Timestamp)> {
     let reboot = node.reboots.last().filter(|_| !node.facts.unschedulable)?;
     let until = after(reboot.at, WORTH_KNOWING);
     if now >= until {
@@ -22,11 +23,11 @@ pub(super) fn of(node: &NodeState, now: Timestamp) -> Option<(NodeFinding, Times
         confidence: Confidence::Certain,
         since: Some(reboot.at),
         summary: text::line(
-            &format!("node {name} was rebooted; its containers were lost and are started again"),
+            &say!(language, "node {name} was rebooted; its containers were lost and are started again", name),
             text::SUMMARY_MAX,
         ),
         remedies: vec![remedy::command(
-            remedy::fix(format!("Find out why {name} was rebooted, if nobody did it.")),
+            remedy::fix(say!(language, "Find out why {name} was rebooted, if nobody did it.", name)),
             "journalctl -b -1 -n 50",
         )],
         evidence: vec![evidence::field_at(format!("node/{name} event/Rebooted"), &*reboot.message, Some(reboot.at))],

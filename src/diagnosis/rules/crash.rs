@@ -24,6 +24,7 @@ pub(super) use self::exit::{ended, ended_with, log_remedy};
 use self::lost::is_lost;
 pub(super) use self::rows::RULES;
 use crate::api::{ContainerType, Remedy};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, text};
 use crate::facts::{Container, RestartPolicy, State, Terminated};
 
@@ -41,23 +42,25 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
     }
 }
 
-fn script_remedies(case: &Case<'_>, finding: &Finding, check: &str) -> Vec<Remedy> {
+fn script_remedies(case: &Case<'_>, finding: &Finding, check: fn(Language, &str) -> String) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let line = container.last_end().and_then(|run| last_words::line(case, container, run));
     let is_library = line.as_ref().is_some_and(|line| text::has(&line.text, &["shared librar"]));
     let is_libc = line.is_some_and(|line| line.text.contains("version `GLIBC"));
     let fix = if is_libc {
-        format!(
-            "{}'s program was built with a newer C library than its image has: build it on that image, or take a newer base image.",
-            container.name
+        say!(
+            case,
+            "{container}'s program was built with a newer C library than its image has: build it on that image, or take a newer base image.",
+            container = container.name
         )
     } else if is_library {
-        format!(
-            "Install the library that {}'s program was built with in the image, or build on the image that it runs in.",
-            container.name
+        say!(
+            case,
+            "Install the library that {container}'s program was built with in the image, or build on the image that it runs in.",
+            container = container.name
         )
     } else {
-        format!("Check that what {}'s script calls {check}.", container.name)
+        check(case.language(), &container.name)
     };
     vec![remedy::fix(fix), log_remedy(case, container)]
 }
@@ -80,7 +83,7 @@ fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -
         Ok(Some(run)) if is_mine(run.exit_code) && !is_lost(run) => {
             let never = container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Never;
             let stays_ended = never && !container.has_restart_rules && matches!(container.state, State::Terminated(_));
-            let tail = if stays_ended { "; it is not started again, and the others run on" } else { "" };
+            let tail = if stays_ended { phrase!(case, "; it is not started again, and the others run on") } else { "" };
             let finding = Finding::of_container(container, format!("{}{tail}", ended(case, container, run)));
             end::judged(
                 case,
@@ -97,9 +100,10 @@ fn app_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut remedies = vec![log_remedy(case, container)];
     let ran = container.last_end().and_then(Terminated::ran_for);
     if ran.is_some_and(|seconds| seconds < 10) {
-        remedies.push(remedy::fix(
-            "It ends at once: check its arguments, environment and config files, and that what it needs can be reached.",
-        ));
+        remedies.push(remedy::fix(phrase!(
+            case,
+            "It ends at once: check its arguments, environment and config files, and that what it needs can be reached."
+        )));
     }
     remedies.extend(go_back(case));
     remedies

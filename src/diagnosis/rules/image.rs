@@ -12,6 +12,7 @@ use std::cell::OnceCell;
 
 use super::signature::{self, Row, Seen};
 use crate::api::{Confidence, ContainerType};
+use crate::diagnosis::language::{Language, phrase};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Specificity, Verdict, evidence, text};
 use crate::facts::{Container, VolumeSource};
 
@@ -130,9 +131,9 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
 }
 
 /// Fills the places of a row's sentence.
-fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> String {
+fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static str) -> String {
     let image = signature::middle_cut(&container.image, 100);
-    let mut out = says.replace("{image}", &image);
+    let mut out = case.language().of(says).replace("{image}", &image);
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
@@ -140,31 +141,31 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     };
     fill("{node}", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
     fill("{host}", &|| registry_of(&container.image).to_owned());
-    fill("{tag}", &|| tag_of(&container.image).to_owned());
+    fill("{tag}", &|| tag_of(case.language(), &container.image).to_owned());
     fill("{looked_up}", &|| looked_up(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
     fill("{peer}", &|| peer(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
     fill("{short}", &|| signature::innermost(seen.text, 60));
-    fill("{words}", &|| words(seen));
+    fill("{words}", &|| words(case.language(), seen));
     fill("{secret}", &|| missing_secret(case).unwrap_or("named").to_owned());
     fill("{arch}", &|| platform(case).map(|p| format!(" ({p})")).unwrap_or_default());
     fill("{reference}", &|| volume_reference(case, container, seen).unwrap_or_default().to_owned());
     text::line(&out, text::SUMMARY_MAX)
 }
 
-fn words(seen: &Seen<'_>) -> String {
+fn words(language: Language, seen: &Seen<'_>) -> String {
     if seen.text.is_empty() || seen.reason == "ImagePullBackOff" && !seen.text.contains(": ") {
-        return "the kubelet no longer holds the reason".to_owned();
+        return phrase!(language, "the kubelet no longer holds the reason").to_owned();
     }
     signature::innermost(seen.text, 90)
 }
 
 /// What of an image the registry does not have.
-fn tag_of(image: &str) -> &'static str {
+fn tag_of(language: Language, image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or(image);
     match (image.contains('@'), name.contains(':')) {
-        (true, _) => "such digest",
-        (false, true) => "such tag",
-        (false, false) => "tag latest (which is meant where none is given)",
+        (true, _) => phrase!(language, "such digest"),
+        (false, true) => phrase!(language, "such tag"),
+        (false, false) => phrase!(language, "tag latest (which is meant where none is given)"),
     }
 }
 

@@ -13,6 +13,7 @@ use super::crash::command;
 use super::crash::end::{self, judged};
 use super::crash::{blamed, end_evidence, ended, ended_with, last_words, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
     target, text,
@@ -217,7 +218,7 @@ pub(super) const RULES: &[Rule] = &[
     pod_end(
         "PreemptedByKubelet",
         |case| {
-            pod_ended(case, "Preempting", "was ended by its node to make room for a critical pod")
+            pod_ended(case, "Preempting", phrase!(case, "was ended by its node to make room for a critical pod"))
                 .rooted(roots::node(case))
         },
         Explain {
@@ -229,7 +230,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     pod_end(
         "PodDeadlineExceeded",
-        |case| pod_ended(case, "DeadlineExceeded", "was ended because it ran longer than its activeDeadlineSeconds"),
+        |case| {
+            pod_ended(
+                case,
+                "DeadlineExceeded",
+                phrase!(case, "was ended because it ran longer than its activeDeadlineSeconds"),
+            )
+        },
         Explain {
             meaning: "The pod was active longer than its own activeDeadlineSeconds, so the kubelet ended it.",
             told_apart: "The pod is Failed with the reason DeadlineExceeded. A Job's own deadline deletes its pods instead.",
@@ -299,11 +306,11 @@ pub(super) const RULES: &[Rule] = &[
         recovery: Recovery::NeverStarted,
         specificity: Specificity::Symptom,
         scope: Scope::Pod(gate_not_ready),
-        remedies: |_, _| {
-            vec![remedy::fix(
-                "Look at the controller that sets this condition (a load balancer's, a mesh's): it is down, or its check of the \
-                 pod fails.",
-            )]
+        remedies: |case, _| {
+            vec![remedy::fix(phrase!(
+                case,
+                "Look at the controller that sets this condition (a load balancer's, a mesh's): it is down, or its check of the pod fails."
+            ))]
         },
         explain: Explain {
             meaning: "All containers are ready, but a readiness gate of the pod is not, so the pod gets no traffic.",
@@ -370,18 +377,19 @@ fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
     let restarted = pod.containers.iter().filter(|c| c.restart_count > 0).max_by_key(|c| c.restart_count);
     let loops = match restarted {
         Some(c) if reason == "DeadlineExceeded" => {
-            format!("; {}{}", c.name, restarts::tail(case, c).replacen("; ", " had ", 1))
+            say!(case, "; {container} had {restarts}", container = c.name, restarts = restarts::so_far(case, c))
         }
         _ => String::new(),
     };
-    let finding = pod_end_evidence(case, Finding::of_pod(format!("the pod {words}{detail}{loops}")));
+    let finding =
+        pod_end_evidence(case, Finding::of_pod(say!(case, "the pod {words}{detail}{loops}", words, detail, loops)));
     judged(case, finding)
 }
 
 /// `Shutdown` in Kubernetes 1.20 and 1.21, `Terminated` since.
 fn node_shut_down(case: &Case<'_>) -> Verdict {
     let reason = if case.pod.reason == "Shutdown" { "Shutdown" } else { "Terminated" };
-    replaced_or(case, pod_ended(case, reason, "was ended because its node was shutting down"))
+    replaced_or(case, pod_ended(case, reason, phrase!(case, "was ended because its node was shutting down")))
 }
 
 /// What comes of a node's planned end, once its controller has had the time for a new pod.
@@ -399,7 +407,7 @@ fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let target = target::of(case);
     let mut remedies = Vec::new();
     if pod.reason == "DeadlineExceeded" {
-        let text = "Raise activeDeadlineSeconds, or find what takes it so long.";
+        let text = phrase!(case, "Raise activeDeadlineSeconds, or find what takes it so long.");
         let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
         remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
     }
@@ -412,16 +420,16 @@ fn place(case: &Case<'_>, container: &Container) -> String {
     let inits =
         || case.pod.containers.iter().filter(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar));
     let at = inits().position(|c| c.name == container.name).map_or(0, |i| i + 1);
-    format!("{at} of {}", inits().count())
+    say!(case, "{at} of {count}", at, count = inits().count())
 }
 
 fn waiting_apps(case: &Case<'_>) -> String {
     let names: Vec<&str> = case.pod.of_type(ContainerType::App).map(|c| &*c.name).collect();
     match names.as_slice() {
-        [] => "the pod".to_owned(),
+        [] => phrase!(case, "the pod").to_owned(),
         [one] => (*one).to_owned(),
-        [one, two] => format!("{one} and {two}"),
-        [one, rest @ ..] => format!("{one} and {} others", rest.len()),
+        [one, two] => say!(case, "{one} and {two}", one, two),
+        [one, rest @ ..] => say!(case, "{one} and {rest} others", one, rest = rest.len()),
     }
 }
 
@@ -436,14 +444,17 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
     };
     let (waits, when) = (waiting_apps(case), restarts::rhythm(case, container));
     let line = last_words::quoted(case, container, run, 60);
-    let summary = format!(
-        "init container {} ({}) exits with {}{}{line}, so {waits} {}{}",
-        container.name,
-        place(case, container),
-        ended_with(run),
-        when.map_or_else(String::new, |words| format!(" {words}")),
-        if case.pod.is_over() { "never started" } else { "cannot start" },
-        restarts::tail(case, container)
+    let summary = say!(
+        case,
+        "init container {name} ({place}) exits with {end}{when}{line}, so {waits} {start}{tail}",
+        name = container.name,
+        place = place(case, container),
+        end = ended_with(case.language(), run),
+        when = when.map_or_else(String::new, |words| format!(" {words}")),
+        line,
+        waits,
+        start = if case.pod.is_over() { phrase!(case, "never started") } else { phrase!(case, "cannot start") },
+        tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with_all(last_words::line_evidence(case, container, run))
@@ -455,10 +466,11 @@ fn init_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     vec![
         log_remedy(case, container),
-        remedy::fix(format!(
-            "Mend what {} does or needs: {} waits for it and is not at fault.",
-            container.name,
-            waiting_apps(case)
+        remedy::fix(say!(
+            case,
+            "Mend what {container} does or needs: {waits} waits for it and is not at fault.",
+            container = container.name,
+            waits = waiting_apps(case)
         )),
     ]
 }
@@ -472,16 +484,20 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let since = started_at.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let since =
+        started_at.map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     let waits = match waits::waits_for(container) {
-        Some(what) => format!("its command waits for {what}"),
-        None => "it most likely waits for something".to_owned(),
+        Some(what) => say!(case, "its command waits for {what}", what),
+        None => phrase!(case, "it most likely waits for something").to_owned(),
     };
-    let summary = format!(
-        "init container {} ({}) has been running{since}, so {} cannot start; {waits}",
-        container.name,
-        place(case, container),
-        waiting_apps(case)
+    let summary = say!(
+        case,
+        "init container {name} ({place}) has been running{since}, so {apps} cannot start; {waits}",
+        name = container.name,
+        place = place(case, container),
+        since,
+        apps = waiting_apps(case),
+        waits
     );
     let finding = Finding::of_container(container, summary)
         .confidence(Confidence::Likely)
@@ -500,9 +516,11 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
 fn init_stuck_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let asks = waits::waits_for(container);
-    let what = asks.as_ref().map_or("what it waits for", |asks| asks.what.as_str());
-    let see = remedy::fix(format!(
-        "See that {what} exists and answers (Service with ready endpoints, DNS name, database), and give the wait a time limit."
+    let what = asks.as_ref().map_or(phrase!(case, "what it waits for"), |asks| asks.what.as_str());
+    let see = remedy::fix(say!(
+        case,
+        "See that {what} exists and answers (Service with ready endpoints, DNS name, database), and give the wait a time limit.",
+        what
     ));
     let service = asks.as_ref().and_then(|asks| asks.service(&case.pod.key.namespace));
     let see = match service {
@@ -525,7 +543,8 @@ fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    let summary = format!("{}; it is not started again, so the pod has failed", ended(case, container, run));
+    let summary =
+        say!(case, "{run}; it is not started again, so the pod has failed", run = ended(case, container, run));
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("status.phase", format!("{:?}", pod.phase)))
         .with(evidence::field("spec.restartPolicy", format!("{:?}", pod.restart_policy)))
@@ -539,7 +558,10 @@ fn failed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut remedies = vec![log_remedy(case, container)];
     if pod.owner.is_none() {
         remedies.push(remedy::command(
-            remedy::fix("Once it is mended, delete the pod and apply it anew: a failed pod is never started again."),
+            remedy::fix(phrase!(
+                case,
+                "Once it is mended, delete the pod and apply it anew: a failed pod is never started again."
+            )),
             format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name),
         ));
     }
@@ -577,9 +599,10 @@ fn gate_not_ready(case: &Case<'_>) -> Verdict {
     }
     let open: Vec<&str> =
         pod.readiness_gates.iter().map(String::as_str).filter(|gate| !pod.condition_is_true(gate)).collect();
-    let summary = format!(
-        "all containers are ready, but readiness gate {} is not set, so the pod gets no traffic",
-        if open.is_empty() { "(unnamed)".to_owned() } else { open.join(", ") }
+    let summary = say!(
+        case,
+        "all containers are ready, but readiness gate {gate} is not set, so the pod gets no traffic",
+        gate = if open.is_empty() { "(unnamed)".to_owned() } else { open.join(", ") }
     );
     let gates = open.iter().filter_map(|gate| pod.condition(gate)).map(evidence::condition);
     let finding = Finding::of_pod(summary).with(evidence::condition(ready)).with_all(gates);
@@ -616,19 +639,39 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let long = since.map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let long = since.map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     if let Some(queue) = queue(case).filter(|_| !pulling && container.reported) {
         let overdue = after(case.held_since(since), case.thresholds.creating_pulling);
         return Verdict::Yes(Box::new(queued(case, container, queue, (&long, overdue))));
     }
     let summary = if pulling {
-        format!("{}'s image {} has been pulled on {node}{long} and is not there yet", container.name, container.image)
+        say!(
+            case,
+            "{container}'s image {image} has been pulled on {node}{long} and is not there yet",
+            container = container.name,
+            image = container.image,
+            node,
+            long
+        )
     } else if let Some(hooked) = hooked(case) {
-        format!("{} has been waiting{long} on {node}: {}", hooked.name, about_hook(case, hooked))
+        say!(
+            case,
+            "{container} has been waiting{long} on {node}: {why}",
+            container = hooked.name,
+            long,
+            node,
+            why = about_hook(case, hooked)
+        )
     } else if container.reported {
-        format!("{} has been waiting to be created on {node}{long}, and nothing says why", container.name)
+        say!(
+            case,
+            "{container} has been waiting to be created on {node}{long}, and nothing says why",
+            container = container.name,
+            node,
+            long
+        )
     } else {
-        format!("{node} has said nothing of the pod{long}: its kubelet has not taken it up")
+        say!(case, "{node} has said nothing of the pod{long}: its kubelet has not taken it up", node, long)
     };
     let (reason, message) = container.waiting().unwrap_or_default();
     let sandbox = pod.condition("PodReadyToStartContainers").map(evidence::condition);
@@ -655,11 +698,17 @@ fn queue<'a>(case: &Case<'a>) -> Option<&'a PullQueue> {
 /// A pod whose image has not been tried yet, while those of others time out one by one. Of its own workload those tell it;
 /// a pod of another one is overdue at last.
 fn queued(case: &Case<'_>, container: &Container, queue: &PullQueue, (long, overdue): (&str, Timestamp)) -> Finding {
-    let node = case.pod.node_name.as_deref().unwrap_or("its node");
-    let whose = if queue.of_workload { "other pods of its workload" } else { "other pods there" };
-    let summary = format!(
-        "{} has been waiting on {node}{long}, most likely for its turn to be pulled: {whose} get no answer from registry {}",
-        container.name, queue.registry.name
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let whose =
+        if queue.of_workload { phrase!(case, "other pods of its workload") } else { phrase!(case, "other pods there") };
+    let summary = say!(
+        case,
+        "{container} has been waiting on {node}{long}, most likely for its turn to be pulled: {whose} get no answer from registry {registry}",
+        container = container.name,
+        node,
+        long,
+        whose,
+        registry = queue.registry.name
     );
     let waits = evidence::field(
         format!("{}.state.waiting", container.status_path()),
@@ -696,41 +745,50 @@ fn started<'a>(case: &Case<'a>, container: &Container) -> Option<&'a EventFacts>
 
 fn about_hook(case: &Case<'_>, container: &Container) -> &'static str {
     match started(case, container) {
-        Some(_) => "it was started, but its postStart hook has not ended",
-        None => "nothing says why; most likely its postStart hook does not end",
+        Some(_) => phrase!(case, "it was started, but its postStart hook has not ended"),
+        None => phrase!(case, "nothing says why; most likely its postStart hook does not end"),
     }
 }
 
 fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
-    let node = pod.node_name.as_deref().unwrap_or("its node");
+    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     let hook = hooked(case).map(|container| {
-        remedy::fix(format!(
-            "Look at the postStart hook of {}: what it waits for, and whether it has a time limit of its own.",
-            container.name
+        remedy::fix(say!(
+            case,
+            "Look at the postStart hook of {container}: what it waits for, and whether it has a time limit of its own.",
+            container = container.name
         ))
     });
     let claims: Vec<&str> = pod.volumes.iter().filter_map(claim).collect();
     let mounts = (!claims.is_empty()).then(|| {
         remedy::command(
-            remedy::fix(
-                "See that the claims it mounts are bound: a volume that is attached or mounted is waited for silently.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "See that the claims it mounts are bound: a volume that is attached or mounted is waited for silently."
+            )),
             format!("kubectl -n {} get pvc {}", pod.key.namespace, claims.join(" ")),
         )
     });
     let events = [
         remedy::command(
-            remedy::fix("Look at its Events for a volume or an image that is still waited for."),
+            remedy::fix(phrase!(case, "Look at its Events for a volume or an image that is still waited for.")),
             format!("kubectl -n {} describe pod {}", pod.key.namespace, pod.key.name),
         ),
-        remedy::fix(format!(
-            "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently."
+        remedy::fix(say!(
+            case,
+            "Without any Event, look at the kubelet's log on {node}: a volume may be waited for silently.",
+            node
         )),
     ];
     let registry = queue(case).map(|queue| {
         remedy::command(
-            remedy::fix(format!("See why {node} gets no answer from registry {}.", queue.registry.name)),
+            remedy::fix(say!(
+                case,
+                "See why {node} gets no answer from registry {registry}.",
+                node,
+                registry = queue.registry.name
+            )),
             "kubectl get poddiagnoses -A -l 'shindan.dev/cause in (RegistryTimeout,ImagePullStalled)'",
         )
     });

@@ -1,6 +1,7 @@
 //! Pods whose node is not ready: the node is the cause, and its own Event tells it.
 
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::node::{
     self, CSI_NOT_INITIALIZED, Judged, MISSING_CAPACITY, NETWORK_NOT_READY, NEVER_UPDATED, NOT_READY, NodeIncident,
     PLEG_UNHEALTHY, RUNTIME_DOWN, RUNTIME_NOT_READY, SHUTTING_DOWN, STATUS_UNKNOWN,
@@ -152,17 +153,24 @@ fn names_no_node(case: &Case<'_>) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let known: Vec<&str> = case.nodes.keys().take(3).map(|name| &**name).collect();
-    let finding =
-        Finding::of_pod(format!("is bound to node {name}, which does not exist, so nothing will ever start it"))
-            .with(evidence::field("spec.nodeName", name))
-            .with(evidence::field("nodes", format!("{} in all, such as {}", case.nodes.len(), known.join(", "))));
+    let finding = Finding::of_pod(say!(
+        case,
+        "is bound to node {name}, which does not exist, so nothing will ever start it",
+        name
+    ))
+    .with(evidence::field("spec.nodeName", name))
+    .with(evidence::field("nodes", format!("{} in all, such as {}", case.nodes.len(), known.join(", "))));
     Verdict::Yes(Box::new(finding))
 }
 
 fn missing_node_remedies(case: &Case<'_>) -> Vec<Remedy> {
     let target = target::of(case);
     vec![remedy::command(
-        remedy::fix(format!("Correct spec.nodeName in {}, or drop it and let the scheduler choose.", target.display())),
+        remedy::fix(say!(
+            case,
+            "Correct spec.nodeName in {target}, or drop it and let the scheduler choose.",
+            target = target.display()
+        )),
         "kubectl get nodes",
     )]
 }
@@ -196,7 +204,8 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
 }
 
 fn of_incident(case: &Case<'_>, incident: NodeIncident) -> Finding {
-    let mut finding = Finding::of_pod(format!("its {}", incident.summary)).quiet().with_all(incident.evidence);
+    let mut finding =
+        Finding::of_pod(say!(case, "its {summary}", summary = incident.summary)).quiet().with_all(incident.evidence);
     if let Some(ready) = case.pod.condition("Ready").filter(|c| c.status != "True") {
         finding = finding.with(evidence::condition(ready));
     }
@@ -215,15 +224,16 @@ fn unseen(case: &Case<'_>) -> Verdict {
     }
     if pod.reason == "NodeLost" {
         // Clusters of old write it into the pod itself.
-        let finding = Finding::of_pod(format!("its node {name} has been lost: {}", pod.message))
-            .confidence(crate::api::Confidence::Likely)
-            .quiet()
-            .with(evidence::field("status.reason", format!("NodeLost: {}", pod.message)));
+        let finding =
+            Finding::of_pod(say!(case, "its node {name} has been lost: {message}", name, message = pod.message))
+                .confidence(crate::api::Confidence::Likely)
+                .quiet()
+                .with(evidence::field("status.reason", format!("NodeLost: {}", pod.message)));
         return Verdict::Yes(Box::new(finding));
     }
     // A pod that a kubelet took up, and that nobody can tell the state of. (Without that it is a manifest.)
     if pod.phase == Phase::Unknown && pod.start_time.is_some() {
-        let finding = Finding::of_pod(format!("its state is Unknown: node {name} does not report it"))
+        let finding = Finding::of_pod(say!(case, "its state is Unknown: node {name} does not report it", name))
             .confidence(crate::api::Confidence::Likely)
             .quiet()
             .with(evidence::field("status.phase", "Unknown"))
@@ -237,7 +247,7 @@ fn unseen(case: &Case<'_>) -> Verdict {
     if stale {
         return Verdict::No;
     }
-    let mut finding = Finding::of_pod(format!("its node {name} is not ready"))
+    let mut finding = Finding::of_pod(say!(case, "its node {name} is not ready", name))
         .confidence(crate::api::Confidence::Likely)
         .quiet()
         .with(evidence::event(event));
@@ -252,7 +262,10 @@ fn remedies(case: &Case<'_>) -> Vec<Remedy> {
         return incident.remedies;
     }
     let name = case.pod.node_name.as_deref().unwrap_or_default();
-    vec![remedy::command(remedy::fix("See the node's conditions and Events."), format!("kubectl describe node {name}"))]
+    vec![remedy::command(
+        remedy::fix(phrase!(case, "See the node's conditions and Events.")),
+        format!("kubectl describe node {name}"),
+    )]
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use super::crash::doubt;
 use super::crash::end::{self, Kill, Proof};
 use super::crash::log_remedy;
 use crate::api::{Confidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, target,
-    text,
+    Case, Category, Explain, Finding, Language, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy,
+    restarts, target, text,
 };
 use crate::facts::{
     Container, EventFacts, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu,
@@ -99,10 +100,12 @@ fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let what = describe(container, Some(probe), Some(&trouble(&event.message)));
-    let summary = format!(
-        "{} runs but never counts as started: its startup probe has no result{what}, so the pod gets no traffic",
-        end::who(container)
+    let what = describe(case.language(), container, Some(probe), Some(&trouble(&event.message)));
+    let summary = say!(
+        case,
+        "{container} runs but never counts as started: its startup probe has no result{what}, so the pod gets no traffic",
+        container = end::who(container),
+        what
     );
     let finding = Finding::of_container(container, summary)
         .with(evidence::event(event))
@@ -160,7 +163,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
     let heard = said.map(|event| trouble(&event.message));
     let probe = container.probe(kind);
     let who = end::who(container);
-    let what = describe(container, probe, heard.as_ref());
+    let what = describe(case.language(), container, probe, heard.as_ref());
     let when = rhythm(case, container, killed).map_or_else(String::new, |words| format!(" {words}"));
     let tail = restarts::tail(case, container);
     let as_success = killed.run.is_some_and(|run| run.exit_code == 0)
@@ -168,13 +171,20 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         && container.effective_restart_policy(case.pod.restart_policy) != crate::facts::RestartPolicy::Always;
     let name = kind.lower();
     let summary = if as_success {
-        format!("{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success")
+        say!(
+            case,
+            "{who} was killed by its {name} probe{what}{when}, but ended with 0 and is recorded as success",
+            who,
+            name,
+            what,
+            when
+        )
     } else if killed.run.is_none() {
-        format!("{who} is being killed by its {name} probe{what}{when}{tail}")
+        say!(case, "{who} is being killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
     } else if matches!(killed.kill.proof, Proof::Silent) {
-        format!("{who} is perhaps killed by its {name} probe{what}{when}{tail}")
+        say!(case, "{who} is perhaps killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
     } else {
-        format!("{who} is killed by its {name} probe{what}{when}{tail}")
+        say!(case, "{who} is killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
     };
     let mut finding = Finding::of_container(container, summary);
     if killed.run.is_none() {
@@ -205,7 +215,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
     if let Some(run) = killed.run {
         finding = with_end(case, container, run, finding);
         if matches!(killed.kill.proof, Proof::Silent) {
-            finding = with_other_reading(container, run, finding);
+            finding = with_other_reading(case, container, run, finding);
         }
         if matches!(killed.kill.proof, Proof::Event(_) | Proof::Inferred) {
             finding = with_failed_pre_stop(case, container, killed, run, finding);
@@ -217,7 +227,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             format!("{}.{name}Probe", container.spec_path()),
             format!(
                 "{}, initialDelaySeconds {}, periodSeconds {}, timeoutSeconds {}, failureThreshold {}",
-                probe_text(container, probe),
+                probe_text(case.language(), container, probe),
                 probe.initial_delay,
                 probe.period,
                 probe.timeout,
@@ -230,11 +240,11 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         && let Some(readiness) = end::unhealthy(case, container, ProbeKind::Readiness)
     {
         let alike = heard.is_some_and(|t| t.same_kind(&trouble(&readiness.message)));
-        let why = if alike { "fails for the same reason, so" } else { "fails too, so" };
+        let why = if alike { phrase!(case, "fails for the same reason, so") } else { phrase!(case, "fails too, so") };
         finding = finding.consequence(
             "ReadinessProbeFailed",
             Some(&container.name),
-            format!("{why} the pod gets no traffic"),
+            say!(case, "{why} the pod gets no traffic", why),
         );
     }
     finding
@@ -259,15 +269,15 @@ fn with_end(case: &Case<'_>, container: &Container, run: &Terminated, finding: F
 }
 
 /// What else an end may mean that no Event puts down to a probe.
-fn with_other_reading(container: &Container, run: &Terminated, finding: Finding) -> Finding {
+fn with_other_reading(case: &Case<'_>, container: &Container, run: &Terminated, finding: Finding) -> Finding {
     let (cause, words) = match run.exit_code {
-        0 => ("CompletedButRestarted", "if no probe killed it, its main process ends by itself with 0"),
-        143 => ("SigTermExit", "if no probe killed it, something else sends SIGTERM"),
+        0 => ("CompletedButRestarted", phrase!(case, "if no probe killed it, its main process ends by itself with 0")),
+        143 => ("SigTermExit", phrase!(case, "if no probe killed it, something else sends SIGTERM")),
         _ if container.limits.memory.is_some() => (
             "OOMReportedAsError",
-            "if no probe killed it, perhaps its memory limit did, which the runtime did not report",
+            phrase!(case, "if no probe killed it, perhaps its memory limit did, which the runtime did not report"),
         ),
-        _ => ("SigKilledNotOom", "if no probe killed it, something else sends SIGKILL"),
+        _ => ("SigKilledNotOom", phrase!(case, "if no probe killed it, something else sends SIGKILL")),
     };
     finding.consequence(cause, Some(&container.name), words)
 }
@@ -287,9 +297,13 @@ fn with_failed_pre_stop(
         _ => None,
     };
     let words = if took.is_some_and(|took| took >= grace - 1) {
-        format!("was still at work after the grace period of {grace} s: the process itself has about 2 s left to end")
+        say!(
+            case,
+            "was still at work after the grace period of {grace} s: the process itself has about 2 s left to end",
+            grace
+        )
     } else {
-        "fails at each kill, so what it should bring to an end is cut off".to_owned()
+        phrase!(case, "fails at each kill, so what it should bring to an end is cut off").to_owned()
     };
     finding.with(evidence::event(failed)).consequence("PreStopHookFailed", Some(&container.name), words)
 }
@@ -316,13 +330,18 @@ fn with_ignored_sigterm(
     finding.consequence(
         "SigTermIgnored",
         Some(&container.name),
-        format!("did not end within its {grace} s grace period, so each kill takes {grace} s and ends with 137"),
+        say!(
+            case,
+            "did not end within its {grace} s grace period, so each kill takes {grace} s and ends with 137",
+            grace
+        ),
     )
 }
 
 /// ` (tcp 6379: connection refused)`.
-fn describe(container: &Container, probe: Option<&Probe>, heard: Option<&Trouble>) -> String {
-    let target = probe.map(|p| probe_text(container, p)).filter(|t| !t.is_empty());
+fn describe(language: Language, container: &Container, probe: Option<&Probe>, heard: Option<&Trouble>) -> String {
+    let heard = heard.map(|heard| heard.in_words(language));
+    let target = probe.map(|p| probe_text(language, container, p)).filter(|t| !t.is_empty());
     match (target, heard) {
         (Some(target), Some(heard)) => format!(" ({target}: {heard})"),
         (Some(one), None) => format!(" ({one})"),
@@ -339,7 +358,7 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
         _ => None,
     };
     let Some(run) = killed.run else {
-        return restarts::phrase(&[seconds_between(started, event_at?)], 0, true);
+        return restarts::phrase(case.language(), &[seconds_between(started, event_at?)], 0, true);
     };
     let length = run.ran_for()?;
     // How long the kill itself took: known from the Event, else the whole grace period where it ended with 137.
@@ -353,31 +372,35 @@ fn rhythm(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>) -> Op
     let alike = runs.iter().filter(|past| past.exit_code == run.exit_code && past.reason == run.reason);
     let are_all = alike.clone().count() == runs.len();
     let lengths: Vec<i64> = alike.filter_map(restarts::run_length).map(|length| (length - kill_took).max(0)).collect();
-    restarts::phrase(&lengths, container.restart_count, are_all)
+    restarts::phrase(case.language(), &lengths, container.restart_count, are_all)
 }
 
 /// The probe as its author wrote it, and who asks.
-fn probe_text(container: &Container, probe: &Probe) -> String {
-    let text = handler_text(container, &probe.handler);
-    if probe.by_istio { format!("{text}, asked by Istio's agent") } else { text }
+fn probe_text(language: Language, container: &Container, probe: &Probe) -> String {
+    let text = handler_text(language, container, &probe.handler);
+    if probe.by_istio { say!(language, "{text}, asked by Istio's agent", text) } else { text }
 }
 
 /// Where Istio's agent asks in the kubelet's stead, its answer hides the container's own.
 fn istio_remedies(
+    language: Language,
     container: &Container,
     probe: &Probe,
     kind: ProbeKind,
     heard: Option<&Trouble>,
 ) -> Option<Vec<Remedy>> {
-    let (name, who, place) = (kind.lower(), &container.name, handler_text(container, &probe.handler));
+    let (name, who, place) = (kind.lower(), &container.name, handler_text(language, container, &probe.handler));
     match heard.filter(|_| probe.by_istio)? {
-        Trouble::Refused => Some(vec![remedy::fix(
-            "Istio's agent, which the kubelet asks instead of the container, does not answer: look at the container \
-             istio-proxy.",
-        )]),
-        Trouble::Status(500) => Some(vec![remedy::fix(format!(
-            "Istio's agent asks {who} for its {name} probe ({place}) and gets no good answer; what it gets is hidden behind its \
-             500. Check that {who} serves that."
+        Trouble::Refused => Some(vec![remedy::fix(phrase!(
+            language,
+            "Istio's agent, which the kubelet asks instead of the container, does not answer: look at the container istio-proxy."
+        ))]),
+        Trouble::Status(500) => Some(vec![remedy::fix(say!(
+            language,
+            "Istio's agent asks {who} for its {name} probe ({place}) and gets no good answer; what it gets is hidden behind its 500. Check that {who} serves that.",
+            who,
+            name,
+            place
         ))]),
         _ => None,
     }
@@ -400,10 +423,11 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     if let Some(probe) = container.probe(kind).filter(|_| may_be_slow) {
         if kind == ProbeKind::Startup {
             let threshold = probe.failure_threshold.max(1) * 4;
-            let text = format!(
-                "If it only needs longer to start than {} s, raise failureThreshold (now {}).",
-                probe.budget(),
-                probe.failure_threshold
+            let text = say!(
+                case,
+                "If it only needs longer to start than {budget} s, raise failureThreshold (now {threshold}).",
+                budget = probe.budget(),
+                threshold = probe.failure_threshold
             );
             remedies.push(target.with_container_patch(
                 remedy::fix(text),
@@ -411,9 +435,10 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
                 &format!("startupProbe:\n  failureThreshold: {threshold}\n"),
             ));
         } else if let Some(ran) = long_well(case, container, finding, kind) {
-            remedies.push(remedy::fix(format!(
-                "It ran for {} before: look for what makes it hang or busy with time (a lock, a full pool, memory).",
-                text::duration(ran)
+            remedies.push(remedy::fix(say!(
+                case,
+                "It ran for {ran} before: look for what makes it hang or busy with time (a lock, a full pool, memory).",
+                ran = text::duration(ran)
             )));
         } else if container.startup.is_none()
             && let Some(handler) = handler_yaml(&probe.handler)
@@ -429,15 +454,19 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
             let budget = probe.budget();
             // The Event has room for the first remedy only, and that it listens elsewhere looks the same.
             let text = match port.filter(|_| is_short) {
-                Some(port) => format!(
-                    "Nothing listens on {port} in {} within {budget} s of its start. If it does later, add a startupProbe: \
-                     liveness waits for it (initialDelaySeconds is now {}). If it never does, correct the port.",
-                    container.name, probe.initial_delay
+                Some(port) => say!(
+                    case,
+                    "Nothing listens on {port} in {container} within {budget} s of its start. If it does later, add a startupProbe: liveness waits for it (initialDelaySeconds is now {delay}). If it never does, correct the port.",
+                    port,
+                    container = container.name,
+                    budget,
+                    delay = probe.initial_delay
                 ),
-                None => format!(
-                    "If it needs longer than {budget} s to start, add a startupProbe: liveness waits for it \
-                     (initialDelaySeconds is now {}).",
-                    probe.initial_delay
+                None => say!(
+                    case,
+                    "If it needs longer than {budget} s to start, add a startupProbe: liveness waits for it (initialDelaySeconds is now {delay}).",
+                    budget,
+                    delay = probe.initial_delay
                 ),
             };
             let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
@@ -460,18 +489,23 @@ fn long_well(case: &Case<'_>, container: &Container, finding: &Finding, kind: Pr
     (ran > 2 * patience).then_some(ran)
 }
 
-fn grpc_remedy(trouble: &Trouble, who: &str, name: &str, place: &str) -> Remedy {
+fn grpc_remedy(language: Language, trouble: &Trouble, who: &str, name: &str, place: &str) -> Remedy {
     remedy::fix(match trouble {
         Trouble::GrpcUnimplemented => {
-            format!(
-                "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe."
+            say!(
+                language,
+                "{who} does not serve grpc.health.v1.Health. Register the health service, or use a tcpSocket probe.",
+                who
             )
         }
-        Trouble::GrpcNoAnswer => format!(
-            "Nothing speaks gRPC where the {name} probe asks ({place}): let {who} serve gRPC there, point the probe at the port \
-             that does, or use an httpGet or tcpSocket probe."
+        Trouble::GrpcNoAnswer => say!(
+            language,
+            "Nothing speaks gRPC where the {name} probe asks ({place}): let {who} serve gRPC there, point the probe at the port that does, or use an httpGet or tcpSocket probe.",
+            name,
+            place,
+            who
         ),
-        _ => format!("{who} reports itself as not serving over gRPC health. Read its log for why."),
+        _ => say!(language, "{who} reports itself as not serving over gRPC health. Read its log for why.", who),
     })
 }
 
@@ -482,22 +516,30 @@ fn named_port(container: &Container, handler: &ProbeHandler) -> Option<(String, 
     Some((format!("{} ({})", port.name, port.number), format!("  {field}:\n    port: {}\n", port.name)))
 }
 
-fn cannot_run(container: &Container, handler: &ProbeHandler, name: &str) -> Vec<Remedy> {
+fn cannot_run(language: Language, container: &Container, handler: &ProbeHandler, name: &str) -> Vec<Remedy> {
     let program = match handler {
-        ProbeHandler::Exec { command } => command.first().map_or("its command", String::as_str),
-        _ => "the probe",
+        ProbeHandler::Exec { command } => command.first().map_or(phrase!(language, "its command"), String::as_str),
+        _ => phrase!(language, "the probe"),
     };
     vec![
-        remedy::fix(format!(
-            "Give {} a {name} probe that can be run: {program} is not in image {}, or is not executable there.",
-            container.name, container.image
+        remedy::fix(say!(
+            language,
+            "Give {container} a {name} probe that can be run: {program} is not in image {image}, or is not executable there.",
+            container = container.name,
+            name,
+            program,
+            image = container.image
         )),
-        remedy::fix("For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."),
+        remedy::fix(phrase!(
+            language,
+            "For gRPC, use the grpc probe of Kubernetes itself: it needs no program in the image."
+        )),
     ]
 }
 
 /// For a command that is refused a connection, or is not done in time: it is no port itself, and no server.
 fn about_command(
+    language: Language,
     container: &Container,
     probe: &Probe,
     name: &str,
@@ -508,14 +550,21 @@ fn about_command(
     let who = &container.name;
     match heard {
         _ if !matches!(probe.handler, ProbeHandler::Exec { .. }) => None,
-        Trouble::Refused => Some(remedy::fix(format!(
-            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where \
-             the command asks, and what else it says."
+        Trouble::Refused => Some(remedy::fix(say!(
+            language,
+            "The command of the {name} probe ({place}) is refused a connection in {who}: check that the process listens where the command asks, and what else it says.",
+            name,
+            place,
+            who
         ))),
         Trouble::Other(words) if words.contains("timed out") => Some(patched(
-            format!(
-                "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({}) in {who}. Give it more time.",
-                probe.timeout
+            say!(
+                language,
+                "The command of the {name} probe ({place}) takes longer than timeoutSeconds ({timeout}) in {who}. Give it more time.",
+                name,
+                place,
+                timeout = probe.timeout,
+                who
             ),
             format!("  timeoutSeconds: {}\n", (probe.timeout * 5).max(5)),
         )),
@@ -534,61 +583,86 @@ fn named_by(handler: &ProbeHandler) -> Option<&str> {
 }
 
 /// For a server that answers, and says that it is not well.
-fn not_well(who: &str, kind: ProbeKind, status: u16) -> Remedy {
+fn not_well(language: Language, who: &str, kind: ProbeKind, status: u16) -> Remedy {
     let advice = match kind {
-        ProbeKind::Readiness => "what it depends on may be down.",
-        ProbeKind::Liveness | ProbeKind::Startup => "a liveness path should not depend on other services.",
+        ProbeKind::Readiness => phrase!(language, "what it depends on may be down."),
+        ProbeKind::Liveness | ProbeKind::Startup => {
+            phrase!(language, "a liveness path should not depend on other services.")
+        }
     };
-    remedy::fix(format!(
-        "{who} answers its {} probe with status {status}: it says itself that it is not well. Read its log; {advice}",
-        kind.lower()
+    remedy::fix(say!(
+        language,
+        "{who} answers its {name} probe with status {status}: it says itself that it is not well. Read its log; {advice}",
+        who,
+        name = kind.lower(),
+        status,
+        advice
     ))
 }
 
 /// What the probe's own words ask for.
+#[allow(clippy::too_many_lines, reason = "a list for each answer; each sentence takes several lines")]
 fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard: Option<&Trouble>) -> Vec<Remedy> {
     let Some(probe) = container.probe(kind) else { return Vec::new() };
-    let name = kind.lower();
+    let (name, language) = (kind.lower(), case.language());
     let who = &container.name;
     let target = target::of(case);
-    let place = handler_text(container, &probe.handler);
-    if let Some(remedies) = istio_remedies(container, probe, kind, heard) {
+    let place = handler_text(language, container, &probe.handler);
+    if let Some(remedies) = istio_remedies(language, container, probe, kind, heard) {
         return remedies;
     }
     let patched = |text: String, fields: String| {
         target.with_container_patch(remedy::fix(text), Some(container), &format!("{name}Probe:\n{fields}"))
     };
-    if let Some(remedy) = heard.and_then(|heard| about_command(container, probe, name, &place, heard, &patched)) {
+    if let Some(remedy) =
+        heard.and_then(|heard| about_command(language, container, probe, name, &place, heard, &patched))
+    {
         return vec![remedy];
     }
     let unnamed = named_by(&probe.handler).filter(|name| container.ports.iter().all(|port| port.name != *name));
     let no_such_port = |wanted: &str| match named_port(container, &probe.handler) {
         Some((declared, fields)) => patched(
-            format!("{who} declares {declared}, and no port named {wanted}: let the {name} probe use that."),
+            say!(
+                case,
+                "{who} declares {declared}, and no port named {wanted}: let the {name} probe use that.",
+                who,
+                declared,
+                wanted,
+                name
+            ),
             fields,
         ),
-        None => remedy::fix(format!("Give a port of {who} the name {wanted}, or let the {name} probe use a number.")),
+        None => remedy::fix(say!(
+            case,
+            "Give a port of {who} the name {wanted}, or let the {name} probe use a number.",
+            who,
+            wanted,
+            name
+        )),
     };
     match heard {
         // The kubelet takes a name that no port has for a number.
         Some(Trouble::CannotRun(_)) if unnamed.is_some() => unnamed.map(no_such_port).into_iter().collect(),
-        Some(Trouble::CannotRun(_)) => cannot_run(container, &probe.handler, name),
+        Some(Trouble::CannotRun(_)) => cannot_run(language, container, &probe.handler, name),
         Some(Trouble::Refused) => {
             let port = words::port_number(container, &probe.handler);
             let port_text = port.map_or_else(|| place.clone(), |p| p.to_string());
             let others: Vec<i32> =
                 container.ports.iter().map(|p| p.number).filter(|number| Some(*number) != port).collect();
-            let text = format!(
-                "Nothing listens on {port_text} in {who}. Make the process listen there (on all addresses, not only \
-                 127.0.0.1), or point the {name} probe at the port it uses."
+            let text = say!(
+                case,
+                "Nothing listens on {port_text} in {who}. Make the process listen there (on all addresses, not only 127.0.0.1), or point the {name} probe at the port it uses.",
+                port_text,
+                who,
+                name
             );
             match (&probe.handler, others.as_slice()) {
                 (ProbeHandler::Tcp { .. }, [other]) => vec![patched(
-                    format!("{text} The container declares {other}."),
+                    say!(case, "{text} The container declares {other}.", text, other),
                     format!("  tcpSocket:\n    port: {other}\n"),
                 )],
                 (ProbeHandler::Http { .. }, [other]) => vec![patched(
-                    format!("{text} The container declares {other}."),
+                    say!(case, "{text} The container declares {other}.", text, other),
                     format!("  httpGet:\n    port: {other}\n"),
                 )],
                 _ => vec![remedy::fix(text)],
@@ -597,46 +671,70 @@ fn probe_remedies(case: &Case<'_>, container: &Container, kind: ProbeKind, heard
         Some(Trouble::Timeout) => {
             let longer = (probe.timeout * 5).max(5);
             let mut remedies = vec![patched(
-                format!(
-                    "{who} answers later than timeoutSeconds ({}). Give the {name} probe more time.",
-                    probe.timeout
+                say!(
+                    case,
+                    "{who} answers later than timeoutSeconds ({timeout}). Give the {name} probe more time.",
+                    who,
+                    timeout = probe.timeout,
+                    name
                 ),
                 format!("  timeoutSeconds: {longer}\n"),
             )];
             if let Some(cpu) = container.limits.cpu {
-                remedies.push(remedy::fix(format!(
-                    "Its CPU limit is {}: if it is throttled, raise or remove the limit.",
-                    format_cpu(cpu)
+                remedies.push(remedy::fix(say!(
+                    case,
+                    "Its CPU limit is {cpu}: if it is throttled, raise or remove the limit.",
+                    cpu = format_cpu(cpu)
                 )));
             }
             remedies
         }
         Some(Trouble::Status(404)) => {
-            vec![remedy::fix(format!(
-                "{who} knows no such path ({place}). Point the {name} probe at one that it serves."
+            vec![remedy::fix(say!(
+                case,
+                "{who} knows no such path ({place}). Point the {name} probe at one that it serves.",
+                who,
+                place,
+                name
             ))]
         }
-        Some(Trouble::Status(status @ (401 | 403))) => vec![remedy::fix(format!(
-            "{who} asks the probe for credentials (status {status}). Let the path be read without them, or probe another."
+        Some(Trouble::Status(status @ (401 | 403))) => vec![remedy::fix(say!(
+            case,
+            "{who} asks the probe for credentials (status {status}). Let the path be read without them, or probe another.",
+            who,
+            status
         ))],
-        Some(Trouble::Status(status)) => vec![not_well(who, kind, *status)],
+        Some(Trouble::Status(status)) => vec![not_well(language, who, kind, *status)],
         Some(Trouble::Tls { server_speaks_tls }) => {
-            let (speaks, scheme) = if *server_speaks_tls { ("HTTPS", "HTTPS") } else { ("plain HTTP", "HTTP") };
+            let (speaks, scheme) =
+                if *server_speaks_tls { ("HTTPS", "HTTPS") } else { (phrase!(case, "plain HTTP"), "HTTP") };
             vec![patched(
-                format!("{who} speaks {speaks} on that port. Set the scheme of the {name} probe to {scheme}."),
+                say!(
+                    case,
+                    "{who} speaks {speaks} on that port. Set the scheme of the {name} probe to {scheme}.",
+                    who,
+                    speaks,
+                    name,
+                    scheme
+                ),
                 format!("  httpGet:\n    scheme: {scheme}\n"),
             )]
         }
         Some(Trouble::NoSuchPort(wanted)) => vec![no_such_port(wanted)],
         Some(trouble @ (Trouble::GrpcUnimplemented | Trouble::GrpcNoAnswer | Trouble::GrpcNotServing(_))) => {
-            vec![grpc_remedy(trouble, who, name, &place)]
+            vec![grpc_remedy(language, trouble, who, name, &place)]
         }
         Some(Trouble::Other(_)) | None => match &probe.handler {
-            ProbeHandler::Exec { .. } => vec![remedy::fix(format!(
-                "The command of the {name} probe ({place}) fails in {who}. Run it in the container by hand, and correct it \
-                 or what it checks."
+            ProbeHandler::Exec { .. } => vec![remedy::fix(say!(
+                case,
+                "The command of the {name} probe ({place}) fails in {who}. Run it in the container by hand, and correct it or what it checks.",
+                name,
+                place,
+                who
             ))],
-            _ => vec![remedy::fix(format!("Check that {who} answers its {name} probe ({place})."))],
+            _ => {
+                vec![remedy::fix(say!(case, "Check that {who} answers its {name} probe ({place}).", who, name, place))]
+            }
         },
     }
 }
@@ -679,15 +777,27 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due && !has_lasted {
         return Verdict::NotBefore(due);
     }
-    let what = describe(container, Some(probe), heard.as_ref());
+    let what = describe(case.language(), container, Some(probe), heard.as_ref());
     let who = end::who(container);
-    let since = lost_at.or(started_at).map_or_else(String::new, |at| format!(" for {}", text::duration(case.age(at))));
+    let since = lost_at
+        .or(started_at)
+        .map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     let summary = if lost_at.is_some() {
-        format!(
-            "{who} runs but its readiness probe fails{what}{since}: the pod was ready before and gets no traffic now"
+        say!(
+            case,
+            "{who} runs but its readiness probe fails{what}{since}: the pod was ready before and gets no traffic now",
+            who,
+            what,
+            since
         )
     } else {
-        format!("{who} runs but has not been ready{since}: its readiness probe fails{what}, so the pod gets no traffic")
+        say!(
+            case,
+            "{who} runs but has not been ready{since}: its readiness probe fails{what}, so the pod gets no traffic",
+            who,
+            since,
+            what
+        )
     };
     let status = container.status_path();
     let mut finding = Finding::of_container(container, summary)
@@ -718,7 +828,7 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let heard = last_words(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
     let mut remedies = probe_remedies(case, container, ProbeKind::Readiness, heard.as_ref());
     remedies.push(remedy::command(
-        remedy::fix("Read what the process says: a dependency that it waits for is the usual reason."),
+        remedy::fix(phrase!(case, "Read what the process says: a dependency that it waits for is the usual reason.")),
         format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
     ));
     remedies

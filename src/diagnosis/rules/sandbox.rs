@@ -112,8 +112,8 @@ pub(super) fn is_being_set_up(case: &Case<'_>) -> bool {
     }
 }
 
-fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
-    let mut out = says.to_owned();
+fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {
+    let mut out = case.language().of(says).to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
@@ -122,13 +122,15 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
     let said = seen.text;
     fill("{node}", &|| node(case).to_owned());
     fill("{plugin}", &|| plugin(said).map(|p| format!(" ({p})")).unwrap_or_default());
-    fill("{missing_plugin}", &|| {
-        signature::quoted_after(said, "failed to find plugin ").unwrap_or("(unnamed)").to_owned()
-    });
+    fill("{missing_plugin}", &|| missing_plugin(said).unwrap_or("(unnamed)").to_owned());
     fill("{handler}", &|| signature::quoted_after(said, "no runtime for ").unwrap_or("(unnamed)").to_owned());
     fill("{short}", &|| signature::innermost(said, 80));
     fill("{words}", &|| signature::innermost(said, 110));
     text::line(&out, text::SUMMARY_MAX)
+}
+
+fn missing_plugin(said: &str) -> Option<&str> {
+    signature::quoted_after(said, "failed to find plugin ")
 }
 
 fn plugin(said: &str) -> Option<&str> {

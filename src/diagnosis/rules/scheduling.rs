@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use self::analysis::Analysis;
 use self::words::Kind;
 use crate::api::Confidence;
+use crate::diagnosis::language::say;
 use crate::diagnosis::{Case, Family, Finding, Verdict, evidence, rule, text};
 use crate::facts::{Condition, Phase, Timestamp, after};
 
@@ -84,8 +85,10 @@ fn preemption(case: &Case<'_>) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let summary = format!(
-        "waits for {node}, where the scheduler has ended pods of lower priority to make room for it; they have not gone yet"
+    let summary = say!(
+        case,
+        "waits for {node}, where the scheduler has ended pods of lower priority to make room for it; they have not gone yet",
+        node
     );
     let finding = Finding::of_pod(summary)
         .confidence(Confidence::Likely)
@@ -162,8 +165,8 @@ fn finding(case: &Case<'_>, condition: &Condition, analysis: &Analysis<'_>) -> F
     for reason in &analysis.reasons {
         let Some(kind) = reason.kind.filter(|kind| *kind != analysis.kind) else { continue };
         let nodes = match (reason.nodes, analysis.total) {
-            (Some(n), Some(total)) => format!("{n} of {total} nodes: "),
-            (Some(n), None) => format!("{n} nodes: "),
+            (Some(n), Some(total)) => say!(case, "{n} of {total} nodes: ", n, total),
+            (Some(n), None) => say!(case, "{n} nodes: ", n),
             (None, _) => String::new(),
         };
         finding =
@@ -183,6 +186,7 @@ fn scheduler_error(case: &Case<'_>) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let summary = format!("the scheduler fails to place it: {}", text::line(&condition.message, 150));
+    let summary =
+        say!(case, "the scheduler fails to place it: {message}", message = text::line(&condition.message, 150));
     Verdict::Yes(Box::new(Finding::of_pod(summary).with(evidence::condition(&condition))))
 }

@@ -12,7 +12,8 @@ use std::cell::OnceCell;
 use super::crash::end;
 use super::signature::{self, Row, Seen};
 use crate::api::Confidence;
-use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Scope, Verdict, evidence, text};
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Case, Category, Family, Finding, Language, Recovery, Rule, Scope, Verdict, evidence, text};
 use crate::facts::{Container, EnvRef, EventFacts, RefKind, State, format_bytes};
 
 const CONFIG: &[&str] = &["CreateContainerConfigError"];
@@ -81,14 +82,21 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
 
 /// The sandbox has the pod's limit: that of its only container with one, where there is one.
 fn sandbox_oom(case: &Case<'_>) -> Finding {
-    const SAYS: &str = "is too low even to start the pod's sandbox, so no container can start";
     let mut limited = case.pod.containers.iter().filter_map(|c| Some((c, c.limits.memory?)));
     match (limited.next(), limited.next()) {
         (Some((container, limit)), None) => Finding::of_container(
             container,
-            format!("{}'s memory limit of {} {SAYS}", container.name, format_bytes(limit)),
+            say!(
+                case,
+                "{container}'s memory limit of {limit} is too low even to start the pod's sandbox, so no container can start",
+                container = container.name,
+                limit = format_bytes(limit)
+            ),
         ),
-        _ => Finding::of_pod(format!("the memory limit {SAYS}")),
+        _ => Finding::of_pod(phrase!(
+            case,
+            "the memory limit is too low even to start the pod's sandbox, so no container can start"
+        )),
     }
 }
 
@@ -215,7 +223,7 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
         "ExecutableNotFound" | "ExecutablePermissionDenied" if !container.command.is_empty() => finding
             .with(evidence::field(format!("{}.command", container.spec_path()), format!("{:?}", container.command))),
         "PostStartHookError" if !is_guess(seen) => finding.proven(),
-        "PostStartHookError" => guessed(container, finding),
+        "PostStartHookError" => guessed(case, container, finding),
         _ => finding,
     }
 }
@@ -225,7 +233,7 @@ fn is_guess(seen: &Seen<'_>) -> bool {
     seen.reason == "FailedPostStartHook" && seen.event.is_none()
 }
 
-fn guessed(container: &Container, finding: Finding) -> Finding {
+fn guessed(case: &Case<'_>, container: &Container, finding: Finding) -> Finding {
     let path = container.last_end_path();
     let finding = finding.confidence(Confidence::Possible);
     let finding = match container.last_end() {
@@ -238,12 +246,12 @@ fn guessed(container: &Container, finding: Finding) -> Finding {
     finding.with(evidence::contradicting(evidence::field("event/FailedPostStartHook", silence))).consequence(
         "SigKilledNotOom",
         Some(&container.name),
-        "if its hook did not fail, something else sends SIGKILL",
+        phrase!(case, "if its hook did not fail, something else sends SIGKILL"),
     )
 }
 
-fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> String {
-    let mut out = says.to_owned();
+fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static str) -> String {
+    let mut out = case.language().of(says).to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
@@ -256,23 +264,36 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
     fill("{image}", &|| signature::middle_cut(&container.image, 70));
     fill("{object}", &|| object(text).unwrap_or("(unnamed)").to_owned());
     fill("{key}", &|| key(text).unwrap_or("(unnamed)").to_owned());
-    fill("{use}", &|| used_for(container, text));
-    fill("{why}", &|| why_root(text));
+    fill("{use}", &|| used_for(case.language(), container, text));
+    fill("{why}", &|| why_root(case.language(), text));
     fill("{volume}", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
     fill("{user}", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
-    fill("{executable}", &|| signature::middle_cut(executable(container, text).unwrap_or("(the image's own)"), 60));
+    fill("{executable}", &|| {
+        signature::middle_cut(executable(container, text).unwrap_or(phrase!(case, "(the image's own)")), 60)
+    });
     let mount = || container.mount_over(executable(container, text)?);
-    fill("{place}", &|| mount().map_or_else(|| "the image".to_owned(), |m| format!("volume {}", m.volume)));
+    fill("{place}", &|| {
+        mount()
+            .map_or_else(|| phrase!(case, "the image").to_owned(), |m| say!(case, "volume {volume}", volume = m.volume))
+    });
     fill("{source}", &|| match mount() {
-        Some(m) => format!("volume {}, which is mounted over {} and hides what the image has there", m.volume, m.path),
-        None => format!("image {}", signature::middle_cut(&container.image, 70)),
+        Some(m) => say!(
+            case,
+            "volume {volume}, which is mounted over {path} and hides what the image has there",
+            volume = m.volume,
+            path = m.path
+        ),
+        None => say!(case, "image {image}", image = signature::middle_cut(&container.image, 70)),
     });
     fill("{why_not}", &|| {
-        if seen.has("is a directory") { "it is a directory" } else { "permission denied" }.to_owned()
+        if seen.has("is a directory") { phrase!(case, "it is a directory") } else { phrase!(case, "permission denied") }
+            .to_owned()
     });
-    fill("{dir}", &|| working_dir(container, text).unwrap_or("of the image").to_owned());
+    fill("{dir}", &|| working_dir(container, text).unwrap_or(phrase!(case, "of the image")).to_owned());
     fill("{mount}", &|| mount_target(text).unwrap_or("(unknown)").to_owned());
-    fill("{limit}", &|| container.limits.memory.map(|m| format!(" of {}", format_bytes(m))).unwrap_or_default());
+    fill("{limit}", &|| {
+        container.limits.memory.map(|m| say!(case, " of {limit}", limit = format_bytes(m))).unwrap_or_default()
+    });
     fill("{hook}", &|| {
         if seen.reason == "PostStartHookError" && !text.is_empty() {
             format!(": {}", hook_words(text))
@@ -280,10 +301,10 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &str) -> S
             String::new()
         }
     });
-    fill("{perhaps}", &|| if is_guess(seen) { " perhaps" } else { "" }.to_owned());
+    fill("{perhaps}", &|| if is_guess(seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
     fill("{short}", &|| signature::innermost(text, 70));
     fill("{words}", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
-        words if words.is_empty() => "the runtime left no message".to_owned(),
+        words if words.is_empty() => phrase!(case, "the runtime left no message").to_owned(),
         words => words,
     });
     text::line(&out, text::SUMMARY_MAX)
@@ -312,20 +333,25 @@ fn refs<'c>(container: &'c Container, text: &str) -> impl Iterator<Item = &'c En
     })
 }
 
-fn used_for(container: &Container, text: &str) -> String {
+fn used_for(language: Language, container: &Container, text: &str) -> String {
     let variables: Vec<_> = refs(container, text).filter_map(|r| r.variable.as_deref()).collect();
     match variables.as_slice() {
-        [] => "its environment".to_owned(),
+        [] => phrase!(language, "its environment").to_owned(),
         [one] => one.to_string(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [first, rest @ ..] => say!(language, "{first} and {rest} more", first, rest = rest.len()),
     }
 }
 
-fn why_root(text: &str) -> String {
+fn why_root(language: Language, text: &str) -> String {
     if let Some(user) = signature::between(text, "non-numeric user (", ")") {
-        return format!("its image has the user name {user}, and only a number can be checked");
+        return say!(language, "its image has the user name {user}, and only a number can be checked", user);
     }
-    if text.contains("runAsUser") { "its runAsUser is 0" } else { "its image runs as root" }.to_owned()
+    if text.contains("runAsUser") {
+        phrase!(language, "its runAsUser is 0")
+    } else {
+        phrase!(language, "its image runs as root")
+    }
+    .to_owned()
 }
 
 fn user(text: &str) -> Option<&str> {

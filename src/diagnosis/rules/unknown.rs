@@ -3,6 +3,7 @@
 use super::crash::end::{crash, disruption};
 use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::ownership::{JobState, job_state};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
@@ -18,7 +19,10 @@ pub(super) const RULES: &[Rule] = &[Rule {
         let crashed = blamed(case, finding).filter(|c| c.restart_count > 0);
         let log = crashed.map(|container| log_remedy(case, container));
         let look = [remedy::command(
-            remedy::fix("Read the Events and the status of the pod; the evidence lists what no rule could place."),
+            remedy::fix(phrase!(
+                case,
+                "Read the Events and the status of the pod; the evidence lists what no rule could place."
+            )),
             format!("kubectl -n {} describe pod {}", case.pod.key.namespace, case.pod.key.name),
         )];
         log.into_iter().chain(look).collect()
@@ -50,10 +54,10 @@ fn check(case: &Case<'_>) -> Verdict {
     if pod.phase == Phase::Failed {
         let why = match (pod.reason.as_str(), disruption(case)) {
             ("", Some(by)) => format!("{} {}", by.reason, by.message),
-            ("", None) => "no reason is given".to_owned(),
+            ("", None) => phrase!(case, "no reason is given").to_owned(),
             (reason, _) => format!("{reason} {}", pod.message),
         };
-        return Some(unknown(case, Finding::of_pod(format!("the pod has failed: {}", why.trim())))).into();
+        return Some(unknown(case, Finding::of_pod(say!(case, "the pod has failed: {why}", why = why.trim())))).into();
     }
     let scheduled = pod.condition("PodScheduled");
     if let Some(condition) = scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated") {
@@ -61,31 +65,37 @@ fn check(case: &Case<'_>) -> Verdict {
         if case.now < due {
             return Verdict::NotBefore(due);
         }
-        return Some(unknown(case, Finding::of_pod(unscheduled(&condition.message)))).into();
+        return Some(unknown(case, Finding::of_pod(unscheduled(case.language(), &condition.message)))).into();
     }
     Verdict::No
 }
 
-fn unscheduled(message: &str) -> String {
+fn unscheduled(language: Language, message: &str) -> String {
     if message.trim().is_empty() {
-        "cannot be scheduled, and the scheduler does not say why".to_owned()
+        phrase!(language, "cannot be scheduled, and the scheduler does not say why").to_owned()
     } else {
-        format!("cannot be scheduled: {message}")
+        say!(language, "cannot be scheduled: {message}", message)
     }
 }
 
 fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
     match &container.state {
-        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last.is_none() => {
-            Some(format!("ends again and again, and how is not recorded{}", restarts::tail(case, container)))
-        }
+        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last.is_none() => Some(say!(
+            case,
+            "ends again and again, and how is not recorded{tail}",
+            tail = restarts::tail(case, container)
+        )),
         State::Terminated(_) => {
             let end = crash(case, container).filter(|end| !matches!(end.exit_code, 143))?;
-            Some(format!("ended with code {} {}", end.exit_code, end.reason).trim_end().to_owned())
+            Some(
+                say!(case, "ended with code {code} {reason}", code = end.exit_code, reason = end.reason)
+                    .trim_end()
+                    .to_owned(),
+            )
         }
         State::Waiting { reason, message } if !BENIGN.contains(&reason.as_str()) => {
             let says = if message.is_empty() { String::new() } else { format!(": {message}") };
-            Some(format!("waits with {reason}{says}"))
+            Some(say!(case, "waits with {reason}{says}", reason, says))
         }
         _ => None,
     }

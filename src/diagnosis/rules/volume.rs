@@ -8,6 +8,7 @@ mod rows;
 use super::sandbox::{self, is_being_set_up};
 use super::signature::{self, Seen};
 use crate::api::Root;
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, RootKind, Rule, Verdict, evidence, text};
 use crate::facts::{EventFacts, VolumeSource, seconds_between};
 
@@ -113,8 +114,8 @@ fn goes_on(case: &Case<'_>, event: &EventFacts) -> bool {
     case.pod.deletion.is_none() && told_for >= TOO_LONG
 }
 
-fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
-    let mut out = says.to_owned();
+fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {
+    let mut out = case.language().of(says).to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
@@ -127,15 +128,19 @@ fn say(case: &Case<'_>, seen: &Seen<'_>, says: &str) -> String {
     fill("{volume}", &|| volume_of(said).map_or_else(unnamed, |v| signature::middle_cut(v, 45)));
     fill("{object}", &|| object(said).map_or_else(unnamed, str::to_owned));
     fill("{key}", &|| key(said).map_or_else(unnamed, str::to_owned));
-    fill("{source}", &|| source_of(case, said).map_or_else(|| "its source".to_owned(), |source| source.to_string()));
+    fill("{source}", &|| {
+        source_of(case, said).map_or_else(|| phrase!(case, "its source").to_owned(), |source| source.to_string())
+    });
     fill("{claim}", &|| claim(said).map_or_else(unnamed, str::to_owned));
     fill("{driver}", &|| driver(said).map_or_else(unnamed, str::to_owned));
-    fill("{holder}", &|| holder(said));
+    fill("{holder}", &|| holder(case.language(), said));
     fill("{host_path}", &|| {
         said.split_once("check failed: ").map_or_else(unnamed, |(_, rest)| signature::middle_cut(rest.trim(), 90))
     });
     fill("{helper}", &|| helper(said).map(|helper| format!(" ({helper})")).unwrap_or_default());
-    fill("{unmounted}", &|| signature::between(said, "unmounted volumes=[", "]").unwrap_or("of the pod").to_owned());
+    fill("{unmounted}", &|| {
+        signature::between(said, "unmounted volumes=[", "]").unwrap_or(phrase!(case, "of the pod")).to_owned()
+    });
     fill("{output}", &|| {
         let output = said.rsplit("Output: ").next().filter(|o| o.len() < said.len()).unwrap_or(said);
         signature::innermost(output, 90)
@@ -199,11 +204,15 @@ fn driver(said: &str) -> Option<&str> {
         .or_else(|| signature::between(said, "external-attacher of ", " CSI driver"))
 }
 
-fn holder(said: &str) -> String {
+fn holder(language: Language, said: &str) -> String {
     match said.split_once("used by pod(s) ") {
         Some((_, pods)) => {
-            format!("pod {} still uses it", signature::middle_cut(pods.trim().trim_end_matches('.'), 70))
+            say!(
+                language,
+                "pod {pod} still uses it",
+                pod = signature::middle_cut(pods.trim().trim_end_matches('.'), 70)
+            )
         }
-        None => "another node still has it".to_owned(),
+        None => phrase!(language, "another node still has it").to_owned(),
     }
 }

@@ -58,8 +58,9 @@ const SHAPES: &[Shape] = &[
         pattern: r#"([A-Za-z][A-Za-z0-9+.-]*://[^\s:/@"']*:)[^\s"'<>@]*/[^\s"'<>@]*@"#,
         is_secret: is_no_port,
     },
-    // A token for a user: https://TOKEN@host
+    // A token for a user: https://TOKEN@host. By HTTP nobody is named alone who is not one.
     Shape { marks: &["://"], behind: has_user, pattern: r"(://)[A-Za-z0-9_~%-]{20,}@", is_secret: has_digit },
+    Shape { marks: &["://"], behind: has_user, pattern: r"(?i)(https?://)[a-z0-9_~%-]{8,}@", is_secret: has_digit },
     // Headers
     Shape {
         marks: &["bearer", "basic"],
@@ -114,7 +115,7 @@ const SHAPES: &[Shape] = &[
     Shape {
         marks: &["password=", "passwd=", "passphrase=", "pwd=", "secret=", "token=", "key=", "signature=", "sig="],
         pattern: concat!(
-            r#"(?i)((?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|signature|[?&;]sig)=)"#,
+            r#"(?i)((?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|account[_-]?key|signature|[?&;\s]sig)=)"#,
             r#"(?:\\?"[^"\\]+\\?"|'[^']+'|[^\s"',;&*]{3,})"#
         ),
         is_secret: is_no_word,
@@ -433,6 +434,9 @@ mod tests {
             ("redis://:", "hunter2", "@cache:6379"),
             ("mongodb+srv://u:", "hunter2", "@c.example.net/db?x=1"),
             ("https://", &["gto", "ken0123456789abcdef"].concat(), "@git.example.com/a.git"),
+            ("https://", "tok3nvalue", "@github.example.com/a.git"),
+            ("sqlserver://sa@db:1433?database=x&password=", "hunter2", "&encrypt=true"),
+            ("SharedAccessSignature sig=", "c2VjcmV0%3D", "&se=2"),
             ("Server=tcp:db,1433;User ID=sa;Password=", "hunter2", ";Encrypt=True"),
             ("Host=db;Pwd=", "hunter2", ";"),
             ("AccountName=a;AccountKey=", "c2VjcmV0c2VjcmV0==", ";EndpointSuffix=core.windows.net"),

@@ -6,7 +6,7 @@ use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Remedy, Root, Serving, Severity, TemplateChange,
     WorkloadDiagnosisStatus,
 };
-use crate::diagnosis::{Category, Diagnosis, Thresholds};
+use crate::diagnosis::{Category, Diagnosis, Language, Thresholds};
 use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// One workload and what is known around it, at `now`.
@@ -41,6 +41,12 @@ pub struct WorkloadCase<'a> {
     /// What is told of it, as long as that is Active.
     pub told: Option<&'a WorkloadDiagnosisStatus>,
     pub now: Timestamp,
+}
+
+impl WorkloadCase<'_> {
+    pub fn language(&self) -> Language {
+        self.thresholds.language
+    }
 }
 
 /// A pod with an Active diagnosis, as much of it as its workload's tells.

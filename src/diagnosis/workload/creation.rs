@@ -8,6 +8,7 @@ use super::case::WorkloadCase;
 use super::remedies;
 use super::tell::Own;
 use crate::api::{Confidence, Evidence, Remedy, Root};
+use crate::diagnosis::language::say;
 use crate::diagnosis::{Category, Explain, Known, evidence, text};
 use crate::facts::{EventFacts, Timestamp, after};
 
@@ -310,7 +311,11 @@ fn recognise(case: &WorkloadCase<'_>, said: &str, evidence: Evidence) -> Own {
     let words = TAKES.get(place).and_then(Option::as_ref).and_then(|pattern| pattern.captures(said));
     let taken: Vec<String> =
         words.iter().flat_map(|found| found.iter().skip(1).flatten()).map(|m| m.as_str().trim().to_owned()).collect();
-    let summary = if taken.is_empty() { format!("its pods are refused: {said}") } else { fill(row.says, &taken) };
+    let summary = if taken.is_empty() {
+        say!(case, "its pods are refused: {said}", said)
+    } else {
+        fill(case.language().of(row.says), &taken)
+    };
     let root =
         row.root.zip(taken.first()).map(|(kind, name)| Root { kind: kind.to_owned(), name: text::line(name, 253) });
     Own {

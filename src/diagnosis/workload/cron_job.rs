@@ -7,6 +7,7 @@ use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{job, known, remedies};
 use crate::api::{Confidence, Severity};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{evidence, text};
 use crate::facts::{Condition, CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts, seconds_between};
 
@@ -24,20 +25,20 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     let pods = Pods::of(case);
     if let Some(own) = bad_schedule(case, cron) {
-        return not_scheduled(case, &pods, "never runs", own);
+        return not_scheduled(case, &pods, phrase!(case, "never runs"), own);
     }
     if let Some((run, condition)) = failed_run(case) {
         return run_failed(case, &pods, run, condition);
     }
     let stuck = pods.among(job::never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
-        let stands = "its run cannot get on".to_owned();
+        let stands = phrase!(case, "its run cannot get on").to_owned();
         let verdict = Verdict::new(BLOCKED, Severity::Warning, stands, Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
     match creation::look(case, |event| is_still_refused(case, cron, event)) {
         Creation::NotBefore(at) => return WorkloadJudged::later(at),
-        Creation::Refused(own) => return not_scheduled(case, &pods, "a run could not be started", own),
+        Creation::Refused(own) => return not_scheduled(case, &pods, phrase!(case, "a run could not be started"), own),
         Creation::Well => {}
     }
     match held_up(case, cron).or_else(|| missed(case, cron)) {
@@ -109,9 +110,9 @@ fn bad_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>
     let event = case.events.iter().rev().find(is_present)?;
     let schedule = &cron.schedule;
     let summary = match (&*event.reason, &cron.time_zone) {
-        ("UnknownTimeZone", Some(zone)) => format!("the controller does not know its time zone {zone}"),
-        ("InvalidSchedule", _) => format!("its schedule \"{schedule}\" never comes"),
-        _ => format!("its schedule \"{schedule}\" cannot be read"),
+        ("UnknownTimeZone", Some(zone)) => say!(case, "the controller does not know its time zone {zone}", zone),
+        ("InvalidSchedule", _) => say!(case, "its schedule \"{schedule}\" never comes", schedule),
+        _ => say!(case, "its schedule \"{schedule}\" cannot be read", schedule),
     };
     Some(Box::new(Own {
         cause: known::CRON_JOB_SCHEDULE_BAD,
@@ -142,16 +143,18 @@ fn run_failed<'a>(
 ) -> WorkloadJudged {
     let name = &*run.key.name;
     let (own, why, gave_up) = match job::said(case, pods, condition, |pod| is_of_run(name, pod)) {
-        Said::ByPods { own, group, gone } => (own, Why::Pods(group), job::gave_up(condition, gone)),
+        Said::ByPods { own, group, gone } => (own, Why::Pods(group), job::gave_up(case.language(), condition, gone)),
         Said::NotBefore(at) => return WorkloadJudged::later(at),
         Said::Before => return WorkloadJudged::stands(),
         // What its condition says is told once.
-        Said::Nothing => {
-            (pods.among(|_| false), Why::Own(job::of_condition(case, run, condition)), "failed".to_owned())
-        }
+        Said::Nothing => (
+            pods.among(|_| false),
+            Why::Own(job::of_condition(case, run, condition)),
+            phrase!(case, "failed").to_owned(),
+        ),
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
-    let stands = format!("its run {} {gave_up}", text::cut(name, 63));
+    let stands = say!(case, "its run {name} {gave_up}", name = text::cut(name, 63), gave_up);
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
     WorkloadJudged::failing(tell(case, &own, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
 }
@@ -176,8 +179,11 @@ fn held_up(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
     Some(Box::new(Own {
         cause: known::CRON_JOB_FORBID,
         confidence: Confidence::Likely,
-        summary: format!(
-            "its run{name} has not ended for {for_}, and concurrencyPolicy Forbid keeps all later ones from starting"
+        summary: say!(
+            case,
+            "its run{name} has not ended for {time}, and concurrencyPolicy Forbid keeps all later ones from starting",
+            name,
+            time = for_
         ),
         remedies: remedies::held_up(case, running),
         evidence: vec![evidence::event(event)],
@@ -189,13 +195,17 @@ fn held_up(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
 fn missed(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
     let since_last = |event: &EventFacts| cron.last_schedule.is_none_or(|run| event.last.is_some_and(|at| at > run));
     let event = last_event(case, &["MissSchedule"], since_last)?;
-    let due = event.message.split_once("start a job: ").map(|(_, due)| format!(" of {due}")).unwrap_or_default();
+    let due = event
+        .message
+        .split_once("start a job: ")
+        .map(|(_, due)| say!(case, " of {time}", time = due))
+        .unwrap_or_default();
     let deadline =
-        cron.starting_deadline.map(|s| format!(" within {s} s (startingDeadlineSeconds)")).unwrap_or_default();
+        cron.starting_deadline.map(|s| say!(case, " within {s} s (startingDeadlineSeconds)", s)).unwrap_or_default();
     Some(Box::new(Own {
         cause: known::CRON_JOB_MISSED,
         confidence: Confidence::Certain,
-        summary: format!("the run{due} was not started{deadline}, and none has been since"),
+        summary: say!(case, "the run{due} was not started{deadline}, and none has been since", due, deadline),
         remedies: remedies::missed(case),
         evidence: vec![evidence::event(event)],
         root: None,

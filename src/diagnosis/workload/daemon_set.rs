@@ -5,6 +5,7 @@ use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::revisions;
 use super::tell::{Verdict, Why, tell};
+use crate::diagnosis::language::{Language, phrase, say};
 
 /// The most nodes that a summary names.
 const NAMED: usize = 3;
@@ -14,7 +15,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let pods = Pods::of(case);
     let desired = count(workload.desired);
     if let Some(group) = pods.dominant(|pod| is_of_update(case, pod)) {
-        let stands = fails_on(&pods, desired);
+        let stands = fails_on(case.language(), &pods, desired);
         let mut verdict = Verdict::new("FailingOnNodes", pods.severity(case), stands, Why::Pods(group));
         revisions::go_back(case, pods.old_ready, &mut verdict);
         return WorkloadJudged::failing(tell(case, &pods, verdict));
@@ -24,10 +25,13 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Refused(own) => {
             let (problem, stands) = match pods.ready {
-                0 if workload.current <= 0 => ("NoPods", "no pod exists".to_owned()),
+                0 if workload.current <= 0 => ("NoPods", phrase!(case, "no pod exists").to_owned()),
                 _ => {
                     let missing = count(workload.desired - workload.current);
-                    ("FailingOnNodes", format!("no pod can be made on {missing} of {desired} nodes"))
+                    (
+                        "FailingOnNodes",
+                        say!(case, "no pod can be made on {missing} of {desired} nodes", missing, desired),
+                    )
                 }
             };
             let verdict = Verdict::new(problem, pods.severity(case), stands, Why::Own(own));
@@ -36,19 +40,19 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
 }
 
-fn fails_on(pods: &Pods<'_>, desired: u32) -> String {
+fn fails_on(language: Language, pods: &Pods<'_>, desired: u32) -> String {
     let mut nodes: Vec<&str> = pods.failing.iter().filter_map(|pod| pod.node.as_deref()).collect();
     nodes.sort_unstable();
     nodes.dedup();
     let failing = pods.count();
     if failing >= desired {
         return match desired {
-            0 | 1 => "fails on its only node".to_owned(),
-            _ => format!("fails on all {desired} nodes"),
+            0 | 1 => phrase!(language, "fails on its only node").to_owned(),
+            _ => say!(language, "fails on all {desired} nodes", desired),
         };
     }
     let named = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if nodes.len() > NAMED { ", ..." } else { "" };
     let named = if named.is_empty() { named } else { format!(" ({named}{more})") };
-    format!("fails on {failing} of {desired} nodes{named}")
+    say!(language, "fails on {failing} of {desired} nodes{named}", failing, desired, named)
 }

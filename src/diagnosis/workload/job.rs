@@ -6,6 +6,7 @@ use super::pods::{Group, Pods};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Severity};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{Category, evidence};
 use crate::facts::{Condition, OwnFacts, Timestamp, WorkloadFacts, after};
 
@@ -36,7 +37,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
                 if gone {
                     after = remedies::job(case, known::JOB_BACKOFF_LIMIT_EXCEEDED);
                 }
-                let stands = gave_up(condition, gone);
+                let stands = gave_up(case.language(), condition, gone);
                 let verdict = Verdict::new(JOB_FAILED, Severity::Critical, stands, Why::Pods(group));
                 WorkloadJudged::failing(tell(case, &own, Verdict { after, ..verdict }))
             }
@@ -58,16 +59,16 @@ pub(super) fn failed(job: &WorkloadFacts) -> Option<&Condition> {
 }
 
 /// Why it was given up, in short, where its pods say what was wrong.
-pub(super) fn gave_up(condition: &Condition, pods_are_gone: bool) -> String {
+pub(super) fn gave_up(language: Language, condition: &Condition, pods_are_gone: bool) -> String {
     let why = match condition.reason.as_str() {
-        "BackoffLimitExceeded" => "failed, no retry is left",
-        "DeadlineExceeded" => "failed, its deadline is over",
-        "PodFailurePolicy" => "failed at once, as its podFailurePolicy says",
-        "MaxFailedIndexesExceeded" => "failed, too many of its indexes did",
-        "FailedIndexes" => "failed, some of its indexes did",
-        _ => "failed",
+        "BackoffLimitExceeded" => phrase!(language, "failed, no retry is left"),
+        "DeadlineExceeded" => phrase!(language, "failed, its deadline is over"),
+        "PodFailurePolicy" => phrase!(language, "failed at once, as its podFailurePolicy says"),
+        "MaxFailedIndexesExceeded" => phrase!(language, "failed, too many of its indexes did"),
+        "FailedIndexes" => phrase!(language, "failed, some of its indexes did"),
+        _ => phrase!(language, "failed"),
     };
-    let gone = if pods_are_gone { ", its pods are gone" } else { "" };
+    let gone = if pods_are_gone { phrase!(language, ", its pods are gone") } else { "" };
     format!("{why}{gone}")
 }
 
@@ -129,26 +130,33 @@ pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, conditi
                 OwnFacts::Job(own) => own.active_deadline.map(|s| format!(" ({s} s)")).unwrap_or_default(),
                 _ => String::new(),
             };
-            (known::JOB_DEADLINE_EXCEEDED, format!("the Job ran longer than its activeDeadlineSeconds{limit}"))
+            (
+                known::JOB_DEADLINE_EXCEEDED,
+                say!(case, "the Job ran longer than its activeDeadlineSeconds{limit}", limit),
+            )
         }
-        "PodFailurePolicy" => {
-            (known::JOB_POD_FAILURE_POLICY, format!("its podFailurePolicy ended the Job: {}", condition.message))
+        "PodFailurePolicy" => (
+            known::JOB_POD_FAILURE_POLICY,
+            say!(case, "its podFailurePolicy ended the Job: {message}", message = condition.message),
+        ),
+        "MaxFailedIndexesExceeded" => (
+            known::JOB_MAX_FAILED_INDEXES,
+            say!(case, "more indexes failed than maxFailedIndexes allows{which}", which = indexes(job)),
+        ),
+        "FailedIndexes" => {
+            (known::JOB_FAILED_INDEXES, say!(case, "some of its indexes failed for good{which}", which = indexes(job)))
         }
-        "MaxFailedIndexesExceeded" => {
-            (known::JOB_MAX_FAILED_INDEXES, format!("more indexes failed than maxFailedIndexes allows{}", indexes(job)))
-        }
-        "FailedIndexes" => (known::JOB_FAILED_INDEXES, format!("some of its indexes failed for good{}", indexes(job))),
         // BackoffLimitExceeded, and whatever a later version may say.
         _ => {
             let failed = match job.failed {
                 0 => String::new(),
-                1 => " (1 pod failed)".to_owned(),
-                n => format!(" ({n} pods failed)"),
+                1 => phrase!(case, " (1 pod failed)").to_owned(),
+                n => say!(case, " ({n} pods failed)", n),
             };
             let limit = job.backoff_limit.unwrap_or(6);
             (
                 known::JOB_BACKOFF_LIMIT_EXCEEDED,
-                format!("no retry is left, backoffLimit is {limit}{failed}; its pods are gone"),
+                say!(case, "no retry is left, backoffLimit is {limit}{failed}; its pods are gone", limit, failed),
             )
         }
     };
@@ -174,15 +182,19 @@ fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
     let job = case.workload;
     let stuck = pods.among(never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
-        let verdict = Verdict::new(BLOCKED, Severity::Warning, "it cannot get on".to_owned(), Why::Pods(group));
+        let verdict =
+            Verdict::new(BLOCKED, Severity::Warning, phrase!(case, "it cannot get on").to_owned(), Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
     match creation::look(case, |_| lacks_pods(job)) {
         Creation::Well => WorkloadJudged::default(),
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Refused(own) => {
-            let (problem, stands) =
-                if job.current <= 0 { ("NoPods", "no pod exists") } else { (BLOCKED, "a pod is missing") };
+            let (problem, stands) = if job.current <= 0 {
+                ("NoPods", phrase!(case, "no pod exists"))
+            } else {
+                (BLOCKED, phrase!(case, "a pod is missing"))
+            };
             let verdict = Verdict::new(problem, Severity::Warning, stands.to_owned(), Why::Own(own));
             WorkloadJudged::failing(tell(case, pods, verdict))
         }

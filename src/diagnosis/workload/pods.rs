@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::case::{FailingPod, WorkloadCase};
 use crate::api::{CauseCount, Serving, Severity};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{Category, Recovery, impact, rules};
 use crate::facts::{OwnFacts, WorkloadFacts};
 
@@ -115,31 +116,47 @@ impl<'a> Pods<'a> {
     }
 
     /// The problem of a workload some of whose pods fail, and where it stands.
-    pub(super) fn standing(&self, desired: u32) -> (&'static str, String) {
+    pub(super) fn standing(&self, language: Language, desired: u32) -> (&'static str, String) {
         let failing = self.count();
         let is_beside = |pod: &&FailingPod| !pod.ready;
         match (self.ready, desired) {
             // Of a rollout that is paused.
             (1.., _) if self.ready >= desired && self.failing.iter().all(is_beside) => {
-                let more = if failing == 1 { "1 more fails".to_owned() } else { format!("{failing} more fail") };
-                ("PartlyFailing", format!("{} of {desired} pods are ready, and {more}", self.ready))
+                let more = if failing == 1 {
+                    phrase!(language, "1 more fails").to_owned()
+                } else {
+                    say!(language, "{failing} more fail", failing)
+                };
+                (
+                    "PartlyFailing",
+                    say!(
+                        language,
+                        "{ready} of {desired} pods are ready, and {more}",
+                        ready = self.ready,
+                        desired,
+                        more
+                    ),
+                )
             }
-            (0, 1) => ("Unavailable", "its only pod is not ready".to_owned()),
-            (0, _) => ("Unavailable", format!("none of {desired} pods is ready")),
-            (_, 1) => ("PartlyFailing", "its only pod fails".to_owned()),
-            _ if failing == 1 => ("PartlyFailing", format!("1 of {desired} pods fails")),
-            _ => ("PartlyFailing", format!("{failing} of {} pods fail", desired.max(failing))),
+            (0, 1) => ("Unavailable", phrase!(language, "its only pod is not ready").to_owned()),
+            (0, _) => ("Unavailable", say!(language, "none of {desired} pods is ready", desired)),
+            (_, 1) => ("PartlyFailing", phrase!(language, "its only pod fails").to_owned()),
+            _ if failing == 1 => ("PartlyFailing", say!(language, "1 of {desired} pods fails", desired)),
+            _ => (
+                "PartlyFailing",
+                say!(language, "{failing} of {desired} pods fail", failing, desired = desired.max(failing)),
+            ),
         }
     }
 
     /// The same, where pods are missing that none of those that are there explains.
-    pub(super) fn lacking(&self, workload: &WorkloadFacts) -> (&'static str, String) {
+    pub(super) fn lacking(&self, language: Language, workload: &WorkloadFacts) -> (&'static str, String) {
         let desired = count(workload.desired);
         match self.ready {
-            0 if workload.current <= 0 => ("NoPods", "no pod exists".to_owned()),
-            0 => ("Unavailable", format!("none of {desired} pods is ready")),
-            1 => ("PartlyFailing", format!("1 of {desired} pods is ready")),
-            ready => ("PartlyFailing", format!("{ready} of {desired} pods are ready")),
+            0 if workload.current <= 0 => ("NoPods", phrase!(language, "no pod exists").to_owned()),
+            0 => ("Unavailable", say!(language, "none of {desired} pods is ready", desired)),
+            1 => ("PartlyFailing", say!(language, "1 of {desired} pods is ready", desired)),
+            ready => ("PartlyFailing", say!(language, "{ready} of {desired} pods are ready", ready, desired)),
         }
     }
 

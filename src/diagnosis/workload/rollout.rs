@@ -7,6 +7,7 @@ use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
 use crate::api::Confidence;
 use crate::diagnosis::Category;
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -70,11 +71,13 @@ fn stuck<'a>(
         },
     };
     let stands = match (pods.old_ready, pods.updated_ready) {
-        (0, 0) if pods.down > 0 => "the rollout is stuck, and the old pods are down with their node".to_owned(),
-        (0, 0) => "the rollout is stuck and no pod is ready".to_owned(),
-        (0, ready) => format!("the rollout is stuck with {ready} of {desired} new pods ready"),
-        (1, _) => "the rollout is stuck, 1 old pod still serves".to_owned(),
-        (old, _) => format!("the rollout is stuck, {old} old pods still serve"),
+        (0, 0) if pods.down > 0 => {
+            phrase!(case, "the rollout is stuck, and the old pods are down with their node").to_owned()
+        }
+        (0, 0) => phrase!(case, "the rollout is stuck and no pod is ready").to_owned(),
+        (0, ready) => say!(case, "the rollout is stuck with {ready} of {desired} new pods ready", ready, desired),
+        (1, _) => phrase!(case, "the rollout is stuck, 1 old pod still serves").to_owned(),
+        (old, _) => say!(case, "the rollout is stuck, {old} old pods still serve", old),
     };
     let mut verdict = Verdict::new("RolloutStuck", pods.severity(case), stands, why);
     go_back(case, &mut verdict);
@@ -86,10 +89,10 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
     let workload = case.workload;
     let group = pods.dominant(|pod| is_of_update(case, pod));
     let (why, (problem, stands)) = if let Some(group) = group.filter(|g| refused.is_none() || !g.is_of_node()) {
-        (Why::Pods(group), pods.standing(count(workload.desired)))
+        (Why::Pods(group), pods.standing(case.language(), count(workload.desired)))
     } else {
         let own = refused.or_else(|| deadline_exceeded(case).filter(|_| !workload.paused && !workload.is_settled()))?;
-        (Why::Own(own), pods.lacking(workload))
+        (Why::Own(own), pods.lacking(case.language(), workload))
     };
     let mut verdict = Verdict::new(problem, pods.severity(case), stands, why);
     go_back(case, &mut verdict);
@@ -146,11 +149,15 @@ fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
         return None;
     }
     let seconds = workload.progress_deadline.unwrap_or(600);
-    let but = if case.undecided.is_some() { "and the probe of a new pod fails" } else { "and no pod says why" };
+    let but = if case.undecided.is_some() {
+        phrase!(case, "and the probe of a new pod fails")
+    } else {
+        phrase!(case, "and no pod says why")
+    };
     Some(Box::new(Own {
         cause: known::PROGRESS_DEADLINE_EXCEEDED,
         confidence: Confidence::Likely,
-        summary: format!("no progress for {seconds} s (progressDeadlineSeconds), {but}"),
+        summary: say!(case, "no progress for {seconds} s (progressDeadlineSeconds), {but}", seconds, but),
         remedies: remedies::no_progress(case),
         evidence: Vec::new(),
         root: None,

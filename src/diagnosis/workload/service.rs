@@ -8,6 +8,7 @@ use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Root, Severity};
+use crate::diagnosis::language::say;
 use crate::diagnosis::{evidence, text};
 use crate::facts::{Labelled, Labels, ServiceFacts, Timestamp, after};
 
@@ -70,13 +71,19 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let StrayService { service, key, wants, has, .. } = stray;
     let label = |value: &str| text::line(&format!("{key}={value}"), 140);
     let has = match has {
-        Some(has) => format!("its pods have {}", label(has)),
+        Some(has) => say!(case, "its pods have {has}", has = label(has)),
         None => "its pods have no such label".to_owned(),
     };
     let own = Own {
         cause: known::SERVICE_SELECTS_NOTHING,
         confidence: Confidence::Likely,
-        summary: format!("Service {service} reaches no pod: it selects {}, and {has}", label(wants)),
+        summary: say!(
+            case,
+            "Service {service} reaches no pod: it selects {wants}, and {has}",
+            service,
+            wants = label(wants),
+            has
+        ),
         remedies: remedies::stray(case, stray),
         evidence: vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants)],
         root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),

@@ -7,6 +7,7 @@ use super::remedies;
 use super::revisions;
 use super::tell::{Verdict, Why, tell};
 use crate::api::Remedy;
+use crate::diagnosis::language::{Language, say};
 use crate::facts::{EventFacts, OwnFacts, StatefulSetFacts};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -28,7 +29,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         let (problem, stands) = match held {
             Some(stands) if set.ordered => ("BlockedOnOrdinal", stands),
             Some(stands) => ("RolloutStuck", stands),
-            None => pods.standing(count(workload.desired)),
+            None => pods.standing(case.language(), count(workload.desired)),
         };
         let mut verdict = Verdict::new(problem, pods.severity(case), stands, Why::Pods(group));
         if set.is_updating() && verdict.why.blames_newest(case) {
@@ -57,7 +58,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::Well => WorkloadJudged::default(),
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Refused(own) => {
-            let (problem, stands) = pods.lacking(workload);
+            let (problem, stands) = pods.lacking(case.language(), workload);
             let verdict = Verdict::new(problem, pods.severity(case), stands, Why::Own(own));
             WorkloadJudged::failing(tell(case, &pods, verdict))
         }
@@ -79,15 +80,32 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
     let last = set.first_ordinal.saturating_add(workload.desired) - 1;
     if set.is_updating() && is_of_update(case, pod) {
         let lowest = set.first_ordinal.max(set.partition);
-        return (at > lowest)
-            .then(|| format!("{} fails, and {} for the update", pod.name, waiting(name, lowest, at - 1)));
+        return (at > lowest).then(|| {
+            say!(
+                case,
+                "{pod} fails, and {waiting} for the update",
+                pod = pod.name,
+                waiting = waiting(case.language(), name, lowest, at - 1)
+            )
+        });
     }
     let absent = workload.current < workload.desired && at < last && set.ordered;
-    absent.then(|| format!("{} fails, and {} to be made", pod.name, waiting(name, at + 1, last)))
+    absent.then(|| {
+        say!(
+            case,
+            "{pod} fails, and {waiting} to be made",
+            pod = pod.name,
+            waiting = waiting(case.language(), name, at + 1, last)
+        )
+    })
 }
 
-fn waiting(name: &str, from: i64, to: i64) -> String {
-    if from == to { format!("{name}-{from} waits") } else { format!("{name}-{from} to {name}-{to} wait") }
+fn waiting(language: Language, name: &str, from: i64, to: i64) -> String {
+    if from == to {
+        say!(language, "{name}-{from} waits", name, from)
+    } else {
+        say!(language, "{name}-{from} to {name}-{to} wait", name, from, to)
+    }
 }
 
 /// `2` of `db-2`.

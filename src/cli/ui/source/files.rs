@@ -7,8 +7,7 @@ use anyhow::Context;
 
 use super::{Answer, Args};
 use crate::cli::dump::{DumpArgs, Judged};
-use crate::config::ThresholdArgs;
-use crate::diagnosis::text;
+use crate::diagnosis::{Thresholds, text};
 
 /// Files below a folder whose times are looked at. A change of further ones is not seen.
 const MOST: usize = 10_000;
@@ -17,7 +16,7 @@ const MOST: usize = 10_000;
 pub(in crate::cli::ui) struct Files {
     paths: Vec<PathBuf>,
     dump: DumpArgs,
-    thresholds: ThresholdArgs,
+    thresholds: Thresholds,
     namespace: Option<String>,
     /// As they were when they were read last.
     stamps: Vec<Stamp>,
@@ -36,7 +35,7 @@ impl Files {
         Self {
             paths: args.files.clone(),
             dump: args.dump.clone(),
-            thresholds: args.thresholds.clone(),
+            thresholds: args.thresholds(),
             namespace: args.namespace.clone(),
             stamps: Vec::new(),
         }
@@ -46,12 +45,12 @@ impl Files {
     pub(super) async fn look(&mut self) -> anyhow::Result<Answer> {
         // Taken first: what is written while it is read is read again.
         self.stamps = self.stamps_now();
-        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds.clone());
+        let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds);
         let namespace = self.namespace.clone();
         let read = move || {
             let input = dump.read(&files)?;
             let notes = dump.warnings(&input);
-            let Judged { found, now, .. } = dump.judge(input, &thresholds, namespace.as_deref());
+            let Judged { found, now, .. } = dump.judge(input, thresholds, namespace.as_deref());
             Ok(Answer { found, when: now, by: "diagnosed from a dump", notes })
         };
         tokio::task::spawn_blocking(read).await.context("the files could not be read to their end")?

@@ -26,7 +26,7 @@ impl Live {
         Ok(Self {
             clients,
             namespace: args.namespace.clone(),
-            thresholds: args.thresholds.thresholds(),
+            thresholds: args.thresholds(),
             limit: args.connection.limit(),
             here: args.here,
         })

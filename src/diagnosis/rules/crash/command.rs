@@ -1,6 +1,7 @@
 //! Why a command ends well when it should not end: read off the command itself.
 
-use crate::diagnosis::text;
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Language, text};
 use crate::facts::Container;
 
 /// Images whose default command is a shell.
@@ -89,39 +90,36 @@ fn is_shell_image(image: &str) -> bool {
 }
 
 /// In few words, for the summary.
-pub(super) fn why_it_ended(container: &Container) -> Option<String> {
+pub(super) fn why_it_ended(language: Language, container: &Container) -> Option<String> {
     Some(match ends(container)? {
-        Ends::Background => "its command goes to the background".into(),
-        Ends::Daemon { program, .. } => format!("{program} makes itself a daemon"),
-        Ends::InitScript => "its command only starts a service in the background".into(),
-        Ends::IdleShell => "a shell without a terminal ends at once".into(),
-        Ends::DefaultShell => "no command is set and the image's own is a shell".into(),
-        Ends::Script => "its script comes to its end".into(),
+        Ends::Background => phrase!(language, "its command goes to the background").into(),
+        Ends::Daemon { program, .. } => say!(language, "{program} makes itself a daemon", program),
+        Ends::InitScript => phrase!(language, "its command only starts a service in the background").into(),
+        Ends::IdleShell => phrase!(language, "a shell without a terminal ends at once").into(),
+        Ends::DefaultShell => phrase!(language, "no command is set and the image's own is a shell").into(),
+        Ends::Script => phrase!(language, "its script comes to its end").into(),
     })
 }
 
 /// What to change.
-pub(super) fn advice(container: &Container) -> Option<String> {
+pub(super) fn advice(language: Language, container: &Container) -> Option<String> {
     Some(match ends(container)? {
         Ends::Background => {
-            "The command sends the server to the background and ends. Drop the `&` (or nohup, setsid, --daemon), so that it \
-             stays in the foreground."
+            phrase!(language, "The command sends the server to the background and ends. Drop the `&` (or nohup, setsid, --daemon), so that it stays in the foreground.")
                 .into()
         }
         Ends::Daemon { program, foreground } => {
-            format!("{program} goes to the background by default. Start it as `{foreground}`.")
+            say!(language, "{program} goes to the background by default. Start it as `{foreground}`.", program, foreground)
         }
         Ends::InitScript => {
-            "A container has no init system: start the server's own program in the foreground, not by service, systemctl or \
-             /etc/init.d."
+            phrase!(language, "A container has no init system: start the server's own program in the foreground, not by service, systemctl or /etc/init.d.")
                 .into()
         }
         Ends::IdleShell | Ends::DefaultShell => {
-            "Give the container a command that stays. A shell without a terminal has nothing to read and ends: set command, \
-             or `sleep infinity` for a pod to work in."
+            phrase!(language, "Give the container a command that stays. A shell without a terminal has nothing to read and ends: set command, or `sleep infinity` for a pod to work in.")
                 .into()
         }
-        Ends::Script => "The script given to the shell comes to its end. Let its last line be the server, with `exec`.".into(),
+        Ends::Script => phrase!(language, "The script given to the shell comes to its end. Let its last line be the server, with `exec`.").into(),
     })
 }
 

@@ -4,6 +4,7 @@ use super::end::{self, settled_crash, who};
 use super::exit::{self, log_remedy};
 use super::{blamed, command, end_evidence};
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
 
@@ -13,12 +14,14 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    let why = command::why_it_ended(container).map_or_else(String::new, |why| format!(": {why}"));
-    let summary = format!(
-        "{} ends with 0 (Completed){}, but restartPolicy Always starts it again{why}{}",
-        who(container),
-        exit::when(case, container),
-        restarts::tail(case, container)
+    let why = command::why_it_ended(case.language(), container).map_or_else(String::new, |why| format!(": {why}"));
+    let summary = say!(
+        case,
+        "{container} ends with 0 (Completed){when}, but restartPolicy Always starts it again{why}{tail}",
+        container = who(container),
+        when = exit::when(case, container),
+        why,
+        tail = restarts::tail(case, container)
     );
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("spec.restartPolicy", "Always"));
@@ -31,17 +34,14 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
 pub(super) fn completed_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let mut remedies = Vec::new();
-    if let Some(advice) = command::advice(container) {
+    if let Some(advice) = command::advice(case.language(), container) {
         remedies.push(remedy::fix(advice));
     }
-    remedies.push(remedy::fix(format!(
-        "Run the server in {} in the foreground, as the container's main process: not in the background (`&`), not as a daemon, \
-         last in its script and started with `exec`.",
-        container.name
+    remedies.push(remedy::fix(say!(case, "Run the server in {container} in the foreground, as the container's main process: not in the background (`&`), not as a daemon, last in its script and started with `exec`.", container = container.name)));
+    remedies.push(remedy::fix(phrase!(
+        case,
+        "If it is a task that should end, make it a Job (or a CronJob): they take exit code 0 for success."
     )));
-    remedies.push(remedy::fix(
-        "If it is a task that should end, make it a Job (or a CronJob): they take exit code 0 for success.",
-    ));
     remedies.push(log_remedy(case, container));
     remedies
 }

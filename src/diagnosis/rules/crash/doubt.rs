@@ -2,6 +2,7 @@
 
 use super::end;
 use crate::api::Confidence;
+use crate::diagnosis::language::say;
 use crate::diagnosis::{Case, Finding, evidence, text};
 use crate::facts::{Container, EventFacts, ProbeKind, Terminated};
 
@@ -46,7 +47,7 @@ pub(super) fn with_doubts(case: &Case<'_>, container: &Container, run: &Terminat
             .consequence(
                 end::kill_cause(probe),
                 Some(&container.name),
-                format!("may have killed it: the run took {ran}, which is what the {name} probe allows"),
+                say!(case, "may have killed it: the run took {ran}, which is what the {name} probe allows", ran, name),
             );
         finding.confidence = Confidence::Possible;
     }

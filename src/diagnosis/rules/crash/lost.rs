@@ -3,6 +3,7 @@
 use super::end::{self, who};
 use super::{end_evidence, last_words};
 use crate::api::{Confidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, roots,
 };
@@ -38,11 +39,11 @@ pub(super) fn lost(case: &Case<'_>, container: &Container, reason: &str) -> Verd
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    let (who, likely) = (who(container), "most likely when its node or runtime restarted");
+    let (who, likely) = (who(container), phrase!(case, "most likely when its node or runtime restarted"));
     let summary = if is_restarted(case, container) {
-        format!("the runtime lost {who}, {likely}, and it has not come back since")
+        say!(case, "the runtime lost {who}, {likely}, and it has not come back since", who, likely)
     } else {
-        format!("the runtime lost {who}, {likely}; how it ended is not known")
+        say!(case, "the runtime lost {who}, {likely}; how it ended is not known", who, likely)
     };
     end::judged(case, finding(case, container, run, summary))
 }
@@ -55,8 +56,19 @@ fn lost_with_node(case: &Case<'_>, container: &Container) -> Verdict {
     };
     let Some((node, reboot)) = reboot(case, run) else { return Verdict::No };
     let (who, name) = (who(container), &node.facts.name);
-    let since = if is_restarted(case, container) { "has not come back since" } else { "is not started again" };
-    let summary = format!("node {name} was rebooted while {who} ran, and {} {since}", container.name);
+    let since = if is_restarted(case, container) {
+        phrase!(case, "has not come back since")
+    } else {
+        phrase!(case, "is not started again")
+    };
+    let summary = say!(
+        case,
+        "node {name} was rebooted while {who} ran, and {container} {since}",
+        name,
+        who,
+        container = container.name,
+        since
+    );
     let finding = finding(case, container, run, summary);
     let confidence = if run.finished_at.is_some() { Confidence::Certain } else { Confidence::Likely };
     let told = evidence::field_at(format!("node/{name}/event/Rebooted"), &reboot.message, Some(reboot.at));
@@ -118,7 +130,7 @@ pub(super) fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(node) = &case.pod.node_name {
         remedies.push(remedy::command(
-            remedy::fix("See whether the node was rebooted or its runtime restarted."),
+            remedy::fix(phrase!(case, "See whether the node was rebooted or its runtime restarted.")),
             format!("kubectl describe node {node}"),
         ));
     }
@@ -127,17 +139,14 @@ pub(super) fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 }
 
 fn rebooted_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let node = case.pod.node_name.as_deref().unwrap_or("its node");
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     let mut remedies = Vec::new();
     // A Job makes another pod by itself.
     if !case.pod.is_of_job() {
         remedies.push(make_anew(case));
     }
     remedies.push(remedy::command(
-        remedy::fix(format!(
-            "See on {node} why it was rebooted: how the log of the boot before ends (a kernel crash, an update, a person; \
-             nothing, where it lost power)."
-        )),
+        remedy::fix(say!(case, "See on {node} why it was rebooted: how the log of the boot before ends (a kernel crash, an update, a person; nothing, where it lost power).", node)),
         "journalctl -b -1 -e",
     ));
     remedies
@@ -145,7 +154,7 @@ fn rebooted_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 fn make_anew(case: &Case<'_>) -> Remedy {
     remedy::command(
-        remedy::fix("Delete the pod, so that a new one is made (a bare pod must be applied again)."),
+        remedy::fix(phrase!(case, "Delete the pod, so that a new one is made (a bare pod must be applied again).")),
         format!("kubectl -n {} delete pod {}", case.pod.key.namespace, case.pod.key.name),
     )
 }

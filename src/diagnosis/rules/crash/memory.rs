@@ -4,6 +4,7 @@ use super::end::{self, who};
 use super::exit::{self, log_remedy, memory_limit};
 use super::{blamed, end_evidence, node_memory};
 use crate::api::{Confidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts, target};
 use crate::facts::{Container, Phase, ProbeKind, Terminated, format_bytes};
 
@@ -18,11 +19,22 @@ pub(super) fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
     let when = exit::when(case, container);
     let tail = restarts::tail(case, container);
     let is_child = run.exit_code != 137;
-    let victim = if is_child { format!("a process in {who} was") } else { format!("{who} is") };
+    let victim = if is_child { say!(case, "a process in {who} was", who) } else { say!(case, "{who} is", who) };
     let summary = match container.limits.memory {
-        Some(limit) => format!("{victim} killed for memory at its limit of {}{when}{tail}", format_bytes(limit)),
-        None => format!(
-            "{victim} killed for memory{when}; it has no memory limit, so the node (or a limit of the pod) ran out{tail}"
+        Some(limit) => say!(
+            case,
+            "{victim} killed for memory at its limit of {limit}{when}{tail}",
+            victim,
+            limit = format_bytes(limit),
+            when,
+            tail
+        ),
+        None => say!(
+            case,
+            "{victim} killed for memory{when}; it has no memory limit, so the node (or a limit of the pod) ran out{tail}",
+            victim,
+            when,
+            tail
         ),
     };
     let mut finding =
@@ -38,7 +50,7 @@ pub(super) fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
             finding = finding.with(evidence::contradicting(evidence::event(event))).consequence(
                 end::kill_cause(probe),
                 Some(&container.name),
-                "the probe failed in the same run, which is what a process short of memory looks like",
+                phrase!(case, "the probe failed in the same run, which is what a process short of memory looks like"),
             );
             finding.confidence = Confidence::Likely;
         }
@@ -67,24 +79,20 @@ pub(super) fn oom_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         Some(limit) => {
             let raised = format_bytes(limit.saturating_mul(2));
             let text = if short_runs {
-                format!("{} needs more than {} to start. Raise its memory limit.", container.name, format_bytes(limit))
+                say!(case, "{container} needs more than {limit} to start. Raise its memory limit.", container = container.name, limit = format_bytes(limit))
             } else {
-                format!("Raise the memory limit of {} (now {}).", container.name, format_bytes(limit))
+                say!(case, "Raise the memory limit of {container} (now {limit}).", container = container.name, limit = format_bytes(limit))
             };
             let fields = format!("resources:\n  requests:\n    memory: {raised}\n  limits:\n    memory: {raised}\n");
             remedies.push(target.with_container_patch(remedy::fix(text), Some(container), &fields));
         }
-        None => remedies.push(remedy::fix(format!(
-            "Set a memory request and limit for {}, so that it is placed where memory is and not killed for others.",
-            container.name
-        ))),
+        None => remedies.push(remedy::fix(say!(case, "Set a memory request and limit for {container}, so that it is placed where memory is and not killed for others.", container = container.name))),
     }
     if !short_runs {
-        remedies.push(remedy::fix("Look for a leak: it ran well for a while before memory ran out."));
+        remedies.push(remedy::fix(phrase!(case, "Look for a leak: it ran well for a while before memory ran out.")));
     }
     remedies.push(remedy::fix(
-        "Tell the runtime of its language about the limit (Java -XX:MaxRAMPercentage, Node --max-old-space-size, GOMEMLIMIT), or \
-         run fewer workers.",
+        phrase!(case, "Tell the runtime of its language about the limit (Java -XX:MaxRAMPercentage, Node --max-old-space-size, GOMEMLIMIT), or run fewer workers."),
     ));
     remedies.push(log_remedy(case, container));
     remedies

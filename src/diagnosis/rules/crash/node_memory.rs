@@ -3,6 +3,7 @@
 use super::exit::memory_limit;
 use super::{blamed, end, end_evidence, exit, log_remedy, who};
 use crate::api::{Confidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
 };
@@ -84,16 +85,30 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
     let Some((node, shortage, confidence)) = shortage(case, container, run) else { return Verdict::No };
     let (who, name, when) = (who(container), &node.facts.name, exit::when(case, container));
     let shown = match shortage {
-        Shortage::SystemOom(_) => format!("node {name} itself ran out of memory at that moment"),
-        Shortage::Pressure(_) => format!("node {name} is short of memory"),
+        Shortage::SystemOom(_) => say!(case, "node {name} itself ran out of memory at that moment", name),
+        Shortage::Pressure(_) => say!(case, "node {name} is short of memory", name),
     };
-    let because = if confidence == Confidence::Possible { ", perhaps because" } else { ":" };
+    let because = if confidence == Confidence::Possible { phrase!(case, ", perhaps because") } else { ":" };
     let own = match container.limits.memory {
-        Some(limit) => format!("its own limit is {}", format_bytes(limit)),
-        None => "it has no limit of its own".to_owned(),
+        Some(limit) => say!(case, "its own limit is {limit}", limit = format_bytes(limit)),
+        None => phrase!(case, "it has no limit of its own").to_owned(),
     };
-    let killed = if run.reason == end::OOM_KILLED { "is killed for memory" } else { "gets SIGKILL (137)" };
-    let summary = format!("{who} {killed}{when}{because} {shown}; {own}{}", restarts::tail(case, container));
+    let killed = if run.reason == end::OOM_KILLED {
+        phrase!(case, "is killed for memory")
+    } else {
+        phrase!(case, "gets SIGKILL (137)")
+    };
+    let summary = say!(
+        case,
+        "{who} {killed}{when}{because} {shown}; {own}{tail}",
+        who,
+        killed,
+        when,
+        because,
+        shown,
+        own,
+        tail = restarts::tail(case, container)
+    );
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary).confidence(confidence))
         .with(match shortage {
             Shortage::SystemOom(oom) => {
@@ -117,18 +132,20 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
 
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    let node = case.pod.node_name.as_deref().unwrap_or("its node");
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "See what takes the memory of {node}: pods without limits, or with limits far above their requests."
+            remedy::fix(say!(
+                case,
+                "See what takes the memory of {node}: pods without limits, or with limits far above their requests.",
+                node
             )),
             format!("kubectl describe node {node}"),
         ),
-        remedy::fix(format!(
-            "Set the memory request of {} to what it needs, and the limit to the same: then it is placed where memory is, and \
-             others are killed before it.",
-            container.name
+        remedy::fix(say!(
+            case,
+            "Set the memory request of {container} to what it needs, and the limit to the same: then it is placed where memory is, and others are killed before it.",
+            container = container.name
         )),
         log_remedy(case, container),
     ]

@@ -3,6 +3,7 @@
 use super::end::{self, who};
 use super::{blamed, end_evidence, last_words};
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
 
@@ -15,17 +16,25 @@ pub(super) fn not_executed(case: &Case<'_>, container: &Container, refusal: &str
     let Some((said, in_log)) = lines.find(|(line, _)| is_refusal(line, refusal)) else {
         return Verdict::No;
     };
-    let own_program = container.command.first().map_or("its program", String::as_str);
+    let own_program = container.command.first().map_or(phrase!(case, "its program"), String::as_str);
     let program =
         said.strip_prefix("exec ").and_then(|rest| rest.rsplit_once(": ")).map_or(own_program, |(path, _)| path);
     let what = if refusal.starts_with("exec") {
-        "is not built for this machine, or is a script without #! line"
+        phrase!(case, "is not built for this machine, or is a script without #! line")
     } else {
-        "is there, but its interpreter or loader is not"
+        phrase!(case, "is there, but its interpreter or loader is not")
     };
     let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
-    let on = arch.map_or_else(String::new, |arch| format!(" (node: {arch})"));
-    let summary = format!("{} cannot run: {program} {what}{on}{}", who(container), restarts::tail(case, container));
+    let on = arch.map_or_else(String::new, |arch| say!(case, " (node: {arch})", arch));
+    let summary = say!(
+        case,
+        "{container} cannot run: {program} {what}{on}{tail}",
+        container = who(container),
+        program,
+        what,
+        on,
+        tail = restarts::tail(case, container)
+    );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(last_words::source(container, said, in_log))
         .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
@@ -46,10 +55,10 @@ pub(super) fn is_refusal(line: &str, refusal: &str) -> bool {
 pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let arch = case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
-    let arch = arch.unwrap_or("the node's architecture");
+    let arch = arch.unwrap_or(phrase!(case, "the node's architecture"));
     let mut remedies = vec![
-        remedy::fix(format!("Use an image of {} that is built for {arch}.", container.image)),
-        remedy::fix("If the program is a script, let its first line name the interpreter (#!/bin/sh)."),
+        remedy::fix(say!(case, "Use an image of {image} that is built for {arch}.", image = container.image, arch)),
+        remedy::fix(phrase!(case, "If the program is a script, let its first line name the interpreter (#!/bin/sh).")),
     ];
     if container.command.first().is_some_and(|program| program.to_ascii_lowercase().ends_with(".sh")) {
         remedies.reverse();
@@ -60,11 +69,11 @@ pub(super) fn exec_format_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Re
 pub(super) fn interpreter_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     vec![
-        remedy::fix(format!(
-            "Check the first line of the script in {}: the interpreter must be in the image, and the line must not end with a \
-             carriage return.",
-            container.name
+        remedy::fix(say!(
+            case,
+            "Check the first line of the script in {container}: the interpreter must be in the image, and the line must not end with a carriage return.",
+            container = container.name
         )),
-        remedy::fix("For a binary, build it for the image's libc (static, or musl for Alpine)."),
+        remedy::fix(phrase!(case, "For a binary, build it for the image's libc (static, or musl for Alpine).")),
     ]
 }

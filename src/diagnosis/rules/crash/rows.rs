@@ -6,6 +6,7 @@ use super::memory::{oom_killed, oom_remedies};
 use super::program::{exec_format_remedies, interpreter_remedies, not_executed};
 use super::signals::{native_crash, native_remedies, sigkill_remedies, sigkilled, sigterm, sigterm_remedies};
 use super::{app_error, app_remedies, exit_255, exit_code, node_memory, script_remedies, seccomp, slow};
+use crate::diagnosis::language::say;
 use crate::diagnosis::{Category, Explain, Recovery, Rule, Scope, Specificity};
 
 pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
@@ -82,7 +83,11 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         recovery: Recovery::Restarting,
         specificity: Specificity::Specific,
         scope: Scope::Container(|case, c| exit_code(case, c, 127)),
-        remedies: |case, finding| script_remedies(case, finding, "is in the image and in $PATH"),
+        remedies: |case, finding| {
+            script_remedies(case, finding, |language, container| {
+                say!(language, "Check that what {container}'s script calls is in the image and in $PATH.", container)
+            })
+        },
         explain: Explain {
             meaning: "A shell started, but the command that it should run does not exist (exit code 127).",
             told_apart: "The container did start: where the container's own command is missing, it is ExecutableNotFound and \
@@ -97,7 +102,15 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         recovery: Recovery::Restarting,
         specificity: Specificity::Specific,
         scope: Scope::Container(|case, c| exit_code(case, c, 126)),
-        remedies: |case, finding| script_remedies(case, finding, "has its execute bit and is built for this machine"),
+        remedies: |case, finding| {
+            script_remedies(case, finding, |language, container| {
+                say!(
+                    language,
+                    "Check that what {container}'s script calls has its execute bit and is built for this machine.",
+                    container
+                )
+            })
+        },
         explain: Explain {
             meaning: "A shell started, but the file that it should run cannot be executed (exit code 126).",
             told_apart: "The container did start: where the container's own command lacks the permission, it is \

@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use super::end::{self, settled_crash, who};
 use super::{end_evidence, exit, last_words};
 use crate::api::Confidence;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::signature::{self, Row, Seen};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Verdict, restarts, text};
 use crate::facts::{Container, Terminated};
@@ -95,23 +96,30 @@ fn ended_by_itself(run: &Terminated) -> bool {
 
 fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>, row: &Row) -> String {
     let said = seen.text;
-    let mut out = row.says.to_owned();
+    let mut out = case.language().of(row.says).to_owned();
     let mut fill = |place: &str, with: &dyn Fn() -> String| {
         if out.contains(place) {
             out = out.replace(place, &with());
         }
     };
     fill("{container}", &|| who(container));
-    fill("{port}", &|| words::port(said).map_or_else(|| "its port".to_owned(), |port| format!("port {port}")));
+    fill("{port}", &|| {
+        words::port(said).map_or_else(|| phrase!(case, "its port").to_owned(), |port| say!(case, "port {port}", port))
+    });
     fill("{rival}", &|| {
         let port = words::port(said);
-        words::rival(case, container, port).map_or_else(String::new, |rival| format!(" (by {rival}, it seems)"))
+        words::rival(case, container, port)
+            .map_or_else(String::new, |rival| say!(case, " (by {rival}, it seems)", rival))
     });
     fill("{endpoint}", &|| {
-        words::endpoint(said).or_else(|| words::unnamed(said).map(str::to_owned)).unwrap_or_default()
+        words::endpoint(said)
+            .or_else(|| words::unnamed(said).map(|what| case.language().of(what).to_owned()))
+            .unwrap_or_default()
     });
     fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
-    fill("{variable}", &|| variable(case, container, run, said).unwrap_or_else(|| "that it needs".to_owned()));
+    fill("{variable}", &|| {
+        variable(case, container, run, said).unwrap_or_else(|| phrase!(case, "that it needs").to_owned())
+    });
     out.push_str(&exit::when(case, container));
     format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(case, container))
 }

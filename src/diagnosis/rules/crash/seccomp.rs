@@ -2,6 +2,7 @@
 
 use super::{blamed, end, end_evidence, exit, last_words, log_remedy, who};
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, remedy, restarts, target,
 };
@@ -25,12 +26,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(run) = end::crash(case, container).filter(|run| end::is_seccomps(run)) else { return Verdict::No };
-    let summary = format!(
-        "{} is killed for a system call that its seccomp profile forbids{}{}{}",
-        who(container),
-        exit::when(case, container),
-        last_words::quoted(case, container, run, 80),
-        restarts::tail(case, container)
+    let summary = say!(
+        case,
+        "{container} is killed for a system call that its seccomp profile forbids{when}{line}{tail}",
+        container = who(container),
+        when = exit::when(case, container),
+        line = last_words::quoted(case, container, run, 80),
+        tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
     end::judged(case, finding.with_all(last_words::line_evidence(case, container, run)))
@@ -39,12 +41,13 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     vec![
-        remedy::fix(format!(
-            "Allow the calls that {} needs in the profile of securityContext.seccompProfile in {}, or use type RuntimeDefault.",
-            container.name,
-            target::of(case).display()
+        remedy::fix(say!(
+            case,
+            "Allow the calls that {container} needs in the profile of securityContext.seccompProfile in {target}, or use type RuntimeDefault.",
+            container = container.name,
+            target = target::of(case).display()
         )),
-        remedy::fix("If it should not need them, update the program or the library that makes them."),
+        remedy::fix(phrase!(case, "If it should not need them, update the program or the library that makes them.")),
         log_remedy(case, container),
     ]
 }

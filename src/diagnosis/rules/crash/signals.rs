@@ -4,6 +4,7 @@ use super::end::{self, settled_crash, who};
 use super::exit::{self, go_back, log_remedy, memory_limit};
 use super::{blamed, doubt, end_evidence, last_words, node_memory};
 use crate::api::{Confidence, Remedy};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::{Container, State, Terminated, format_bytes};
 
@@ -13,18 +14,24 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
         Ok(None) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    let Some(signal) = run.ending_signal().and_then(exit::native_signal) else { return Verdict::No };
+    let Some(signal) = run.ending_signal().and_then(|number| exit::native_signal(case.language(), number)) else {
+        return Verdict::No;
+    };
     if end::is_seccomps(run) {
         return Verdict::No;
     }
     let name = who(container);
     let when = exit::when(case, container);
     let line = last_words::quoted(case, container, run, 80);
-    let summary = format!(
-        "{name} crashes with {} ({}){when}{line}{}",
-        signal.name,
-        signal.meaning,
-        restarts::tail(case, container)
+    let summary = say!(
+        case,
+        "{container} crashes with {signal} ({meaning}){when}{line}{tail}",
+        container = name,
+        signal = signal.name,
+        meaning = signal.meaning,
+        when,
+        line,
+        tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
     end::judged(case, finding)
@@ -32,7 +39,8 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
 
 pub(super) fn native_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    let signal = container.last_end().and_then(Terminated::ending_signal).and_then(exit::native_signal);
+    let signal = container.last_end().and_then(Terminated::ending_signal);
+    let signal = signal.and_then(|number| exit::native_signal(case.language(), number));
     let mut remedies = vec![log_remedy(case, container)];
     remedies.extend(signal.map(|s| remedy::fix(s.advice)));
     remedies.extend(go_back(case));
@@ -57,13 +65,28 @@ pub(super) fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: 
     let tail = restarts::tail(case, container);
     let limit = container.limits.memory.map(format_bytes);
     let summary = match limit.filter(|_| suspect) {
-        Some(limit) => format!(
-            "{name} gets SIGKILL (137){when}, not by a probe; perhaps its memory limit of {limit}, which the runtime did not report{tail}"
+        Some(limit) => say!(
+            case,
+            "{name} gets SIGKILL (137){when}, not by a probe; perhaps its memory limit of {limit}, which the runtime did not report{tail}",
+            name,
+            when,
+            limit,
+            tail
         ),
-        None if doubt::pre_stop_failed(case, container, run).is_some() => format!(
-            "{name} was stopped by the kubelet and killed (137){when}, after its preStop hook failed; what for is not known{tail}"
+        None if doubt::pre_stop_failed(case, container, run).is_some() => say!(
+            case,
+            "{name} was stopped by the kubelet and killed (137){when}, after its preStop hook failed; what for is not known{tail}",
+            name,
+            when,
+            tail
         ),
-        None => format!("{name} gets SIGKILL (137){when}; neither memory, a probe nor a deletion is reported{tail}"),
+        None => say!(
+            case,
+            "{name} gets SIGKILL (137){when}; neither memory, a probe nor a deletion is reported{tail}",
+            name,
+            when,
+            tail
+        ),
     };
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("event/Killing", "none is known for this run"))
@@ -96,12 +119,16 @@ pub(super) fn sigkill_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let mut remedies = vec![log_remedy(case, container)];
     if let Some(node) = &case.pod.node_name {
-        remedies.push(remedy::fix(format!(
-            "Look in the kernel log of {node} for `Out of memory: Killed process` at that time."
+        remedies.push(remedy::fix(say!(
+            case,
+            "Look in the kernel log of {node} for `Out of memory: Killed process` at that time.",
+            node
         )));
     }
-    remedies
-        .push(remedy::fix("Look for what sends SIGKILL inside the container: a supervisor, a watchdog, `kill -9`."));
+    remedies.push(remedy::fix(phrase!(
+        case,
+        "Look for what sends SIGKILL inside the container: a supervisor, a watchdog, `kill -9`."
+    )));
     remedies
 }
 
@@ -117,11 +144,12 @@ pub(super) fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     if case.pod.is_over() || !looping || doubt::post_start_failed(case, container, run) {
         return Verdict::No;
     }
-    let summary = format!(
-        "{} ends on SIGTERM (143){}, sent by neither a probe nor a deletion{}",
-        who(container),
-        exit::when(case, container),
-        restarts::tail(case, container)
+    let summary = say!(
+        case,
+        "{container} ends on SIGTERM (143){when}, sent by neither a probe nor a deletion{tail}",
+        container = who(container),
+        when = exit::when(case, container),
+        tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("event/Killing", "none is known for this run"))
@@ -133,8 +161,9 @@ pub(super) fn sigterm_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     vec![
         log_remedy(case, container),
-        remedy::fix(
-            "Look for what sends SIGTERM inside the container: a supervisor, a script's trap, `kill`, a timeout wrapper.",
-        ),
+        remedy::fix(phrase!(
+            case,
+            "Look for what sends SIGTERM inside the container: a supervisor, a script's trap, `kill`, a timeout wrapper."
+        )),
     ]
 }

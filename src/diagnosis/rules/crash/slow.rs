@@ -2,6 +2,7 @@
 
 use super::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, text,
 };
@@ -52,15 +53,16 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
     if pace > LONGEST_PACE || case.now > until {
         return Verdict::No;
     }
-    let summary = format!(
-        "{} keeps failing, about once in {}: {} restarts in {}; last with {} {} ago, after it ran for {}",
-        super::who(container),
-        text::duration(pace),
-        container.restart_count,
-        text::duration(case.age(created)),
-        end_of(run),
-        text::duration(case.age(finished)),
-        text::duration(run.ran_for().unwrap_or_default()),
+    let summary = say!(
+        case,
+        "{container} keeps failing, about once in {pace}: {restarts} restarts in {age}; last with {end} {since} ago, after it ran for {ran}",
+        container = super::who(container),
+        pace = text::duration(pace),
+        restarts = container.restart_count,
+        age = text::duration(case.age(created)),
+        end = end_of(case.language(), run),
+        since = text::duration(case.age(finished)),
+        ran = text::duration(run.ran_for().unwrap_or_default())
     );
     let finding = Finding::of_container(container, summary)
         .confidence(Confidence::Likely)
@@ -86,10 +88,10 @@ fn is_failure(case: &Case<'_>, container: &Container, run: &Terminated) -> bool 
     own && unwanted
 }
 
-fn end_of(run: &Terminated) -> String {
+fn end_of(language: Language, run: &Terminated) -> String {
     match run.reason.as_str() {
-        "" | "Error" => format!("exit code {}", run.exit_code),
-        reason => format!("exit code {} ({reason})", run.exit_code),
+        "" | "Error" => say!(language, "exit code {code}", code = run.exit_code),
+        reason => say!(language, "exit code {code} ({reason})", code = run.exit_code, reason),
     }
 }
 
@@ -97,13 +99,15 @@ fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let mut out = vec![log_remedy(case, container)];
     if container.last.as_ref().is_some_and(|run| run.reason == super::end::OOM_KILLED) {
-        out.push(remedy::fix(
-            "Its memory grows until the limit: look for the leak, and raise the limit only if the need is real.",
-        ));
+        out.push(remedy::fix(phrase!(
+            case,
+            "Its memory grows until the limit: look for the leak, and raise the limit only if the need is real."
+        )));
     } else {
-        out.push(remedy::fix(
-            "Look for what runs out with time: connections, file handles, disk, a token or lease that is not renewed.",
-        ));
+        out.push(remedy::fix(phrase!(
+            case,
+            "Look for what runs out with time: connections, file handles, disk, a token or lease that is not renewed."
+        )));
     }
     out
 }

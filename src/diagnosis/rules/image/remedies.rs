@@ -2,6 +2,7 @@
 
 use super::{is_init, looked_up, missing_secret, peer, platform, registry_of, see, volume_reference};
 use crate::api::Remedy;
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::target::{self, shell_word};
 use crate::diagnosis::{Case, Finding, remedy, undo};
 use crate::facts::Container;
@@ -15,7 +16,7 @@ fn image<'a>(case: &Case<'a>, finding: &Finding) -> &'a str {
 }
 
 fn node<'a>(case: &Case<'a>) -> &'a str {
-    case.pod.node_name.as_deref().unwrap_or("the node")
+    case.pod.node_name.as_deref().unwrap_or(phrase!(case, "the node"))
 }
 
 /// Another image for the container, which works for bare pods too.
@@ -44,29 +45,46 @@ fn create_secret(case: &Case<'_>, name: &str, host: &str, text: String) -> Remed
 /// A new secret, and its name in the pod template, for a pod that has none.
 fn give_secret(case: &Case<'_>, host: &str) -> Vec<Remedy> {
     if let Some(name) = case.pod.image_pull_secrets.first() {
-        let text = format!("Check that pull secret {name} holds valid credentials for {host}; else create it anew.");
+        let text = say!(
+            case,
+            "Check that pull secret {secret} holds valid credentials for {host}; else create it anew.",
+            secret = name,
+            host
+        );
         return vec![create_secret(case, name, host, text)];
     }
     let target = target::of(case);
     vec![
-        create_secret(case, "regcred", host, format!("The pod has no imagePullSecrets. Create one for {host}.")),
+        create_secret(
+            case,
+            "regcred",
+            host,
+            say!(case, "The pod has no imagePullSecrets. Create one for {host}.", host),
+        ),
         target.with_pod_patch(
-            remedy::fix("Name the secret in the pod template (or in its service account)."),
+            remedy::fix(phrase!(case, "Name the secret in the pod template (or in its service account).")),
             "imagePullSecrets:\n- name: regcred\n",
         ),
     ]
 }
 
 pub(super) fn fix_image(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let text = format!("Correct the image {} ({}).", image(case, finding), where_it_stands(case, finding));
+    let text = say!(
+        case,
+        "Correct the image {image} ({place}).",
+        image = image(case, finding),
+        place = where_it_stands(case, finding)
+    );
     undo::of_stuck_rollout(case).into_iter().chain([set_image(case, finding, text)]).collect()
 }
 
 fn where_it_stands(case: &Case<'_>, finding: &Finding) -> String {
     let target = target::of(case);
     match container(case, finding) {
-        Some(c) if is_init(c) => format!("init container {} of {}", c.name, target.display()),
-        Some(c) => format!("container {} of {}", c.name, target.display()),
+        Some(c) if is_init(c) => {
+            say!(case, "init container {container} of {target}", container = c.name, target = target.display())
+        }
+        Some(c) => say!(case, "container {container} of {target}", container = c.name, target = target.display()),
         None => target.display(),
     }
 }
@@ -78,9 +96,11 @@ pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(reference);
     undo::of_stuck_rollout(case)
         .into_iter()
-        .chain([remedy::fix(format!(
-            "Correct the reference {reference} under spec.volumes of {}, or push that image.",
-            target::of(case).display()
+        .chain([remedy::fix(say!(
+            case,
+            "Correct the reference {reference} under spec.volumes of {target}, or push that image.",
+            reference,
+            target = target::of(case).display()
         ))])
         .chain(give_secret(case, host).into_iter().take(1))
         .collect()
@@ -91,32 +111,46 @@ pub(super) fn never_pull(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     vec![
         target.with_container_patch(
-            remedy::fix("Let the kubelet pull the image when the node lacks it."),
+            remedy::fix(phrase!(case, "Let the kubelet pull the image when the node lacks it.")),
             container(case, finding),
             "imagePullPolicy: IfNotPresent\n",
         ),
-        remedy::fix(format!(
-            "Or load {image} onto node {} and every other that can run the pod. If `crictl images` there lists it, the pod \
-             lacks the pull secret it was pulled with (1.35 checks that).",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "Or load {image} onto node {node} and every other that can run the pod. If `crictl images` there lists it, the pod lacks the pull secret it was pulled with (1.35 checks that).",
+            image,
+            node = node(case)
         )),
     ]
 }
 
 pub(super) fn node_images(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}: read the container runtime's log and check the disk under its image store.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}: read the container runtime's log and check the disk under its image store.",
+            node = node(case)
         )),
-        remedy::fix(format!("If only this image is damaged there, remove it: crictl rmi {}", image(case, finding))),
+        remedy::fix(say!(
+            case,
+            "If only this image is damaged there, remove it: crictl rmi {image}",
+            image = image(case, finding)
+        )),
     ]
 }
 
 pub(super) fn signature(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!("Sign {} with a key that the nodes trust, or use a signed one.", image(case, finding))),
-        remedy::fix(format!("Or correct the signature policy (/etc/containers/policy.json) on node {}.", node(case))),
+        remedy::fix(say!(
+            case,
+            "Sign {image} with a key that the nodes trust, or use a signed one.",
+            image = image(case, finding)
+        )),
+        remedy::fix(say!(
+            case,
+            "Or correct the signature policy (/etc/containers/policy.json) on node {node}.",
+            node = node(case)
+        )),
     ]
 }
 
@@ -124,13 +158,21 @@ pub(super) fn pull_secret(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
     let missing = missing_secret(case).or(case.pod.image_pull_secrets.first().map(String::as_str));
     let name = missing.and_then(|names| names.split([',', ' ']).next()).unwrap_or("regcred");
-    let text =
-        format!("Create pull secret {name} with credentials for {host} in namespace {}.", case.pod.key.namespace);
+    let text = say!(
+        case,
+        "Create pull secret {secret} with credentials for {host} in namespace {namespace}.",
+        secret = name,
+        host,
+        namespace = case.pod.key.namespace
+    );
     vec![create_secret(case, name, host, text)]
 }
 
-pub(super) fn wait(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    vec![remedy::fix("Wait: the kubelet tries again. If it is frequent, raise registryPullQPS in its configuration.")]
+pub(super) fn wait(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
+    vec![remedy::fix(phrase!(
+        case,
+        "Wait: the kubelet tries again. If it is frequent, raise registryPullQPS in its configuration."
+    ))]
 }
 
 const DOCKER_HUB: [&str; 4] = ["registry-1.docker.io", "docker.io", "index.docker.io", "auth.docker.io"];
@@ -142,23 +184,34 @@ pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         .and_then(|seen| looked_up(seen.text).map(str::to_owned))
         .unwrap_or_else(|| registry_of(image).to_owned());
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    let resolver = |first: &str| {
-        remedy::fix(format!(
-            "{first} the resolver of node {} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
-            node(case)
-        ))
-    };
+    let node = node(case);
     // Docker Hub is what an image means that names no registry.
     if DOCKER_HUB.contains(&host.as_str()) {
-        out.push(resolver("Check"));
-        out.push(remedy::fix(format!(
-            "If node {} is not to reach {host}, configure a mirror for its runtime.",
-            node(case)
+        out.push(remedy::fix(say!(
+            case,
+            "Check the resolver of node {node} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
+            node,
+            host
         )));
-        out.push(set_image(case, finding, "Or use the image from a registry that the node reaches.".to_owned()));
+        out.push(remedy::fix(say!(
+            case,
+            "If node {node} is not to reach {host}, configure a mirror for its runtime.",
+            node,
+            host
+        )));
+        out.push(set_image(
+            case,
+            finding,
+            phrase!(case, "Or use the image from a registry that the node reaches.").to_owned(),
+        ));
     } else {
-        out.push(set_image(case, finding, format!("If {host} is a typo, correct the image.")));
-        out.push(resolver("Else check"));
+        out.push(set_image(case, finding, say!(case, "If {host} is a typo, correct the image.", host)));
+        out.push(remedy::fix(say!(
+            case,
+            "Else check the resolver of node {node} (not the cluster's DNS): `getent hosts {host}` there, /etc/resolv.conf.",
+            node,
+            host
+        )));
     }
     out
 }
@@ -166,13 +219,16 @@ pub(super) fn registry_dns(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn registry_tls(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
     vec![
-        remedy::fix(format!(
-            "Install the CA that signed {host}'s certificate for the container runtime on every node (containerd: \
-             /etc/containerd/certs.d/{host}/hosts.toml)."
+        remedy::fix(say!(
+            case,
+            "Install the CA that signed {host}'s certificate for the container runtime on every node (containerd: /etc/containerd/certs.d/{host}/hosts.toml).",
+            host
         )),
-        remedy::fix(format!(
-            "If it has expired, renew the certificate of {host}; also check the clock of {}.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "If it has expired, renew the certificate of {host}; also check the clock of {node}.",
+            host,
+            node = node(case)
         )),
     ]
 }
@@ -180,41 +236,56 @@ pub(super) fn registry_tls(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn registry_http(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
     vec![
-        remedy::fix(format!("Serve TLS at {host}.")),
-        remedy::fix(format!(
-            "Or declare {host} as plain HTTP for the runtime of every node (containerd: server = \"http://{host}\" in \
-             /etc/containerd/certs.d/{host}/hosts.toml)."
+        remedy::fix(say!(case, "Serve TLS at {host}.", host)),
+        remedy::fix(say!(
+            case,
+            "Or declare {host} as plain HTTP for the runtime of every node (containerd: server = \"http://{host}\" in /etc/containerd/certs.d/{host}/hosts.toml).",
+            host
         )),
     ]
 }
 
 pub(super) fn rate_limit(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
-    let mut out = vec![remedy::mitigate("Wait: the kubelet tries again, every 5 min at the latest.")];
+    let mut out = vec![remedy::mitigate(phrase!(case, "Wait: the kubelet tries again, every 5 min at the latest."))];
     out.extend(give_secret(case, host));
-    out.push(remedy::fix(format!("Or pull through a mirror or cache of {host} that the nodes are configured to use.")));
+    out.push(remedy::fix(say!(
+        case,
+        "Or pull through a mirror or cache of {host} that the nodes are configured to use.",
+        host
+    )));
     out
 }
 
 pub(super) fn disk_full(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "Free the disk of node {}: unused images (crictl rmi --prune), logs, old data.",
-                node(case)
+            remedy::fix(say!(
+                case,
+                "Free the disk of node {node}: unused images (crictl rmi --prune), logs, old data.",
+                node = node(case)
             )),
             format!("kubectl describe node {}", node(case)),
         ),
-        remedy::mitigate(format!("Keep new pods away meanwhile: kubectl cordon {}, then delete this pod.", node(case))),
+        remedy::mitigate(say!(
+            case,
+            "Keep new pods away meanwhile: kubectl cordon {node}, then delete this pod.",
+            node = node(case)
+        )),
     ]
 }
 
 pub(super) fn arch(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let platform = platform(case).unwrap_or_else(|| "the node's platform".to_owned());
+    let platform = platform(case).unwrap_or_else(|| phrase!(case, "the node's platform").to_owned());
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(remedy::fix(format!("Build and push {} for {platform} as well.", image(case, finding))));
+    out.push(remedy::fix(say!(
+        case,
+        "Build and push {image} for {platform} as well.",
+        image = image(case, finding),
+        platform
+    )));
     out.push(target::of(case).with_pod_patch(
-        remedy::fix("Or run the pod only on nodes for which the image is built (replace ARCH)."),
+        remedy::fix(phrase!(case, "Or run the pod only on nodes for which the image is built (replace ARCH).")),
         "nodeSelector:\n  kubernetes.io/arch: ARCH\n",
     ));
     out
@@ -227,39 +298,55 @@ pub(super) fn registry_refused(case: &Case<'_>, finding: &Finding) -> Vec<Remedy
         .and_then(|seen| peer(seen.text).map(str::to_owned))
         .unwrap_or_else(|| registry_of(image).to_owned());
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(remedy::fix(format!("Start the registry (or the mirror configured on node {}) at {peer}.", node(case))));
-    out.push(set_image(case, finding, format!("Or correct host and port in the image {image}.")));
+    out.push(remedy::fix(say!(
+        case,
+        "Start the registry (or the mirror configured on node {node}) at {peer}.",
+        node = node(case),
+        peer
+    )));
+    out.push(set_image(case, finding, say!(case, "Or correct host and port in the image {image}.", image)));
     out
 }
 
 pub(super) fn registry_timeout(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
     vec![
-        remedy::fix(format!(
-            "From node {}, try `curl -v https://{host}/v2/`; check firewall, routes and the runtime's proxy settings.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "From node {node}, try `curl -v https://{host}/v2/`; check firewall, routes and the runtime's proxy settings.",
+            node = node(case),
+            host
         )),
-        remedy::mitigate(format!("If other nodes reach {host}: kubectl cordon {}, then delete the pod.", node(case))),
+        remedy::mitigate(say!(
+            case,
+            "If other nodes reach {host}: kubectl cordon {node}, then delete the pod.",
+            host,
+            node = node(case)
+        )),
     ]
 }
 
 pub(super) fn registry_down(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
     vec![
-        remedy::fix(format!(
-            "Check the health of registry {host} and of proxies before it; the kubelet tries again by itself."
+        remedy::fix(say!(
+            case,
+            "Check the health of registry {host} and of proxies before it; the kubelet tries again by itself.",
+            host
         )),
-        remedy::mitigate("Meanwhile use a mirror that has the image."),
+        remedy::mitigate(phrase!(case, "Meanwhile use a mirror that has the image.")),
     ]
 }
 
 pub(super) fn corrupt(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     vec![
-        remedy::mitigate("Wait for the next try: a broken download often passes."),
-        remedy::fix(format!(
-            "If it repeats, push {image} again, and bypass the mirror or proxy between {} and the registry.",
-            node(case)
+        remedy::mitigate(phrase!(case, "Wait for the next try: a broken download often passes.")),
+        remedy::fix(say!(
+            case,
+            "If it repeats, push {image} again, and bypass the mirror or proxy between {node} and the registry.",
+            image,
+            node = node(case)
         )),
     ]
 }
@@ -267,18 +354,22 @@ pub(super) fn corrupt(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn repo(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(set_image(case, finding, format!("Check the repository's name in {image}.")));
+    out.push(set_image(case, finding, say!(case, "Check the repository's name in {image}.", image)));
     out.extend(give_secret(case, registry_of(image)));
     out
 }
 
 pub(super) fn unauthorized(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = registry_of(image(case, finding));
-    undo::of_stuck_rollout(case).into_iter().chain(cloud_role(host)).chain(give_secret(case, host)).collect()
+    undo::of_stuck_rollout(case)
+        .into_iter()
+        .chain(cloud_role(case.language(), host))
+        .chain(give_secret(case, host))
+        .collect()
 }
 
 /// The registries of clouds, to which nodes log in by their own role: tokens in a secret would expire within hours.
-fn cloud_role(host: &str) -> Option<Remedy> {
+fn cloud_role(language: Language, host: &str) -> Option<Remedy> {
     let role = if host.contains(".dkr.ecr.") {
         "AmazonEC2ContainerRegistryReadOnly"
     } else if host.ends_with(".azurecr.io") {
@@ -288,15 +379,20 @@ fn cloud_role(host: &str) -> Option<Remedy> {
     } else {
         return None;
     };
-    Some(remedy::fix(format!(
-        "Give the nodes' cloud identity the right to read {host} ({role}); no pull secret is needed then."
+    Some(remedy::fix(say!(
+        language,
+        "Give the nodes' cloud identity the right to read {host} ({role}); no pull secret is needed then.",
+        host,
+        role
     )))
 }
 
 pub(super) fn forbidden(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
-    let mut out = vec![remedy::fix(format!(
-        "Grant the account that pulls (pull secret, service account or the node's cloud role) read access to {image}."
+    let mut out = vec![remedy::fix(say!(
+        case,
+        "Grant the account that pulls (pull secret, service account or the node's cloud role) read access to {image}.",
+        image
     ))];
     out.extend(give_secret(case, registry_of(image)));
     out
@@ -305,14 +401,19 @@ pub(super) fn forbidden(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn tag(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(set_image(case, finding, "Set an image that exists.".to_owned()));
-    out.push(remedy::fix(format!("Or push {image}; the kubelet finds it at its next try.")));
+    out.push(set_image(case, finding, phrase!(case, "Set an image that exists.").to_owned()));
+    out.push(remedy::fix(say!(case, "Or push {image}; the kubelet finds it at its next try.", image)));
     out
 }
 
 pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(remedy::fix(format!("On node {}, see what the runtime says: crictl pull {image}", node(case))));
+    out.push(remedy::fix(say!(
+        case,
+        "On node {node}, see what the runtime says: crictl pull {image}",
+        node = node(case),
+        image
+    )));
     out
 }

@@ -1,6 +1,7 @@
 //! Pods that a node's kubelet refused: phase Failed, the check's name as the pod's reason, nothing ever ran.
 
 use crate::api::Remedy;
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
 };
@@ -90,19 +91,20 @@ fn tell(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     let message = pod.message.strip_prefix(PREFIX).or(pod.message.strip_prefix("Pod The ").map(|_| &pod.message[4..]));
     let message = message.unwrap_or(&pod.message).trim();
-    let node = pod.node_name.as_deref().unwrap_or("its node");
+    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     let what = match message {
         "" => pod.reason.clone(),
-        _ => shortage(message).unwrap_or_else(|| message.to_owned()),
+        _ => shortage(case.language(), message).unwrap_or_else(|| message.to_owned()),
     };
-    let finding = super::pod_end_evidence(case, Finding::of_pod(format!("{node} refused the pod: {what}")))
-        .with_all(case.events.iter().rev().find(|e| *e.reason == *pod.reason).map(evidence::event));
+    let finding =
+        super::pod_end_evidence(case, Finding::of_pod(say!(case, "{node} refused the pod: {what}", node, what)))
+            .with_all(case.events.iter().rev().find(|e| *e.reason == *pod.reason).map(evidence::event));
     super::judged(case, finding)
 }
 
 /// `Node didn't have enough resource: cpu, requested: 4000, used: 100, capacity: 2000` in the units that people use, and
 /// the same without `used` of what is more than the whole node.
-pub(super) fn shortage(message: &str) -> Option<String> {
+pub(super) fn shortage(language: Language, message: &str) -> Option<String> {
     let rest = message.split_once("Node didn't have enough ")?.1;
     let mut parts = rest.split(", ").filter_map(|part| part.rsplit_once(": "));
     let (_, what) = parts.next()?;
@@ -113,47 +115,85 @@ pub(super) fn shortage(message: &str) -> Option<String> {
         _ => amount.to_string(),
     };
     let (requested, room) = match *amounts.as_slice() {
-        [requested, used, capacity] => {
-            (requested, format!("{} of {} is free there", show(capacity.saturating_sub(used)), show(capacity)))
+        [requested, used, capacity] => (
+            requested,
+            say!(
+                language,
+                "{used} of {capacity} is free there",
+                used = show(capacity.saturating_sub(used)),
+                capacity = show(capacity)
+            ),
+        ),
+        [requested, capacity] => {
+            (requested, say!(language, "the whole node has {capacity}", capacity = show(capacity)))
         }
-        [requested, capacity] => (requested, format!("the whole node has {}", show(capacity))),
         _ => return None,
     };
-    Some(format!("not enough {what}: it asks for {}, and {room}", show(requested)))
+    Some(say!(
+        language,
+        "not enough {what}: it asks for {requested}, and {room}",
+        what,
+        requested = show(requested),
+        room
+    ))
 }
 
 /// What would otherwise be refused again.
 fn what_to_change(case: &Case<'_>) -> Option<String> {
-    let (target, node) = (target::of(case).display(), case.pod.node_name.as_deref().unwrap_or("the node"));
+    let (target, node) =
+        (target::of(case).display(), case.pod.node_name.as_deref().unwrap_or(phrase!(case, "the node")));
     Some(match if is_blocked(case.pod) { "AppArmor" } else { case.pod.reason.as_str() } {
-        "SysctlForbidden" => format!(
-            "Remove the sysctl from securityContext.sysctls in {target}, or let the kubelet of {node} allow it \
-             (allowedUnsafeSysctls)."
+        "SysctlForbidden" => say!(
+            case,
+            "Remove the sysctl from securityContext.sysctls in {target}, or let the kubelet of {node} allow it (allowedUnsafeSysctls).",
+            target,
+            node
         ),
-        "AppArmor" => format!(
-            "Load the profile on {node}, and have AppArmor enabled there; or set another appArmorProfile in {target}."
+        "AppArmor" => say!(
+            case,
+            "Load the profile on {node}, and have AppArmor enabled there; or set another appArmorProfile in {target}.",
+            node,
+            target
         ),
         "NodeAffinity" | "MatchNodeSelector" => {
-            format!(
-                "Give {node} the labels that {target} asks for, or let the scheduler choose the node (no spec.nodeName)."
+            say!(
+                case,
+                "Give {node} the labels that {target} asks for, or let the scheduler choose the node (no spec.nodeName).",
+                node,
+                target
             )
         }
         "TaintToleration" => {
-            format!(
-                "Let {target} tolerate the taints of {node}, or let the scheduler choose the node (no spec.nodeName)."
+            say!(
+                case,
+                "Let {target} tolerate the taints of {node}, or let the scheduler choose the node (no spec.nodeName).",
+                target,
+                node
             )
         }
         "NodePorts" => {
-            format!("Another pod on {node} has its host port: choose another in {target}, or do without hostPort.")
+            say!(
+                case,
+                "Another pod on {node} has its host port: choose another in {target}, or do without hostPort.",
+                node,
+                target
+            )
         }
         "UnexpectedAdmissionError" => {
-            format!("See that the device plugin on {node} runs and that its devices are well and free.")
+            say!(case, "See that the device plugin on {node} runs and that its devices are well and free.", node)
         }
-        "TopologyAffinityError" | "SMTAlignmentError" => format!(
-            "Ask in {target} for CPUs and devices that one NUMA node (whole cores) of {node} has, or relax its kubelet's policy."
+        "TopologyAffinityError" | "SMTAlignmentError" => say!(
+            case,
+            "Ask in {target} for CPUs and devices that one NUMA node (whole cores) of {node} has, or relax its kubelet's policy.",
+            target,
+            node
         ),
         "PodOSNotSupported" | "PodOSSelectorNodeLabelDoesNotMatch" => {
-            format!("Let {target} select nodes of its own system: nodeSelector kubernetes.io/os as in spec.os.name.")
+            say!(
+                case,
+                "Let {target} select nodes of its own system: nodeSelector kubernetes.io/os as in spec.os.name.",
+                target
+            )
         }
         _ => return None,
     })
@@ -165,24 +205,31 @@ fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let mut remedies: Vec<_> = what_to_change(case).map(remedy::fix).into_iter().collect();
     remedies.push(if pod.owner.is_some() {
         remedy::command(
-            remedy::mitigate("Its controller makes a new pod; this one is only a record and can be deleted."),
+            remedy::mitigate(phrase!(
+                case,
+                "Its controller makes a new pod; this one is only a record and can be deleted."
+            )),
             delete,
         )
     } else {
-        remedy::command(remedy::fix("A refused pod is never tried again: delete it and apply it anew."), delete)
+        remedy::command(
+            remedy::fix(phrase!(case, "A refused pod is never tried again: delete it and apply it anew.")),
+            delete,
+        )
     });
     let own_node = pod.node_selector.get("kubernetes.io/hostname").is_some();
     if pod.reason.starts_with("OutOf") {
         let target = target::of(case);
-        remedies.push(remedy::fix(format!(
-            "Lower the request in {}, or let the scheduler choose the node (no spec.nodeName{}).",
-            target.display(),
-            if own_node { ", no hostname selector" } else { "" }
+        remedies.push(remedy::fix(say!(
+            case,
+            "Lower the request in {target}, or let the scheduler choose the node (no spec.nodeName{selector}).",
+            target = target.display(),
+            selector = if own_node { phrase!(case, ", no hostname selector") } else { "" }
         )));
     }
     if let Some(node) = &pod.node_name {
         remedies.push(remedy::command(
-            remedy::fix(format!("See what {node} offers and what it is taken by.")),
+            remedy::fix(say!(case, "See what {node} offers and what it is taken by.", node)),
             format!("kubectl describe node {node}"),
         ));
     }

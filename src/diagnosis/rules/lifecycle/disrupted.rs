@@ -3,6 +3,7 @@
 
 use super::super::crash::end;
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots};
 use crate::facts::{Phase, Timestamp};
@@ -17,7 +18,9 @@ const TOLD_APART: &str = "The pod is Failed without a reason, its condition Disr
 pub(super) const BY_SCHEDULER: Rule = super::rule(
     "PreemptedByScheduler",
     Specificity::Specific,
-    |case| disrupted(case, "PreemptionByScheduler", "was ended to make room for a pod of higher priority"),
+    |case| {
+        disrupted(case, "PreemptionByScheduler", phrase!(case, "was ended to make room for a pod of higher priority"))
+    },
     preemption_remedies,
     Explain {
         meaning: "The scheduler ended the pod so that one of higher priority finds room.",
@@ -32,7 +35,7 @@ pub(super) const BY_TAINT: Rule = super::rule(
     "TaintEviction",
     Specificity::Specific,
     |case| {
-        disrupted(case, "DeletionByTaintManager", "was ended because its node has a NoExecute taint")
+        disrupted(case, "DeletionByTaintManager", phrase!(case, "was ended because its node has a NoExecute taint"))
             .rooted(roots::node(case))
     },
     node_remedies,
@@ -48,14 +51,19 @@ pub(super) const BY_DEVICE_TAINT: Rule = super::rule(
     "DeviceTaintEviction",
     Specificity::Specific,
     |case| {
-        disrupted(case, "DeletionByDeviceTaintManager", "was ended because a device that it uses has a NoExecute taint")
+        disrupted(
+            case,
+            "DeletionByDeviceTaintManager",
+            phrase!(case, "was ended because a device that it uses has a NoExecute taint"),
+        )
     },
     |case, _| {
         vec![
             remedy::command(
-                remedy::fix(
-                    "See which device of its ResourceClaim was tainted, and why: its driver does so when it is not well.",
-                ),
+                remedy::fix(phrase!(
+                    case,
+                    "See which device of its ResourceClaim was tainted, and why: its driver does so when it is not well."
+                )),
                 "kubectl get resourceslices,devicetaintrules",
             ),
             left_over(case),
@@ -72,7 +80,13 @@ pub(super) const BY_DEVICE_TAINT: Rule = super::rule(
 pub(super) const BY_API: Rule = super::rule(
     "ApiEviction",
     Specificity::Specific,
-    |case| disrupted(case, "EvictionByEvictionAPI", "was evicted through the API, as a drain or an autoscaler does"),
+    |case| {
+        disrupted(
+            case,
+            "EvictionByEvictionAPI",
+            phrase!(case, "was evicted through the API, as a drain or an autoscaler does"),
+        )
+    },
     |case, _| vec![left_over(case)],
     Explain {
         meaning: "Somebody evicted the pod: a drain, a cluster autoscaler, a descheduler. Nothing is wrong with the pod itself.",
@@ -85,7 +99,10 @@ pub(super) const BY_API: Rule = super::rule(
 pub(super) const BY_GARBAGE_COLLECTOR: Rule = super::rule(
     "PodGcOrphan",
     Specificity::Umbrella,
-    |case| disrupted(case, "DeletionByPodGC", "was ended because its node no longer exists").rooted(roots::node(case)),
+    |case| {
+        disrupted(case, "DeletionByPodGC", phrase!(case, "was ended because its node no longer exists"))
+            .rooted(roots::node(case))
+    },
     |case, _| vec![left_over(case)],
     Explain {
         meaning: "The pod's node was removed from the cluster, so the garbage collector wrote the pod off.",
@@ -129,18 +146,22 @@ pub(super) fn is_not_replaced(case: &Case<'_>, since: Option<Timestamp>) -> Resu
 pub(super) fn left_over(case: &Case<'_>) -> Remedy {
     let pod = case.pod;
     let text = if pod.owner.is_some() {
-        "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
+        phrase!(
+            case,
+            "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
+        )
     } else {
-        "A bare pod is not made again: delete it and apply it anew."
+        phrase!(case, "A bare pod is not made again: delete it and apply it anew.")
     };
     remedy::command(remedy::mitigate(text), format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name))
 }
 
 fn preemption_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "Add nodes, or raise the pod's priority (now {}) with a priorityClassName that fits its weight.",
-            case.pod.priority
+        remedy::fix(say!(
+            case,
+            "Add nodes, or raise the pod's priority (now {priority}) with a priorityClassName that fits its weight.",
+            priority = case.pod.priority
         )),
         left_over(case),
     ]
@@ -150,7 +171,11 @@ fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let node = case.pod.node_name.as_deref().unwrap_or_default();
     vec![
         remedy::command(
-            remedy::fix(format!("See why {node} has the taint: it was not ready, unreachable, or taken out by hand.")),
+            remedy::fix(say!(
+                case,
+                "See why {node} has the taint: it was not ready, unreachable, or taken out by hand.",
+                node
+            )),
             format!("kubectl describe node {node}"),
         ),
         left_over(case),

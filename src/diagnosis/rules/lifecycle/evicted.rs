@@ -6,6 +6,7 @@ use regex_lite::Regex;
 
 use super::rule;
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots, target, text};
 use crate::facts::{Phase, VolumeSource, format_bytes};
 
@@ -130,7 +131,7 @@ fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
             return not_yet;
         }
         let why = if by.message.is_empty() { &by.reason } else { &by.message };
-        let finding = Finding::of_pod(format!("was ended from outside, not by a fault of its own: {why}"));
+        let finding = Finding::of_pod(say!(case, "was ended from outside, not by a fault of its own: {why}", why));
         return super::judged(case, finding.with(evidence::condition(by)));
     }
     if pod.phase != Phase::Failed || pod.reason != "Evicted" || kind(&pod.message) != wanted {
@@ -143,44 +144,49 @@ fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
     // Several containers may be named; then none of them alone is to blame.
     let named = CONTAINER.as_ref().map_or(0, |regex| regex.captures_iter(message).count());
     let container = group(&CONTAINER, 1).filter(|_| named == 1).and_then(|name| pod.container(name));
-    let node = pod.node_name.as_deref().unwrap_or("its node");
+    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     let summary = match wanted {
         Kind::EmptyDirLimit => match (group(&QUOTED, 1), group(&QUOTED, 2)) {
             (Some(volume), Some(limit)) => {
-                format!("evicted: emptyDir volume {volume} grew over its sizeLimit of {limit}")
+                say!(case, "evicted: emptyDir volume {volume} grew over its sizeLimit of {limit}", volume, limit)
             }
-            _ => "evicted: an emptyDir volume grew over its sizeLimit".to_owned(),
+            _ => phrase!(case, "evicted: an emptyDir volume grew over its sizeLimit").to_owned(),
         },
         Kind::PodEphemeralLimit => {
-            "evicted: the pod's local storage grew over the sum of its containers' limits".to_owned()
+            phrase!(case, "evicted: the pod's local storage grew over the sum of its containers' limits").to_owned()
         }
         Kind::ContainerEphemeralLimit => {
             let limit = container.and_then(|c| c.limits.ephemeral_storage).map(format_bytes);
-            let limit = limit.map_or_else(String::new, |limit| format!(" of {limit}"));
-            let name = container.map_or("a container", |c| &c.name);
-            format!("evicted: {name} used more than its ephemeral-storage limit{limit}")
+            let limit = limit.map_or_else(String::new, |limit| say!(case, " of {limit}", limit));
+            let name = container.map_or(phrase!(case, "a container"), |c| &c.name);
+            say!(case, "evicted: {name} used more than its ephemeral-storage limit{limit}", name, limit)
         }
         Kind::NodePressure => {
-            let resource = match group(&RESOURCE, 1).unwrap_or("a resource") {
+            let resource = match group(&RESOURCE, 1).unwrap_or(phrase!(case, "a resource")) {
                 "MemoryPressure" => "memory",
                 "DiskPressure" => "disk",
-                "PIDPressure" => "process ids",
+                "PIDPressure" => phrase!(case, "process ids"),
                 other => other,
             };
             match (container, group(&CONTAINER, 2), group(&CONTAINER, 3)) {
                 (Some(c), Some(used), Some(request)) => {
-                    format!(
-                        "evicted: {node} ran low on {resource}; {} was using {used} with a request of {request}",
-                        c.name
+                    say!(
+                        case,
+                        "evicted: {node} ran low on {resource}; {name} was using {used} with a request of {request}",
+                        node,
+                        resource,
+                        name = c.name,
+                        used,
+                        request
                     )
                 }
-                _ => format!("evicted: {node} ran low on {resource}"),
+                _ => say!(case, "evicted: {node} ran low on {resource}", node, resource),
             }
         }
         Kind::Admission | Kind::Other if message.trim().is_empty() => {
-            format!("evicted from {node}, and its message does not say why")
+            say!(case, "evicted from {node}, and its message does not say why", node)
         }
-        Kind::Admission | Kind::Other => format!("evicted from {node}: {message}"),
+        Kind::Admission | Kind::Other => say!(case, "evicted from {node}: {message}", node, message),
     };
     let finding = match container {
         Some(container) => Finding::of_container(container, summary),
@@ -201,11 +207,19 @@ fn empty_dir_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     {
         let raised = format_bytes(limit.saturating_mul(2));
         remedies.push(target.with_pod_patch(
-            remedy::fix(format!("Raise the sizeLimit of volume {} (now {}).", volume.name, format_bytes(limit))),
+            remedy::fix(say!(
+                case,
+                "Raise the sizeLimit of volume {volume} (now {limit}).",
+                volume = volume.name,
+                limit = format_bytes(limit)
+            )),
             &format!("volumes:\n- name: {}\n  emptyDir:\n    sizeLimit: {raised}\n", volume.name),
         ));
     }
-    remedies.push(remedy::fix("Write less there (rotate logs, bound caches), or use a PersistentVolumeClaim."));
+    remedies.push(remedy::fix(phrase!(
+        case,
+        "Write less there (rotate logs, bound caches), or use a PersistentVolumeClaim."
+    )));
     remedies.push(cleanup(case));
     remedies
 }
@@ -219,12 +233,20 @@ fn ephemeral_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     {
         let raised = format_bytes(limit.saturating_mul(2));
         remedies.push(target.with_container_patch(
-            remedy::fix(format!("Raise limits.ephemeral-storage of {} (now {}).", container.name, format_bytes(limit))),
+            remedy::fix(say!(
+                case,
+                "Raise limits.ephemeral-storage of {container} (now {limit}).",
+                container = container.name,
+                limit = format_bytes(limit)
+            )),
             Some(container),
             &format!("resources:\n  limits:\n    ephemeral-storage: {raised}\n"),
         ));
     }
-    remedies.push(remedy::fix("Write less to the container's file system and log, or put the data on a volume."));
+    remedies.push(remedy::fix(phrase!(
+        case,
+        "Write less to the container's file system and log, or put the data on a volume."
+    )));
     remedies.push(cleanup(case));
     remedies
 }
@@ -233,12 +255,13 @@ fn pressure_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     if case.pod.reason.is_empty() {
         return vec![cleanup(case)];
     }
-    let mut remedies = vec![remedy::fix(
-        "Set requests near what the containers really use, so that nodes are not overcommitted and this pod is not the first to go.",
-    )];
+    let mut remedies = vec![remedy::fix(phrase!(
+        case,
+        "Set requests near what the containers really use, so that nodes are not overcommitted and this pod is not the first to go."
+    ))];
     if let Some(node) = &case.pod.node_name {
         remedies.push(remedy::command(
-            remedy::fix(format!("Find what fills {node}, and free it or give the node more.")),
+            remedy::fix(say!(case, "Find what fills {node}, and free it or give the node more.", node)),
             format!("kubectl describe node {node}"),
         ));
     }
@@ -248,9 +271,9 @@ fn pressure_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 fn cleanup(case: &Case<'_>) -> Remedy {
     let text = if case.pod.owner.is_some() {
-        "Its controller makes a new pod; this one is only a record and can be deleted."
+        phrase!(case, "Its controller makes a new pod; this one is only a record and can be deleted.")
     } else {
-        "A bare pod is not made again: delete it and apply it anew."
+        phrase!(case, "A bare pod is not made again: delete it and apply it anew.")
     };
     remedy::command(
         remedy::mitigate(text),

@@ -2,6 +2,7 @@
 
 use super::admission::shortage;
 use crate::api::{Remedy, Severity};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, target, text};
 use crate::facts::{Condition, after};
@@ -65,12 +66,12 @@ fn lasting<'a>(case: &Case<'a>, cause: &str, kind: &str, reason: &str) -> Result
 }
 
 fn node<'a>(case: &Case<'a>) -> &'a str {
-    case.pod.node_name.as_deref().unwrap_or("its node")
+    case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"))
 }
 
 /// What of the condition's message is worth a line.
-fn why(condition: &Condition) -> String {
-    shortage(&condition.message).unwrap_or_else(|| text::line(&condition.message, 110))
+fn why(language: Language, condition: &Condition) -> String {
+    shortage(language, &condition.message).unwrap_or_else(|| text::line(&condition.message, 110))
 }
 
 fn infeasible(case: &Case<'_>) -> Verdict {
@@ -78,7 +79,12 @@ fn infeasible(case: &Case<'_>) -> Verdict {
         Ok(condition) => condition,
         Err(verdict) => return verdict,
     };
-    let summary = format!("cannot be resized on {}: {}; it runs on with what it had", node(case), why(condition));
+    let summary = say!(
+        case,
+        "cannot be resized on {node}: {why}; it runs on with what it had",
+        node = node(case),
+        why = why(case.language(), condition)
+    );
     let finding = Finding::of_pod(summary).severity(Severity::Warning).with(evidence::condition(condition));
     Verdict::Yes(Box::new(finding))
 }
@@ -88,8 +94,12 @@ fn deferred(case: &Case<'_>) -> Verdict {
         Ok(condition) => condition,
         Err(verdict) => return verdict,
     };
-    let summary =
-        format!("its resize waits for room on {}: {}; it runs on with what it had", node(case), why(condition));
+    let summary = say!(
+        case,
+        "its resize waits for room on {node}: {why}; it runs on with what it had",
+        node = node(case),
+        why = why(case.language(), condition)
+    );
     Verdict::Yes(Box::new(Finding::of_pod(summary).noted().with(evidence::condition(condition))))
 }
 
@@ -100,7 +110,8 @@ fn error(case: &Case<'_>) -> Verdict {
     };
     let named = signature::quoted_after(&condition.message, "container ").and_then(|name| case.pod.container(name));
     let (who, why) = (named.map_or("it", |c| &c.name), text::line(&condition.message, 120));
-    let summary = format!("its resize fails on {} ({why}); {who} runs on with what it had", node(case));
+    let summary =
+        say!(case, "its resize fails on {node} ({why}); {who} runs on with what it had", node = node(case), why, who);
     let finding = named.map_or_else(|| Finding::of_pod(&*summary), |c| Finding::of_container(c, &*summary));
     Verdict::Yes(Box::new(finding.severity(Severity::Warning).with(evidence::condition(condition))))
 }
@@ -117,13 +128,18 @@ fn resize_again(case: &Case<'_>, text: String) -> Remedy {
 /// A resize changes the pod alone: the next one comes from the template.
 fn make_anew(case: &Case<'_>, why: &str) -> Remedy {
     let target = target::of(case);
-    remedy::fix(format!("Or set the new resources in {} and let the pod be made anew{why}.", target.display()))
+    remedy::fix(say!(
+        case,
+        "Or set the new resources in {target} and let the pod be made anew{why}.",
+        target = target.display(),
+        why
+    ))
 }
 
 fn infeasible_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        resize_again(case, format!("Ask for no more than {} can give at all.", node(case))),
-        make_anew(case, ": the scheduler then looks for a node that is large enough"),
+        resize_again(case, say!(case, "Ask for no more than {node} can give at all.", node = node(case))),
+        make_anew(case, phrase!(case, ": the scheduler then looks for a node that is large enough")),
     ]
 }
 
@@ -131,12 +147,14 @@ fn deferred_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let name = node(case);
     vec![
         remedy::command(
-            remedy::mitigate(format!(
-                "Nothing, if it may wait. See what takes {name}; the kubelet tries again by itself."
+            remedy::mitigate(say!(
+                case,
+                "Nothing, if it may wait. See what takes {node}; the kubelet tries again by itself.",
+                node = name
             )),
             format!("kubectl describe node {name}"),
         ),
-        make_anew(case, ": the scheduler then looks for a node with room"),
+        make_anew(case, phrase!(case, ": the scheduler then looks for a node with room")),
     ]
 }
 
@@ -144,10 +162,13 @@ fn error_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     let said = finding.evidence.first().map_or("", |e| &e.value);
     if text::has(said, &["cannot decrease memory limits"]) {
-        remedies.push(resize_again(case, "Set a memory limit above what the container uses now.".to_owned()));
-        remedies.push(make_anew(case, ", which frees its memory"));
+        remedies.push(resize_again(
+            case,
+            phrase!(case, "Set a memory limit above what the container uses now.").to_owned(),
+        ));
+        remedies.push(make_anew(case, phrase!(case, ", which frees its memory")));
     } else {
-        remedies.push(resize_again(case, "Take the change back, or ask for other amounts.".to_owned()));
+        remedies.push(resize_again(case, phrase!(case, "Take the change back, or ask for other amounts.").to_owned()));
         remedies.push(make_anew(case, ""));
     }
     remedies

@@ -2,6 +2,7 @@
 
 use super::{about_hook, blamed, is_held_by_hook, place, started, waiting_apps};
 use crate::api::{Confidence, ContainerType, Remedy, Severity};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
 };
@@ -87,13 +88,15 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let long = since.map_or_else(String::new, |at| format!(" after {}", text::duration(case.age(at))));
-    let summary = format!(
-        "sidecar {} ({}) has not come up{long}: {}, so {} cannot start",
-        container.name,
-        place(case, container),
-        about_hook(case, container),
-        waiting_apps(case)
+    let long = since.map_or_else(String::new, |at| say!(case, " after {time}", time = text::duration(case.age(at))));
+    let summary = say!(
+        case,
+        "sidecar {name} ({place}) has not come up{long}: {why}, so {apps} cannot start",
+        name = container.name,
+        place = place(case, container),
+        long,
+        why = about_hook(case, container),
+        apps = waiting_apps(case)
     );
     let finding = Finding::of_container(container, summary)
         .confidence(Confidence::Likely)
@@ -112,12 +115,13 @@ fn is_behind_it(container: &Container) -> bool {
     }
 }
 
-fn not_started_remedies(_: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let name = finding.container.as_deref().unwrap_or("the sidecar");
+fn not_started_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let name = finding.container.as_deref().unwrap_or(phrase!(case, "the sidecar"));
     // No log: the kubelet gives none of a container of which it says that it waits.
-    vec![remedy::fix(format!(
-        "Look at what the postStart hook of {name} waits for, and give it a time limit: the kubelet starts nothing after \
-         {name} before the hook has succeeded."
+    vec![remedy::fix(say!(
+        case,
+        "Look at what the postStart hook of {name} waits for, and give it a time limit: the kubelet starts nothing after {name} before the hook has succeeded.",
+        name
     ))]
 }
 
@@ -149,11 +153,12 @@ fn check(case: &Case<'_>) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let summary = format!(
-        "{} is done (exit 0 {} ago), but {} runs on, so the pod and its Job never complete",
-        work.name,
-        text::duration(case.age(done_at)),
-        first.name
+    let summary = say!(
+        case,
+        "{work} is done (exit 0 {since} ago), but {helper} runs on, so the pod and its Job never complete",
+        work = work.name,
+        since = text::duration(case.age(done_at)),
+        helper = first.name
     );
     let finding = Finding::of_container(first, summary)
         .confidence(if others_work || case.age(done_at) < FLUSH { Confidence::Likely } else { Confidence::Certain })
@@ -183,20 +188,18 @@ fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut out = Vec::new();
     if &**name == "istio-proxy" {
         out.push(remedy::fix(
-            "Let Istio inject its proxy as a native sidecar: annotation sidecar.istio.io/nativeSidecar: \"true\" in the Job's \
-             template (Istio 1.27 does it by itself).",
+            phrase!(case, "Let Istio inject its proxy as a native sidecar: annotation sidecar.istio.io/nativeSidecar: \"true\" in the Job's template (Istio 1.27 does it by itself)."),
         ));
     } else if !target::is_injected(container) {
-        out.push(remedy::fix(format!(
-            "Move {name} to initContainers with restartPolicy: Always in {}: the kubelet then ends it after the work.",
-            target::of(case).display()
-        )));
+        out.push(remedy::fix(say!(case, "Move {name} to initContainers with restartPolicy: Always in {target}: the kubelet then ends it after the work.", name, target = target::of(case).display())));
     }
-    out.push(remedy::fix(format!("Or let the main container tell {name} to stop when it ends.")));
+    out.push(remedy::fix(say!(case, "Or let the main container tell {name} to stop when it ends.", name)));
     let kill = "sh -c 'kill 1'";
     out.push(remedy::command(
-        remedy::mitigate(format!(
-            "End {name} now, if it heeds SIGTERM: the work is done, and the pod completes if it ends with 0."
+        remedy::mitigate(say!(
+            case,
+            "End {name} now, if it heeds SIGTERM: the work is done, and the pod completes if it ends with 0.",
+            name
         )),
         format!("kubectl -n {} exec {} -c {name} -- {kill}", pod.key.namespace, pod.key.name),
     ));

@@ -2,6 +2,7 @@
 
 use super::{end, is_held_by_hook, rule};
 use crate::api::{Confidence, ContainerType, Remedy};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, node, remedy, roots, text};
 use crate::facts::{Container, EventFacts, Phase, State, after};
 
@@ -119,21 +120,23 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let late = match case.age(deletion) {
-        late if late > 0 => format!("should have been gone {} ago", text::duration(late)),
-        _ => "is to go".to_owned(),
+        late if late > 0 => say!(case, "should have been gone {time} ago", time = text::duration(late)),
+        _ => phrase!(case, "is to go").to_owned(),
     };
-    let node = pod.node_name.as_deref().unwrap_or("no node");
+    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "no node"));
     let finding = match wanted {
         Stuck::Finalizer => {
             let names = pod.finalizers.join(", ");
-            Finding::of_pod(format!("{late}, but finalizer {names} still holds it"))
+            Finding::of_pod(say!(case, "{late}, but finalizer {names} still holds it", late, names))
                 .with(evidence::field("metadata.finalizers", names))
         }
-        Stuck::Node if node_gone => Finding::of_pod(format!("{late}, but its node {node} no longer exists"))
-            .with(evidence::field("spec.nodeName", node)),
+        Stuck::Node if node_gone => {
+            Finding::of_pod(say!(case, "{late}, but its node {node} no longer exists", late, node))
+                .with(evidence::field("spec.nodeName", node))
+        }
         Stuck::Node => {
             let ready = case.node.and_then(|n| n.facts.condition("Ready"));
-            Finding::of_pod(format!("{late}, but its node {node} does not answer"))
+            Finding::of_pod(say!(case, "{late}, but its node {node} does not answer", late, node))
                 .with_all(ready.map(|c| evidence::node_condition(node, c)))
                 .with_all((pod.reason == "NodeLost").then(|| evidence::field("status.reason", &pod.reason)))
         }
@@ -143,15 +146,17 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
             let why = match (said, held_by_hook(case)) {
                 (Some(event), _) => format!(": {}", text::line(&event.message, 100)),
                 (None, Some(held)) => {
-                    format!(
-                        ": most likely the postStart hook of {} does not end, and it waits for that first",
-                        held.name
+                    say!(
+                        case,
+                        ": most likely the postStart hook of {container} does not end, and it waits for that first",
+                        container = held.name
                     )
                 }
                 (None, None) => String::new(),
             };
-            let mut finding = Finding::of_pod(format!("{late}, but {node} does not finish its end{why}"))
-                .with_all(said.map(evidence::event));
+            let mut finding =
+                Finding::of_pod(say!(case, "{late}, but {node} does not finish its end{why}", late, node, why))
+                    .with_all(said.map(evidence::event));
             if said.is_none() {
                 finding =
                     finding.confidence(if node_ready.is_some() { Confidence::Likely } else { Confidence::Possible });
@@ -184,35 +189,47 @@ fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(node) = &case.pod.node_name {
         remedies.push(remedy::command(
-            remedy::fix(format!("Bring {node} back: machine, kubelet, network.")),
+            remedy::fix(say!(case, "Bring {node} back: machine, kubelet, network.", node)),
             format!("kubectl describe node {node}"),
         ));
         remedies.push(remedy::command(
-            remedy::fix("If the machine is certainly off, say so: its pods and volumes are then released."),
+            remedy::fix(phrase!(
+                case,
+                "If the machine is certainly off, say so: its pods and volumes are then released."
+            )),
             format!("kubectl taint node {node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"),
         ));
     }
-    remedies.push(force_delete(case, "Only if its containers certainly no longer run: delete the record with force."));
+    remedies.push(force_delete(
+        case,
+        phrase!(case, "Only if its containers certainly no longer run: delete the record with force."),
+    ));
     remedies
 }
 
 /// Who removes a finalizer; of Kubernetes' own it is known.
-fn owner_of(finalizer: &str) -> String {
+fn owner_of(language: Language, finalizer: &str) -> String {
     match finalizer {
-        "batch.kubernetes.io/job-tracking" => "the Job controller (kube-controller-manager)".to_owned(),
-        "foregroundDeletion" | "orphan" => "the garbage collector (kube-controller-manager)".to_owned(),
-        other => format!("the controller of {other}"),
+        "batch.kubernetes.io/job-tracking" => {
+            phrase!(language, "the Job controller (kube-controller-manager)").to_owned()
+        }
+        "foregroundDeletion" | "orphan" => {
+            phrase!(language, "the garbage collector (kube-controller-manager)").to_owned()
+        }
+        other => say!(language, "the controller of {other}", other),
     }
 }
 
 fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "Find {}: it must finish and remove the finalizer.",
-            case.pod.finalizers.iter().map(|name| owner_of(name)).collect::<Vec<_>>().join(", ")
+        remedy::fix(say!(
+            case,
+            "Find {owners}: it must finish and remove the finalizer.",
+            owners =
+                case.pod.finalizers.iter().map(|name| owner_of(case.language(), name)).collect::<Vec<_>>().join(", ")
         )),
         remedy::command(
-            remedy::mitigate("Only if that work is done or not wanted: remove the finalizers by hand."),
+            remedy::mitigate(phrase!(case, "Only if that work is done or not wanted: remove the finalizers by hand.")),
             format!(
                 "kubectl -n {} patch pod {} --type=merge -p '{{\"metadata\":{{\"finalizers\":null}}}}'",
                 case.pod.key.namespace, case.pod.key.name
@@ -222,19 +239,27 @@ fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 }
 
 fn kill_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let (key, node) = (&case.pod.key, case.pod.node_name.as_deref().unwrap_or("its node"));
+    let (key, node) = (&case.pod.key, case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")));
     let hook = held_by_hook(case).map(|held| {
         remedy::command(
-            remedy::fix(format!(
-                "See which process is the postStart hook of {0}, and end it with kill in {0}.",
-                held.name
+            remedy::fix(say!(
+                case,
+                "See which process is the postStart hook of {container}, and end it with kill in {container}.",
+                container = held.name
             )),
             format!("kubectl -n {} exec {} -c {} -- ps", key.namespace, key.name, held.name),
         )
     });
     let others = [
-        remedy::fix(format!("On {node}: look for a hanging mount or runtime, and restart the runtime if it hangs.")),
-        force_delete(case, "To go on without waiting, delete the record with force; its processes may still run."),
+        remedy::fix(say!(
+            case,
+            "On {node}: look for a hanging mount or runtime, and restart the runtime if it hangs.",
+            node
+        )),
+        force_delete(
+            case,
+            phrase!(case, "To go on without waiting, delete the record with force; its processes may still run."),
+        ),
     ];
     hook.into_iter().chain(others).collect()
 }

@@ -1,9 +1,8 @@
 //! What a probe asked, and what it got, in few words.
 
-use std::fmt;
-
 use super::super::signature;
-use crate::diagnosis::{target, text};
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Language, target, text};
 use crate::facts::{Container, ProbeHandler};
 
 /// What an `Unhealthy` Event tells of the answer.
@@ -55,20 +54,26 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Trouble {
+    /// In few words.
+    pub(super) fn in_words(&self, language: Language) -> String {
         match self {
-            Self::Refused => f.write_str("connection refused"),
-            Self::Timeout => f.write_str("no answer in time"),
-            Self::Status(status) => write!(f, "HTTP status {status}"),
-            Self::Tls { server_speaks_tls: true } => f.write_str("the server speaks HTTPS, the probe HTTP"),
-            Self::Tls { server_speaks_tls: false } => f.write_str("the server speaks HTTP, the probe HTTPS"),
-            Self::GrpcUnimplemented => f.write_str("no gRPC health service"),
-            Self::GrpcNotServing(state) => write!(f, "gRPC health says {state}"),
-            Self::GrpcNoAnswer => f.write_str("no gRPC server answers"),
-            Self::NoSuchPort(name) => write!(f, "the container declares no port named {name}"),
-            Self::CannotRun(words) => write!(f, "it cannot be run: {words}"),
-            Self::Other(words) => f.write_str(words),
+            Self::Refused => phrase!(language, "connection refused").to_owned(),
+            Self::Timeout => phrase!(language, "no answer in time").to_owned(),
+            Self::Status(status) => format!("HTTP status {status}"),
+            Self::Tls { server_speaks_tls: true } => {
+                phrase!(language, "the server speaks HTTPS, the probe HTTP").to_owned()
+            }
+            Self::Tls { server_speaks_tls: false } => {
+                phrase!(language, "the server speaks HTTP, the probe HTTPS").to_owned()
+            }
+            Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
+            Self::GrpcNotServing(state) => say!(language, "gRPC health says {state}", state),
+            Self::GrpcNoAnswer => phrase!(language, "no gRPC server answers").to_owned(),
+            Self::NoSuchPort(name) => say!(language, "the container declares no port named {name}", name),
+            Self::CannotRun(words) => say!(language, "it cannot be run: {words}", words),
+            Self::Other(words) if words.is_empty() => phrase!(language, "it failed without a word").to_owned(),
+            Self::Other(words) => words.clone(),
         }
     }
 }
@@ -116,7 +121,7 @@ pub(super) fn trouble(message: &str) -> Trouble {
     if slow.iter().any(|sign| text::has(words, &[sign])) {
         return Trouble::Timeout;
     }
-    Trouble::Other(if words.is_empty() { "it failed without a word".to_owned() } else { text::line(words, 80) })
+    Trouble::Other(text::line(words, 80))
 }
 
 /// The word after `marker`.
@@ -125,12 +130,12 @@ fn after<'a>(words: &'a str, marker: &str) -> Option<&'a str> {
 }
 
 /// `tcp 6379`, `http :8080/healthz`, `grpc 9000`, `exec cat /tmp/ok`. Empty for a handler that is not known.
-pub(super) fn handler_text(container: &Container, handler: &ProbeHandler) -> String {
+pub(super) fn handler_text(language: Language, container: &Container, handler: &ProbeHandler) -> String {
     match handler {
-        ProbeHandler::Tcp { port } => format!("tcp {}", port_text(container, port)),
+        ProbeHandler::Tcp { port } => format!("tcp {}", port_text(language, container, port)),
         ProbeHandler::Http { path, port, scheme } => {
             let slash = if path.starts_with('/') { "" } else { "/" };
-            format!("{} :{}{slash}{path}", scheme.to_ascii_lowercase(), port_text(container, port))
+            format!("{} :{}{slash}{path}", scheme.to_ascii_lowercase(), port_text(language, container, port))
         }
         ProbeHandler::Grpc { port, service } if service.is_empty() => format!("grpc {port}"),
         ProbeHandler::Grpc { port, service } => format!("grpc {port} {service}"),
@@ -140,10 +145,10 @@ pub(super) fn handler_text(container: &Container, handler: &ProbeHandler) -> Str
 }
 
 /// The port's number; for a name that the container declares both.
-fn port_text(container: &Container, port: &str) -> String {
+fn port_text(language: Language, container: &Container, port: &str) -> String {
     match (port.parse::<i32>(), named(container, port)) {
         (Err(_), Some(number)) => format!("{number} ({port})"),
-        (Err(_), None) => format!("{port} (a port that it does not declare)"),
+        (Err(_), None) => say!(language, "{port} (a port that it does not declare)", port),
         (Ok(_), _) => port.to_owned(),
     }
 }
@@ -214,7 +219,7 @@ mod tests {
             ),
             ("Liveness probe failed: ", "it failed without a word"),
         ] {
-            assert_eq!(trouble(message).to_string(), words, "{message}");
+            assert_eq!(trouble(message).in_words(Language::English), words, "{message}");
         }
     }
 }

@@ -1,14 +1,16 @@
 //! What to do about a pod's sandbox that cannot be made.
 
-use super::node;
+use super::{missing_plugin, node};
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, remedy, target};
 
 fn elsewhere(case: &Case<'_>) -> Remedy {
     remedy::command(
-        remedy::mitigate(
-            "If other nodes are well: keep new pods off this one, then delete the pod so that it starts elsewhere.",
-        ),
+        remedy::mitigate(phrase!(
+            case,
+            "If other nodes are well: keep new pods off this one, then delete the pod so that it starts elsewhere."
+        )),
         format!("kubectl cordon {}", node(case)),
     )
 }
@@ -16,9 +18,10 @@ fn elsewhere(case: &Case<'_>) -> Remedy {
 pub(super) fn cni(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "Find the network plugin's pod on node {}, read its log and restart it by deleting it.",
-                node(case)
+            remedy::fix(say!(
+                case,
+                "Find the network plugin's pod on node {node}, read its log and restart it by deleting it.",
+                node = node(case)
             )),
             format!("kubectl -n kube-system get pods -o wide --field-selector spec.nodeName={}", node(case)),
         ),
@@ -30,13 +33,10 @@ pub(super) fn cni(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 const STANDARD: [&str; 5] = ["loopback", "bridge", "host-local", "portmap", "bandwidth"];
 
 pub(super) fn cni_program(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let missing = STANDARD.iter().find(|name| finding.summary.ends_with(&format!(" {name}")));
+    let named = super::failure(case).and_then(|event| missing_plugin(&event.message));
+    let missing = STANDARD.iter().find(|name| named == Some(**name));
     let install = missing.map(|name| {
-        remedy::fix(format!(
-            "Install the standard CNI plugins on node {} (package kubernetes-cni or containernetworking-plugins): {name} \
-             must lie in /opt/cni/bin, or where the runtime's bin_dir is.",
-            node(case)
-        ))
+        remedy::fix(say!(case, "Install the standard CNI plugins on node {node} (package kubernetes-cni or containernetworking-plugins): {name} must lie in /opt/cni/bin, or where the runtime's bin_dir is.", node = node(case), name))
     });
     install.into_iter().chain(cni(case, finding)).collect()
 }
@@ -44,10 +44,11 @@ pub(super) fn cni_program(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn ip_exhausted(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         elsewhere(case),
-        remedy::fix("Enlarge the pod address range (or the cloud subnet), or run fewer pods on a node."),
-        remedy::fix(format!(
-            "If fewer pods run on {} than addresses exist, they leaked: compare /var/lib/cni/networks with the pods there.",
-            node(case)
+        remedy::fix(phrase!(case, "Enlarge the pod address range (or the cloud subnet), or run fewer pods on a node.")),
+        remedy::fix(say!(
+            case,
+            "If fewer pods run on {node} than addresses exist, they leaked: compare /var/lib/cni/networks with the pods there.",
+            node = node(case)
         )),
     ]
 }
@@ -56,22 +57,27 @@ pub(super) fn runtime_class(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let target = target::of(case);
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "Compare runtimeClassName of {} with the classes there are and their handlers.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "Compare runtimeClassName of {target} with the classes there are and their handlers.",
+                target = target.display()
             )),
             "kubectl get runtimeclasses",
         ),
-        remedy::fix(format!("Configure the handler in the container runtime of node {}.", node(case))),
-        target.with_pod_patch(remedy::fix("Or run the pod with the default runtime."), "runtimeClassName: null\n"),
+        remedy::fix(say!(case, "Configure the handler in the container runtime of node {node}.", node = node(case))),
+        target.with_pod_patch(
+            remedy::fix(phrase!(case, "Or run the pod with the default runtime.")),
+            "runtimeClassName: null\n",
+        ),
     ]
 }
 
 pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs.",
+            node = node(case)
         )),
         elsewhere(case),
     ]
@@ -79,25 +85,32 @@ pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 pub(super) fn pause_image(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!("Load the sandbox image onto node {}, or let the node reach its registry.", node(case))),
-        remedy::fix(
-            "Or name a reachable image in the runtime's configuration (containerd: sandbox; CRI-O: pause_image).",
-        ),
+        remedy::fix(say!(
+            case,
+            "Load the sandbox image onto node {node}, or let the node reach its registry.",
+            node = node(case)
+        )),
+        remedy::fix(phrase!(
+            case,
+            "Or name a reachable image in the runtime's configuration (containerd: sandbox; CRI-O: pause_image)."
+        )),
     ]
 }
 
 pub(super) fn sysctl(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    vec![remedy::fix(format!(
-        "Remove or correct the sysctl under securityContext.sysctls of {}; net.* cannot go with hostNetwork.",
-        target::of(case).display()
+    vec![remedy::fix(say!(
+        case,
+        "Remove or correct the sysctl under securityContext.sysctls of {target}; net.* cannot go with hostNetwork.",
+        target = target::of(case).display()
     ))]
 }
 
 pub(super) fn cgroup(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}, compare the cgroup drivers of kubelet and runtime, and read the kubelet's log.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}, compare the cgroup drivers of kubelet and runtime, and read the kubelet's log.",
+            node = node(case)
         )),
         elsewhere(case),
     ]
@@ -105,9 +118,10 @@ pub(super) fn cgroup(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 pub(super) fn kubelet_disk(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}, check the file system that holds /var/lib/kubelet: full, read-only or broken.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}, check the file system that holds /var/lib/kubelet: full, read-only or broken.",
+            node = node(case)
         )),
         elsewhere(case),
     ]
@@ -116,7 +130,7 @@ pub(super) fn kubelet_disk(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 pub(super) fn dra(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::command(
-            remedy::fix(format!("Look at the DRA driver's pod on node {}.", node(case))),
+            remedy::fix(say!(case, "Look at the DRA driver's pod on node {node}.", node = node(case))),
             format!("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node(case)),
         ),
         elsewhere(case),
@@ -125,7 +139,11 @@ pub(super) fn dra(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 pub(super) fn unclear(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!("Read the container runtime's log on node {} at the time of the Event.", node(case))),
+        remedy::fix(say!(
+            case,
+            "Read the container runtime's log on node {node} at the time of the Event.",
+            node = node(case)
+        )),
         elsewhere(case),
     ]
 }

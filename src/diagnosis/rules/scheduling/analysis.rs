@@ -2,6 +2,7 @@
 
 use super::explain::{View, is_control_plane_taint};
 use super::words::{self, Kind, Reason};
+use crate::diagnosis::language::{Language, Speaks, phrase, say};
 use crate::diagnosis::{Case, text};
 use crate::facts::{Condition, PodFacts};
 
@@ -13,6 +14,13 @@ pub(super) struct Analysis<'a> {
     /// Whether nothing speaks for another reason.
     pub(super) certain: bool,
     pub(super) view: Option<View<'a>>,
+    pub(super) language: Language,
+}
+
+impl Speaks for Analysis<'_> {
+    fn language(&self) -> Language {
+        self.language
+    }
 }
 
 impl<'a> Analysis<'a> {
@@ -30,7 +38,8 @@ impl<'a> Analysis<'a> {
                 .and_then(|view| view.choose(several))
                 .or_else(|| by_words(case.pod, &reasons).map(|kind| (kind, false)))?,
         };
-        Some(Self { reasons, total: words::total(&condition.message), kind, certain, view })
+        let total = words::total(&condition.message);
+        Some(Self { reasons, total, kind, certain, view, language: case.language() })
     }
 
     /// The number of nodes that the scheduler turned away for `kind`.
@@ -52,12 +61,12 @@ impl<'a> Analysis<'a> {
     /// The same of so many nodes.
     pub(super) fn so_many(&self, nodes: Option<u32>) -> String {
         match (nodes, self.total) {
-            (Some(1), Some(1)) => "the only node".to_owned(),
-            (Some(n), Some(total)) if n == total => format!("all {total} nodes"),
-            (Some(n), Some(total)) => format!("{n} of {total} nodes"),
-            (Some(1), None) => "1 node".to_owned(),
-            (Some(n), None) => format!("{n} nodes"),
-            (None, _) => "the nodes".to_owned(),
+            (Some(1), Some(1)) => phrase!(self, "the only node").to_owned(),
+            (Some(n), Some(total)) if n == total => say!(self, "all {total} nodes", total),
+            (Some(n), Some(total)) => say!(self, "{n} of {total} nodes", n, total),
+            (Some(1), None) => phrase!(self, "1 node").to_owned(),
+            (Some(n), None) => say!(self, "{n} nodes", n),
+            (None, _) => phrase!(self, "the nodes").to_owned(),
         }
     }
 }

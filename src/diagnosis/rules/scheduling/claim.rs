@@ -9,6 +9,7 @@ use super::explain::alike;
 use super::words::{self, names};
 use super::{due, error_due, not_scheduled, silent, waits};
 use crate::api::{Evidence, Remedy, Root};
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::rules::signature;
 use crate::diagnosis::target::{self, shell_word};
 use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, remedy};
@@ -148,16 +149,16 @@ fn unfit_since(case: &Case<'_>) -> Option<Timestamp> {
 /// The pod's claims that have no volume, each with its class; all of its claims where that is not known.
 pub(super) fn with_classes(case: &Case<'_>) -> String {
     let known = case.surroundings.claims.as_ref().filter(|claims| !claims.unbound.is_empty());
-    let Some(claims) = known else { return names(case.pod.claims()) };
+    let Some(claims) = known else { return names(case.language(), case.pod.claims()) };
     let each = claims.unbound.iter().map(|claim| {
         let ClaimClass::Named(name) = &claim.class else { return claim.name.to_string() };
         let class = claims.classes.iter().flat_map(|all| &**all).find(|class| class.name == *name);
         let by_hand = class.is_some_and(|class| &*class.provisioner == NO_PROVISIONER);
-        let kind = if by_hand { ", which makes none by itself" } else { "" };
+        let kind = if by_hand { phrase!(case, ", which makes none by itself") } else { "" };
         format!("{} (StorageClass {name}{kind})", claim.name)
     });
     let each: Vec<_> = each.collect();
-    names(each.iter().map(String::as_str))
+    names(case.language(), each.iter().map(String::as_str))
 }
 
 /// What the pod's claims answer, and for which cause.
@@ -168,7 +169,7 @@ pub(super) fn answer(case: &Case<'_>) -> Option<(&'static str, Verdict)> {
     }
     let told = told(case)?;
     let condition = case.pod.condition("PodScheduled").map(evidence::condition);
-    let finding = Finding::of_pod(told.summary()).with_all(told.evidence()).with_all(condition);
+    let finding = Finding::of_pod(told.summary(case.language())).with_all(told.evidence()).with_all(condition);
     Some((told.trouble.cause(), Verdict::Yes(Box::new(finding.rooted(Some(told.root()))))))
 }
 
@@ -212,58 +213,89 @@ impl Told<'_> {
         self.classes?.iter().map(|class| &*class.name).find(|name| alike(name, missing))
     }
 
-    fn summary(&self) -> String {
+    fn summary(&self, language: Language) -> String {
         let claim = &self.claim.name;
         match self.trouble {
-            Trouble::ProvisioningFailed => self.failed(),
+            Trouble::ProvisioningFailed => self.failed(language),
             Trouble::NoClassNoPv => match self.claim.class {
-                ClaimClass::Without => format!(
-                    "its claim {claim} asks for a volume without StorageClass (storageClassName: \"\"), and no such PersistentVolume \
-                     is free and fits"
+                ClaimClass::Without => say!(
+                    language,
+                    "its claim {claim} asks for a volume without StorageClass (storageClassName: \"\"), and no such PersistentVolume is free and fits",
+                    claim
                 ),
-                ClaimClass::Unset => format!(
-                    "its claim {claim} names no StorageClass, the cluster has no default one, and no PersistentVolume fits it"
+                ClaimClass::Unset => say!(
+                    language,
+                    "its claim {claim} names no StorageClass, the cluster has no default one, and no PersistentVolume fits it",
+                    claim
                 ),
-                _ => format!("its claim {claim} has no StorageClass, and no PersistentVolume fits it"),
+                _ => say!(language, "its claim {claim} has no StorageClass, and no PersistentVolume fits it", claim),
             },
             Trouble::WaitingProvisioner => {
-                let provisioner = self.provisioner().unwrap_or("of its class");
+                let provisioner = self.provisioner().unwrap_or(phrase!(language, "of its class"));
                 // The provisioner itself says when it has taken the claim up.
                 let begun = self.claim.events.iter().any(|e| &*e.reason == "Provisioning");
-                let state = if begun { "has begun and not finished" } else { "has not answered: does it run?" };
-                format!("its claim {claim} waits for provisioner {provisioner}{}, which {state}", self.of_class())
+                let state = if begun {
+                    phrase!(language, "has begun and not finished")
+                } else {
+                    phrase!(language, "has not answered: does it run?")
+                };
+                say!(
+                    language,
+                    "its claim {claim} waits for provisioner {provisioner}{of_class}, which {state}",
+                    claim,
+                    provisioner,
+                    of_class = self.of_class(),
+                    state
+                )
             }
         }
     }
 
-    fn failed(&self) -> String {
+    fn failed(&self, language: Language) -> String {
         let claim = &self.claim.name;
         let said = &*self.event.message;
         if let Some(missing) = missing_class(self.event) {
             let there_is = match (self.meant(missing), self.classes) {
-                (Some(meant), _) => format!("; there is {meant} (misspelt?)"),
-                (None, Some([])) => "; the cluster has none at all".to_owned(),
-                (None, Some(all)) => format!("; there is {}", names(all.iter().map(|class| &*class.name))),
+                (Some(meant), _) => say!(language, "; there is {meant} (misspelt?)", meant),
+                (None, Some([])) => phrase!(language, "; the cluster has none at all").to_owned(),
+                (None, Some(all)) => say!(
+                    language,
+                    "; there is {classes}",
+                    classes = names(language, all.iter().map(|class| &*class.name))
+                ),
                 (None, None) => String::new(),
             };
-            return format!("its claim {claim} asks for StorageClass {missing}, which does not exist{there_is}");
+            return say!(
+                language,
+                "its claim {claim} asks for StorageClass {missing}, which does not exist{there_is}",
+                claim,
+                missing,
+                there_is
+            );
         }
         match said.split_once("no volume plugin matched name: ") {
-            Some((_, NO_PROVISIONER)) => format!(
-                "no PersistentVolume fits its claim {claim}{}, and that class makes none by itself",
-                self.of_class()
+            Some((_, NO_PROVISIONER)) => say!(
+                language,
+                "no PersistentVolume fits its claim {claim}{of_class}, and that class makes none by itself",
+                claim,
+                of_class = self.of_class()
             ),
             Some((_, plugin)) => {
-                format!(
-                    "its claim {claim}{} needs provisioner {plugin}, which this cluster does not know",
-                    self.of_class()
+                say!(
+                    language,
+                    "its claim {claim}{of_class} needs provisioner {plugin}, which this cluster does not know",
+                    claim,
+                    of_class = self.of_class(),
+                    plugin
                 )
             }
             None => {
-                format!(
-                    "no volume can be made for its claim {claim}{}: {}",
-                    self.of_class(),
-                    signature::innermost(said, 100)
+                say!(
+                    language,
+                    "no volume can be made for its claim {claim}{of_class}: {said}",
+                    claim,
+                    of_class = self.of_class(),
+                    said = signature::innermost(said, 100)
                 )
             }
         }
@@ -350,14 +382,19 @@ impl Told<'_> {
         let of_pod =
             |v: &&Volume| matches!(&v.source, VolumeSource::Claim { name, ephemeral: true } if **name == **claim);
         if let Some(volume) = case.pod.volumes.iter().find(of_pod) {
-            return remedy::fix(format!(
-                "Set storageClassName: {new} in the ephemeral volume {} of {}: the claim is made from it.",
-                volume.name,
-                target::of(case).display()
+            return remedy::fix(say!(
+                case,
+                "Set storageClassName: {new} in the ephemeral volume {volume} of {target}: the claim is made from it.",
+                new,
+                volume = volume.name,
+                target = target::of(case).display()
             ));
         }
-        let fix = remedy::fix(format!(
-            "Replace claim {claim} by one of class {new}: its class cannot be changed, and it holds no data yet."
+        let fix = remedy::fix(say!(
+            case,
+            "Replace claim {claim} by one of class {new}: its class cannot be changed, and it holds no data yet.",
+            claim,
+            new
         ));
         // From the claim itself: an Event may hold any words, and this goes into a script.
         let old = match &self.claim.class {
@@ -386,9 +423,10 @@ impl Told<'_> {
 
     fn class_missing(&self, case: &Case<'_>, missing: &str) -> Vec<Remedy> {
         let create = remedy::command(
-            remedy::fix(format!(
-                "Create a StorageClass named {missing} (its provisioner then makes the volume), or, where volumes are made by \
-                 hand, a PersistentVolume of that class with the size and access mode of the claim: none that is there fits."
+            remedy::fix(say!(
+                case,
+                "Create a StorageClass named {missing} (its provisioner then makes the volume), or, where volumes are made by hand, a PersistentVolume of that class with the size and access mode of the claim: none that is there fits.",
+                missing
             )),
             SEE_CLASSES,
         );
@@ -400,11 +438,7 @@ impl Told<'_> {
         let target = target::of(case);
         let is_of_template = self.claim.name.ends_with(&format!("-{}", case.pod.key.name));
         if &*target.kind == "StatefulSet" && is_of_template {
-            found.push(remedy::fix(format!(
-                "Correct storageClassName in the volumeClaimTemplates of {} as well (delete it with --cascade=orphan and apply it \
-                 anew: they cannot be changed).",
-                target.display()
-            )));
+            found.push(remedy::fix(say!(case, "Correct storageClassName in the volumeClaimTemplates of {target} as well (delete it with --cascade=orphan and apply it anew: they cannot be changed).", target = target.display())));
         }
         found
     }
@@ -415,31 +449,38 @@ impl Told<'_> {
             let class = class.unwrap_or(Cow::Borrowed("CLASS"));
             return vec![
                 remedy::command(
-                    remedy::fix("Create a PersistentVolume of that class which has the claim's size and access mode."),
+                    remedy::fix(phrase!(
+                        case,
+                        "Create a PersistentVolume of that class which has the claim's size and access mode."
+                    )),
                     "kubectl get pv",
                 ),
                 remedy::command(
-                    remedy::fix("Or use a class whose provisioner runs in this cluster."),
+                    remedy::fix(phrase!(case, "Or use a class whose provisioner runs in this cluster.")),
                     format!("{SEE_CLASSES} {class} -o yaml"),
                 ),
             ];
         }
         let mut found = vec![remedy::command(
-            remedy::fix(
-                "Mend what the provisioner says; it tries again by itself. All its words are in the claim's Events.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "Mend what the provisioner says; it tries again by itself. All its words are in the claim's Events."
+            )),
             self.describe(case),
         )];
         if let Some(class) = class {
             found.push(remedy::command(
-                remedy::fix("Check the parameters of the StorageClass (a class cannot be changed: make another one)."),
+                remedy::fix(phrase!(
+                    case,
+                    "Check the parameters of the StorageClass (a class cannot be changed: make another one)."
+                )),
                 format!("{SEE_CLASSES} {class} -o yaml"),
             ));
         }
         // `DRIVER_POD_UUID` is what the external provisioner calls itself.
         if let Some(pod) = self.event.reporter.split('_').nth(1) {
             found.push(remedy::command(
-                remedy::fix(format!("Read the log of the provisioner, pod {pod}.")),
+                remedy::fix(say!(case, "Read the log of the provisioner, pod {pod}.", pod)),
                 format!("kubectl get pods -A --field-selector=metadata.name={}", shell_word(pod)),
             ));
         }
@@ -450,53 +491,67 @@ impl Told<'_> {
         let (namespace, claim) = (&case.pod.key.namespace, shell_word(&self.claim.name));
         let class = self.best_class();
         let create = remedy::command(
-            remedy::fix("Or create a PersistentVolume without class which has the claim's size and access mode."),
+            remedy::fix(phrase!(
+                case,
+                "Or create a PersistentVolume without class which has the claim's size and access mode."
+            )),
             "kubectl get pv",
         );
         let give = match (&self.claim.class, class) {
             (ClaimClass::Without, Some(class)) => self.replaced(case, class),
-            (ClaimClass::Without, None) => {
-                remedy::command(remedy::fix("Replace the claim by one that names a StorageClass."), SEE_CLASSES)
-            }
+            (ClaimClass::Without, None) => remedy::command(
+                remedy::fix(phrase!(case, "Replace the claim by one that names a StorageClass.")),
+                SEE_CLASSES,
+            ),
             (_, Some(class)) => {
                 let body = serde_json::json!({"spec": {"storageClassName": class}}).to_string();
                 remedy::command(
-                    remedy::fix(format!("Give claim {} the StorageClass {class}.", self.claim.name)),
+                    remedy::fix(say!(
+                        case,
+                        "Give claim {claim} the StorageClass {class}.",
+                        claim = self.claim.name,
+                        class
+                    )),
                     format!("kubectl -n {namespace} patch pvc {claim} --type=merge -p {}", shell_word(&body)),
                 )
             }
             (_, None) => remedy::command(
-                remedy::fix(format!("Give claim {} one of the cluster's StorageClasses.", self.claim.name)),
+                remedy::fix(say!(
+                    case,
+                    "Give claim {claim} one of the cluster's StorageClasses.",
+                    claim = self.claim.name
+                )),
                 SEE_CLASSES,
             ),
         };
         let default = matches!(self.claim.class, ClaimClass::Unset).then(|| match class {
             Some(class) => remedy::command(
-                remedy::fix(format!("Or make {class} the default; every claim without a class then gets it.")),
+                remedy::fix(say!(case, "Or make {class} the default; every claim without a class then gets it.", class)),
                 format!(
                     "kubectl annotate storageclass {} storageclass.kubernetes.io/is-default-class=true",
                     shell_word(class)
                 ),
             ),
             None => remedy::fix(
-                "Or mark a StorageClass as the default (annotation storageclass.kubernetes.io/is-default-class); every claim without \
-                 a class then gets it.",
+                phrase!(case, "Or mark a StorageClass as the default (annotation storageclass.kubernetes.io/is-default-class); every claim without a class then gets it."),
             ),
         });
         [Some(give), default, Some(create)].into_iter().flatten().collect()
     }
 
     fn waiting(&self, case: &Case<'_>) -> Vec<Remedy> {
-        let provisioner = self.provisioner().unwrap_or("of the class");
+        let provisioner = self.provisioner().unwrap_or(phrase!(case, "of the class"));
         let mut found = vec![
             remedy::command(
-                remedy::fix(format!(
-                    "Install or start the provisioner {provisioner} (its controller, with the csi-provisioner sidecar), and read its log."
+                remedy::fix(say!(
+                    case,
+                    "Install or start the provisioner {provisioner} (its controller, with the csi-provisioner sidecar), and read its log.",
+                    provisioner
                 )),
                 "kubectl get csidrivers; kubectl get pods -A | grep -i csi",
             ),
             remedy::command(
-                remedy::fix("See in the claim's Events whether it has been taken up."),
+                remedy::fix(phrase!(case, "See in the claim's Events whether it has been taken up.")),
                 self.describe(case),
             ),
         ];

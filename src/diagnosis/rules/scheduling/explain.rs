@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use super::words::Kind;
 use crate::api::ContainerType;
+use crate::diagnosis::Language;
+use crate::diagnosis::language::say;
 use crate::facts::{
     Container, Expression, Labels, NodeState, Operator, PodFacts, Resources, SelectorTerm, Taint, format_bytes,
     format_cpu,
@@ -86,13 +88,14 @@ impl Resource {
     }
 
     /// An amount with its unit: `64 CPUs`, `15Mi of memory`.
-    pub(super) fn amount_of(&self, amount: i64) -> String {
+    pub(super) fn amount_of(&self, language: Language, amount: i64) -> String {
         let number = self.amount(amount);
         match self {
-            Self::Cpu if amount > 0 && amount <= 1000 => format!("{number} CPU"),
-            Self::Cpu => format!("{number} CPUs"),
-            Self::Memory | Self::EphemeralStorage => format!("{number} of {}", self.name().replace('-', " ")),
-            Self::Pods => format!("{number} pods"),
+            Self::Cpu if amount > 0 && amount <= 1000 => say!(language, "{number} CPU", number),
+            Self::Cpu => say!(language, "{number} CPUs", number),
+            Self::Memory => say!(language, "{number} of memory", number),
+            Self::EphemeralStorage => say!(language, "{number} of ephemeral storage", number),
+            Self::Pods => say!(language, "{number} pods", number),
             Self::Extended(name) => format!("{number} {name}"),
         }
     }
@@ -633,13 +636,13 @@ mod tests {
         assert_eq!(Resource::Cpu.amount(1900), "1.9");
         assert_eq!(Resource::Cpu.amount(62_100), "62.1");
         assert_eq!(Resource::Cpu.amount(2000), "2");
-        assert_eq!(Resource::Cpu.amount_of(64_000), "64 CPUs");
-        assert_eq!(Resource::Cpu.amount_of(500), "0.5 CPU");
+        assert_eq!(Resource::Cpu.amount_of(Language::English, 64_000), "64 CPUs");
+        assert_eq!(Resource::Cpu.amount_of(Language::English, 500), "0.5 CPU");
         assert_eq!(Resource::Cpu.quantity(1905), "1900m");
         assert_eq!(Resource::Memory.quantity((3 << 30) + 12_345), "3Gi");
         assert_eq!(Resource::Memory.quantity(500), "500");
-        assert_eq!(Resource::Memory.amount_of(15 << 20), "15Mi of memory");
-        assert_eq!(Resource::Extended("nvidia.com/gpu".into()).amount_of(2), "2 nvidia.com/gpu");
+        assert_eq!(Resource::Memory.amount_of(Language::English, 15 << 20), "15Mi of memory");
+        assert_eq!(Resource::Extended("nvidia.com/gpu".into()).amount_of(Language::English, 2), "2 nvidia.com/gpu");
     }
 
     #[test]

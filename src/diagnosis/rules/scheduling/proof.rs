@@ -81,7 +81,7 @@ fn requests(case: &Case<'_>, resource: &Resource) -> Vec<Evidence> {
         && !matches!(resource, Resource::Pods)
         && let Some(total) = resource.of(&pod.effective_requests())
     {
-        found.push(evidence::field("spec (as the scheduler counts it)", resource.amount_of(total)));
+        found.push(evidence::field("spec (as the scheduler counts it)", resource.amount_of(case.language(), total)));
     }
     found
 }

@@ -8,6 +8,7 @@ use super::not_scheduled;
 use super::summary::{claims, host_ports};
 use super::words::Kind;
 use crate::api::Remedy;
+use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, remedy};
 use crate::facts::{Container, Operator, PodFacts, PodTerm, Taint, Toleration};
@@ -31,39 +32,42 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
         Kind::DiskConflict | Kind::EphemeralPvc => claim(case, &analysis, &target, kind),
         kind if kind.is_about_a_claim() => claim(case, &analysis, &target, kind),
         Kind::NodeFeatures => vec![remedy::command(
-            remedy::fix(
-                "Compare the features that nodes declare with what the pod needs; upgrade the nodes or change the pod.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "Compare the features that nodes declare with what the pod needs; upgrade the nodes or change the pod."
+            )),
             "kubectl get nodes -o custom-columns='NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,FEATURES:.status.declaredFeatures'",
         )],
         Kind::Gang => vec![remedy::command(
-            remedy::fix(
-                "See which pods of its group are missing or waiting, and why; make room for all of them at once.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "See which pods of its group are missing or waiting, and why; make room for all of them at once."
+            )),
             format!("kubectl -n {namespace} get pods -o wide"),
         )],
         Kind::VolumeCount => vec![
-            remedy::fix("Add a node, or move pods with volumes to nodes with attachments left."),
+            remedy::fix(phrase!(case, "Add a node, or move pods with volumes to nodes with attachments left.")),
             remedy::command(
-                remedy::fix("See the limit of attachments of each node's driver."),
+                remedy::fix(phrase!(case, "See the limit of attachments of each node's driver.")),
                 "kubectl get csinode -o custom-columns='NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count'",
             ),
         ],
         Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity => other_pods(case, &target, kind),
         Kind::Disjoint => vec![remedy::command(
-            remedy::fix(format!(
-                "Compare the node affinity of {} with the nodes that its volumes can be used on, and drop the constraint that is wrong.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "Compare the node affinity of {target} with the nodes that its volumes can be used on, and drop the constraint that is wrong.",
+                target = target.display()
             )),
             "kubectl get pv -o custom-columns='PV:.metadata.name,CLAIM:.spec.claimRef.name,NODES:.spec.nodeAffinity.required.nodeSelectorTerms[*].matchExpressions[*].values'",
         )],
         Kind::NodeName => vec![remedy::command(
-            remedy::fix(format!("Correct spec.nodeName in {}, or leave it out.", target.display())),
+            remedy::fix(say!(case, "Correct spec.nodeName in {target}, or leave it out.", target = target.display())),
             "kubectl get nodes",
         )],
         Kind::TopologySpread => spread(case, &analysis, &target),
         _ => vec![remedy::command(
-            remedy::fix("Let a node join the cluster, or find out why the nodes have left it."),
+            remedy::fix(phrase!(case, "Let a node join the cluster, or find out why the nodes have left it.")),
             "kubectl get nodes -o wide",
         )],
     }
@@ -73,17 +77,22 @@ fn spread(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Reme
     let keys = &case.pod.spread_over;
     let label = match keys.as_slice() {
         [] => remedy::command(
-            remedy::fix("Make sure that every node has the label of the constraint's topologyKey."),
+            remedy::fix(phrase!(case, "Make sure that every node has the label of the constraint's topologyKey.")),
             "kubectl get nodes --show-labels",
         ),
         keys => remedy::command(
-            remedy::fix(format!("Make sure that every node has the label {}.", keys.join(" and "))),
+            remedy::fix(say!(
+                case,
+                "Make sure that every node has the label {keys}.",
+                keys = keys.join(phrase!(case, " and "))
+            )),
             format!("kubectl get nodes -L {}", shell_word(&keys.join(","))),
         ),
     };
-    let relax = remedy::fix(format!(
-        "In {} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
-        target.display()
+    let relax = remedy::fix(say!(
+        case,
+        "In {target} raise maxSkew, or set whenUnsatisfiable: ScheduleAnyway; or make room where fewer copies run.",
+        target = target.display()
     ));
     if analysis.lacks_spread_label() { vec![label, relax] } else { vec![relax, label] }
 }
@@ -93,37 +102,42 @@ fn other_pods(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy> {
     match kind {
         Kind::PodAffinity => vec![
             remedy::command(
-                remedy::fix(
-                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey.",
-                ),
+                remedy::fix(phrase!(
+                    case,
+                    "See whether pods with the labels of its podAffinity run; start them, or correct the labelSelector or topologyKey."
+                )),
                 see_pods(case, &case.pod.pod_affinity),
             ),
-            remedy::fix(format!(
-                "If nearness is a wish and no need: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "If nearness is a wish and no need: in {target} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target = target.display()
             )),
         ],
         Kind::PodAntiAffinity => vec![
             remedy::command(
-                remedy::mitigate(format!(
-                    "Add a node, or run no more pods of {} than there are nodes (or zones, by its topologyKey).",
-                    target.display()
+                remedy::mitigate(say!(
+                    case,
+                    "Add a node, or run no more pods of {target} than there are nodes (or zones, by its topologyKey).",
+                    target = target.display()
                 )),
                 see_pods(case, &case.pod.pod_anti_affinity),
             ),
-            remedy::fix(format!(
-                "If sharing a node is acceptable: in {} use preferredDuringSchedulingIgnoredDuringExecution.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "If sharing a node is acceptable: in {target} use preferredDuringSchedulingIgnoredDuringExecution.",
+                target = target.display()
             )),
         ],
         _ => vec![
             remedy::command(
-                remedy::fix(
-                    "Find the pod whose anti-affinity selects this one; change its labelSelector, or the labels of this one.",
-                ),
+                remedy::fix(phrase!(
+                    case,
+                    "Find the pod whose anti-affinity selects this one; change its labelSelector, or the labels of this one."
+                )),
                 "kubectl get pods -A -o custom-columns='NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,NOT_BESIDE:.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[*].labelSelector'",
             ),
-            remedy::mitigate("Add a node."),
+            remedy::mitigate(phrase!(case, "Add a node.")),
         ],
     }
 }
@@ -140,12 +154,17 @@ pub(super) fn preemption(case: &Case<'_>) -> Vec<Remedy> {
     let node = case.pod.nominated_node.as_deref().unwrap_or("NODE");
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "See which pods on {node} are Terminating, and what holds them: a long grace period, a finalizer, a kill that fails."
+            remedy::fix(say!(
+                case,
+                "See which pods on {node} are Terminating, and what holds them: a long grace period, a finalizer, a kill that fails.",
+                node
             )),
             format!("kubectl get pods -A -o wide --field-selector=spec.nodeName={}", shell_word(node)),
         ),
-        remedy::mitigate("If one of them may end at once, delete it with a short grace period; or add a node."),
+        remedy::mitigate(phrase!(
+            case,
+            "If one of them may end at once, delete it with a short grace period; or add a node."
+        )),
     ]
 }
 
@@ -156,73 +175,92 @@ fn claim(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kind) 
         Kind::PvcNotFound => pvc_not_found(case, analysis, target),
         Kind::PvcUnbound => vec![
             remedy::command(
-                remedy::fix(
-                    "See in the claim's Events why it has no volume (no such StorageClass, a provisioner that fails, \
-                     no volume that fits), and correct that.",
-                ),
+                remedy::fix(phrase!(
+                    case,
+                    "See in the claim's Events why it has no volume (no such StorageClass, a provisioner that fails, no volume that fits), and correct that."
+                )),
                 describe_claims(case),
             ),
             remedy::command(
-                remedy::fix("Check that the claim's storageClassName exists; only one class should be the default."),
+                remedy::fix(phrase!(
+                    case,
+                    "Check that the claim's storageClassName exists; only one class should be the default."
+                )),
                 "kubectl get storageclass",
             ),
         ],
         Kind::PvAffinity | Kind::VolumeZone => vec![
             remedy::command(
-                remedy::fix(
-                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back.",
-                ),
+                remedy::fix(phrase!(
+                    case,
+                    "See on which nodes or in which zone the volume lives (its Node Affinity), and make room there or bring that node back."
+                )),
                 format!(
                     "kubectl describe pv $(kubectl -n {namespace} get pvc {} -o jsonpath='{{.spec.volumeName}}')",
                     first_claim(case)
                 ),
             ),
-            remedy::fix(
-                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "If that place is gone for good: restore the data into a new claim whose class has volumeBindingMode WaitForFirstConsumer, which places the volume where the pod can run."
+            )),
         ],
         Kind::NoMatchingPv => vec![remedy::command(
-            remedy::fix(
-                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "Compare the claim's class, size and access mode with the volumes that are Available; create one that fits on a node that can take the pod."
+            )),
             format!("kubectl get pv && {}", describe_claims(case)),
         )],
         Kind::StorageCapacity => vec![remedy::command(
-            remedy::fix(
-                "See how much storage is free where, and free some, add some or ask for less; or use another class.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "See how much storage is free where, and free some, add some or ask for less; or use another class."
+            )),
             "kubectl get csistoragecapacities -A",
         )],
         Kind::PvcLost | Kind::BoundPvMissing => vec![
             remedy::command(
-                remedy::fix("See which volume the claim names, and whether its data still exists."),
+                remedy::fix(phrase!(case, "See which volume the claim names, and whether its data still exists.")),
                 format!("kubectl -n {namespace} get pvc {} -o yaml", first_claim(case)),
             ),
-            remedy::fix(
-                "If it exists: make the PersistentVolume anew with the same name and volumeHandle. Else delete the claim, let a new one be provisioned, and restore the data.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "If it exists: make the PersistentVolume anew with the same name and volumeHandle. Else delete the claim, let a new one be provisioned, and restore the data."
+            )),
         ],
         Kind::PvcDeleting => vec![remedy::command(
-            remedy::fix("See which pods still use the claim (Used By), and end them; then create it anew."),
+            remedy::fix(phrase!(
+                case,
+                "See which pods still use the claim (Used By), and end them; then create it anew."
+            )),
             describe_claims(case),
         )],
         Kind::PvcInUse => vec![
             remedy::command(
-                remedy::fix("See which pod uses the claim (Used By), and stop it if this one is to run instead."),
+                remedy::fix(phrase!(
+                    case,
+                    "See which pod uses the claim (Used By), and stop it if this one is to run instead."
+                )),
                 describe_claims(case),
             ),
-            remedy::fix(format!(
-                "If old and new pods overlap in an update: set strategy Recreate in {}, or use ReadWriteOnce.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "If old and new pods overlap in an update: set strategy Recreate in {target}, or use ReadWriteOnce.",
+                target = target.display()
             )),
         ],
         Kind::DiskConflict => {
-            vec![remedy::fix("Stop the pod that has the volume, or put the volume behind a PersistentVolumeClaim.")]
+            vec![remedy::fix(phrase!(
+                case,
+                "Stop the pod that has the volume, or put the volume behind a PersistentVolumeClaim."
+            ))]
         }
         _ => vec![remedy::command(
-            remedy::fix(
-                "See in the Events of the pod and the claims of the namespace why it is not made: a quota, or a claim of that name that belongs to somebody else.",
-            ),
+            remedy::fix(phrase!(
+                case,
+                "See in the Events of the pod and the claims of the namespace why it is not made: a quota, or a claim of that name that belongs to somebody else."
+            )),
             format!("kubectl -n {namespace} get pvc,resourcequota"),
         )],
     }
@@ -232,29 +270,34 @@ fn dra(case: &Case<'_>) -> Vec<Remedy> {
     let namespace = &case.pod.key.namespace;
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "See whether the claim ({}) exists, what it asks for, and what the drivers offer.",
-                case.pod.resource_claims.join(", ")
+            remedy::fix(say!(
+                case,
+                "See whether the claim ({claims}) exists, what it asks for, and what the drivers offer.",
+                claims = case.pod.resource_claims.join(", ")
             )),
             format!(
                 "kubectl -n {namespace} get resourceclaims,resourceclaimtemplates; kubectl get deviceclasses,resourceslices"
             ),
         ),
-        remedy::fix("Create the claim, correct its deviceClassName, or install the driver on nodes with the devices."),
+        remedy::fix(phrase!(
+            case,
+            "Create the claim, correct its deviceClassName, or install the driver on nodes with the devices."
+        )),
     ]
 }
 
 fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "Drop hostPort ({}) from {} and reach the pods through a Service, or choose a free port.",
-            host_ports(case),
-            target.display()
+        remedy::fix(say!(
+            case,
+            "Drop hostPort ({ports}) from {target} and reach the pods through a Service, or choose a free port.",
+            ports = host_ports(case),
+            target = target.display()
         )),
         remedy::mitigate(if case.pod.owner.is_some() {
-            format!("Run no more pods of {} than there are nodes.", target.display())
+            say!(case, "Run no more pods of {target} than there are nodes.", target = target.display())
         } else {
-            "Add a node, or delete the pod that has the port.".to_owned()
+            phrase!(case, "Add a node, or delete the pod that has the port.").to_owned()
         }),
     ]
 }
@@ -264,8 +307,7 @@ fn describe_claims(case: &Case<'_>) -> String {
 }
 
 fn first_claim(case: &Case<'_>) -> String {
-    let claims = claims(case);
-    claims.split([' ', ',']).next().filter(|name| !name.is_empty()).unwrap_or("NAME").to_owned()
+    case.pod.claims().next().unwrap_or("NAME").to_owned()
 }
 
 /// Lower the request, run less, add a node, take a bigger one.
@@ -284,25 +326,35 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
     let lower = view.largest_that_fits(kind).and_then(|most| lowered(view.pod, resource, most));
     match lower {
         Some((container, amount)) => found.push(lower_request(case, target, container, resource, amount)),
-        None => found.push(remedy::fix(format!("Lower the {} requests of {}.", resource.name(), target.display()))),
+        None => found.push(remedy::fix(say!(
+            case,
+            "Lower the {resource} requests of {target}.",
+            resource = resource.name(),
+            target = target.display()
+        ))),
     }
     for other in node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0) {
         if let Some((container, amount)) = lowered(view.pod, &other.resource, other.free) {
             found.push(lower_request(case, target, container, &other.resource, amount));
         }
     }
-    found.extend(open_a_node(view));
+    found.extend(open_a_node(case.language(), view));
     if view.fits_empty().is_some() {
         found.push(fewer_replicas(case, target));
-        found.push(remedy::fix(format!(
-            "Add one node of the size of {}: empty, it takes the pod.",
-            view.fits_empty().map_or(node.name(), NodeView::name)
+        found.push(remedy::fix(say!(
+            case,
+            "Add one node of the size of {node}: empty, it takes the pod.",
+            node = view.fits_empty().map_or(node.name(), NodeView::name)
         )));
     } else {
-        let need = resource.amount_of(short.asked);
-        found.push(remedy::fix(format!("If it needs that much, add a node with more than {need} allocatable.")));
+        let need = resource.amount_of(case.language(), short.asked);
+        found.push(remedy::fix(say!(
+            case,
+            "If it needs that much, add a node with more than {need} allocatable.",
+            need
+        )));
     }
-    found.extend(who_has_reserved(node, short));
+    found.extend(who_has_reserved(case.language(), node, short));
     found
 }
 
@@ -313,25 +365,26 @@ fn for_several(
     (node, short): (&NodeView<'_>, &Shortfall),
     target: &Target,
 ) -> Vec<Remedy> {
-    let mut found: Vec<_> = open_a_node(view).into_iter().collect();
+    let mut found: Vec<_> = open_a_node(case.language(), view).into_iter().collect();
     found.push(fewer_replicas(case, target));
-    let need = short.resource.amount_of(short.asked);
-    found.push(remedy::fix(format!("Add nodes until all fit: each pod needs {need}.")));
-    let lower = format!(
-        "Or lower the {} request of {} until all {} replicas fit together; that makes those anew that run.",
-        short.resource.name(),
-        target.display(),
-        case.surroundings.siblings.total
+    let need = short.resource.amount_of(case.language(), short.asked);
+    found.push(remedy::fix(say!(case, "Add nodes until all fit: each pod needs {need}.", need)));
+    let lower = say!(
+        case,
+        "Or lower the {resource} request of {target} until all {total} replicas fit together; that makes those anew that run.",
+        resource = short.resource.name(),
+        target = target.display(),
+        total = case.surroundings.siblings.total
     );
     found.push(remedy::fix(lower));
-    found.extend(who_has_reserved(node, short));
+    found.extend(who_has_reserved(case.language(), node, short));
     found
 }
 
-fn who_has_reserved(node: &NodeView<'_>, short: &Shortfall) -> Option<Remedy> {
+fn who_has_reserved(language: Language, node: &NodeView<'_>, short: &Shortfall) -> Option<Remedy> {
     (short.free < short.allocatable).then(|| {
         remedy::command(
-            remedy::fix("See who has reserved it: the node's part \"Allocated resources\"."),
+            remedy::fix(phrase!(language, "See who has reserved it: the node's part \"Allocated resources\".")),
             format!("kubectl describe node {}", shell_word(node.name())),
         )
     })
@@ -345,11 +398,16 @@ fn capacity_in_words(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy
     };
     vec![
         remedy::command(
-            remedy::fix(format!("Lower the {what} requests of {} to what a node has free.", target.display())),
+            remedy::fix(say!(
+                case,
+                "Lower the {what} requests of {target} to what a node has free.",
+                what,
+                target = target.display()
+            )),
             "kubectl describe nodes",
         ),
         fewer_replicas(case, target),
-        remedy::fix(format!("Add a node with enough {what}.")),
+        remedy::fix(say!(case, "Add a node with enough {what}.", what)),
     ]
 }
 
@@ -359,19 +417,33 @@ fn fewer_replicas(case: &Case<'_>, target: &Target) -> Remedy {
     let fewer = case.surroundings.siblings.ready;
     if scalable && fewer > 0 {
         return remedy::command(
-            remedy::mitigate(format!("Run fewer replicas of {}, or of what else runs there.", target.display())),
+            remedy::mitigate(say!(
+                case,
+                "Run fewer replicas of {target}, or of what else runs there.",
+                target = target.display()
+            )),
             format!("{} scale {} --replicas={fewer}", target.command_prefix(), target.argument()),
         );
     }
-    remedy::mitigate("Run fewer replicas of what else runs there.")
+    remedy::mitigate(phrase!(case, "Run fewer replicas of what else runs there."))
 }
 
 fn lower_request(case: &Case<'_>, target: &Target, container: &Container, resource: &Resource, amount: i64) -> Remedy {
     let quantity = resource.quantity(amount);
-    let mut text = format!("Lower the {} request of {} to {quantity} at most.", resource.name(), container.name);
+    let mut text = say!(
+        case,
+        "Lower the {resource} request of {container} to {quantity} at most.",
+        resource = resource.name(),
+        container = container.name,
+        quantity
+    );
     let replicas = case.surroundings.siblings.total;
     if replicas > 1 {
-        let _ = write!(text, " That is for this pod; all {replicas} replicas get it, and must fit together.");
+        text.push_str(&say!(
+            case,
+            " That is for this pod; all {replicas} replicas get it, and must fit together.",
+            replicas
+        ));
     }
     let mut fields = format!("resources:\n  requests:\n    {}: {}\n", resource.name(), yaml_string(&quantity));
     if matches!(resource, Resource::Extended(_)) {
@@ -381,14 +453,18 @@ fn lower_request(case: &Case<'_>, target: &Target, container: &Container, resour
 }
 
 /// Nodes with room that are closed: the quick way out.
-fn open_a_node(view: &View<'_>) -> Option<Remedy> {
+fn open_a_node(language: Language, view: &View<'_>) -> Option<Remedy> {
     let node = view.nodes.iter().find(|n| n.cordoned && n.shortfalls.is_empty() && n.taints.is_empty())?;
-    Some(uncordon(node))
+    Some(uncordon(language, node))
 }
 
-fn uncordon(node: &NodeView<'_>) -> Remedy {
+fn uncordon(language: Language, node: &NodeView<'_>) -> Remedy {
     remedy::command(
-        remedy::mitigate(format!("{} has room and is cordoned: open it once its maintenance is over.", node.name())),
+        remedy::mitigate(say!(
+            language,
+            "{node} has room and is cordoned: open it once its maintenance is over.",
+            node = node.name()
+        )),
         format!("kubectl uncordon {}", shell_word(node.name())),
     )
 }
@@ -402,43 +478,61 @@ fn see_who_has(resource: &str) -> String {
 fn extended(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     let short: Option<&Shortfall> =
         analysis.view.as_ref().and_then(|v| v.nearest(Kind::Extended).first().map(|(_, s)| *s));
-    let name = short.map(|s| s.resource.name()).or_else(|| analysis.extended()).unwrap_or("the resource").to_owned();
+    let name = short
+        .map(|s| s.resource.name())
+        .or_else(|| analysis.extended())
+        .unwrap_or(phrase!(case, "the resource"))
+        .to_owned();
     // Where no node was seen, all may have some.
-    let nowhere =
-        if short.is_some() { format!("No node offers {name}.") } else { "See which nodes offer it.".to_owned() };
+    let nowhere = if short.is_some() {
+        say!(case, "No node offers {name}.", name)
+    } else {
+        phrase!(case, "See which nodes offer it.").to_owned()
+    };
     if short.is_some_and(|s| s.allocatable > 0) {
         return capacity(case, analysis, target, Kind::Extended);
     }
     if name.starts_with("hugepages-") {
         return vec![
             remedy::command(
-                remedy::fix(format!(
-                    "{nowhere} Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and \
-                     restart its kubelet."
+                remedy::fix(say!(
+                    case,
+                    "{nowhere} Reserve huge pages of that size on a node (vm.nr_hugepages, or hugepages= at boot) and restart its kubelet.",
+                    nowhere
                 )),
                 see_who_has(&name),
             ),
-            remedy::fix(format!("Or drop the request from {}.", target.display())),
+            remedy::fix(say!(case, "Or drop the request from {target}.", target = target.display())),
         ];
     }
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "{nowhere} Check its spelling, and that its device plugin runs on the nodes with such devices."
+            remedy::fix(say!(
+                case,
+                "{nowhere} Check its spelling, and that its device plugin runs on the nodes with such devices.",
+                nowhere
             )),
             see_who_has(&name),
         ),
-        remedy::fix(format!("Add a node with {name}, or drop the request from {}.", target.display())),
+        remedy::fix(say!(
+            case,
+            "Add a node with {name}, or drop the request from {target}.",
+            name,
+            target = target.display()
+        )),
     ]
 }
 
 fn pods(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
     vec![
-        remedy::fix("Add a node."),
+        remedy::fix(phrase!(case, "Add a node.")),
         fewer_replicas(case, target),
-        remedy::fix("Raise maxPods in the kubelet's configuration, if the pod network has the addresses."),
+        remedy::fix(phrase!(
+            case,
+            "Raise maxPods in the kubelet's configuration, if the pod network has the addresses."
+        )),
         remedy::command(
-            remedy::mitigate("See which pods fill the nodes, and stop those that are not needed."),
+            remedy::mitigate(phrase!(case, "See which pods fill the nodes, and stop those that are not needed.")),
             "kubectl get pods -A -o wide --field-selector=status.phase=Running",
         ),
     ]
@@ -447,13 +541,13 @@ fn pods(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
 fn cordoned(analysis: &Analysis<'_>) -> Vec<Remedy> {
     let Some(view) = &analysis.view else {
         return vec![remedy::command(
-            remedy::fix("Uncordon a node once its maintenance is over, or add one."),
+            remedy::fix(phrase!(analysis, "Uncordon a node once its maintenance is over, or add one.")),
             "kubectl get nodes",
         )];
     };
     let closed = view.nodes.iter().filter(|n| n.cordoned && n.shortfalls.is_empty() && n.unmet.is_empty());
-    let mut found: Vec<_> = closed.take(2).map(uncordon).collect();
-    found.push(remedy::fix("If the maintenance takes longer, add a node."));
+    let mut found: Vec<_> = closed.take(2).map(|node| uncordon(analysis.language, node)).collect();
+    found.push(remedy::fix(phrase!(analysis, "If the maintenance takes longer, add a node.")));
     found
 }
 
@@ -464,19 +558,21 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
         if let Some(key) = told.filter(|key| is_state_taint(key)) {
             return vec![
                 remedy::command(
-                    remedy::fix(format!(
-                        "Repair the nodes: the taint {key} tells of their state and goes when that does. A toleration would only \
-                         send the pod to a broken node."
+                    remedy::fix(say!(
+                        case,
+                        "Repair the nodes: the taint {key} tells of their state and goes when that does. A toleration would only send the pod to a broken node.",
+                        key
                     )),
                     "kubectl describe nodes",
                 ),
-                remedy::mitigate("Add a node."),
+                remedy::mitigate(phrase!(case, "Add a node.")),
             ];
         }
         return vec![remedy::command(
-            remedy::fix(format!(
-                "Add the toleration to {}, if it belongs on those nodes; or remove the taint.",
-                target.display()
+            remedy::fix(say!(
+                case,
+                "Add the toleration to {target}, if it belongs on those nodes; or remove the taint.",
+                target = target.display()
             )),
             "kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",
         )];
@@ -486,25 +582,40 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
     if let Some(taint) = state.first() {
         return vec![
             remedy::command(
-                remedy::fix(format!(
-                    "Repair {}: the taint {} tells of its state and goes when that does. A toleration would only send \
-                     the pod to a broken node.",
-                    node.name(),
-                    taint.key
+                remedy::fix(say!(
+                    case,
+                    "Repair {name}: the taint {taint} tells of its state and goes when that does. A toleration would only send the pod to a broken node.",
+                    name = node.name(),
+                    taint = taint.key
                 )),
                 format!("kubectl describe node {name}"),
             ),
-            remedy::mitigate("Add a node."),
+            remedy::mitigate(phrase!(case, "Add a node.")),
         ];
     }
-    let text = format!("If the pod belongs on {}, add the toleration to {}.", node.name(), target.display());
+    let text = say!(
+        case,
+        "If the pod belongs on {node}, add the toleration to {target}.",
+        node = node.name(),
+        target = target.display()
+    );
     let tolerate = target.with_pod_patch(remedy::fix(text), &tolerations(case.pod, &node.taints));
     let remove = node.taints.first().map(|taint| {
         let control_plane = is_control_plane_taint(&taint.key);
         let text = if control_plane {
-            format!("If {} may run ordinary pods too (a small cluster), remove its taint {}.", node.name(), taint.key)
+            say!(
+                case,
+                "If {node} may run ordinary pods too (a small cluster), remove its taint {taint}.",
+                node = node.name(),
+                taint = taint.key
+            )
         } else {
-            format!("If the taint {} was left behind, remove it from {}.", taint.key, node.name())
+            say!(
+                case,
+                "If the taint {taint} was left behind, remove it from {node}.",
+                taint = taint.key,
+                node = node.name()
+            )
         };
         // Without an effect, all taints of that key go.
         let effect = match node.taints.iter().filter(|t| t.key == taint.key).count() {
@@ -515,7 +626,7 @@ fn taint(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remed
     });
     let mut found = vec![tolerate];
     found.extend(remove);
-    found.push(remedy::fix("Or add a node without that taint."));
+    found.push(remedy::fix(phrase!(case, "Or add a node without that taint.")));
     found
 }
 
@@ -555,18 +666,21 @@ fn is_added(t: &Toleration) -> bool {
     t.exists && t.key.starts_with("node.kubernetes.io/") && (t.seconds == Some(300) || t.seconds.is_none())
 }
 
+#[allow(clippy::too_many_lines, reason = "each sentence takes several lines")]
 fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     if analysis.is_enforced() {
-        return vec![remedy::fix(
-            "Give nodes the labels that addedAffinity in the scheduler's configuration (NodeAffinityArgs) asks for, or correct it there.",
-        )];
+        return vec![remedy::fix(phrase!(
+            analysis,
+            "Give nodes the labels that addedAffinity in the scheduler's configuration (NodeAffinityArgs) asks for, or correct it there."
+        ))];
     }
     let nearest = analysis.view.as_ref().and_then(|v| v.nearest_by_labels().into_iter().next());
     let Some(node) = nearest else {
         return vec![remedy::command(
-            remedy::fix(format!(
-                "Compare the nodeSelector and node affinity of {} with the nodes' labels, and correct one of them.",
-                target.display()
+            remedy::fix(say!(
+                analysis,
+                "Compare the nodeSelector and node affinity of {target} with the nodes' labels, and correct one of them.",
+                target = target.display()
             )),
             "kubectl get nodes --show-labels",
         )];
@@ -576,27 +690,45 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     };
     let name = shell_word(node.name());
     if unmet.is_node_name() && analysis.view.as_ref().is_some_and(|view| view.has_any(&unmet.values)) {
-        let text =
-            format!("Drop one of the node names from the node affinity of {}: no node has both.", target.display());
+        let text = say!(
+            analysis,
+            "Drop one of the node names from the node affinity of {target}: no node has both.",
+            target = target.display()
+        );
         return vec![remedy::fix(text)];
     }
     if unmet.is_node_name() {
         return vec![remedy::command(
-            remedy::fix(format!("The node {} is gone: let it join again, or delete the pod.", unmet.values.join(", "))),
+            remedy::fix(say!(
+                analysis,
+                "The node {nodes} is gone: let it join again, or delete the pod.",
+                nodes = unmet.values.join(", ")
+            )),
             "kubectl get nodes",
         )];
     }
     let label = unmet.label().map(|label| {
         let overwrite = if unmet.has.is_some() { " --overwrite" } else { "" };
         remedy::command(
-            remedy::fix(format!("If {} is meant to run it, give that node the label {label}.", node.name())),
+            remedy::fix(say!(
+                analysis,
+                "If {node} is meant to run it, give that node the label {label}.",
+                node = node.name(),
+                label
+            )),
             format!("kubectl label node {name} {}{overwrite}", shell_word(&label)),
         )
     });
     let correct = match &unmet.resembles {
         Some((key, value)) => {
-            let text =
-                format!("{} is labelled {key}={value}: correct the spelling in {}.", node.name(), target.display());
+            let text = say!(
+                analysis,
+                "{node} is labelled {key}={value}: correct the spelling in {target}.",
+                node = node.name(),
+                key,
+                value,
+                target = target.display()
+            );
             let fix = remedy::fix(text);
             if unmet.path.starts_with("spec.nodeSelector") {
                 // A merge patch removes a key that is set to null.
@@ -614,57 +746,74 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         None if unmet.path.starts_with("spec.nodeSelector") && label.is_none() && unmet.has.is_some() => {
             let value = unmet.has.as_deref().unwrap_or_default();
             target.with_pod_patch(
-                remedy::fix(format!(
-                    "Correct the nodeSelector of {}: {} has {}={value}.",
-                    target.display(),
-                    node.name(),
-                    unmet.key
+                remedy::fix(say!(
+                    analysis,
+                    "Correct the nodeSelector of {target}: {node} has {key}={value}.",
+                    target = target.display(),
+                    node = node.name(),
+                    key = unmet.key,
+                    value
                 )),
                 &format!("nodeSelector:\n  {}: {}\n", yaml_string(&unmet.key), yaml_string(value)),
             )
         }
         None if unmet.operator == Operator::In && unmet.path.starts_with("spec.nodeSelector") => target.with_pod_patch(
-            remedy::fix(format!(
-                "Drop {} from the nodeSelector of {}, if any node will do.",
-                unmet.wanted(),
-                target.display()
+            remedy::fix(say!(
+                analysis,
+                "Drop {wanted} from the nodeSelector of {target}, if any node will do.",
+                wanted = unmet.wanted(),
+                target = target.display()
             )),
             &format!("nodeSelector:\n  {}: null\n", yaml_string(&unmet.key)),
         ),
-        None => remedy::fix(format!("Correct the node affinity of {}: {}.", target.display(), unmet.wanted())),
+        None => remedy::fix(say!(
+            analysis,
+            "Correct the node affinity of {target}: {wanted}.",
+            target = target.display(),
+            wanted = unmet.wanted()
+        )),
     };
     // A label that is there with another value is rather right than wrong.
     let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some();
     let mut found = if rather_the_pod { vec![Some(correct), label] } else { vec![label, Some(correct)] };
-    found.push(Some(remedy::command(remedy::fix("See the labels of all nodes."), "kubectl get nodes --show-labels")));
+    found.push(Some(remedy::command(
+        remedy::fix(phrase!(analysis, "See the labels of all nodes.")),
+        "kubectl get nodes --show-labels",
+    )));
     found.into_iter().flatten().collect()
 }
 
 fn pvc_not_found(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     let namespace = &case.pod.key.namespace;
-    let claim = analysis.claim().unwrap_or("the claim");
+    let claim = analysis.claim().unwrap_or(phrase!(case, "the claim"));
     vec![
         remedy::command(
-            remedy::fix(format!(
-                "Create the PersistentVolumeClaim {claim} in namespace {namespace}; the pod starts by itself then."
+            remedy::fix(say!(
+                case,
+                "Create the PersistentVolumeClaim {claim} in namespace {namespace}; the pod starts by itself then.",
+                claim,
+                namespace
             )),
             format!("kubectl -n {namespace} get pvc"),
         ),
-        remedy::fix(format!("If the name is wrong, correct claimName in {}.", target.display())),
+        remedy::fix(say!(case, "If the name is wrong, correct claimName in {target}.", target = target.display())),
     ]
 }
 
 pub(super) fn scheduler_error(case: &Case<'_>) -> Vec<Remedy> {
     let namespace = &case.pod.key.namespace;
     let mut found = vec![remedy::command(
-        remedy::fix("Look at the scheduler's log for the operation that failed; it is tried again."),
+        remedy::fix(phrase!(case, "Look at the scheduler's log for the operation that failed; it is tried again.")),
         "kubectl -n kube-system logs -l component=kube-scheduler --tail=50",
     )];
     if !claims(case).is_empty() {
         found.insert(
             0,
             remedy::command(
-                remedy::fix("If the message is about a volume: see in the claim's Events what its provisioner says."),
+                remedy::fix(phrase!(
+                    case,
+                    "If the message is about a volume: see in the claim's Events what its provisioner says."
+                )),
                 format!("kubectl -n {namespace} describe pvc {}", first_claim(case)),
             ),
         );
@@ -676,7 +825,7 @@ pub(super) fn no_scheduler(case: &Case<'_>) -> Vec<Remedy> {
     let target = target::of(case);
     let name = &case.pod.scheduler_name;
     let see = remedy::command(
-        remedy::fix("If no new pod of the cluster gets a node, start the scheduler again."),
+        remedy::fix(phrase!(case, "If no new pod of the cluster gets a node, start the scheduler again.")),
         "kubectl -n kube-system get pods -l component=kube-scheduler",
     );
     if name.is_empty() || name == "default-scheduler" {
@@ -684,9 +833,13 @@ pub(super) fn no_scheduler(case: &Case<'_>) -> Vec<Remedy> {
     }
     vec![
         target.with_pod_patch(
-            remedy::fix(format!("Correct schedulerName in {} (default-scheduler is the usual one).", target.display())),
+            remedy::fix(say!(
+                case,
+                "Correct schedulerName in {target} (default-scheduler is the usual one).",
+                target = target.display()
+            )),
             "schedulerName: default-scheduler\n",
         ),
-        remedy::fix(format!("Or start a scheduler named {name}.")),
+        remedy::fix(say!(case, "Or start a scheduler named {name}.", name)),
     ]
 }

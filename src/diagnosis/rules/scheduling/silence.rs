@@ -4,6 +4,7 @@ use super::rows::NO_SCHEDULER;
 use super::words::Kind;
 use super::{claim, silent, waits};
 use crate::api::Confidence;
+use crate::diagnosis::language::say;
 use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, text};
 use crate::facts::{Timestamp, after};
 
@@ -35,9 +36,7 @@ pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
         Some(Err(later)) => Verdict::NotBefore(later),
         Some(Ok(waited)) => {
             let names = claims.join(", ");
-            let finding = Finding::of_pod(format!(
-                "the scheduler has not tried it in {waited}: its ResourceClaim ({names}) most likely does not exist yet"
-            ))
+            let finding = Finding::of_pod(say!(case, "the scheduler has not tried it in {waited}: its ResourceClaim ({names}) most likely does not exist yet", waited, names))
             .confidence(Confidence::Likely)
             .with(evidence::field("spec.resourceClaims", names))
             .with(evidence::field("status.conditions", "(none: the scheduler has not tried the pod)"));
@@ -56,10 +55,18 @@ pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
         };
     let name = &pod.scheduler_name;
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
-        (format!("no scheduler has looked at it in {waited}: the scheduler is down or far behind"), Confidence::Likely)
+        (
+            say!(case, "no scheduler has looked at it in {waited}: the scheduler is down or far behind", waited),
+            Confidence::Likely,
+        )
     } else {
         (
-            format!("no scheduler named {name} has looked at it in {waited}: none of that name seems to run"),
+            say!(
+                case,
+                "no scheduler named {name} has looked at it in {waited}: none of that name seems to run",
+                name,
+                waited
+            ),
             Confidence::Likely,
         )
     };

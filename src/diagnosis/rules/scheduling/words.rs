@@ -7,6 +7,8 @@
 //! Before Kubernetes 1.8 it listed the names of its predicates, each with a count (`MatchNodeSelector (2)`), and before 1.6
 //! one line a node.
 
+use crate::diagnosis::language::{Language, say};
+
 /// Why a node does not take a pod. In the order in which a tie is decided: what a person can change about the pod
 /// first, what somebody meant (a cordon, a taint, a selector) last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -340,13 +342,13 @@ pub(super) fn quoted(text: &str) -> Option<&str> {
 }
 
 /// At most two names, and how many more.
-pub(super) fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
+pub(super) fn names<'n>(language: Language, all: impl Iterator<Item = &'n str>) -> String {
     let all: Vec<_> = all.collect();
     match all.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [one, two] => format!("{one} and {two}"),
-        [one, two, rest @ ..] => format!("{one}, {two} and {} more", rest.len()),
+        [one, two] => say!(language, "{one} and {two}", one, two),
+        [one, two, rest @ ..] => say!(language, "{one}, {two} and {rest} more", one, two, rest = rest.len()),
     }
 }
 

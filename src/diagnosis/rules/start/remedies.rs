@@ -2,6 +2,7 @@
 
 use super::{executable, key, mount_target, object, refs, see, working_dir as named_dir};
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
 use crate::diagnosis::{Case, Finding, remedy, undo};
 use crate::facts::{Container, RefKind, VolumeSource, format_bytes};
@@ -20,7 +21,7 @@ fn about<'a>(case: &Case<'a>, finding: &Finding) -> About<'a> {
 }
 
 fn node<'a>(case: &Case<'a>) -> &'a str {
-    case.pod.node_name.as_deref().unwrap_or("the node")
+    case.pod.node_name.as_deref().unwrap_or(phrase!(case, "the node"))
 }
 
 pub(super) fn create_config_map(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -50,8 +51,12 @@ fn missing_object(case: &Case<'_>, finding: &Finding, kind: RefKind) -> Vec<Reme
     let literals = literals.concat();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::command(
-        remedy::fix(format!(
-            "Create {word} {name} in namespace {namespace}; the kubelet then starts the container by itself."
+        remedy::fix(say!(
+            case,
+            "Create {word} {name} in namespace {namespace}; the kubelet then starts the container by itself.",
+            word,
+            name,
+            namespace
         )),
         format!("kubectl -n {namespace} create {create} {}{literals}", shell_word(name)),
     ));
@@ -70,9 +75,13 @@ pub(super) fn add_key(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let body = serde_json::json!({ field: { key: "VALUE" } }).to_string();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::command(
-        remedy::fix(format!(
-            "Add key {key} to {word} {name}, or correct the key's name in {}.",
-            about.target.display()
+        remedy::fix(say!(
+            case,
+            "Add key {key} to {word} {name}, or correct the key's name in {target}.",
+            key,
+            word,
+            name,
+            target = about.target.display()
         )),
         format!(
             "kubectl -n {} patch {arg} {} --type=merge -p {}",
@@ -107,7 +116,7 @@ fn make_optional(about: &About<'_>, kind: RefKind, name: &str) -> Option<Remedy>
         })
         .collect();
     let lines = lines.concat();
-    let fix = remedy::fix("Or mark it optional, if the program can do without.");
+    let fix = remedy::fix(phrase!(about.target, "Or mark it optional, if the program can do without."));
     Some(if lines.is_empty() {
         fix
     } else {
@@ -117,8 +126,10 @@ fn make_optional(about: &About<'_>, kind: RefKind, name: &str) -> Option<Remedy>
 
 pub(super) fn env_file(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about(case, finding).target.display();
-    vec![remedy::fix(format!(
-        "Write the variable into the file, or correct fileKeyRef (key, path, optional) in {display}."
+    vec![remedy::fix(say!(
+        case,
+        "Write the variable into the file, or correct fileKeyRef (key, path, optional) in {target}.",
+        target = display
     ))]
 }
 
@@ -126,37 +137,55 @@ pub(super) fn run_as_user(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(about.target.with_container_patch(
-        remedy::fix("Run the container as a numeric user that the image can work with (1000 is an example)."),
+        remedy::fix(phrase!(
+            case,
+            "Run the container as a numeric user that the image can work with (1000 is an example)."
+        )),
         about.container,
         "securityContext:\n  runAsUser: 1000\n",
     ));
-    let image = about.container.map_or("the image", |c| &c.image);
-    out.push(remedy::fix(format!("Or give {image} a numeric USER in its Dockerfile.")));
+    let image = about.container.map_or(phrase!(case, "the image"), |c| &c.image);
+    out.push(remedy::fix(say!(case, "Or give {image} a numeric USER in its Dockerfile.", image)));
     out
 }
 
 pub(super) fn sub_path(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about(case, finding).target.display();
     vec![
-        remedy::fix(format!("Correct the subPath of the volumeMount in {display}, or create that path in the volume.")),
-        remedy::fix(format!("The kubelet's log on node {} has the details (`journalctl -u kubelet`).", node(case))),
+        remedy::fix(say!(
+            case,
+            "Correct the subPath of the volumeMount in {target}, or create that path in the volume.",
+            target = display
+        )),
+        remedy::fix(say!(
+            case,
+            "The kubelet's log on node {node} has the details (`journalctl -u kubelet`).",
+            node = node(case)
+        )),
     ]
 }
 
 pub(super) fn wait_for_kubelet(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    vec![remedy::fix(format!("Wait; if it lasts, check that the kubelet on {} can list Services.", node(case)))]
+    vec![remedy::fix(say!(
+        case,
+        "Wait; if it lasts, check that the kubelet on {node} can list Services.",
+        node = node(case)
+    ))]
 }
 
 pub(super) fn runtime_hangs(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let node = node(case);
     vec![
-        remedy::fix(format!(
-            "On node {node}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs."
+        remedy::fix(say!(
+            case,
+            "On node {node}, look at disk and CPU load and the container runtime's log; restart the runtime if it hangs.",
+            node
         )),
         remedy::command(
-            remedy::mitigate(
-                "Keep new pods away from the node meanwhile, and delete this pod so that it starts elsewhere.",
-            ),
+            remedy::mitigate(phrase!(
+                case,
+                "Keep new pods away from the node meanwhile, and delete this pod so that it starts elsewhere."
+            )),
             format!("kubectl cordon {node}"),
         ),
     ]
@@ -169,22 +198,34 @@ pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = about.container else { return out };
     let what = executable(container, &about.text);
     if let Some((what, mount)) = what.and_then(|what| Some((what, container.mount_over(what)?))) {
-        out.push(remedy::fix(format!(
-            "Mount volume {} in {display} elsewhere than over {}, if {what} is in the image; or put it into the volume.",
-            mount.volume, mount.path
-        )));
-        out.push(remedy::fix(format!("Or correct `command` of {display}.")));
+        out.push(remedy::fix(say!(case, "Mount volume {volume} in {target} elsewhere than over {path}, if {what} is in the image; or put it into the volume.", volume = mount.volume, target = display, path = mount.path, what)));
+        out.push(remedy::fix(say!(case, "Or correct `command` of {target}.", target = display)));
         return out;
     }
     let text = match (what, container.command.is_empty()) {
-        (Some(what), false) => format!("Correct `command` of {display}: {what} is not in {}.", container.image),
+        (Some(what), false) => say!(
+            case,
+            "Correct `command` of {target}: {what} is not in {image}.",
+            target = display,
+            what,
+            image = container.image
+        ),
         (Some(what), true) if container.args.iter().any(|a| a == what) => {
-            format!("The image has no entry point, so `args` of {display} is run as the command. Set `command`.")
+            say!(
+                case,
+                "The image has no entry point, so `args` of {target} is run as the command. Set `command`.",
+                target = display
+            )
         }
-        _ => format!("Set `command` in {display} to a program that is in {}.", container.image),
+        _ => say!(
+            case,
+            "Set `command` in {target} to a program that is in {image}.",
+            target = display,
+            image = container.image
+        ),
     };
     out.push(about.target.with_container_patch(remedy::fix(text), Some(container), "command: [\"COMMAND\"]\n"));
-    let fix = remedy::fix("Or use the image that has the program.");
+    let fix = remedy::fix(phrase!(case, "Or use the image that has the program."));
     out.push(match about.target.set_image_command(container, "IMAGE") {
         Some(command) => remedy::command(fix, command),
         None => fix,
@@ -197,16 +238,27 @@ pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let Some(container) = about.container else { return out };
     let named = executable(container, &about.text);
-    let what = named.unwrap_or("the file");
+    let what = named.unwrap_or(phrase!(case, "the file"));
     let how = named.map_or_else(|| "`RUN chmod +x`".to_owned(), |path| format!("`RUN chmod +x {path}`"));
     out.push(executable_in_volume(case, &about, container, named).unwrap_or_else(|| {
-        remedy::fix(format!("Make {what} executable in the image: {how}; in a volume, set defaultMode: 0755."))
+        remedy::fix(say!(
+            case,
+            "Make {what} executable in the image: {how}; in a volume, set defaultMode: 0755.",
+            what,
+            how
+        ))
     }));
-    out.push(about.target.with_container_patch(
-        remedy::fix("Or run a script through its interpreter, or correct a command that names a directory."),
-        Some(container),
-        &format!("command: [\"sh\", {}]\n", yaml_string(what)),
+    let through = remedy::fix(phrase!(
+        case,
+        "Or run a script through its interpreter, or correct a command that names a directory."
     ));
+    out.push(match named {
+        Some(path) => {
+            let command = format!("command: [\"sh\", {}]\n", yaml_string(path));
+            about.target.with_container_patch(through, Some(container), &command)
+        }
+        None => through,
+    });
     out
 }
 
@@ -224,8 +276,11 @@ fn executable_in_volume(
         VolumeSource::Secret { name, .. } => ("secret", "secretName", name),
         _ => return None,
     };
-    let fix =
-        remedy::fix(format!("Give the files of volume {} the execute bit: defaultMode: 0755 (493).", volume.name));
+    let fix = remedy::fix(say!(
+        case,
+        "Give the files of volume {volume} the execute bit: defaultMode: 0755 (493).",
+        volume = volume.name
+    ));
     let patch = format!(
         "volumes:\n- name: {}\n  {field}:\n    {naming}: {}\n    defaultMode: 493\n",
         yaml_string(&volume.name),
@@ -237,40 +292,52 @@ fn executable_in_volume(
 pub(super) fn profile(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     vec![
-        remedy::fix(format!("Install the profile on node {} and every other that can run the pod.", node(case))),
-        remedy::fix(format!("Or use the profile of type RuntimeDefault in {}.", about.target.display())),
+        remedy::fix(say!(
+            case,
+            "Install the profile on node {node} and every other that can run the pod.",
+            node = node(case)
+        )),
+        remedy::fix(say!(
+            case,
+            "Or use the profile of type RuntimeDefault in {target}.",
+            target = about.target.display()
+        )),
     ]
 }
 
 pub(super) fn host_path(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about(case, finding).target.display();
     vec![
-        remedy::fix(format!("Check that path on node {}: it must exist, and a mount there must answer.", node(case))),
-        remedy::fix(format!("Or correct the volume in {display}.")),
+        remedy::fix(say!(
+            case,
+            "Check that path on node {node}: it must exist, and a mount there must answer.",
+            node = node(case)
+        )),
+        remedy::fix(say!(case, "Or correct the volume in {target}.", target = display)),
     ]
 }
 
 pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about(case, finding).target.display();
-    vec![remedy::fix(format!("Correct the subPath of the image volume's mount in {display}, or the image's content."))]
+    vec![remedy::fix(say!(
+        case,
+        "Correct the subPath of the image volume's mount in {target}, or the image's content.",
+        target = display
+    ))]
 }
 
 pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let at = mount_target(&about.text).unwrap_or("its mountPath");
+    let at = mount_target(&about.text).unwrap_or(phrase!(case, "its mountPath"));
     let display = about.target.display();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(remedy::fix(match single_file(case, &about, at) {
         Some(file) => {
             let name = file.rsplit('/').next().unwrap_or(&file);
-            format!(
-                "{file} is a file, and {at} a directory of the image: in {display}, mount it at a file (mountPath: \
-                 {}/{name}), or mount a directory.",
-                at.trim_end_matches('/')
-            )
+            say!(case, "{file} is a file, and {at} a directory of the image: in {target}, mount it at a file (mountPath: {folder}/{name}), or mount a directory.", file, at, target = display, folder = at.trim_end_matches('/'), name)
         }
         None => {
-            format!("Mount the volume in {display} at a directory, not over the file {at}; for a single file set subPath to its key.")
+            say!(case, "Mount the volume in {target} at a directory, not over the file {at}; for a single file set subPath to its key.", target = display, at)
         }
     }));
     out
@@ -297,24 +364,30 @@ pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let dir = about.container.and_then(|c| named_dir(c, &about.text)).unwrap_or("it");
     out.push(about.target.with_container_patch(
-        remedy::fix(format!(
-            "Set workingDir in {} to a directory of the image ({dir} cannot be entered).",
-            about.target.display()
+        remedy::fix(say!(
+            case,
+            "Set workingDir in {target} to a directory of the image ({dir} cannot be entered).",
+            target = about.target.display(),
+            dir
         )),
         about.container,
         "workingDir: /\n",
     ));
-    out.push(remedy::fix(format!("Or create {dir} in the image, open to the container's user.")));
+    out.push(remedy::fix(say!(case, "Or create {dir} in the image, open to the container's user.", dir)));
     out
 }
 
 pub(super) fn raise_memory(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
-    let now = about.container.and_then(|c| c.limits.memory).map(|m| format!(" (now {})", format_bytes(m)));
-    let of = about.container.map(|c| format!(" of {}", c.name)).unwrap_or_default();
+    let now =
+        about.container.and_then(|c| c.limits.memory).map(|m| say!(case, " (now {limit})", limit = format_bytes(m)));
+    let of = about.container.map(|c| say!(case, " of {container}", container = c.name)).unwrap_or_default();
     let now = now.unwrap_or_default();
-    let text = format!(
-        "Raise the memory limit{of}{now} to 128Mi or what it needs: a process needs some 16Mi to start at all."
+    let text = say!(
+        case,
+        "Raise the memory limit{of}{now} to 128Mi or what it needs: a process needs some 16Mi to start at all.",
+        of,
+        now
     );
     vec![about.target.with_container_patch(
         remedy::fix(text),
@@ -325,41 +398,43 @@ pub(super) fn raise_memory(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 pub(super) fn cgroup(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}, compare the cgroup driver of kubelet and container runtime; both must be systemd or both cgroupfs.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}, compare the cgroup driver of kubelet and container runtime; both must be systemd or both cgroupfs.",
+            node = node(case)
         )),
-        remedy::fix("If only this pod fails there, check its limits for values that the kernel refuses."),
+        remedy::fix(phrase!(
+            case,
+            "If only this pod fails there, check its limits for values that the kernel refuses."
+        )),
     ]
 }
 
 pub(super) fn user_namespace(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     vec![
-        about.target.with_pod_patch(remedy::fix("Do without a user namespace."), "hostUsers: true\n"),
-        remedy::fix("Or keep the pod on nodes whose kernel and file systems support id-mapped mounts."),
+        about.target.with_pod_patch(remedy::fix(phrase!(case, "Do without a user namespace.")), "hostUsers: true\n"),
+        remedy::fix(phrase!(case, "Or keep the pod on nodes whose kernel and file systems support id-mapped mounts.")),
     ]
 }
 
 pub(super) fn manager(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
-        remedy::fix(format!(
-            "On node {}, read the kubelet's log; its CPU or memory manager state may have to be reset.",
-            node(case)
+        remedy::fix(say!(
+            case,
+            "On node {node}, read the kubelet's log; its CPU or memory manager state may have to be reset.",
+            node = node(case)
         )),
-        remedy::mitigate("Delete the pod, so that it is placed anew."),
+        remedy::mitigate(phrase!(case, "Delete the pod, so that it is placed anew.")),
     ]
 }
 
 pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(remedy::fix(format!(
-        "Run the command of lifecycle.postStart in {} by hand in the image, and make it end with 0; it may run before the main process is ready.",
-        about.target.display()
-    )));
+    out.push(remedy::fix(say!(case, "Run the command of lifecycle.postStart in {target} by hand in the image, and make it end with 0; it may run before the main process is ready.", target = about.target.display())));
     out.push(about.target.with_container_patch(
-        remedy::fix("Or drop the hook and do its work in the entry point."),
+        remedy::fix(phrase!(case, "Or drop the hook and do its work in the entry point.")),
         about.container,
         "lifecycle:\n  postStart: null\n",
     ));
@@ -376,9 +451,11 @@ fn expanded(about: &About<'_>, variable: &str) -> Vec<Remedy> {
         ("NODE_NAME", "spec.nodeName"),
         ("POD_IP", "status.podIP"),
     ];
-    let fix = remedy::fix(format!(
-        "Define {variable} under env of the container in {}: a subPathExpr uses it, and sees only env.",
-        about.target.display()
+    let fix = remedy::fix(say!(
+        about.target,
+        "Define {variable} under env of the container in {target}: a subPathExpr uses it, and sees only env.",
+        variable,
+        target = about.target.display()
     ));
     let field = FIELDS.iter().find(|(name, _)| *name == variable);
     let fix = match field {
@@ -389,7 +466,7 @@ fn expanded(about: &About<'_>, variable: &str) -> Vec<Remedy> {
         ),
         None => fix,
     };
-    vec![fix, remedy::fix("Or use subPath, where no variable is needed.")]
+    vec![fix, remedy::fix(phrase!(about.target, "Or use subPath, where no variable is needed."))]
 }
 
 pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -400,9 +477,6 @@ pub(super) fn unclear(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     }
     undo::of_stuck_rollout(case)
         .into_iter()
-        .chain([remedy::fix(format!(
-            "Correct in {display} what the message names; the logs of kubelet and container runtime on node {} say more.",
-            node(case)
-        ))])
+        .chain([remedy::fix(say!(case, "Correct in {target} what the message names; the logs of kubelet and container runtime on node {node} say more.", target = display, node = node(case)))])
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use super::words;
 use crate::api::Remedy;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::crash::{blamed, go_back, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
 use crate::facts::{Container, format_bytes};
@@ -16,23 +17,12 @@ fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String
 pub(super) fn address_in_use(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
     let port = words::port(&said);
-    let shown = port.map_or_else(|| "the port".to_owned(), |port| format!("port {port}"));
+    let shown = port.map_or_else(|| phrase!(case, "the port").to_owned(), |port| say!(case, "port {port}", port));
     let mut out = Vec::new();
     out.push(match words::rival(case, container, port) {
-        Some(rival) => remedy::fix(format!(
-            "All containers of a pod share one network: let {} or {rival} listen elsewhere than on {shown}.",
-            container.name
-        )),
-        None if case.pod.host_network => remedy::fix(format!(
-            "The pod uses the node's network (hostNetwork): something on {} has {shown}. Choose another port, or do without \
-             hostNetwork.",
-            case.pod.node_name.as_deref().unwrap_or("its node")
-        )),
-        None => remedy::fix(format!(
-            "All containers of a pod share one network: look for another one that listens on {shown}, also a sidecar, or for a \
-             second server in {}.",
-            container.name
-        )),
+        Some(rival) => remedy::fix(say!(case, "All containers of a pod share one network: let {container} or {rival} listen elsewhere than on {shown}.", container = container.name, rival, shown)),
+        None if case.pod.host_network => remedy::fix(say!(case, "The pod uses the node's network (hostNetwork): something on {node} has {shown}. Choose another port, or do without hostNetwork.", node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")), shown)),
+        None => remedy::fix(say!(case, "All containers of a pod share one network: look for another one that listens on {shown}, also a sidecar, or for a second server in {container}.", shown, container = container.name)),
     });
     out.push(log_remedy(case, container));
     out
@@ -43,19 +33,18 @@ pub(super) fn bind_permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy>
     let is_low = words::port(&said).is_none_or(|port| port < 1024);
     let mut out = Vec::new();
     if is_low {
-        out.push(remedy::fix(format!(
-            "Let {} listen on a port from 1024 on (and point containerPort, probes and the Service's targetPort there): a process \
-             that is not root may not use those below.",
-            container.name
-        )));
+        out.push(remedy::fix(say!(case, "Let {container} listen on a port from 1024 on (and point containerPort, probes and the Service's targetPort there): a process that is not root may not use those below.", container = container.name)));
         let fields = "securityContext:\n  capabilities:\n    add: [NET_BIND_SERVICE]\n";
-        let text =
-            "Or give it the capability, where its user may have one (root, or a file capability on the program).";
+        let text = phrase!(
+            case,
+            "Or give it the capability, where its user may have one (root, or a file capability on the program)."
+        );
         out.push(target::of(case).with_container_patch(remedy::fix(text), Some(container), fields));
     } else {
-        out.push(remedy::fix(format!(
-            "See which user {} runs as, and whether a seccomp or SELinux policy forbids it.",
-            container.name
+        out.push(remedy::fix(say!(
+            case,
+            "See which user {container} runs as, and whether a seccomp or SELinux policy forbids it.",
+            container = container.name
         )));
     }
     out.push(log_remedy(case, container));
@@ -66,16 +55,18 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
     let folder =
         words::path(&said).and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
-    let at = folder.map_or_else(|| "the folder that it writes to".to_owned(), str::to_owned);
+    let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
     vec![
-        remedy::fix(format!(
-            "Mount an emptyDir (or another writable volume) at {at} in {}. If a volume is there already, see that its mount is not \
-             readOnly.",
-            container.name
+        remedy::fix(say!(
+            case,
+            "Mount an emptyDir (or another writable volume) at {at} in {container}. If a volume is there already, see that its mount is not readOnly.",
+            at,
+            container = container.name
         )),
-        remedy::fix(format!(
-            "Or let {} write to its own files: securityContext.readOnlyRootFilesystem: false.",
-            container.name
+        remedy::fix(say!(
+            case,
+            "Or let {container} write to its own files: securityContext.readOnlyRootFilesystem: false.",
+            container = container.name
         )),
         log_remedy(case, container),
     ]
@@ -91,20 +82,26 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     } else if said.contains("allowed memory size") {
         "memory_limit in php.ini"
     } else {
-        "its own limit, where its language has one"
+        phrase!(case, "its own limit, where its language has one")
     };
     let raise = match container.limits.memory {
-        Some(limit) => format!(
-            "{} has a memory limit of {}. Raise {knob} up to about three quarters of the limit, and the limit with it if that is \
-             what is short.",
-            container.name,
-            format_bytes(limit)
+        Some(limit) => say!(
+            case,
+            "{container} has a memory limit of {limit}. Raise {knob} up to about three quarters of the limit, and the limit with it if that is what is short.",
+            container = container.name,
+            limit = format_bytes(limit),
+            knob
         ),
-        None => format!("{} has no memory limit: what is short is set by itself. Raise {knob}.", container.name),
+        None => say!(
+            case,
+            "{container} has no memory limit: what is short is set by itself. Raise {knob}.",
+            container = container.name,
+            knob
+        ),
     };
     vec![
         remedy::fix(raise),
-        remedy::fix("If it ran well for a while, look for a leak: take a heap dump before it ends."),
+        remedy::fix(phrase!(case, "If it ran well for a while, look for a leak: take a heap dump before it ends.")),
         log_remedy(case, container),
     ]
 }
@@ -112,10 +109,11 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn module(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, _)) = told(case, finding) else { return Vec::new() };
     let mut out = vec![
-        remedy::fix(format!(
-            "Install it in the image {} (is it in requirements.txt, package.json, the jar?), or see that no volume is mounted over \
-             where it lies, and that the working directory and command of {} are right.",
-            container.image, container.name
+        remedy::fix(say!(
+            case,
+            "Install it in the image {image} (is it in requirements.txt, package.json, the jar?), or see that no volume is mounted over where it lies, and that the working directory and command of {container} are right.",
+            image = container.image,
+            container = container.name
         )),
         log_remedy(case, container),
     ];
@@ -129,22 +127,17 @@ pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let host = words::host(&endpoint);
     let mut out = Vec::new();
     if endpoint.is_empty() {
-        out.push(remedy::fix(format!(
-            "See in {}'s configuration which server it connects to at its start, and that its name and port are right and it \
-             has ready endpoints.",
-            container.name
-        )));
+        out.push(remedy::fix(say!(case, "See in {container}'s configuration which server it connects to at its start, and that its name and port are right and it has ready endpoints.", container = container.name)));
     } else if matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]" | "0.0.0.0") {
-        out.push(remedy::fix(format!(
-            "{host} is the pod itself: nothing in it listens there. Give {} the name of the Service that it needs.",
-            container.name
-        )));
+        out.push(remedy::fix(say!(case, "{host} is the pod itself: nothing in it listens there. Give {container} the name of the Service that it needs.", host, container = container.name)));
     } else {
         let service = host.split('.').next().unwrap_or(host);
         let is_name = host.chars().any(|c| c.is_ascii_alphabetic()) && !service.is_empty();
-        let text = format!(
-            "See that {endpoint} exists and has ready endpoints, and that the name and port that {} uses are right.",
-            container.name
+        let text = say!(
+            case,
+            "See that {endpoint} exists and has ready endpoints, and that the name and port that {container} uses are right.",
+            endpoint,
+            container = container.name
         );
         let check = remedy::fix(text);
         // A name of more than one part may be in another namespace, which the second part says.
@@ -155,11 +148,12 @@ pub(super) fn dependency(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             Some(command) => remedy::command(check, command),
             None => check,
         });
-        out.push(remedy::fix("A NetworkPolicy or a wrong port refuses or drops connections as well; a name that is not found is often in another namespace."));
+        out.push(remedy::fix(phrase!(case, "A NetworkPolicy or a wrong port refuses or drops connections as well; a name that is not found is often in another namespace.")));
     }
-    out.push(remedy::fix(format!(
-        "Let {} wait and try again, so that a dependency that starts later does not end it.",
-        container.name
+    out.push(remedy::fix(say!(
+        case,
+        "Let {container} wait and try again, so that a dependency that starts later does not end it.",
+        container = container.name
     )));
     out.push(log_remedy(case, container));
     out
@@ -172,13 +166,18 @@ pub(super) fn variable(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     match name {
         Some(name) => {
             let fields = format!("env:\n- name: {name}\n  value: CHANGE-ME\n");
-            let text =
-                format!("Set {name} in {} (env, or envFrom a ConfigMap or Secret that holds it).", container.name);
+            let text = say!(
+                case,
+                "Set {variable} in {container} (env, or envFrom a ConfigMap or Secret that holds it).",
+                variable = name,
+                container = container.name
+            );
             out.push(target::of(case).with_container_patch(remedy::fix(text), Some(container), &fields));
         }
-        None => out.push(remedy::fix(format!(
-            "Set the variable that {} asks for (env or envFrom); its log names it.",
-            container.name
+        None => out.push(remedy::fix(say!(
+            case,
+            "Set the variable that {container} asks for (env or envFrom); its log names it.",
+            container = container.name
         ))),
     }
     out.push(log_remedy(case, container));
@@ -189,9 +188,10 @@ pub(super) fn panic(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, _)) = told(case, finding) else { return Vec::new() };
     let mut out = vec![
         log_remedy(case, container),
-        remedy::fix(
-            "The stack in the log names the line of code: it is a bug, or a missing check of its configuration.",
-        ),
+        remedy::fix(phrase!(
+            case,
+            "The stack in the log names the line of code: it is a bug, or a missing check of its configuration."
+        )),
     ];
     out.extend(go_back(case));
     out

@@ -1,0 +1,37 @@
+//! What stands for each English text, as translators edit it: files of pairs of lines, `en: ` and `ja: `.
+//!
+//! A catalogue is read when a text is first looked up in it: whoever speaks English pays nothing for it.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What stands for each English text in Japanese.
+pub(crate) static JAPANESE: LazyLock<HashMap<&'static str, &'static str>> =
+    LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).collect());
+
+const FILES_JA: [&str; 11] = [
+    include_str!("ja/crash.txt"),
+    include_str!("ja/general.txt"),
+    include_str!("ja/image.txt"),
+    include_str!("ja/lifecycle.txt"),
+    include_str!("ja/node.txt"),
+    include_str!("ja/probe.txt"),
+    include_str!("ja/sandbox.txt"),
+    include_str!("ja/scheduling.txt"),
+    include_str!("ja/start.txt"),
+    include_str!("ja/volume.txt"),
+    include_str!("ja/workload.txt"),
+];
+
+/// The pairs of a file. Lines that begin otherwise are for those who read it.
+fn pairs(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut english = None;
+    file.lines().filter_map(move |line| match line.split_once(": ") {
+        Some(("en", text)) => {
+            english = Some(text);
+            None
+        }
+        Some(("ja", text)) => Some((english.take()?, text)),
+        _ => None,
+    })
+}
