@@ -93,8 +93,9 @@ async fn what_fails_carries_its_diagnosis_once_it_may() {
     assert!((writes(&stage.operator, "200").await - f64::from(u8::try_from(failing).unwrap())).abs() < 0.5);
 
     // Restarts are no transition, and a workload carries what is told of it without being rolled out.
-    let before = failing_deployment(&stage.space).await;
-    let deployments = Api::<Deployment>::namespaced(stage.space.client.clone(), &stage.space.name);
+    let rollouts = Space::new(stage.space.client.clone(), "rollouts").await;
+    let before = failing_deployment(&rollouts).await;
+    let deployments = Api::<Deployment>::namespaced(rollouts.client.clone(), &rollouts.name);
     let after = eventually(SOON, "the Deployment carries its diagnosis", async || {
         let now = deployments.get("web").await.map_err(|e| e.to_string())?;
         let text = now.annotations().get(DIAGNOSIS).cloned().unwrap_or_default();
@@ -102,7 +103,7 @@ async fn what_fails_carries_its_diagnosis_once_it_may() {
     })
     .await;
     assert_eq!(after.spec, before.spec, "its template above all");
-    all_is_carried(&stage.space).await;
+    all_is_carried(&rollouts).await;
     stage.settles().await;
     let once = writes(&stage.operator, "200").await;
     assert!((once - f64::from(u8::try_from(failing + 2).unwrap())).abs() < 0.5, "{once}");
