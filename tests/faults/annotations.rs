@@ -119,7 +119,7 @@ async fn what_fails_carries_its_diagnosis_once_it_may() {
     assert!(writes(&stage.operator, "200").await < 0.5);
     stage.operator.kill();
     stage.space.well("before-0").await;
-    stage.space.delete("before-1").await;
+    stage.space.delete("before-4").await;
     stage.operator = stage.launch.ready().await;
     stage.settles().await;
     all_is_carried(&stage.space).await;
