@@ -10,7 +10,7 @@ use shindan::cluster::lease::Leadership;
 use shindan::cluster::publish::{Current, PublishError, Published, Publisher};
 use shindan::facts::{ObjectKey, Timestamp};
 use shindan::metrics::Metrics;
-use shindan::plan::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
+use shindan::plan::{Action, Annotation, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
 
 use crate::server::{Answer, Call, Calls, server, status};
 
@@ -207,4 +207,54 @@ async fn a_server_that_says_nothing_is_given_up() {
     let error = publisher.publish(&apply(None)).await.unwrap_err();
     assert_eq!(error.category(), "unavailable");
     assert_eq!(began.elapsed().as_secs(), 15);
+}
+
+fn annotate(api_version: &'static str, kind: &'static str, text: Option<&str>) -> Intent {
+    let uid = Some("pod-uid".to_owned());
+    let object = Reference { api_version: api_version.into(), kind: kind.into(), key: key(), uid };
+    Intent::Annotate(Box::new(Annotation { object, text: text.map(str::to_owned), transition: text.map(|_| 1) }))
+}
+
+#[tokio::test]
+async fn an_annotation_is_one_key_merged_into_this_very_object() {
+    let (publisher, calls) = refusing(written);
+    for (api_version, kind, path) in [
+        ("v1", "Pod", "/api/v1/namespaces/demo/pods/web"),
+        ("apps/v1", "DaemonSet", "/apis/apps/v1/namespaces/demo/daemonsets/web"),
+        ("batch/v1", "CronJob", "/apis/batch/v1/namespaces/demo/cronjobs/web"),
+    ] {
+        for text in [Some("OOMKilled: web"), None] {
+            publisher.publish(&annotate(api_version, kind, text)).await.unwrap();
+            let patch = calls.all().pop().unwrap();
+            assert_eq!((&patch.method, patch.path.as_str()), (&Method::PATCH, path));
+            assert!(patch.accept.contains("as=PartialObjectMetadata"), "{}", patch.accept);
+            assert_eq!((patch.query("fieldManager"), patch.query("force")), (Some("shindan"), None));
+            let annotations = json!({"shindan.dev/diagnosis": text});
+            assert_eq!(patch.body, json!({"metadata": {"uid": "pod-uid", "annotations": annotations}}));
+        }
+    }
+    assert!(publisher.publish(&annotate("v1", "Secret", None)).await.is_err());
+    assert_eq!(calls.all().len(), 6, "nothing else is ever annotated");
+}
+
+#[tokio::test]
+async fn what_is_gone_is_not_annotated_and_refusals_are_told_apart() {
+    let another = json!({"name": "web", "causes": [{"reason": "FieldValueInvalid", "field": "metadata.uid"}]});
+    let cases: [(Refusal, Value, Result<(), &str>); 6] = [
+        (|d| status(404, "NotFound", "pods \"web\" not found", d), json!({"name": "web", "kind": "pods"}), Ok(())),
+        (|d| status(422, "Invalid", "field is immutable", d), another, Ok(())),
+        (|d| status(422, "Invalid", "spec: wrong", d), json!({"causes": [{"field": "spec"}]}), Err("invalid")),
+        (
+            |d| status(409, "Conflict", "please apply your changes to the latest version", d),
+            json!({}),
+            Err("unavailable"),
+        ),
+        (|d| status(403, "Forbidden", "User \"x\" cannot patch resource \"pods\"", d), json!({}), Err("not_granted")),
+        (|d| status(403, "Forbidden", "a policy says no", d), json!({}), Err("forbidden")),
+    ];
+    for (refusal, details, expected) in cases {
+        let (publisher, _) = refusing(move || refusal(details.clone()));
+        let told = publisher.publish(&annotate("v1", "Pod", Some("OOMKilled: web"))).await;
+        assert_eq!(told.map(|_| ()).map_err(|error| error.category()), expected);
+    }
 }

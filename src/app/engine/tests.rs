@@ -14,7 +14,7 @@ use crate::facts::{
     ClaimsFacts, IGNORE, NEVER_READY_AFTER, Owner, PodFacts, ReachedFacts, Wishes, WorkloadFacts, WorkloadName,
 };
 use crate::plan::Policy;
-use crate::world::Caps;
+use crate::world::{Annotate, Caps};
 
 /// What a publish does.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,7 @@ enum Behaviour {
     NamespaceGone,
     Throttle(u64),
     Invalid,
+    NotGranted,
     Panic,
     Never,
     /// Takes so many seconds.
@@ -68,6 +69,7 @@ impl Cluster for FakeCluster {
             Behaviour::Throttle(s) => {
                 return Err(PublishError::TooManyRequests { retry_after: Some(Duration::from_secs(s)) });
             }
+            Behaviour::NotGranted => return Err(PublishError::NotGranted("cannot patch resource".to_owned())),
             Behaviour::Invalid => return Err(PublishError::Invalid("no".to_owned())),
             Behaviour::Panic => panic!("a bug"),
             Behaviour::Never => std::future::pending().await,
@@ -750,5 +752,51 @@ async fn when_the_server_throttles_nothing_is_sent_until_it_can_take_more() {
     let applies = running.applies();
     assert_eq!(applies.len(), 7, "{applies:?}");
     assert!(applies[1..].iter().all(|at| (20..=21).contains(at)), "{applies:?}");
+    running.stop().await;
+}
+
+fn annotating() -> World {
+    let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+    world.annotate(Annotate { pods: true, workloads: true });
+    world
+}
+
+impl Running {
+    /// The seconds at which annotations were written.
+    fn annotations(&self) -> Vec<u64> {
+        let calls = self.fake.calls.lock().unwrap();
+        calls.iter().filter(|(_, intent)| matches!(intent, Intent::Annotate(_))).map(|(at, _)| *at).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_annotation_follows_its_diagnosis() {
+    let fake = Fake { next: Mutex::new([Behaviour::Slow(5)].into()), ..Fake::default() };
+    let running = Running::led_by(fake, annotating(), None).listed().await;
+    running.pod(oom("a")).await;
+    seconds(4).await;
+    assert_eq!((running.applies().len(), running.annotations().len()), (1, 0), "what is told is written first");
+    seconds(60).await;
+    assert_eq!(running.annotations(), [5]);
+    running.stop().await;
+}
+
+/// A diagnosis that is refused is not annotated; an annotation that is holds up nothing but itself.
+#[tokio::test(start_paused = true)]
+async fn what_no_role_grants_is_not_asked_for_each_pod() {
+    let next = [Behaviour::Succeed, Behaviour::NotGranted];
+    let fake = Fake { next: Mutex::new(next.into()), ..Fake::default() };
+    let running = Running::led_by(fake, annotating(), None).listed().await;
+    running.pod(oom("a")).await;
+    seconds(2).await;
+    assert_eq!(running.annotations(), [0]);
+    for i in 0..20 {
+        running.pod(oom(&format!("b{i}"))).await;
+    }
+    seconds(200).await;
+    assert!(running.applies().len() >= 21, "all are diagnosed");
+    assert_eq!(running.annotations(), [0], "and none is tried");
+    seconds(200).await;
+    assert_eq!(running.annotations().len(), 22, "after five minutes all are");
     running.stop().await;
 }
