@@ -223,7 +223,18 @@ fn a_daemon_set_that_fails_everywhere() {
         assert!(found.head.summary.starts_with("fails on its only node: agent exits with code 3"), "{found:?}");
         let good = r#"{"spec": {"template": {"spec": {"containers": [{"name": "agent", "command": ["sleep", "infinity"]}]}}}}"#;
         space.kubectl(&["patch", "daemonset", "agent", "--patch", good]);
-        recovers(&space, WHAT, "AppError", KUBELET).await;
+        let is_well = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
+        let found = space.told_of("daemonset-agent", KUBELET, is_well).await;
+        assert!(has_condition(&found, "Healthy", "True") && has_condition(&found, "Stalled", "False"), "{found:?}");
+        // One that was told at such a moment is told again once its severity rises.
+        eventually(SOON, "the Events of the DaemonSet", async || {
+            let told = told(&space.our_events_of("DaemonSet", "agent").await);
+            let of = |kind: &str, reason: &str| told.iter().filter(|told| told.0 == kind && told.1 == reason).count();
+            let (failed, recovered) = (of("Warning", "AppError"), of("Normal", "Recovered"));
+            let is = matches!(failed, 1 | 2) && recovered == 1 && told.len() == failed + recovered;
+            ensure(is, || format!("{told:?}"))
+        })
+        .await;
 
         let bad = good.replace(r#"["sleep", "infinity"]"#, r#"["sh", "-c", "exit 4"]"#);
         space.kubectl(&["patch", "daemonset", "agent", "--patch", &bad]);
