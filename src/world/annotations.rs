@@ -114,12 +114,12 @@ impl World {
         carried: Option<Carried>,
     ) -> Option<(Subject, Lane)> {
         let is_new = self.annotations.covers(&bearer) && self.annotations.seen(&bearer, uid, carried);
-        is_new.then(|| (Subject::Annotation(bearer), Lane::Resync))
+        is_new.then_some((Subject::Annotation(bearer), Lane::Resync))
     }
 
     /// What is told of an object has changed.
     pub(super) fn annotation_due(&self, bearer: Bearer) -> Option<(Subject, Lane)> {
-        self.annotations.covers(&bearer).then(|| (Subject::Annotation(bearer), Lane::Change))
+        self.annotations.covers(&bearer).then_some((Subject::Annotation(bearer), Lane::Change))
     }
 
     /// What a diagnosis is about.
