@@ -62,7 +62,7 @@ impl Default for Policy {
 const WORTH_TELLING: i64 = 600;
 
 /// What is to be done for one subject, and when to look again.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Plan {
     pub intent: Option<Intent>,
     pub wake: Option<Timestamp>,

@@ -353,9 +353,13 @@ fn ended(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
     Plan { intent: Some(removed(record)), wake: None }
 }
 
-/// Plans for what nobody wants to be told of: it has not recovered, so its object goes in silence where it is Active.
-pub fn unwanted(last: Option<&OuterRecord>) -> Plan {
-    Plan { intent: last.filter(|record| record.is_active()).map(removed), wake: None }
+/// Plans for what nobody wants to be told of: it has not recovered, so its object goes in silence where it is Active. One that
+/// tells of an earlier failure stays its time.
+pub fn unwanted(last: Option<&OuterRecord>, policy: &Policy, now: Timestamp) -> Plan {
+    match last.filter(|record| record.is_active()) {
+        Some(active) => Plan { intent: Some(removed(active)), wake: None },
+        None => ended(last, policy, now),
+    }
 }
 
 /// Plans for what nothing is told of any more, in whatever state it is.
@@ -675,14 +679,16 @@ mod tests {
 
     #[test]
     fn what_is_unwanted_goes_without_a_word_while_it_is_active() {
-        let active = told();
-        let removal = unwanted(Some(&active)).intent;
+        let (active, policy) = (told(), Policy::default());
+        let removal = unwanted(Some(&active), &policy, at(60)).intent;
         assert!(matches!(&removal, Some(Intent::Delete { key, .. }) if *key == active.key), "{removal:?}");
-        let end = written(well(Some(&active), &Policy::default(), at(60)));
+        assert_eq!(unwanted(None, &policy, at(60)), Plan::default());
+
+        let end = written(well(Some(&active), &policy, at(60)));
         let ended = acknowledged_after(Some(&active), end, at(60));
-        for last in [None, Some(&ended)] {
-            assert_eq!(unwanted(last).intent, None);
-        }
+        let due = at(60 + policy.retention);
+        assert_eq!(unwanted(Some(&ended), &policy, at(61)), Plan::wake(due), "what ended before that stays its time");
+        assert!(matches!(unwanted(Some(&ended), &policy, due).intent, Some(Intent::Delete { .. })));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl World {
             return outer::gone(last.as_ref(), &self.policy, now);
         };
         let mut plan = match judged.failure {
-            Some(found) if self.wishes.is_ignored(found.cause) => outer::unwanted(last.as_ref()),
+            Some(found) if self.wishes.is_ignored(found.cause) => outer::unwanted(last.as_ref(), &self.policy, now),
             Some(found) => {
                 let quiet = found.quiet;
                 let is_back = found.ready.is_some_and(|ready| ready.ready_now);

@@ -145,7 +145,7 @@ impl World {
         };
         let labels = known.facts.template.as_ref().map(|template| template.labels.clone()).unwrap_or_default();
         if !self.tells_of(&key.namespace, &labels) {
-            return outer::unwanted(self.workload_objects.get(object).as_ref()).into();
+            return outer::unwanted(self.workload_objects.get(object).as_ref(), &self.policy, now).into();
         }
         // Endpoints follow a moment later than what a workload says of itself.
         let settled = if self.answers_come { after(known.since, lookups::SETTLE).min(now) } else { known.since };
@@ -178,7 +178,8 @@ impl World {
         let is_told = self.is_told(object);
         if judged.failure.as_ref().is_some_and(|failure| self.wishes.ignore(key, &failure.cause)) {
             let last = self.workload_objects.get(object);
-            return Plan { wake: judged.wake, ..outer::unwanted(last.as_ref()) }.into();
+            let plan = outer::unwanted(last.as_ref(), &self.policy, now);
+            return Plan { wake: earliest(plan.wake, judged.wake), ..plan }.into();
         }
         let Some(failure) = judged.failure else {
             if judged.stands {
