@@ -217,8 +217,11 @@ fn each_tool_has_one_version() {
         ("promtool", "github.com/prometheus/prometheus"),
         ("amtool", "github.com/prometheus/alertmanager"),
         ("otelcol", "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/k8sobjectsreceiver"),
+        ("event-exporter", "github.com/resmoio/kubernetes-event-exporter"),
+        ("krew", "sigs.k8s.io/krew"),
     ] {
-        let (_, version) = settings.split_once(&format!("{}_VERSION=", tool.to_uppercase())).unwrap();
+        let name = tool.to_uppercase().replace('-', "_");
+        let (_, version) = settings.split_once(&format!("{name}_VERSION=")).unwrap();
         let version = version.lines().next().unwrap();
         let pinned = read(&format!("tests/cluster/tools/{tool}/go.mod"));
         assert!(pinned.contains(&format!("{module} {version}")), "{tool} {version}");

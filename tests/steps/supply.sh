@@ -30,6 +30,15 @@ bill_of_materials() {
   deploy/image/sbom "$MADE/shindan.cdx.json"
 }
 
+# shellcheck source=/dev/null
+plugin_by_krew() {
+  local krew
+  find_kubectl
+  "$CLUSTER" build --krew
+  krew=$(. tests/cluster/lib/settings.sh && echo "$KREW_BIN")/krew
+  tests/krew/check "$krew" "$BINARY"
+}
+
 image_of() { # binary folder
   rm -rf "$2"
   mkdir -p "$(dirname "$2")"

@@ -49,6 +49,12 @@ build_amtool() {
 
 build_otelcol() { build_tool otelcol "$OTELCOL_BIN" "-s -w" .; }
 
+build_event_exporter() {
+  build_tool event-exporter "$EVENT_EXPORTER_BIN" "-s -w" github.com/resmoio/kubernetes-event-exporter
+}
+
+build_krew() { build_tool krew "$KREW_BIN" "-s -w" sigs.k8s.io/krew/cmd/krew; }
+
 # Of other versions the API server alone is wanted.
 build_apiservers() {
   local version program

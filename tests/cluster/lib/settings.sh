@@ -7,6 +7,8 @@ readonly PROMTOOL_VERSION=v0.313.5
 readonly HELM_VERSION=v4.3.1
 readonly AMTOOL_VERSION=v0.34.2
 readonly OTELCOL_VERSION=v0.111.0
+readonly EVENT_EXPORTER_VERSION=v1.6.1
+readonly KREW_VERSION=v0.5.0
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -37,6 +39,8 @@ PROMTOOL_BIN=$CACHE/tools/promtool-$PROMTOOL_VERSION
 HELM_BIN=$CACHE/tools/helm-$HELM_VERSION
 AMTOOL_BIN=$CACHE/tools/amtool-$AMTOOL_VERSION
 OTELCOL_BIN=$CACHE/tools/otelcol-$OTELCOL_VERSION
+EVENT_EXPORTER_BIN=$CACHE/tools/event-exporter-$EVENT_EXPORTER_VERSION
+KREW_BIN=$CACHE/tools/krew-$KREW_VERSION
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
