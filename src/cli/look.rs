@@ -127,11 +127,11 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
     let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
         Waited::Well => {
-            writeln!(streams.err, "{}", nothing(question, false))?;
+            writeln!(streams.err, "{}", nothing(question, false, 0))?;
             Ending::Good
         }
         Waited::Fails(found) => {
-            tell(args, question, &Gathered { found, by: By::Here, notes: Vec::new() }, clock(), streams)?;
+            tell(args, question, &Gathered { found, by: By::Here, notes: Vec::new(), pods: 0 }, clock(), streams)?;
             Ending::PodsFail
         }
     })
@@ -150,7 +150,7 @@ async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) 
             tell(args, question, &gathered, now, &mut into)?;
         }
         if gathered.found.is_empty() && args.output == Form::Tree {
-            text = format!("{}\n", nothing(question, args.ended)).into_bytes();
+            text = format!("{}\n", nothing(question, args.ended, gathered.pods)).into_bytes();
         }
         if is_screen {
             // From the top of an empty screen.
@@ -193,7 +193,7 @@ fn tell(
     now: Timestamp,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Gathered { found, by, notes } = gathered;
+    let Gathered { found, by, notes, pods } = gathered;
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
@@ -201,7 +201,7 @@ fn tell(
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {
-        writeln!(streams.err, "{}", nothing(question, args.ended))?;
+        writeln!(streams.err, "{}", nothing(question, args.ended, *pods))?;
     }
     if *by == By::HereInstead {
         writeln!(
@@ -213,7 +213,8 @@ fn tell(
     Ok(())
 }
 
-fn nothing(question: &Question<'_>, ended: bool) -> String {
+/// `pods`: among so many, which tells a quiet namespace from one whose name was mistyped.
+fn nothing(question: &Question<'_>, ended: bool, pods: usize) -> String {
     let place = match &question.namespace {
         Some(namespace) => format!(" in namespace {namespace}"),
         None => " in the cluster".to_owned(),
@@ -227,7 +228,13 @@ fn nothing(question: &Question<'_>, ended: bool) -> String {
         Asked::Pods(pods) => format!("Nothing is wrong with the {} selected pods", pods.len()),
     };
     let also = if ended { ", and nothing has lately" } else { "" };
-    format!("{what}{place}{also}.")
+    let among = match (&question.asked, pods) {
+        (Asked::These(_) | Asked::Pods(_), _) => String::new(),
+        (Asked::All, 0) => ": it has no pods".to_owned(),
+        (Asked::All, 1) => " (1 pod)".to_owned(),
+        (Asked::All, pods) => format!(" ({pods} pods)"),
+    };
+    format!("{what}{place}{also}{among}.")
 }
 
 /// The time of day, once for each answer.

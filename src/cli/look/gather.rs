@@ -33,6 +33,8 @@ pub(in crate::cli) struct Gathered {
     pub(in crate::cli) by: By,
     /// What could not be read, and what that means.
     pub(in crate::cli) notes: Vec<String>,
+    /// Pods that were looked at here, those that are well as well.
+    pub(in crate::cli) pods: usize,
 }
 
 /// What is to be found out, and how.
@@ -56,14 +58,15 @@ impl Question<'_> {
         let told = if self.here { None } else { self.told(&mut notes).await? };
         if let Some(found) = told {
             if found.fails() || !found.is_empty() && !self.is_about_one() {
-                return Ok(Gathered { found, by: By::Operator, notes });
+                return Ok(Gathered { found, by: By::Operator, notes, pods: 0 });
             }
             // Silence is no proof: it may be stopped, or be for other namespaces.
-            let seen = self.seen(now, &mut notes).await?;
+            let (seen, pods) = self.seen(now, &mut notes).await?;
             let (found, by) = if seen.fails() { (seen, By::HereInstead) } else { (found, By::Operator) };
-            return Ok(Gathered { found, by, notes });
+            return Ok(Gathered { found, by, notes, pods });
         }
-        Ok(Gathered { found: self.seen(now, &mut notes).await?, by: By::Here, notes })
+        let (found, pods) = self.seen(now, &mut notes).await?;
+        Ok(Gathered { found, by: By::Here, notes, pods })
     }
 
     /// What is asked about is told in full; what suffers of a node may be much.
@@ -121,9 +124,10 @@ impl Question<'_> {
         Ok(Some(found))
     }
 
-    /// What is found here and now, with the rights of whoever asks.
-    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Found> {
+    /// What is found here and now, with the rights of whoever asks, and among how many pods.
+    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<(Found, usize)> {
         let mut snapshot = self.snapshot().await?;
+        let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
         let found = self.judge(snapshot, now);
@@ -134,7 +138,11 @@ impl Question<'_> {
         {
             return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
         }
-        Ok(found)
+        Ok((found, pods))
+    }
+
+    fn is_in_place(&self, namespace: &str) -> bool {
+        self.namespace.as_ref().is_none_or(|asked| asked == namespace)
     }
 
     pub(super) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
@@ -157,7 +165,7 @@ impl Question<'_> {
         let mut found = Found::of(report.objects, report.outers);
         if let Some(namespace) = &self.namespace {
             let wants_nodes = self.wants_nodes();
-            found.pods.retain(|pod| *pod.key.namespace == **namespace);
+            found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
             found.outers.retain(|of| {
                 let of = &of.key.object.namespace;
                 **of == **namespace || (of.is_empty() && wants_nodes)

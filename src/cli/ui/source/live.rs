@@ -44,7 +44,7 @@ impl Live {
             ended: true,
             shows_progress: false,
         };
-        let Gathered { found, by, notes } = question.answer(now).await.map_err(|error| self.hinted(error))?;
+        let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let by = match by {
             By::Operator => "told by the operator",
             By::Here => "diagnosed here, with your rights",
