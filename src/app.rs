@@ -124,7 +124,7 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     let health = Health::counted(&metrics);
     let stop = stop_signal();
     let clients = client::connect(&settings.target).await?;
-    let version = clients.probe().await?;
+    let version = clients.probe(client::WRITE_ANSWER).await?;
     tracing::info!(server = %clients.server, %version, "connected");
 
     let listener = TcpListener::bind(settings.listen)

@@ -504,6 +504,9 @@ fn a_page_that_cannot_be_shown_is_said_at_once() {
     let done = shindan(&["ui", "--kubeconfig", kubeconfig.to_str().unwrap()], "");
     assert_eq!((done.status.code(), out(&done)), (Some(1), ""));
     assert!(err(&done).contains(&nobody.to_string()), "{}", err(&done));
+    let done = shindan(&["ui", "--kubeconfig", kubeconfig.to_str().unwrap(), "--user", "nix"], "");
+    assert_eq!(done.status.code(), Some(1));
+    assert!(err(&done).contains("the kubeconfig describes no user nix"), "{}", err(&done));
     let help = shindan(&["ui", "--help"], "");
     assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
 }

@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
 
 async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let clients = client::connect(&args.connection.target()).await?;
-    clients.probe().await?;
+    clients.probe(args.connection.limit()).await?;
     let question = question(args, subjects, &clients).await?;
     if args.watch {
         return watch(args, &question, streams).await;

@@ -19,7 +19,7 @@ use super::header_timeout::HeaderTimeoutLayer;
 /// How long a LIST or the start of a watch may stay without an answer.
 const LIST_ANSWER: Duration = Duration::from_secs(30);
 /// How long anything else may.
-const WRITE_ANSWER: Duration = Duration::from_secs(15);
+pub const WRITE_ANSWER: Duration = Duration::from_secs(15);
 /// Above the longest watch (290 s) and kube's own margin of 5 s: ends a LIST whose body stalls.
 const WATCH_READ: Duration = Duration::from_secs(300);
 const AGENT: &str = concat!("shindan/", env!("CARGO_PKG_VERSION"));
@@ -110,6 +110,8 @@ pub enum ClientError {
     NoCluster { looked: String },
     #[error("cannot use the kubeconfig: {0}. Check it with `kubectl config view`")]
     Kubeconfig(#[source] KubeconfigError),
+    #[error("the kubeconfig describes no user {user}. Which there are: `kubectl config get-users`")]
+    NoUser { user: String },
     #[error("{flag}: {reason}")]
     Flag { flag: &'static str, reason: String },
     #[error("the pod's service account cannot be used: {0}. Is automountServiceAccountToken off?")]
@@ -129,7 +131,7 @@ impl ClientError {
     pub fn category(&self) -> &'static str {
         match self {
             Self::NoCluster { .. } => "no_cluster",
-            Self::Kubeconfig(_) => "kubeconfig",
+            Self::Kubeconfig(_) | Self::NoUser { .. } => "kubeconfig",
             Self::InCluster(_) => "in_cluster",
             Self::Flag { .. } => "flag",
             Self::Setup { .. } => "setup",
@@ -157,16 +159,29 @@ async fn config(target: &Target) -> Result<Config, ClientError> {
         cluster: target.cluster.clone(),
         user: target.user.clone(),
     };
-    if let Some(path) = &target.kubeconfig {
-        let file = Kubeconfig::read_from(path).map_err(ClientError::Kubeconfig)?;
-        return Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig);
-    }
-    match Config::from_kubeconfig(&options).await {
-        Ok(config) => Ok(config),
+    let read = match &target.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let file = match read {
+        Ok(file) => file,
         // No file at all: a pod has none. A broken file is an error of its user and must not fall through.
-        Err(error) if missing(&error) => in_cluster(&error),
-        Err(error) => Err(ClientError::Kubeconfig(error)),
+        Err(error) if target.kubeconfig.is_none() && missing(&error) => return in_cluster(&error),
+        Err(error) => return Err(ClientError::Kubeconfig(error)),
+    };
+    if let Some(user) = unknown_user(&file, target) {
+        return Err(ClientError::NoUser { user: user.to_owned() });
     }
+    Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig)
+}
+
+/// A user who is named and not described: what is asked would be asked as nobody.
+fn unknown_user<'a>(file: &'a Kubeconfig, target: &'a Target) -> Option<&'a str> {
+    let current = target.context.as_ref().or(file.current_context.as_ref());
+    let context =
+        file.contexts.iter().find(|named| Some(&named.name) == current).and_then(|named| named.context.as_ref());
+    let user = target.user.as_deref().or_else(|| context?.user.as_deref()).filter(|user| !user.is_empty())?;
+    (!file.auth_infos.iter().any(|known| known.name == user)).then_some(user)
 }
 
 fn missing(error: &KubeconfigError) -> bool {
@@ -203,8 +218,8 @@ fn build(config: Config) -> Result<Client, kube::Error> {
 }
 
 impl Clients {
-    /// Asks for the server's version, to fail early and clearly.
-    pub async fn probe(&self) -> Result<String, ClientError> {
+    /// Asks for the server's version, to fail early and clearly, and after this long at most.
+    pub async fn probe(&self, limit: Duration) -> Result<String, ClientError> {
         #[derive(serde::Deserialize, Default)]
         #[serde(rename_all = "camelCase", default)]
         struct Version {
@@ -214,7 +229,7 @@ impl Clients {
         let request = http::Request::get("/version")
             .body(Vec::new())
             .map_err(|e| ClientError::Odd { server: server(), reason: e.to_string() })?;
-        match call::json::<Version>(&self.write, request, WRITE_ANSWER).await {
+        match call::json::<Version>(&self.write, request, limit.min(WRITE_ANSWER)).await {
             Ok(version) => Ok(version.git_version),
             Err(Failure::Api { status, .. }) if matches!(status.code, 401 | 403) => {
                 Err(ClientError::Unauthorized { server: server(), reason: status.message.clone() })

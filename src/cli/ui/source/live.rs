@@ -22,7 +22,7 @@ pub(in crate::cli::ui) struct Live {
 impl Live {
     pub(super) async fn connect(args: &Args) -> anyhow::Result<Self> {
         let clients = client::connect(&args.connection.target()).await?;
-        clients.probe().await?;
+        clients.probe(args.connection.limit()).await?;
         Ok(Self {
             clients,
             namespace: args.namespace.clone(),
