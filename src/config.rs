@@ -333,7 +333,7 @@ impl RunArgs {
 /// A cause that there is: a typing error would otherwise ignore nothing, silently.
 fn cause(text: &str) -> Result<String, String> {
     let found = rules::named(text.trim()).map(|known| known.cause.to_owned());
-    found.ok_or_else(|| "no cause of that name; `shindan causes` lists them".to_owned())
+    found.ok_or_else(|| rules::unknown(text.trim()))
 }
 
 /// A cause, and how long it must last: what counts at once has no such time.

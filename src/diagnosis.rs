@@ -35,7 +35,7 @@ pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specific
 pub use rules::holds_up_pulls;
 pub use workload::{
     FailingPod, GonePod, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged,
-    judge as judge_workload, refuses_template, stray_services, strays_due,
+    follows_from_pods, judge as judge_workload, refuses_template, stray_services, strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};
@@ -45,10 +45,13 @@ use crate::facts::{Container, Timestamp, after};
 pub fn diagnose(case: &Case<'_>) -> Outcome {
     let mut asked = ask_all(case);
     asked.findings.sort_by_key(|f| rank(case, f));
+    let all = asked.findings.len();
     let mut ranked = without_ignored(case, asked.findings).into_iter();
+    let leaves_out = ranked.len() < all;
     let Some(first) = ranked.next() else {
         return Outcome {
             health: Health::Well,
+            leaves_out,
             wake: asked.wake,
             wants: rules::claims_wanted(case).into_iter().collect(),
         };
@@ -64,7 +67,7 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let finding = restarts::with_other_ends(case, first.rule.cause, first.finding, &attributions);
     let diagnosis = outcome::report(case, first.rule, finding, others, attributions);
     let wake = asked.wake.into_iter().chain(healed_at(case)).chain(until).min();
-    Outcome { health: Health::Failing(Box::new(diagnosis)), wake, wants }
+    Outcome { health: Health::Failing(Box::new(diagnosis)), leaves_out, wake, wants }
 }
 
 /// Without what nobody wants to be told, and what is only a symptom of that: else another name would be told for the same.

@@ -17,8 +17,8 @@ pub use intent::{Action, Announcement, DiagnosisKey, Intent, ObjectWrite, Refere
 pub use outer::{Outer, OuterRecord, OuterWrite};
 pub use record::{Record, Shown};
 
-use crate::api::{DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus};
-use crate::diagnosis::{Case, Diagnosis, Health, Language, Outcome};
+use crate::api::{DiagnosisState, Evidence, PodDiagnosisSpec, PodDiagnosisStatus, Severity};
+use crate::diagnosis::{Case, Diagnosis, Health, Language, Outcome, Recovery, evidence};
 use crate::facts::{ObjectKey, Timestamp, after};
 use compose::Transition;
 
@@ -57,6 +57,9 @@ impl Default for Policy {
         }
     }
 }
+
+/// While a container is in back-off, the kubelet says so at least once in so many seconds.
+const BACK_OFF_REPEATED: i64 = 600;
 
 /// An Event that is owed for longer than so many seconds would only confuse.
 const WORTH_TELLING: i64 = 600;
@@ -137,6 +140,13 @@ pub fn superseded(case: &Case<'_>) -> bool {
     recovery::superseded(case)
 }
 
+/// What such a pod ended of, for who asks for it: it is no failure any more.
+pub fn replaced(case: &Case<'_>, diagnosis: &Diagnosis) -> Plan {
+    let noted = Diagnosis { severity: Severity::Info, ..diagnosis.clone() };
+    let transition = Transition { number: 1, announce: false };
+    Plan::write(compose::diagnosed(None, case, &noted, transition, first_seen(None, case, diagnosis), 0))
+}
+
 /// Plans for an Active diagnosis whose pod was deleted: it ends as Gone, without an Event.
 pub fn gone(record: &Record, now: Timestamp) -> Plan {
     Plan::write(compose::gone(record, now))
@@ -185,7 +195,19 @@ fn first_seen(ended: Option<&Record>, case: &Case<'_>, diagnosis: &Diagnosis) ->
     }
     let earliest = case.pod.created.max(ended.and_then(|r| r.status.last_transition));
     let runs = case.ledger.runs.iter().filter_map(|r| r.finished_at);
-    let told = diagnosis.evidence.iter().filter_map(|e| e.time).chain(runs);
+    // A container that never ran is not ready since it was first refused: its Events are repeated, and so is their last time.
+    let never_ran = diagnosis.recovery == Recovery::NeverStarted && case.ledger.runs.is_empty();
+    let first = |told: &Evidence| {
+        let event = case.events.iter().find(|event| never_ran && evidence::event(event) == *told);
+        event.and_then(|event| event.first).or(told.time)
+    };
+    // The kubelet remembers one run of a loop; its back-off began with the second.
+    let loops = case.events_with("BackOff").filter(|event| {
+        let is_its = event.regarding.container.is_none() || event.regarding.container == diagnosis.container;
+        let is_recent = event.last.is_some_and(|at| case.age(at) < BACK_OFF_REPEATED);
+        is_its && is_recent && diagnosis.recovery == Recovery::Restarting
+    });
+    let told = diagnosis.evidence.iter().filter_map(first).chain(runs).chain(loops.filter_map(|event| event.first));
     let unready = || {
         let not_true = case.pod.conditions.iter().filter(|c| c.status != "True");
         not_true.filter_map(|c| c.last_transition).min().or(case.pod.created)

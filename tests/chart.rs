@@ -137,6 +137,61 @@ fn ranges_are_those_of_the_program() {
     assert!(timed.is_empty(), "_helpers.tpl has ranges of what is no duration: {timed:?}");
 }
 
+/// The chart refuses a cause that there is not, by these lists.
+#[test]
+fn causes_are_those_of_the_program() {
+    use shindan::diagnosis::rules;
+    let list = |mut causes: Vec<&str>| {
+        causes.sort_unstable();
+        causes.dedup();
+        causes.iter().fold(String::new(), |list, cause| list + "- " + cause + "\n")
+    };
+    let (all, timed) = (list(rules::known().map(|known| known.cause).collect()), list(rules::patient().collect()));
+    let text = format!(
+        "{{{{- /* Made from src/diagnosis/rules by tests/chart.rs. */ -}}}}\n{{{{- define \"shindan.causes\" -}}}}\n{all}{{{{- end \
+         }}}}\n\n{{{{- /* Those whose time can be chosen. */ -}}}}\n{{{{- define \"shindan.timedCauses\" -}}}}\n{timed}{{{{- end }}}}\n"
+    );
+    let path = root().join(CHART).join("templates/_causes.tpl");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let is_same = fs::read_to_string(&path).is_ok_and(|known| known == text);
+    assert!(is_same, "templates/_causes.tpl is not what the rules say: UPDATE=1 cargo test --test chart");
+}
+
+#[test]
+fn a_selector_is_what_the_program_takes_for_one() {
+    let pattern = config_fields()["selector"]["pattern"].as_str().unwrap().to_owned();
+    let pattern = regex_lite::Regex::new(&pattern).unwrap();
+    let selectors = [
+        "",
+        " ",
+        "env=prod",
+        "env==prod",
+        "env!=dev,tier in (web,api)",
+        "env notin (dev, test) , debug ",
+        "!canary",
+        "debug=",
+        "app.kubernetes.io/part-of=shop",
+        "tier in (web,)",
+        "a in b",
+        "env=dev,",
+        ",env",
+        "env=de v",
+        "env in (dev",
+        "env>1",
+        "-env",
+        "env-",
+        "Example.com/a",
+        "a/b/c",
+        "env=-x",
+    ];
+    for selector in selectors {
+        let taken = takes("selector", selector);
+        assert_eq!(pattern.is_match(selector), taken.is_ok(), "{selector:?}: {taken:?}");
+    }
+}
+
 fn run(command: &mut Command) -> Output {
     command.current_dir(root()).output().unwrap_or_else(|e| panic!("{command:?}: {e}; {NEEDS_HELM}"))
 }
@@ -334,7 +389,13 @@ fn configuration_reaches_the_program() {
 
 #[test]
 fn a_wrong_value_is_refused_by_its_name_and_range() {
-    let cases: [(&str, &[&str]); 19] = [
+    let cases: [(&str, &[&str]); 22] = [
+        (r#"config.ignoreCauses=["OOMKiled"]"#, &["config.ignoreCauses", "no cause OOMKiled"]),
+        (
+            r#"config.thresholds={"OOMKilled":"5m"}"#,
+            &["config.thresholds", "OOMKilled has no time that can be chosen", "RegistryTimeout"],
+        ),
+        (r#"config.selector="a in b""#, &["/config/selector", "a in b"]),
         (
             r#"config.thresholds={"RegistryTimeout":"2d"}"#,
             &["config.thresholds.RegistryTimeout", "2d must be from 0s to 1d"],

@@ -103,7 +103,10 @@ fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
         ("init: [1m]\n", "s.yaml:1: init: takes one value, and not a list"),
         ("namespaces: {a: b}\n", "s.yaml:1: namespaces: takes a value, and not a mapping"),
         ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a name"),
-        ("ignoreCauses: [OOMKiled]\n", "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': no cause of that name"),
+        (
+            "ignoreCauses: [OOMKiled]\n",
+            "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': unknown cause \"OOMKiled\". Did you mean OOMKilled?",
+        ),
         ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no time that can be chosen; these have one: "),
         ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
         ("selector: env in dev\n", "`env in dev`: its values do not stand in brackets; write key=value"),

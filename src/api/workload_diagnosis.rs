@@ -50,8 +50,8 @@ pub struct WorkloadDiagnosisSpec {
 pub struct WorkloadDiagnosisStatus {
     #[serde(flatten)]
     pub head: Head,
-    /// What is wrong with the workload as a whole: `RolloutStuck`, `Unavailable`, `PartlyFailing`, `BlockedOnOrdinal`,
-    /// `FailingOnNodes`, `NoPods`, `JobFailed`, `NotScheduled`, ...
+    /// What is wrong with the workload as a whole: `RolloutStuck`, `Unavailable`, `PartlyFailing`, `PodsThrownOut`,
+    /// `BlockedOnOrdinal`, `FailingOnNodes`, `NoPods`, `JobFailed`, `NotScheduled`, ...
     #[serde(default)]
     pub problem: String,
     /// The container that most of the failing pods have in common, where one is to blame.

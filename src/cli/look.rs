@@ -2,6 +2,7 @@
 
 mod connection;
 mod gather;
+mod standing;
 mod subject;
 mod wait;
 
@@ -127,11 +128,12 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
     let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
         Waited::Well => {
-            writeln!(streams.err, "{}", nothing(question, false, 0))?;
+            writeln!(streams.err, "{}", nothing(question, false, 0, &[]))?;
             Ending::Good
         }
         Waited::Fails(found) => {
-            tell(args, question, &Gathered { found, by: By::Here, notes: Vec::new(), pods: 0 }, clock(), streams)?;
+            let gathered = Gathered { found, by: By::Here, notes: Vec::new(), pods: 0, unready: Vec::new() };
+            tell(args, question, &gathered, clock(), streams)?;
             Ending::PodsFail
         }
     })
@@ -150,7 +152,7 @@ async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) 
             tell(args, question, &gathered, now, &mut into)?;
         }
         if gathered.found.is_empty() && args.output == Form::Tree {
-            text = format!("{}\n", nothing(question, args.ended, gathered.pods)).into_bytes();
+            text = format!("{}\n", nothing(question, args.ended, gathered.pods, &gathered.unready)).into_bytes();
         }
         if is_screen {
             // From the top of an empty screen.
@@ -193,7 +195,7 @@ fn tell(
     now: Timestamp,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Gathered { found, by, notes, pods } = gathered;
+    let Gathered { found, by, notes, pods, unready } = gathered;
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
@@ -201,7 +203,7 @@ fn tell(
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {
-        writeln!(streams.err, "{}", nothing(question, args.ended, *pods))?;
+        writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
     if *by == By::HereInstead {
         writeln!(
@@ -213,8 +215,9 @@ fn tell(
     Ok(())
 }
 
-/// `pods`: among so many, which tells a quiet namespace from one whose name was mistyped.
-fn nothing(question: &Question<'_>, ended: bool, pods: usize) -> String {
+/// `pods`: among so many, which tells a quiet namespace from one whose name was mistyped. `unready`: what is not well all the
+/// same.
+fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]) -> String {
     let place = match &question.namespace {
         Some(namespace) => format!(" in namespace {namespace}"),
         None => " in the cluster".to_owned(),
@@ -234,7 +237,10 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize) -> String {
         (Asked::All, 1) => " (1 pod)".to_owned(),
         (Asked::All, pods) => format!(" ({pods} pods)"),
     };
-    format!("{what}{place}{also}{among}.")
+    if unready.is_empty() {
+        return format!("{what}{place}{also}{among}.");
+    }
+    format!("{what}{place} yet{also}: {}.", unready.join("; "))
 }
 
 /// The time of day, once for each answer.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cluster::REPORTER;
 use crate::cluster::wire::{Dump, StorageClass, services_of, unbound_claims};
-use crate::diagnosis::{Thresholds, diagnose as diagnose_case, immediate_workload};
+use crate::diagnosis::{Health, Thresholds, diagnose as diagnose_case, immediate_workload, top_workload};
 use crate::facts::{
     ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Looked, ObjectKey, Phase, PodFacts, ReachedFacts,
     ServiceFacts, Timestamp, Want, WorkloadFacts, WorkloadKey,
@@ -27,6 +27,19 @@ pub struct Report {
     pub outers: Vec<OuterWrite>,
     /// When it would look again if nothing changed: what is not a failure yet may be one then.
     pub wake: Option<Timestamp>,
+    /// Pods of which nothing is told, or not yet.
+    pub untold: Vec<Untold>,
+}
+
+/// A pod that is not said to fail.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Untold {
+    pub pod: ObjectKey,
+    pub workload: Option<WorkloadKey>,
+    /// From when on it is, if it stays as it is.
+    pub from: Option<Timestamp>,
+    /// It fails of what is to be ignored.
+    pub is_ignored: bool,
 }
 
 /// A dump as the engine has it: all of it taken in, and each question answered that it answers.
@@ -81,18 +94,21 @@ pub struct View {
     pub thresholds: Thresholds,
     /// What its pods leave of each node is what is left.
     pub has_all_pods: bool,
+    /// Also what pods ended of that are replaced (evicted, say); it is only noted.
+    pub tells_replaced: bool,
 }
 
 impl From<Thresholds> for View {
     fn from(thresholds: Thresholds) -> Self {
-        Self { thresholds, has_all_pods: true }
+        Self { thresholds, has_all_pods: true, tells_replaced: false }
     }
 }
 
 /// Diagnoses the pods of a dump as of `now`, with the logs that were saved beside it.
 pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -> Report {
     let policy = Policy::default();
-    let Known { mut world, surroundings, mut asked, unwell: uids } = Known::of(dump, logs, now, view.into());
+    let view = view.into();
+    let Known { mut world, surroundings, mut asked, unwell: uids } = Known::of(dump, logs, now, view);
 
     // How many pods of a workload fail is known once all are diagnosed: a first pass counts them, a second tells it.
     for uid in &uids {
@@ -105,10 +121,24 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
     for uid in &uids {
         let looked_at = world.with_case(uid, now, |case| {
             let outcome = diagnose_case(case);
-            (plan::failing_or_well(None, case, &outcome, false, &policy), outcome.wake)
+            let plan = match &outcome.health {
+                Health::Failing(diagnosis) if view.tells_replaced && plan::superseded(case) => {
+                    plan::replaced(case, diagnosis)
+                }
+                _ => plan::failing_or_well(None, case, &outcome, false, &policy),
+            };
+            let is_well = matches!(outcome.health, Health::Well);
+            let untold = (is_well && (outcome.wake.is_some() || outcome.leaves_out)).then(|| Untold {
+                pod: case.pod.key.clone(),
+                workload: top_workload(case.pod, case.surroundings.known_job()),
+                from: outcome.wake,
+                is_ignored: outcome.leaves_out,
+            });
+            (plan, outcome.wake, untold)
         });
-        let Some((plan, wake)) = looked_at else { continue };
+        let Some((plan, wake, untold)) = looked_at else { continue };
         report.wake = report.wake.into_iter().chain(wake).min();
+        report.untold.extend(untold);
         if let Some(Intent::Apply(mut write)) = plan.intent {
             // Nobody will post an Event for it.
             write.status.event_owed = false;

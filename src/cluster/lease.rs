@@ -16,6 +16,7 @@ use kube::core::Request;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub mod holder;
 mod leadership;
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use crate::facts::{Timestamp, Want, WorkloadKey};
 #[derive(Debug)]
 pub struct Outcome {
     pub health: Health,
+    /// More was found, which nobody wants to be told.
+    pub leaves_out: bool,
     /// When to ask again, if nothing changes before.
     pub wake: Option<Timestamp>,
     /// Facts that would make the answer better.

@@ -5,6 +5,7 @@ mod advice;
 mod crash;
 mod image;
 mod lifecycle;
+mod names;
 mod node;
 #[cfg(test)]
 mod patience;
@@ -21,6 +22,7 @@ use super::rule::{Family, Known, Rule};
 use super::{node as nodes, workload as workloads};
 
 pub use self::image::holds_up_pulls;
+pub use self::names::unknown;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.

@@ -19,7 +19,7 @@ mod tests;
 
 pub use case::{FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub use creation::refuses_template;
-pub use known::SERVICE_SELECTS_NOTHING;
+pub use known::{SERVICE_SELECTS_NOTHING, follows_from_pods};
 pub use service::{stray_services, strays_due};
 
 use super::Known;

@@ -120,6 +120,13 @@ impl PodFacts {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
+    /// When its last run ended, or it was seen to be not ready any more; one that a node rejected has but its start.
+    pub fn over_since(&self) -> Option<Timestamp> {
+        let ends = self.containers.iter().filter_map(|c| c.last_end()?.finished_at);
+        let unready = self.condition("Ready").and_then(|ready| ready.last_transition);
+        ends.max().or(unready).or(self.start_time).filter(|_| self.is_over())
+    }
+
     /// When a container that runs now was started last.
     pub fn last_start(&self) -> Option<Timestamp> {
         let starts = self.containers.iter().filter_map(|c| match c.state {

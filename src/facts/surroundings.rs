@@ -177,8 +177,19 @@ pub struct Siblings {
     pub other_template_ready: u32,
     /// Pods of the workload with a diagnosis, or not ready past a threshold.
     pub failing: u32,
-    /// Pods of the workload that were thrown out (evicted, shut down, rejected) within the last half hour before our eyes.
+    /// Pods of the workload that were thrown out (evicted, shut down, rejected) lately: the newest few are counted.
     pub thrown_out_lately: u32,
+}
+
+impl Siblings {
+    /// For how long a pod that was thrown out counts, in seconds.
+    pub const LATELY: i64 = 1800;
+    /// So many are a loop: what replaces them for a moment is no recovery.
+    const LOOP: u32 = 3;
+
+    pub fn are_thrown_out_again_and_again(&self) -> bool {
+        self.thrown_out_lately >= Self::LOOP
+    }
 }
 
 /// All that is known around one pod at the time of its diagnosis.

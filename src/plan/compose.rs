@@ -105,7 +105,10 @@ pub(super) fn recovered(record: &Record, case: &Case<'_>) -> Write {
         impact.pod_ready = case.pod.is_ready();
     }
     // Nothing was told when it began (a Job's retry, a node's pod): then its end is no news either.
-    let transition = Transition { number: record.status.transition + 1, announce: record.status.announced };
+    // Nor is it where a pod is only too old to count: its workload still loses one after the other.
+    let goes_on = case.pod.is_over() && case.surroundings.siblings.are_thrown_out_again_and_again();
+    let announce = record.status.announced && !goes_on;
+    let transition = Transition { number: record.status.transition + 1, announce };
     finish(
         Some(record),
         record.key.clone(),

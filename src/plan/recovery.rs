@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::diagnosis::{Case, Category, Recovery, node, rules};
-use crate::facts::{NodeState, Phase, Timestamp, WorkloadFacts, after};
+use crate::facts::{NodeState, Phase, Siblings, Timestamp, WorkloadFacts, after};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -67,15 +67,9 @@ fn recovery_of(cause: &str) -> Recovery {
 
 /// Whether the record of this pod ended after the pod did: nothing runs there again, so nothing fails there again.
 pub(super) fn is_final(record: &Record, case: &Case<'_>) -> bool {
-    let pod = case.pod;
-    let ends = pod.containers.iter().filter_map(|c| c.last_end()?.finished_at);
-    let over_since = ends.max().or(pod.condition("Ready").and_then(|c| c.last_transition));
     let ended_at = record.status.last_transition;
-    pod.is_over() && over_since.is_some_and(|over| ended_at.is_some_and(|ended| ended >= over.min(case.now)))
+    case.pod.over_since().is_some_and(|over| ended_at.is_some_and(|ended| ended >= over.min(case.now)))
 }
-
-/// So many pods of a workload thrown out within half an hour are a loop.
-const LOOP: u32 = 3;
 
 /// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.
 pub(super) fn superseded(case: &Case<'_>) -> bool {
@@ -86,7 +80,13 @@ pub(super) fn superseded(case: &Case<'_>) -> bool {
         "Job" => w.is_complete(),
         "CronJob" => w.last_successful.is_some_and(|at| case.pod.created.is_some_and(|created| at > created)),
         // Replaced again and again, each time for a moment only, is no recovery.
-        _ => w.desired > 0 && w.ready >= w.desired && case.surroundings.siblings.thrown_out_lately < LOOP,
+        _ => w.desired > 0 && w.ready >= w.desired && !is_of_loop(case),
     };
     case.surroundings.known_job().is_some_and(done) || case.surroundings.known_workload().is_some_and(done)
+}
+
+/// Whether it is one of those that its workload loses again and again, and lost lately.
+fn is_of_loop(case: &Case<'_>) -> bool {
+    let is_recent = |at| case.age(at) < Siblings::LATELY;
+    case.surroundings.siblings.are_thrown_out_again_and_again() && case.pod.over_since().is_none_or(is_recent)
 }

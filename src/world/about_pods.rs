@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::brief::Brief;
 use super::unwell::Full;
-use super::{ANSWER_WITHIN, Decision, Source, World, earliest, lookups, workloads};
+use super::{ANSWER_WITHIN, Decision, Source, World, earliest, lookups};
 use crate::api::DiagnosisState;
 use crate::diagnosis::{Case, Health, diagnose};
-use crate::facts::{ObjectKey, Surroundings, Timestamp, Want, after};
+use crate::facts::{ObjectKey, Siblings, Surroundings, Timestamp, Want, after};
 use crate::outbox::Subject;
 use crate::plan::{self, Intent, Plan};
 
@@ -60,7 +60,7 @@ impl World {
         plan.wake = earliest(plan.wake, outcome.wake);
         if case.surroundings.siblings.thrown_out_lately > 0 && case.pod.is_over() {
             // That pods are thrown out again and again is over when it has not happened for long.
-            plan.wake = earliest(plan.wake, Some(after(now, workloads::REMEMBERED)));
+            plan.wake = earliest(plan.wake, Some(after(now, Siblings::LATELY)));
         }
         let is_well = matches!(outcome.health, Health::Well);
         if is_superseded {

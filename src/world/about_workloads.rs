@@ -13,7 +13,7 @@ use crate::api::{
 };
 use crate::diagnosis::{
     Category, FailingPod, GonePod, Health, RootKind, SERVICE_SELECTS_NOTHING, WorkloadCase, WorkloadFailure, diagnose,
-    judge_workload, node, refuses_template,
+    follows_from_pods, judge_workload, node, refuses_template,
 };
 use crate::facts::{Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -163,6 +163,7 @@ impl World {
             failing: &failing,
             failed: &failed,
             undecided,
+            loses_pods: self.workloads.loses_pods(key, now),
             gone: &gone,
             ready: ready.as_deref(),
             jobs: &jobs,
@@ -176,7 +177,7 @@ impl World {
             now,
         });
         let is_told = self.is_told(object);
-        if judged.failure.as_ref().is_some_and(|failure| self.wishes.ignore(key, &failure.cause)) {
+        if judged.failure.as_ref().is_some_and(|failure| self.is_unwanted(key, failure, now)) {
             let last = self.workload_objects.get(object);
             let plan = outer::unwanted(last.as_ref(), &self.policy, now);
             return Plan { wake: earliest(plan.wake, judged.wake), ..plan }.into();
@@ -221,6 +222,20 @@ impl World {
             Outer::Workload(_, status) if status.head.state == DiagnosisState::Active => Some(status),
             _ => None,
         }
+    }
+
+    /// Whether nobody wants to be told of this: of its cause, or of what all of it follows from.
+    fn is_unwanted(&self, key: &WorkloadKey, failure: &WorkloadFailure, now: Timestamp) -> bool {
+        if self.wishes.ignore(key, &failure.cause) {
+            return true;
+        }
+        if !failure.causes.is_empty() || !follows_from_pods(&failure.cause) {
+            return false;
+        }
+        let of_it = |uid: &Arc<str>| self.pods.place(uid).is_some_and(|place| place.kin.workload.as_ref() == Some(key));
+        self.unwell()
+            .filter(of_it)
+            .any(|uid| self.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.leaves_out))
     }
 
     /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
@@ -446,6 +461,8 @@ impl World {
             root: status.root,
             since: status.first_seen,
             ready: self.pods.place(uid).is_some_and(|place| place.ready),
+            over: self.pods.place(uid).is_some_and(|place| place.over),
+            restarts: status.restarts.map_or(0, |restarts| restarts.count),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::outbox::{Lane, Subject};
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     counts: HashMap<WorkloadKey, Counts>,
-    /// When pods were thrown out last: evicted, shut down, rejected.
+    /// When pods were thrown out last (evicted, shut down, rejected), oldest first.
     thrown_out: HashMap<WorkloadKey, VecDeque<Timestamp>>,
     sweeps: Sweeps,
 }
@@ -28,8 +28,7 @@ struct Counts {
     failing: HashSet<Arc<str>>,
 }
 
-/// How long such an end is remembered, in seconds, and how many are.
-pub(super) const REMEMBERED: i64 = 1800;
+/// How many such ends are remembered.
 const ENDS: usize = 4;
 
 impl Workloads {
@@ -102,23 +101,40 @@ impl Workloads {
         self.counts.iter().map(|(key, counts)| (key, counts.total))
     }
 
-    /// A pod of this workload was thrown out just now.
-    pub(super) fn thrown_out(&mut self, workload: WorkloadKey, now: Timestamp) {
+    /// A pod of this workload was thrown out at that time.
+    pub(super) fn thrown_out(&mut self, workload: WorkloadKey, at: Timestamp, now: Timestamp) {
+        let is_recent = |at: Timestamp| seconds_between(at, now) < Siblings::LATELY;
         if self.sweeps.is_due(now) {
-            self.thrown_out.retain(|_, times| times.back().is_some_and(|at| seconds_between(*at, now) < REMEMBERED));
+            self.thrown_out.retain(|_, times| times.back().copied().is_some_and(is_recent));
         }
+        if !is_recent(at) {
+            return;
+        }
+        // What is found at the start comes in any order.
         let times = self.thrown_out.entry(workload).or_default();
-        times.push_back(now);
+        let place = times.partition_point(|known| *known <= at);
+        times.insert(place, at);
         if times.len() > ENDS {
             times.pop_front();
         }
     }
 
+    /// Whether its pods are thrown out again and again.
+    pub(super) fn loses_pods(&self, workload: &WorkloadKey, now: Timestamp) -> bool {
+        let thrown_out_lately = self.thrown_out_lately(workload, now);
+        Siblings { thrown_out_lately, ..Siblings::default() }.are_thrown_out_again_and_again()
+    }
+
+    /// How many pods of a workload were thrown out lately, as far as they are remembered.
+    fn thrown_out_lately(&self, workload: &WorkloadKey, now: Timestamp) -> u32 {
+        let lately = |at: &&Timestamp| seconds_between(**at, now) < Siblings::LATELY;
+        let thrown_out = self.thrown_out.get(workload).map_or(0, |times| times.iter().filter(lately).count());
+        u32::try_from(thrown_out).unwrap_or(u32::MAX)
+    }
+
     pub(super) fn siblings(&self, pod: &PodFacts, now: Timestamp) -> Siblings {
         let Some(key) = top_workload(pod, None) else { return Siblings::default() };
-        let lately = |at: &&Timestamp| seconds_between(**at, now) < REMEMBERED;
-        let thrown_out = self.thrown_out.get(&key).map_or(0, |times| times.iter().filter(lately).count());
-        let thrown_out_lately = u32::try_from(thrown_out).unwrap_or(u32::MAX);
+        let thrown_out_lately = self.thrown_out_lately(&key, now);
         let Some(counts) = self.counts.get(&key) else {
             return Siblings { thrown_out_lately, ..Siblings::default() };
         };

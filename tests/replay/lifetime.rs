@@ -1,13 +1,13 @@
 //! From the first sight of a failure to the end of its object.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::world::Change;
+use shindan::world::{Caps, Change};
 
 use shindan::facts::{Looked, PodFacts, Probe, ProbeHandler, RestartPolicy, Want, after};
 
 use super::operator::{
-    Operator, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, killing, node, oom, oom_of, pod,
-    pod_of, running_again, well,
+    Operator, Server, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, evicted_at, killing, node,
+    oom, oom_of, pod, pod_of, rollout, running_again, well,
 };
 
 #[test]
@@ -430,13 +430,66 @@ fn pods_that_are_evicted_again_and_again_have_not_recovered_because_the_next_one
         operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
         operator.advance(10);
         let (next, next_uid) = name(n + 1);
-        operator.pod(&evicted("web", &pod, &uid));
+        operator.pod(&evicted_at("web", &pod, &uid, operator.now));
         operator.pod(&pod_of(&next, &next_uid, Some("web"), true, WELL));
         operator.advance(50);
     }
     assert_eq!(operator.state("web-3"), Active, "the last of a loop");
     operator.advance(3600);
     assert_eq!(operator.state("web-3"), Recovered, "no more of them for long");
+}
+
+/// A Deployment has lost a pod each minute before, the last one `ago` seconds, and has a new one that is ready.
+fn found_losing_pods(ago: i64) -> Operator {
+    let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
+    operator.answers.extend([deployment("web", 1, 1)]);
+    let ended = |n: i64| after(operator.now, -ago - 60 * n);
+    // The kubelet's times stand in the pods, in whatever order they are listed.
+    let mut pods: Vec<_> =
+        [2, 0, 40, 1, 3].map(|n| evicted_at("web", &format!("web-{n}"), &format!("u{n}"), ended(n))).into();
+    pods.push(pod_of("web-new", "new", Some("web"), true, WELL));
+    operator.list_with(&[], &pods, &[rollout("web", 1, 1)]);
+    operator.advance(30);
+    operator
+}
+
+#[test]
+fn pods_that_were_evicted_again_and_again_before_we_came_are_a_loop_as_well() {
+    let mut operator = found_losing_pods(20);
+    assert_eq!(operator.server.objects.len(), 4, "one of them ended long before");
+    assert_eq!(operator.state("web-0"), Active);
+    let web = operator.workload_status("deployment-web");
+    assert_eq!((web.head.cause.as_str(), web.problem.as_str()), ("EvictedNodePressure", "PodsThrownOut"));
+    let summary = &web.head.summary;
+    assert!(summary.starts_with("its pods are thrown out again and again: evicted: n1 ran low on memory"), "{summary}");
+    assert_eq!((web.pods.display.as_str(), web.pods.failing), ("1/1", 4));
+    operator.advance(3600);
+    assert_eq!(
+        (operator.state("web-1"), operator.workload_status("deployment-web").head.state),
+        (Recovered, Recovered)
+    );
+
+    let operator = found_losing_pods(2400);
+    assert_eq!(operator.server.objects.len(), 0, "the loop has ended: {:?}", operator.told());
+    assert_eq!(operator.told_of_workloads(), [] as [&str; 0]);
+}
+
+#[test]
+fn of_a_loop_that_goes_on_no_pod_is_said_to_have_recovered() {
+    let mut operator = Operator::idle();
+    operator.workload(&rollout("web", 1, 1));
+    operator.answers.extend([deployment("web", 1, 1)]);
+    for n in 0..40 {
+        let (pod, uid) = (format!("web-{n}"), format!("u{n}"));
+        operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+        operator.advance(60);
+        operator.pod(&evicted_at("web", &pod, &uid, operator.now));
+    }
+    let web = operator.workload_status("deployment-web");
+    assert_eq!((web.head.state, web.problem.as_str()), (Active, "PodsThrownOut"));
+    let active = operator.server.objects.values().filter(|object| object.status.state == Active).count();
+    assert!((25..=31).contains(&active), "those of the last half hour: {active}");
+    assert!(!operator.told().iter().any(|told| told.starts_with("Recovered")), "{:?}", operator.told());
 }
 
 #[test]

@@ -660,6 +660,15 @@ pub fn evicted(workload: &str, name: &str, uid: &str) -> PodFacts {
     pod
 }
 
+/// The same; it ended then.
+pub fn evicted_at(workload: &str, name: &str, uid: &str, at: Timestamp) -> PodFacts {
+    let mut pod = evicted(workload, name, uid);
+    let ready = pod.conditions.iter_mut().find(|condition| condition.kind == "Ready").unwrap();
+    ready.last_transition = Some(at);
+    pod.created = Some(after(at, -60));
+    pod
+}
+
 /// A Deployment of so many pods, so many of which are ready.
 pub fn rollout(name: &str, desired: u32, ready: u32) -> WorkloadFacts {
     let unavailable = desired - ready;

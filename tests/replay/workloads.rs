@@ -879,6 +879,25 @@ fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
     assert_ne!(told[0], "Diagnosed ProgressDeadlineExceeded");
 }
 
+#[test]
+fn what_follows_from_an_ignored_cause_is_not_told_of_the_workload_instead() {
+    let told = |ignored: &str| {
+        let mut operator = Operator::idle();
+        let mut web = rollout("web", 1, 0);
+        let more = format!(
+            "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: web, namespace: demo, annotations: {{shindan.dev/ignore: {ignored}}}}}, status: {{conditions: [{{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}}]}}}}"
+        );
+        let more = dump(&more).workloads.remove(0);
+        (web.conditions, web.wishes) = (more.conditions, more.wishes);
+        operator.workload(&web);
+        operator.pod(&pod_of("web-1", "uid-web-1", Some("web"), false, &crashed(4, 1, "Error")));
+        operator.advance(1200);
+        operator.told_of_workloads().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(told("OOMKilled"), ["Diagnosed AppError"]);
+    assert_eq!(told("AppError"), [""; 0], "that the rollout stands still follows from it only");
+}
+
 /// `Job/import`, restarted in place, with what its status says.
 fn import(status: &str) -> WorkloadFacts {
     let job = format!(

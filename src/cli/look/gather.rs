@@ -7,12 +7,14 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kube::Client;
 
+use super::standing;
 use super::subject::{Asked, Kind, Subject};
 use crate::api::{DiagnosisKind, DiagnosisState};
 use crate::cli::found::Found;
-use crate::cli::offline::{self, Logs, View};
+use crate::cli::offline::{self, Logs, Untold, View};
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
+use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
 use crate::cluster::snapshot::{self, Lacking, Lister, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
@@ -35,6 +37,15 @@ pub(in crate::cli) struct Gathered {
     pub(in crate::cli) notes: Vec<String>,
     /// Pods that were looked at here, those that are well as well.
     pub(in crate::cli) pods: usize,
+    /// What is asked about and does not fail, but is not ready: how it stands, and from when on that counts.
+    pub(in crate::cli) unready: Vec<String>,
+}
+
+/// What was found here and now.
+struct Seen {
+    found: Found,
+    pods: usize,
+    unready: Vec<String>,
 }
 
 /// What is to be found out, and how.
@@ -56,17 +67,37 @@ impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
         let told = if self.here { None } else { self.told(&mut notes).await? };
-        if let Some(found) = told {
-            if found.fails() || !found.is_empty() && !self.is_about_one() {
-                return Ok(Gathered { found, by: By::Operator, notes, pods: 0 });
-            }
-            // Silence is no proof: it may be stopped, or be for other namespaces.
-            let (seen, pods) = self.seen(now, &mut notes).await?;
-            let (found, by) = if seen.fails() { (seen, By::HereInstead) } else { (found, By::Operator) };
-            return Ok(Gathered { found, by, notes, pods });
+        let told = match told {
+            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => None,
+            told => told,
+        };
+        let Some(told) = told else {
+            let Seen { found, pods, unready } = self.seen(now, &mut notes).await?;
+            return Ok(Gathered { found, by: By::Here, notes, pods, unready });
+        };
+        if told.fails() || !told.is_empty() && !self.is_about_one() {
+            return Ok(Gathered { found: told, by: By::Operator, notes, pods: 0, unready: Vec::new() });
         }
-        let (found, pods) = self.seen(now, &mut notes).await?;
-        Ok(Gathered { found, by: By::Here, notes, pods })
+        // Silence is no proof: it may be stopped, or be for other namespaces.
+        let Seen { found: seen, pods, unready } = self.seen(now, &mut notes).await?;
+        let (found, by) = match seen {
+            seen if seen.fails() => (seen, By::HereInstead),
+            // What is no failure is told to who asks for it only.
+            seen if told.is_empty() => (seen, By::Here),
+            _ => (told, By::Operator),
+        };
+        Ok(Gathered { found, by, notes, pods, unready })
+    }
+
+    /// Whether what was told stands there though nobody keeps it true any more. Who may not read Leases has to trust it.
+    async fn is_left_over(&self, now: Timestamp, notes: &mut Vec<String>) -> bool {
+        match holder::look(&self.clients.write, now, self.limit).await {
+            Ok(Operator::Works) | Err(_) => false,
+            Ok(operator) => {
+                notes.push(format!("{operator}: what it has told may be old; diagnosed here"));
+                true
+            }
+        }
     }
 
     /// What is asked about is told in full; what suffers of a node may be much.
@@ -78,6 +109,10 @@ impl Question<'_> {
             }
             Asked::These(_) | Asked::Pods(_) => Detail::Full,
         }
+    }
+
+    fn asks_for_several(&self) -> bool {
+        matches!(&self.asked, Asked::These(subjects) if subjects.len() > 1)
     }
 
     fn is_about_one(&self) -> bool {
@@ -124,13 +159,18 @@ impl Question<'_> {
         Ok(Some(found))
     }
 
-    /// What is found here and now, with the rights of whoever asks, and among how many pods.
-    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<(Found, usize)> {
+    /// What is found here and now, with the rights of whoever asks.
+    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
         let mut snapshot = self.snapshot().await?;
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
-        let found = self.judge(snapshot, now);
+        let missing = match &self.asked {
+            Asked::These(subjects) => standing::of(&snapshot.dump, subjects, self.namespace.as_deref()),
+            Asked::All | Asked::Pods(_) => Vec::new(),
+        };
+        let Judged { found, untold } = self.judge(snapshot, now);
+        let unready = missing.iter().map(|one| one.told(self.asks_for_several(), &untold, now)).collect();
         // Its pods may fail all the same; but that it is well nobody has seen.
         if found.is_empty()
             && let Asked::These(subjects) = &self.asked
@@ -138,7 +178,7 @@ impl Question<'_> {
         {
             return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
         }
-        Ok((found, pods))
+        Ok(Seen { found, pods, unready })
     }
 
     fn is_in_place(&self, namespace: &str) -> bool {
@@ -159,8 +199,13 @@ impl Question<'_> {
     }
 
     /// What is asked about, as a snapshot shows it.
-    pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Found {
-        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods };
+    pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
+        // Of a pod that was replaced nobody wants to hear, but who asks for it.
+        let tells_replaced = match &self.asked {
+            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
+            Asked::All | Asked::Pods(_) => false,
+        };
+        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, tells_replaced };
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
         let mut found = Found::of(report.objects, report.outers);
         if let Some(namespace) = &self.namespace {
@@ -172,8 +217,14 @@ impl Question<'_> {
             });
         }
         self.asked.keep(&mut found);
-        found
+        Judged { found, untold: report.untold }
     }
+}
+
+/// What is wrong with what is asked about, and the pods of which nothing is told, or not yet.
+pub(super) struct Judged {
+    pub(super) found: Found,
+    pub(super) untold: Vec<Untold>,
 }
 
 /// What is asked about and may not be listed.

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::cli::found::{Found, OfOuter, OfPod};
-use crate::facts::{ObjectKey, WorkloadKind};
+use crate::diagnosis::top_workload;
+use crate::facts::{ObjectKey, PodFacts, WorkloadKind};
 use crate::plan::Outer;
 
 /// A kind that may be asked about.
@@ -105,6 +106,17 @@ impl Subject {
                     None => Err(format!("{word:?} has no kind: give KIND/NAME")),
                 })
                 .collect(),
+        }
+    }
+
+    /// Whether a pod is it, or belongs to it.
+    pub(super) fn has(&self, pod: &PodFacts) -> bool {
+        match self.kind {
+            Kind::Pod => *pod.key.name == *self.name,
+            Kind::Node => pod.node_name.as_deref() == Some(&self.name),
+            Kind::Workload(kind) => {
+                top_workload(pod, None).is_some_and(|top| *top.kind == *kind.as_str() && *top.name == *self.name)
+            }
         }
     }
 

@@ -9,12 +9,15 @@ use anyhow::{Context, bail};
 
 use super::LOOK_AGAIN;
 use super::gather::{Question, unseen};
+use super::standing::{still_to_come, workload};
 use super::subject::{Asked, Kind, Subject};
-use crate::cli::found::Found;
+use crate::api::{DiagnosisState, Severity};
+use crate::cli::found::{Found, OfOuter, OfPod};
 use crate::cluster::snapshot::Lacking;
 use crate::cluster::wire::Dump;
-use crate::diagnosis::top_workload;
-use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
+use crate::diagnosis::{Recovery, rules, top_workload};
+use crate::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
+use crate::plan::Outer;
 
 /// How a wait ended.
 #[derive(Debug)]
@@ -32,6 +35,7 @@ pub(super) async fn wait(
     let Asked::These(subjects) = &question.asked else { bail!("--wait needs to be told for what: KIND/NAME") };
     let began = clock();
     let (mut said, mut noted) = (String::new(), BTreeSet::new());
+    let (mut patience, mut steady) = (Patience::default(), Steady::default());
     loop {
         let now = clock();
         let mut snapshot = question.snapshot().await?;
@@ -40,14 +44,32 @@ pub(super) async fn wait(
             tell(&format!("warning: {note}"))?;
         }
         let namespace = question.namespace.as_deref();
-        let missing = |subject| still_to_come(&snapshot.dump, subject, namespace);
-        let Some(text) = subjects.iter().find_map(missing) else { return Ok(Waited::Well) };
-        only_newest(&mut snapshot.dump, subjects);
-        let found = question.judge(snapshot, now);
-        if found.fails() {
+        let missing = |subject: &Subject| {
+            let text = still_to_come(&snapshot.dump, subject, namespace)?;
+            Some(format!("{subject}: {text}"))
+        };
+        let missing = subjects.iter().find_map(missing);
+        if missing.is_none() && steady.holds(&snapshot.dump, subjects, namespace, now) {
+            return Ok(Waited::Well);
+        }
+        if missing.is_some() {
+            steady = Steady::default();
+        }
+        let text = missing.unwrap_or_else(|| format!("ready, if it stays so for {STEADY} s"));
+        only_newest(&mut snapshot.dump, subjects, question.thresholds.recovered_restarting, now);
+        let over = snapshot.dump.pods.iter().filter(|pod| pod.is_over()).map(|pod| pod.key.clone()).collect();
+        let found = question.judge(snapshot, now).found;
+        if patience.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
+        let text = match found.pods.iter().find(|pod| fails(pod)) {
+            Some(pod) => format!("{text}; {}: perhaps a restart helps", pod.status.summary),
+            None => text,
+        };
         if seconds_between(began, now) >= timeout {
+            if found.fails() {
+                return Ok(Waited::Fails(found));
+            }
             bail!("not well after {timeout} s: {text}");
         }
         if said != text {
@@ -70,61 +92,79 @@ fn notes_of(lacking: Vec<Lacking>, subjects: &[Subject]) -> anyhow::Result<Vec<S
     }
 }
 
-/// What is missing until this is well. Pods of other namespaces are in the dump as well, for what they take of the nodes.
-fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&str>) -> Option<String> {
-    let missing = || Some(format!("there is no {subject}"));
-    let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
-    match subject.kind {
-        Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
-            None => missing(),
-            Some(pod) if pod.is_ready() || pod.phase == Phase::Succeeded => None,
-            Some(_) => Some(format!("{subject} is not ready")),
-        },
-        Kind::Node => match dump.nodes.iter().find(|node| *node.name == *subject.name) {
-            None => missing(),
-            Some(node) if node.is_ready() => None,
-            Some(_) => Some(format!("{subject} is not ready")),
-        },
-        Kind::Workload(_) => match workload(dump, subject) {
-            None => missing(),
-            Some(workload) if workload.is_stale() => Some(format!("{subject}: its controller has not seen it yet")),
-            Some(workload) if workload.is_settled() || has_run_well(workload) => None,
-            Some(workload) => Some(progress(subject, workload)),
-        },
+/// What has no readiness probe is ready as soon as it runs: a pod that was started just now has to run for so many seconds.
+const STEADY: i64 = 10;
+
+/// Since when everything is ready.
+#[derive(Debug, Default)]
+struct Steady {
+    since: Option<Timestamp>,
+}
+
+impl Steady {
+    /// Whether it may be called well. What runs for long already is, at the first look.
+    fn holds(&mut self, dump: &Dump, subjects: &[Subject], namespace: Option<&str>, now: Timestamp) -> bool {
+        let since = *self.since.get_or_insert(now);
+        let is_new = |pod: &PodFacts| {
+            namespace.is_none_or(|namespace| *pod.key.namespace == *namespace)
+                && subjects.iter().any(|subject| subject.kind != Kind::Node && subject.has(pod))
+                && pod.last_start().is_some_and(|at| seconds_between(at, now) < STEADY)
+        };
+        seconds_between(since, now) >= STEADY || !dump.pods.iter().any(is_new)
     }
 }
 
-/// Whether a CronJob's newest run has succeeded, and none is under way.
-fn has_run_well(workload: &WorkloadFacts) -> bool {
-    let OwnFacts::CronJob(own) = &workload.own else { return false };
-    workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
+/// How long a container that ended may be started again before that counts, in seconds: a program that does not wait for
+/// what it needs runs at its second or third start.
+const MAY_RECOVER: i64 = 60;
+
+/// Since when pods fail of what their next restart may get over.
+#[derive(Debug, Default)]
+struct Patience {
+    since: Option<Timestamp>,
 }
 
-fn progress(subject: &Subject, workload: &WorkloadFacts) -> String {
-    match subject.kind {
-        Kind::Workload(WorkloadKind::Job) => {
-            format!("{subject}: {} of {} have succeeded", workload.succeeded, workload.desired)
+impl Patience {
+    /// Whether what is found is not to pass by itself any more. `over`: pods in which nothing is started again.
+    fn is_over(&mut self, found: &Found, over: &BTreeSet<ObjectKey>, now: Timestamp) -> bool {
+        if !found.fails() {
+            self.since = None;
+            return false;
         }
-        Kind::Workload(WorkloadKind::CronJob) => format!("{subject} has not run to its end yet"),
-        _ => format!(
-            "{subject}: {} of {} ready, {} of the newest template",
-            workload.ready, workload.desired, workload.updated
-        ),
+        let stays = |pod: &OfPod| fails(pod) && (over.contains(&pod.key) || !is_restarted(&pod.status.cause));
+        // What a workload fails of is judged by its pods where it is theirs.
+        let of_itself = |of: &OfOuter| match &of.object {
+            Outer::Workload(_, status) => status.causes.is_empty() && status.head.severity != Severity::Info,
+            Outer::Node(..) => true,
+        };
+        let since = *self.since.get_or_insert(now);
+        let has_lasted = seconds_between(since, now) >= MAY_RECOVER;
+        has_lasted || found.pods.iter().any(stays) || found.outers.iter().any(of_itself)
     }
 }
 
-fn workload<'d>(dump: &'d Dump, subject: &Subject) -> Option<&'d WorkloadFacts> {
-    dump.workloads.iter().find(|facts| *facts.key.kind == *subject.kind.as_str() && *facts.key.name == *subject.name)
+fn fails(pod: &OfPod) -> bool {
+    pod.status.state == DiagnosisState::Active && pod.status.severity != Severity::Info
 }
 
-/// Leaves out the pods that a rollout replaces: whether they were well is no question of this one.
-fn only_newest(dump: &mut Dump, subjects: &[Subject]) {
+fn is_restarted(cause: &str) -> bool {
+    rules::find(cause).is_some_and(|rule| rule.recovery == Recovery::Restarting)
+}
+
+/// Leaves out the pods that a rollout replaces: whether they were well is no question of this one. Those that serve meanwhile
+/// stay: they tell how bad it is.
+fn only_newest(dump: &mut Dump, subjects: &[Subject], calm: i64, now: Timestamp) {
     for subject in subjects {
         let Some(mut facts) = workload(dump, subject).cloned() else { continue };
         dump.complete(&mut facts);
+        let serves = |pod: &PodFacts| {
+            let has_restarted = pod.containers.iter().any(|container| container.restart_count > 0);
+            let is_calm = pod.last_start().is_some_and(|at| seconds_between(at, now) > calm);
+            pod.is_ready() && pod.deletion.is_none() && (!has_restarted || is_calm)
+        };
         dump.pods.retain(|pod| {
             let is_of_it = top_workload(pod, None).is_some_and(|top| top == facts.key);
-            !is_of_it || is_newest(pod, &facts)
+            !is_of_it || is_newest(pod, &facts) || serves(pod)
         });
     }
 }
@@ -182,6 +222,10 @@ mod tests {
 
     /// How a wait of ten seconds ends, after how many, and what is told meanwhile.
     async fn waited(clients: &Clients, subject: &str) -> (String, u64, Vec<String>) {
+        waited_for(clients, subject, 10).await
+    }
+
+    async fn waited_for(clients: &Clients, subject: &str, timeout: i64) -> (String, u64, Vec<String>) {
         let question = Question {
             clients,
             namespace: Some("shop".to_owned()),
@@ -196,7 +240,7 @@ mod tests {
         let morning: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         let clock = || after(morning, i64::try_from(began.elapsed().as_secs()).unwrap());
         let told = RefCell::new(Vec::new());
-        let end = wait(&question, 10, clock, |text| {
+        let end = wait(&question, timeout, clock, |text| {
             told.borrow_mut().push(text.to_owned());
             Ok(())
         });
@@ -219,57 +263,118 @@ mod tests {
             "spec": {"containers": [{"name": "app", "image": "app:1"}]}, "status": {"phase": "Pending"}});
         let clients = clients(json!([pod]), &["deployments", "cronjobs"]);
         let (end, seconds, told) = waited(&clients, "pod/web").await;
-        assert_eq!((end.as_str(), seconds), ("not well after 10 s: Pod web is not ready", 10));
+        assert_eq!((end.as_str(), seconds), ("not well after 10 s: Pod web: not ready (Pending)", 10));
         assert_eq!(
             told,
             [
                 "warning: not allowed to list deployments: what stops a rollout is not told",
                 "warning: not allowed to list cronjobs: CronJobs are not told",
-                "Pod web is not ready",
+                "Pod web: not ready (Pending)",
             ]
         );
     }
 
-    #[test]
-    fn a_cron_job_is_well_once_its_newest_run_has_succeeded() {
-        let nightly = Subject { kind: Kind::Workload(WorkloadKind::CronJob), name: "nightly".to_owned() };
-        let is_well = |status: &str| {
-            let mut dump = Dump::default();
-            dump.read(&format!(
-                "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: shop, name: nightly, uid: c}}, \
-                 spec: {{schedule: '0 1 * * *'}}, status: {{{status}}}}}"
-            ));
-            still_to_come(&dump, &nightly, Some("shop")).is_none()
-        };
-        let at = |field: &str, hour: u8| format!("{field}: '2026-11-21T{hour:02}:00:00Z', ");
-        assert!(!is_well(""), "it has never run");
-        assert!(is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2))));
-        assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
-        let active = "active: [{kind: Job, name: nightly-1}]";
-        assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
-    }
-
-    #[test]
-    fn a_pod_of_another_namespace_is_not_the_one_that_is_waited_for() {
-        let pod = |namespace: &str, ready: &str| {
+    /// A Deployment whose rollout has replaced nothing yet, its two old pods, and the new one in this state.
+    fn rollout(old: &str, new: &str) -> Dump {
+        let pod = |name: &str, set: &str, ready: bool, container: &str| {
+            let owner = format!("{{apiVersion: apps/v1, kind: ReplicaSet, name: {set}, uid: {set}, controller: true}}");
+            let hash = set.trim_start_matches("web-");
             format!(
-                "kind: Pod
-metadata: {{namespace: {namespace}, name: web, uid: {namespace}}}
-spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
-status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
+                "---
+kind: Pod
+metadata: {{namespace: shop, name: {name}, uid: {name}, creationTimestamp: '2026-11-21T08:00:00Z', labels: {{pod-template-hash: '{hash}'}}, ownerReferences: [{owner}]}}
+spec: {{nodeName: n1, containers: [{{name: app, image: 'app:1'}}]}}
+status: {{phase: Running, conditions: [{{type: Ready, status: '{}'}}], containerStatuses: [{{name: app, {container}}}]}}
+",
+                if ready { "True" } else { "False" }
+            )
+        };
+        let set = |name: &str, revision: u32, ready: u32| {
+            let owner = "{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}";
+            format!(
+                "---
+kind: ReplicaSet
+apiVersion: apps/v1
+metadata: {{namespace: shop, name: {name}, uid: {name}, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, ownerReferences: [{owner}]}}
+spec: {{replicas: {ready}}}
+status: {{replicas: {ready}, readyReplicas: {ready}}}
 "
             )
         };
-        let web = Subject { kind: Kind::Pod, name: "web".to_owned() };
-        let missing = |pods: &[String]| {
-            let mut dump = Dump::default();
-            dump.read(&pods.join("---\n"));
-            still_to_come(&dump, &web, Some("shop"))
+        let well = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
+        let mut dump = Dump::default();
+        dump.read(&format!(
+            "kind: Deployment
+apiVersion: apps/v1
+metadata: {{namespace: shop, name: web, uid: d, generation: 2}}
+spec: {{replicas: 2}}
+status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplicas: 2, updatedReplicas: 1}}
+{}{}{}{}{}",
+            set("web-1", 1, 2),
+            set("web-2", 2, 1),
+            pod("web-1-a", "web-1", true, well),
+            pod("web-1-b", "web-1", true, old),
+            pod("web-2-a", "web-2", false, new),
+        ));
+        assert_eq!(dump.problems, []);
+        dump
+    }
+
+    #[test]
+    fn pods_that_a_rollout_replaces_count_as_long_as_they_serve() {
+        let failing = "restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}";
+        let left = |old: &str| {
+            let mut dump = rollout(old, failing);
+            let subjects = Subject::parse_all(&["deploy/web".to_owned()]).unwrap();
+            only_newest(&mut dump, &subjects, 600, "2026-11-21T09:00:00Z".parse().unwrap());
+            dump.pods.iter().map(|pod| pod.key.name.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(missing(&[pod("shop", "True")]), None);
-        assert_eq!(missing(&[pod("other", "False"), pod("shop", "True")]), None);
-        let both = [pod("other", "True"), pod("shop", "False")];
-        assert_eq!(missing(&both).as_deref(), Some("Pod web is not ready"));
-        assert_eq!(missing(&both[..1]).as_deref(), Some("there is no Pod web"), "it was deleted meanwhile");
+        let ran = |since: &str| {
+            format!("ready: true, restartCount: 1, state: {{running: {{startedAt: '2026-11-21T{since}Z'}}}}")
+        };
+        assert_eq!(left(&ran("08:30:00")), ["web-1-a", "web-1-b", "web-2-a"]);
+        assert_eq!(left(&ran("08:59:00")), ["web-1-a", "web-2-a"], "whether it is well again is no question here");
+    }
+
+    /// A pod that has ended then, after so many restarts.
+    fn crashed(restarts: u32, end: &str) -> Value {
+        json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
+                "containerStatuses": [{"name": "app", "restartCount": restarts, "state": {"terminated":
+                    {"exitCode": 1, "reason": "Error", "startedAt": "2026-11-21T08:59:00Z", "finishedAt": end}}}]}}])
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_started_just_now_is_well_when_it_has_run_for_a_moment() {
+        let runs = |since: &str| {
+            let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
+                "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
+                "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
+                    "containerStatuses": [{"name": "app", "ready": true, "restartCount": 0,
+                        "state": {"running": {"startedAt": since}}}]}}]);
+            clients(pod, &[])
+        };
+        let (end, seconds, told) = waited(&runs("2026-11-21T08:59:59Z"), "pod/web").await;
+        assert_eq!(
+            (end.as_str(), seconds, told.as_slice()),
+            ("Well", 10, &["ready, if it stays so for 10 s".to_owned()][..])
+        );
+        let (end, seconds, _) = waited(&runs("2026-11-21T08:59:00Z"), "pod/web").await;
+        assert_eq!((end.as_str(), seconds), ("Well", 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_restart_may_get_over_has_a_minute_and_no_longer() {
+        let clients = clients(crashed(0, "2026-11-21T08:59:59Z"), &[]);
+        let (end, seconds, told) = waited_for(&clients, "pod/web", 600).await;
+        assert!(end.starts_with("Fails") && end.contains("AppError"), "{end}");
+        assert_eq!(seconds, 60);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("Pod web: not ready (Error); app exits with code 1"), "{told:?}");
+        assert!(told[0].ends_with(": perhaps a restart helps"), "{told:?}");
+        let (end, seconds, _) = waited_for(&clients, "pod/web", 10).await;
+        assert!(end.starts_with("Fails"), "its cause is known: {end}");
+        assert_eq!(seconds, 10);
     }
 }

@@ -19,6 +19,8 @@ pub struct WorkloadCase<'a> {
     pub failed: &'a [String],
     /// When one of its pods is looked at again whose probe fails, and that is not said to fail yet.
     pub undecided: Option<Timestamp>,
+    /// Its pods are thrown out (evicted, shut down, rejected) again and again: that others take their place is no recovery.
+    pub loses_pods: bool,
     /// Of a Job or `CronJob`: its pods that were deleted while they failed.
     pub gone: &'a [GonePod],
     /// Of all its pods that are not over, how many are Ready, by the object that made them (a `ReplicaSet`; the workload
@@ -69,6 +71,9 @@ pub struct FailingPod {
     pub since: Option<Timestamp>,
     /// It is Ready now, and its diagnosis only waits to be sure of it.
     pub ready: bool,
+    /// Nothing runs there again.
+    pub over: bool,
+    pub restarts: u32,
 }
 
 impl FailingPod {
@@ -90,6 +95,8 @@ impl FailingPod {
             root: found.root,
             since: None,
             ready: pod.is_ready(),
+            over: pod.is_over(),
+            restarts: pod.containers.iter().map(|container| container.restart_count).max().unwrap_or(0),
         }
     }
 }

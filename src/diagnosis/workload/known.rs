@@ -13,6 +13,18 @@ pub(super) const CRON_JOB_MISSED: &str = "CronJobMissed";
 pub(super) const CRON_JOB_FORBID: &str = "CronJobForbid";
 pub const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
 
+/// Whether a workload has this cause only because its pods fail.
+pub fn follows_from_pods(cause: &str) -> bool {
+    const OF_JOBS: [&str; 5] = [
+        JOB_BACKOFF_LIMIT_EXCEEDED,
+        JOB_DEADLINE_EXCEEDED,
+        JOB_POD_FAILURE_POLICY,
+        JOB_MAX_FAILED_INDEXES,
+        JOB_FAILED_INDEXES,
+    ];
+    cause == PROGRESS_DEADLINE_EXCEEDED || OF_JOBS.contains(&cause)
+}
+
 const JOB: &str = "kubernetes pkg/controller/job/job_controller.go";
 const CRON_JOB: &str = "kubernetes pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob";
 

@@ -18,6 +18,8 @@ pub(super) struct Pods<'a> {
     pub(super) old_ready: u32,
     /// That would serve, but for their node.
     pub(super) down: u32,
+    /// One after the other is thrown out.
+    pub(super) loses_them: bool,
 }
 
 /// Pods that fail of one cause.
@@ -39,16 +41,19 @@ impl<'a> Pods<'a> {
     pub(super) fn of(case: &WorkloadCase<'a>) -> Self {
         let (updated_ready, old_ready) = ready(case);
         let ready = updated_ready.saturating_add(old_ready);
-        // A pod that was thrown out or does not go away, and that nobody misses.
+        // A pod that was thrown out or does not go away, and that nobody misses. The next one of a loop is missed soon.
         let is_whole = case.workload.is_settled();
-        let is_missed = |pod: &FailingPod| !(is_whole && matches!(pod.category, Category::Lifecycle));
+        let is_of_loop = |pod: &FailingPod| case.loses_pods && pod.over;
+        let is_missed =
+            |pod: &FailingPod| !(is_whole && matches!(pod.category, Category::Lifecycle)) || is_of_loop(pod);
         // What is only noted is no failure; of a node that is down its own diagnosis tells, as long as others serve.
         let counts = |pod: &&FailingPod| {
             pod.severity != Severity::Info && (pod.category != Category::Node || ready == 0) && is_missed(pod)
         };
         let down = case.failing.iter().filter(|pod| pod.category == Category::Node).count();
         let down = u32::try_from(down).unwrap_or(u32::MAX);
-        Self { failing: case.failing.iter().filter(counts).collect(), ready, updated_ready, old_ready, down }
+        let failing = case.failing.iter().filter(counts).collect();
+        Self { failing, ready, updated_ready, old_ready, down, loses_them: case.loses_pods }
     }
 
     /// The same, of pods for which `is_meant` holds only.
@@ -119,7 +124,28 @@ impl<'a> Pods<'a> {
     pub(super) fn standing(&self, language: Language, desired: u32) -> (&'static str, String) {
         let failing = self.count();
         let is_beside = |pod: &&FailingPod| !pod.ready;
+        if self.loses_them && self.failing.iter().all(|pod| pod.over) {
+            return ("PodsThrownOut", phrase!(language, "its pods are thrown out again and again").to_owned());
+        }
         match (self.ready, desired) {
+            (1.., 1) if self.may_be_over() => {
+                ("PartlyFailing", phrase!(language, "its only pod has failed lately and is ready for now").to_owned())
+            }
+            (1.., _) if self.ready >= desired && self.may_be_over() => {
+                let stands = match failing {
+                    1 => say!(language, "all {desired} pods are ready for now, 1 of them has failed lately", desired),
+                    _ if failing >= desired => {
+                        say!(language, "all {desired} pods have failed lately and are ready for now", desired)
+                    }
+                    _ => say!(
+                        language,
+                        "all {desired} pods are ready for now, {failing} of them have failed lately",
+                        desired,
+                        failing
+                    ),
+                };
+                ("PartlyFailing", stands)
+            }
             // Of a rollout that is paused.
             (1.., _) if self.ready >= desired && self.failing.iter().all(is_beside) => {
                 let more = if failing == 1 {
@@ -147,6 +173,12 @@ impl<'a> Pods<'a> {
                 say!(language, "{failing} of {desired} pods fail", failing, desired = desired.max(failing)),
             ),
         }
+    }
+
+    /// Whether each has failed once, and is ready again: one that has failed twice fails.
+    fn may_be_over(&self) -> bool {
+        const ONCE: u32 = 1;
+        self.failing.iter().all(|pod| pod.ready && pod.restarts <= ONCE)
     }
 
     /// The same, where pods are missing that none of those that are there explains.

@@ -23,6 +23,7 @@ struct World {
     failed: Vec<String>,
     events: Vec<EventFacts>,
     services: BTreeMap<Arc<str>, Vec<ServiceFacts>>,
+    loses_pods: bool,
     now: Timestamp,
     thresholds: Thresholds,
 }
@@ -48,7 +49,17 @@ impl World {
         let services = services.collect();
         let failing = if dump.pods.is_empty() { Vec::new() } else { failing(text, now) };
         let thresholds = Thresholds::default();
-        Self { workloads, pods: dump.pods, failing, failed: Vec::new(), events: dump.events, services, now, thresholds }
+        Self {
+            workloads,
+            pods: dump.pods,
+            failing,
+            failed: Vec::new(),
+            events: dump.events,
+            services,
+            loses_pods: false,
+            now,
+            thresholds,
+        }
     }
 
     /// What is wrong with the top workloads. One that is to be looked at again soon is.
@@ -98,6 +109,7 @@ impl World {
             failing: &failing,
             failed: &self.failed,
             undecided: None,
+            loses_pods: self.loses_pods,
             gone: &[],
             ready: (!ready.is_empty()).then_some(&ready),
             jobs: &jobs,
@@ -165,6 +177,8 @@ fn pod(name: &str, template: Option<&str>, cause: &str, category: Category) -> F
         root: None,
         since: None,
         ready: false,
+        over: false,
+        restarts: 0,
     }
 }
 

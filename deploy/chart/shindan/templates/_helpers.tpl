@@ -109,7 +109,16 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $asked := $config.ignoreCauses | default list -}}
+{{- if not (has (lower $asked) (include "shindan.causes" $ | lower | fromYamlArray)) -}}
+{{- $wrong = append $wrong (printf "config.ignoreCauses: there is no cause %s; `shindan causes` lists them" $asked) -}}
+{{- end -}}
+{{- end -}}
 {{- range $cause, $value := $config.thresholds | default dict -}}
+{{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
+{{- if not (has (lower $cause) (include "shindan.timedCauses" $ | lower | fromYamlArray)) -}}
+{{- $wrong = append $wrong (printf "config.thresholds: %s has no time that can be chosen; these have one: %s" $cause (join ", " $timed)) -}}
+{{- end -}}
 {{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}
 {{- if or (lt $seconds 0) (gt $seconds 86400) -}}
 {{- $wrong = append $wrong (printf "config.thresholds.%s: %v must be from 0s to 1d" $cause $value) -}}

@@ -1,0 +1,184 @@
+//! How what is asked about stands while it is not well: whether or not that is a failure yet.
+
+use std::fmt::Write as _;
+
+use super::subject::{Kind, Subject};
+use crate::cli::offline::Untold;
+use crate::cluster::wire::Dump;
+use crate::diagnosis::pod_status;
+use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
+
+/// What is missing until something is well.
+pub(super) struct Missing {
+    subject: Subject,
+    namespace: Option<String>,
+    text: String,
+}
+
+impl Missing {
+    /// With its name where it is `one_of` several, and the time from when on it counts as a failure, where that is known.
+    pub(super) fn told(&self, one_of: bool, untold: &[Untold], now: Timestamp) -> String {
+        let own = || untold.iter().filter(|pod| self.is_of_it(pod));
+        let mut text = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
+        if own().any(|pod| pod.is_ignored) {
+            text.push_str(", of what is to be ignored (shindan.dev/ignore)");
+        } else if let Some(from) = own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
+            let _ = write!(text, ". If it stays so, that is told from {from} on (in {} s)", seconds_between(now, from));
+        }
+        text
+    }
+
+    fn is_of_it(&self, untold: &Untold) -> bool {
+        let is_here = self.namespace.as_ref().is_none_or(|namespace| *untold.pod.namespace == **namespace);
+        is_here
+            && match self.subject.kind {
+                Kind::Pod => *untold.pod.name == *self.subject.name,
+                Kind::Node => false,
+                Kind::Workload(kind) => {
+                    let of = untold.workload.as_ref();
+                    of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *self.subject.name)
+                }
+            }
+    }
+}
+
+/// What is missing of each of these that is not well.
+pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>) -> Vec<Missing> {
+    let missing = subjects.iter().filter_map(|subject| {
+        let text = still_to_come(dump, subject, namespace)?;
+        Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text })
+    });
+    missing.collect()
+}
+
+/// What is missing until this is well, in words that follow its name. Pods of other namespaces are in the dump as well, for what they take of the nodes.
+pub(super) fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&str>) -> Option<String> {
+    let missing = || Some("not there".to_owned());
+    let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
+    match subject.kind {
+        Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
+            None => missing(),
+            Some(pod) if pod.is_ready() || pod.phase == Phase::Succeeded => None,
+            Some(pod) => Some(of_pod(pod)),
+        },
+        Kind::Node => match dump.nodes.iter().find(|node| *node.name == *subject.name) {
+            None => missing(),
+            Some(node) if node.is_ready() => None,
+            Some(_) => Some("not ready".to_owned()),
+        },
+        Kind::Workload(_) => match workload(dump, subject) {
+            None => missing(),
+            Some(workload) if workload.is_stale() => Some("not seen by its controller yet".to_owned()),
+            Some(workload) if workload.is_settled() || has_run_well(workload) => None,
+            Some(workload) => Some(progress(subject.kind, workload)),
+        },
+    }
+}
+
+/// With the word that kubectl prints under STATUS.
+fn of_pod(pod: &PodFacts) -> String {
+    let (what, status) = (if pod.is_over() { "over" } else { "not ready" }, pod_status(pod));
+    let goes = if pod.deletion.is_some() && status != "Terminating" { ", and being deleted" } else { "" };
+    format!("{what} ({status}){goes}")
+}
+
+/// Whether a CronJob's newest run has succeeded, and none is under way.
+fn has_run_well(workload: &WorkloadFacts) -> bool {
+    let OwnFacts::CronJob(own) = &workload.own else { return false };
+    workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
+}
+
+fn progress(kind: Kind, workload: &WorkloadFacts) -> String {
+    match kind {
+        Kind::Workload(WorkloadKind::Job) => format!("{} of {} have succeeded", workload.succeeded, workload.desired),
+        Kind::Workload(WorkloadKind::CronJob) => "not run to its end yet".to_owned(),
+        _ => format!("{} of {} ready, {} of the newest template", workload.ready, workload.desired, workload.updated),
+    }
+}
+
+pub(super) fn workload<'d>(dump: &'d Dump, subject: &Subject) -> Option<&'d WorkloadFacts> {
+    dump.workloads.iter().find(|facts| *facts.key.kind == *subject.kind.as_str() && *facts.key.name == *subject.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{WorkloadKey, WorkloadName};
+
+    #[test]
+    fn a_cron_job_is_well_once_its_newest_run_has_succeeded() {
+        let nightly = Subject { kind: Kind::Workload(WorkloadKind::CronJob), name: "nightly".to_owned() };
+        let is_well = |status: &str| {
+            let mut dump = Dump::default();
+            dump.read(&format!(
+                "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: shop, name: nightly, uid: c}}, \
+                 spec: {{schedule: '0 1 * * *'}}, status: {{{status}}}}}"
+            ));
+            still_to_come(&dump, &nightly, Some("shop")).is_none()
+        };
+        let at = |field: &str, hour: u8| format!("{field}: '2026-11-21T{hour:02}:00:00Z', ");
+        assert!(!is_well(""), "it has never run");
+        assert!(is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2))));
+        assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
+        let active = "active: [{kind: Job, name: nightly-1}]";
+        assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
+    }
+
+    #[test]
+    fn a_pod_of_another_namespace_is_not_the_one_that_is_waited_for() {
+        let pod = |namespace: &str, ready: &str| {
+            format!(
+                "kind: Pod
+metadata: {{namespace: {namespace}, name: web, uid: {namespace}}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
+status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
+"
+            )
+        };
+        let web = Subject { kind: Kind::Pod, name: "web".to_owned() };
+        let missing = |pods: &[String]| {
+            let mut dump = Dump::default();
+            dump.read(&pods.join("---\n"));
+            still_to_come(&dump, &web, Some("shop"))
+        };
+        assert_eq!(missing(&[pod("shop", "True")]), None);
+        assert_eq!(missing(&[pod("other", "False"), pod("shop", "True")]), None);
+        let both = [pod("other", "True"), pod("shop", "False")];
+        assert_eq!(missing(&both).as_deref(), Some("not ready (Running)"));
+        assert_eq!(missing(&both[..1]).as_deref(), Some("not there"), "it was deleted meanwhile");
+    }
+
+    #[test]
+    fn from_when_on_it_counts_is_told_of_its_own_pods_only() {
+        let now: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+        let untold = |namespace: &str, pod: &str, workload: &str, from: &str| Untold {
+            pod: ObjectKey { namespace: namespace.into(), name: pod.into() },
+            workload: Some(WorkloadKey::from(WorkloadName {
+                api_version: "apps/v1".into(),
+                namespace: namespace.into(),
+                kind: "Deployment".into(),
+                name: workload.into(),
+            })),
+            from: from.parse().ok(),
+            is_ignored: from.is_empty(),
+        };
+        let of = |kind, name: &str| Missing {
+            subject: Subject { kind, name: name.to_owned() },
+            namespace: Some("shop".to_owned()),
+            text: "0 of 1 ready".to_owned(),
+        };
+        let all = [
+            untold("other", "web-1", "web", "2026-11-21T09:00:10Z"),
+            untold("shop", "db-1", "db", "2026-11-21T09:00:20Z"),
+            untold("shop", "web-1", "web", "2026-11-21T09:01:00Z"),
+            untold("shop", "web-2", "web", "2026-11-21T09:02:00Z"),
+        ];
+        let web = of(Kind::Workload(WorkloadKind::Deployment), "web");
+        let later = "0 of 1 ready. If it stays so, that is told from 2026-11-21T09:01:00Z on (in 60 s)";
+        assert_eq!(web.told(false, &all, now), later);
+        assert_eq!(of(Kind::Pod, "web-1").told(true, &all, now), format!("Pod web-1: {later}"));
+        assert_eq!(web.told(false, &all[..2], now), "0 of 1 ready");
+        let ignored = [untold("shop", "web-1", "web", "")];
+        assert_eq!(web.told(false, &ignored, now), "0 of 1 ready, of what is to be ignored (shindan.dev/ignore)");
+    }
+}
