@@ -18,6 +18,7 @@ mod man;
 pub mod offline;
 mod print;
 mod run;
+mod sentences;
 mod tree;
 mod ui;
 

@@ -527,7 +527,10 @@ fn kubectl_completes_what_is_typed_behind_its_plugin() {
         String::from_utf8(run.stdout).unwrap()
     };
     let flags = completed(&["--all"]);
-    assert!(flags.contains("--all-namespaces\tAll namespaces, and the nodes\n") && flags.contains(":4"), "{flags}");
+    assert!(
+        flags.contains("--all-namespaces\tAll namespaces, and the nodes; goes before -n\n") && flags.contains(":4"),
+        "{flags}"
+    );
     let kinds = completed(&["d"]);
     assert!(kinds.contains("deployment/\n") && kinds.contains("diagnose\t") && kinds.contains(":6"), "{kinds}");
     assert!(completed(&["explain", "OOMK"]).contains("OOMKilled\t"));

@@ -129,7 +129,19 @@ fn places(template: &str) -> BTreeSet<&str> {
 /// What people are told: the literals of the macros, of the tables, and what explains each cause. And all literals that there
 /// are.
 fn told() -> (BTreeSet<String>, BTreeSet<String>) {
-    const MARKS: [&str; 6] = ["says:", "meaning:", "told_apart:", "action:", "remedy: (", "TOLD_APART: &str ="];
+    const MARKS: [&str; 10] = [
+        "says:",
+        "meaning:",
+        "told_apart:",
+        "action:",
+        "remedy: (",
+        "TOLD_APART: &str =",
+        // Of the page: the terms of its facts.
+        ".fact(",
+        "Fact::words(",
+        "Fact::link(",
+        "Fact::since(",
+    ];
     let mut told = BTreeSet::new();
     let mut all = BTreeSet::new();
     for file in files(&root().join("src"), ".rs") {
@@ -151,6 +163,14 @@ fn told() -> (BTreeSet<String>, BTreeSet<String>) {
                 told.insert(text.clone());
             }
             all.insert(text);
+        }
+    }
+    for file in files(&root().join("src"), ".html") {
+        let template = fs::read_to_string(&file).unwrap();
+        for rest in template.split("frame.language.of(\"").skip(1) {
+            let (text, _) = rest.split_once('"').unwrap();
+            told.insert(text.to_owned());
+            all.insert(text.to_owned());
         }
     }
     for Explain { meaning, told_apart, action, .. } in rules::known().map(|known| known.explain) {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
-use super::tree::Detail;
+use super::tree::{Detail, Reading};
 use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
 
@@ -46,7 +46,8 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let pods = uids.collect::<BTreeSet<_>>().len();
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     let Judged { found, now, wake } = args.dump.judge(input, thresholds, args.namespace.as_deref());
-    found.write(args.output, Detail::by_size(found.len()), now, streams.out)?;
+    let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
+    found.write(args.output, reading, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use super::language::LanguageArgs;
 use super::{Ending, print};
+use crate::diagnosis::language::phrase;
 use crate::diagnosis::rules;
 
 #[derive(Debug, clap::Args)]
@@ -20,13 +21,14 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     let Some(rule) = rules::named(&args.cause) else {
         bail!("{}", rules::unknown(&args.cause));
     };
-    let explain = rule.explain.in_language(args.language.language());
+    let language = args.language.language();
+    let explain = rule.explain.in_language(language);
     writeln!(out, "{} ({})", rule.cause, rule.category.as_str())?;
     for (title, text) in [
-        ("What it means", explain.meaning),
-        ("How it is told apart", explain.told_apart),
-        ("What to do", explain.action),
-        ("Where the signal comes from", explain.source),
+        (phrase!(language, "What it means"), explain.meaning),
+        (phrase!(language, "How it is told apart"), explain.told_apart),
+        (phrase!(language, "What to do"), explain.action),
+        (phrase!(language, "Where the signal comes from"), explain.source),
     ] {
         if !text.is_empty() {
             writeln!(out, "\n{title}")?;

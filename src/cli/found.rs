@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use super::print;
-use super::tree::{self, Detail, Style};
+use super::tree::{self, Reading, Style};
 use crate::api::{
     API_VERSION, DiagnosisKind, DiagnosisState, GROUP, Head, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
     Severity,
@@ -112,10 +112,16 @@ impl Found {
         pods.chain(outers).any(|(state, severity)| state == DiagnosisState::Active && severity != Severity::Info)
     }
 
-    /// `detail` is of account for the tree.
-    pub(super) fn write(&self, form: Form, detail: Detail, now: Timestamp, out: &mut dyn Write) -> anyhow::Result<()> {
+    /// `reading` is of account for the tree.
+    pub(super) fn write(
+        &self,
+        form: Form,
+        reading: Reading,
+        now: Timestamp,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         match form {
-            Form::Tree => tree::write(self, detail, Style::of_stdout(), now, out)?,
+            Form::Tree => tree::write(self, reading, Style::of_stdout(), now, out)?,
             Form::Table | Form::Wide => self.tables(form == Form::Wide, now, out)?,
             Form::Json => {
                 serde_json::to_writer_pretty(&mut *out, &self.list()).context("the list cannot be written as JSON")?;

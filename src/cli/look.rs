@@ -18,6 +18,7 @@ use self::subject::{Kind, Subject};
 use self::wait::Waited;
 use super::found::Form;
 use super::language::LanguageArgs;
+use super::tree::Reading;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
@@ -31,9 +32,9 @@ pub(super) struct Args {
     #[arg(value_name = "KIND/NAME")]
     subjects: Vec<String>,
     /// The namespace [default: the context's]
-    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "all_namespaces")]
+    #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// All namespaces, and the nodes
+    /// All namespaces, and the nodes; goes before -n
     #[arg(short = 'A', long)]
     all_namespaces: bool,
     /// The pods with these labels, as in app=web,tier!=cache
@@ -199,7 +200,8 @@ fn tell(
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    found.write(args.output, question.detail(found), now, streams.out)?;
+    let reading = Reading { detail: question.detail(found), language: args.language.language() };
+    found.write(args.output, reading, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {

@@ -8,11 +8,13 @@ use std::io::{self, Write};
 
 use super::found::{Found, OfOuter, OfPod};
 use super::print::{self, columns, wrap};
+use super::sentences;
 use crate::api::{
     DiagnosisState, Evidence, Head, Impact, NodeDiagnosisSpec, NodeDiagnosisStatus, Remedy, ServiceImpact, Severity,
     Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
-use crate::diagnosis::text;
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Language, text};
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::plan::Outer;
 
@@ -36,6 +38,13 @@ impl Detail {
     }
 }
 
+/// For whom it is told. (What was diagnosed is in the language of who diagnosed it.)
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) detail: Detail,
+    pub(super) language: Language,
+}
+
 /// The most characters of any text from the cluster in one place.
 const TEXT_MAX: usize = 2000;
 /// Pods that fail of the same are named up to this many.
@@ -43,12 +52,13 @@ const NAMES: usize = 5;
 
 pub(super) fn write(
     found: &Found,
-    detail: Detail,
+    reading: Reading,
     style: Style,
     now: Timestamp,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut tree = Tree { detail, style, now, out };
+    let Reading { detail, language } = reading;
+    let mut tree = Tree { detail, language, style, now, out };
     let mut blocks = blocks(found);
     blocks.sort_by_key(Block::order);
     let namespaces: BTreeSet<&str> = blocks.iter().map(|block| block.namespace).collect();
@@ -133,6 +143,7 @@ fn clean(text: &str) -> String {
 
 struct Tree<'a> {
     detail: Detail,
+    language: Language,
     style: Style,
     now: Timestamp,
     out: &'a mut dyn Write,
@@ -220,7 +231,8 @@ impl Tree<'_> {
         }
         let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
         let more = if hidden.len() > NAMES { ", ..." } else { "" };
-        let text = clean(&format!("{} more like it: {}{more}", hidden.len(), names.join(", ")));
+        let names = format!("{}{more}", names.join(", "));
+        let text = clean(&say!(self.language, "{count} more like it: {names}", count = hidden.len(), names));
         let (branch, below) = self.branch(is_last);
         let indents = std::iter::once(branch).chain(std::iter::repeat(below));
         wrap(&text, self.room(columns(branch)))
@@ -239,8 +251,8 @@ impl Tree<'_> {
         let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
         let suffer = match status.pods {
             0 => String::new(),
-            1 => "1 pod suffers".to_owned(),
-            pods => format!("{pods} pods suffer"),
+            1 => phrase!(self.language, "1 pod suffers").to_owned(),
+            pods => say!(self.language, "{pods} pods suffer", pods),
         };
         self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, suffer]))?;
         self.head(&status.head, trunk)
@@ -253,7 +265,12 @@ impl Tree<'_> {
         trunk: &str,
     ) -> io::Result<()> {
         let ready = &status.pods.display;
-        let ready = if ready.is_empty() { String::new() } else { format!("{ready} ready") };
+        // A Job's pods need never be ready.
+        let ready = if ready.is_empty() || spec.workload.kind == "Job" {
+            String::new()
+        } else {
+            say!(self.language, "{ready} ready", ready)
+        };
         let what = if spec.workload.display.is_empty() {
             format!("{} {}", spec.workload.kind, spec.workload.name)
         } else {
@@ -266,8 +283,15 @@ impl Tree<'_> {
         }
         if self.detail == Detail::Full {
             for change in &status.template_changes {
-                let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-                let text = format!("changed: {}: {} -> {}", change.field, side(&change.before), side(&change.after));
+                let none = phrase!(self.language, "(none)");
+                let side = |value: &Option<String>| value.clone().unwrap_or_else(|| none.to_owned());
+                let text = say!(
+                    self.language,
+                    "changed: {field}: {before} -> {after}",
+                    field = change.field,
+                    before = side(&change.before),
+                    after = side(&change.after)
+                );
                 self.text(trunk, "", &text, Some(Paint::Faint))?;
             }
             // What its pods say stands under each of them.
@@ -287,8 +311,9 @@ impl Tree<'_> {
 
     fn pod(&mut self, pod: &OfPod, branch: &str, below: &str, repeats: bool) -> io::Result<()> {
         let (spec, status) = (&pod.spec, &pod.status);
-        let on = spec.node_name.as_ref().map(|node| format!("on {node}")).unwrap_or_default();
-        let container = status.container.as_ref().map(|name| format!("container {name}")).unwrap_or_default();
+        let on = spec.node_name.as_ref().map(|node| say!(self.language, "on {node}", node)).unwrap_or_default();
+        let container = status.container.as_ref();
+        let container = container.map(|name| say!(self.language, "container {name}", name)).unwrap_or_default();
         // kubectl's word for it, where that is another one.
         let pod_status = Some(&status.pod_status).filter(|word| **word != status.cause).cloned().unwrap_or_default();
         let title = Title {
@@ -306,7 +331,8 @@ impl Tree<'_> {
         }
         if full {
             let restarts = status.restarts.as_ref();
-            let line = restarts.and_then(|r| timeline::of(r, status.container.as_deref(), self.now, self.style.signs));
+            let line = restarts
+                .and_then(|r| timeline::of(r, status.container.as_deref(), self.now, self.language, self.style.signs));
             if let Some(line) = line {
                 if !line.drawn.is_empty() {
                     self.line(
@@ -318,8 +344,12 @@ impl Tree<'_> {
             }
             self.evidence(below, &status.evidence)?;
             for other in &status.other_findings {
-                let of = other.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
-                self.text(below, "", &format!("also {}{of}: {}", other.cause, other.summary), None)?;
+                let (cause, summary) = (&other.cause, &other.summary);
+                let text = match &other.container {
+                    Some(name) => say!(self.language, "also {cause} of {name}: {summary}", cause, name, summary),
+                    None => say!(self.language, "also {cause}: {summary}", cause, summary),
+                };
+                self.text(below, "", &text, None)?;
             }
             if let Some(impact) = &status.impact {
                 self.impact(below, impact)?;
@@ -333,7 +363,8 @@ impl Tree<'_> {
 
     fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {
         if !impact.healthy_containers.is_empty() {
-            let text = format!("well in the same pod: {}", impact.healthy_containers.join(", "));
+            let names = impact.healthy_containers.join(", ");
+            let text = say!(self.language, "well in the same pod: {names}", names);
             self.text(indent, "", &text, Some(Paint::Faint))?;
         }
         self.services(indent, &impact.services)
@@ -341,11 +372,7 @@ impl Tree<'_> {
 
     fn services(&mut self, indent: &str, services: &[ServiceImpact]) -> io::Result<()> {
         for service in services {
-            let text = match service.ready_endpoints {
-                0 => format!("Service {} reaches nobody.", service.name),
-                1 => format!("Service {} is left with 1 ready endpoint.", service.name),
-                ready => format!("Service {} is left with {ready} ready endpoints.", service.name),
-            };
+            let text = sentences::service(service, self.language);
             let paint = (service.ready_endpoints == 0).then_some(Paint::Of(Severity::Critical));
             self.text(indent, "", &text, paint)?;
         }
@@ -354,8 +381,11 @@ impl Tree<'_> {
 
     fn evidence<'e>(&mut self, indent: &str, evidence: impl IntoIterator<Item = &'e Evidence>) -> io::Result<()> {
         for Evidence { source, value, time, weight } in evidence {
-            let ago = time.map(|time| format!(" ({} ago)", print::age(time, self.now))).unwrap_or_default();
-            let against = if *weight == Weight::Contradicts { "against it: " } else { "" };
+            let ago = time.map(|time| say!(self.language, "{age} ago", age = print::age(time, self.now)));
+            let ago = ago.map(|ago| format!(" ({ago})")).unwrap_or_default();
+            let is_against = *weight == Weight::Contradicts;
+            let against =
+                if is_against { format!("{} ", phrase!(self.language, "against it:")) } else { String::new() };
             let first = format!("{} ", self.style.signs.point);
             self.text(indent, &first, &format!("{against}{source} = {value}{ago}"), Some(Paint::Faint))?;
         }

@@ -86,7 +86,7 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     streams.out.flush()?;
     writeln!(streams.err, "Open this URL in a browser on this machine. Ctrl-C ends it.")?;
 
-    let board = Arc::new(Board::new(source.place(), source.is_live(), first));
+    let board = Arc::new(Board::new(source.place(), source.is_live(), args.language.language(), first));
     let router = pages::router(Arc::clone(&board), Arc::new(guard));
     tokio::select! {
         served = async { axum::serve(listener, router).await } => served.context("the page is not served any more")?,

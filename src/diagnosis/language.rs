@@ -7,7 +7,7 @@
 
 mod catalogue;
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use self::catalogue::JAPANESE;
 use super::{Case, Thresholds, WorkloadCase};
@@ -29,6 +29,14 @@ impl Language {
         }
     }
 
+    /// By which HTML and others know it.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Japanese => "ja",
+        }
+    }
+
     /// What stands for an English text. One that the catalogue lacks stays as it is.
     pub fn of(self, english: &'static str) -> &'static str {
         match self {
@@ -43,27 +51,115 @@ impl Language {
     }
 }
 
-/// Fills each place once, from left to right: braces in a value are no places.
-fn fill(template: &str, values: &[(&str, &dyn Display)]) -> String {
-    let mut out = String::with_capacity(template.len() + 32);
+/// Fills each place once: braces in a value are no places.
+fn fill(template: &'static str, values: &[(&str, &dyn Display)]) -> String {
+    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+    let parts = parts(template).into_iter().map(|part| match part {
+        Part::Place(name) => Part::Filled(value(name).unwrap_or_default()),
+        part => part,
+    });
+    parts.fold(String::with_capacity(template.len() + 32), |mut out, part| {
+        join(&mut out, part.text());
+        out
+    })
+}
+
+/// A sentence that stands in a table of rules. Its places are filled one after the other, each only where it occurs.
+pub(crate) struct Sentence {
+    language: Language,
+    parts: Vec<Part>,
+}
+
+impl Sentence {
+    pub(crate) fn of(speaks: &impl Speaks, english: &'static str) -> Self {
+        let language = speaks.language();
+        Self { language, parts: parts(language.of(english)) }
+    }
+
+    pub(crate) fn fill(&mut self, place: &str, with: &dyn Fn() -> String) {
+        for part in &mut self.parts {
+            if matches!(part, Part::Place(name) if *name == place) {
+                *part = Part::Filled(with());
+            }
+        }
+    }
+
+    pub(crate) fn told(self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match self.language {
+                Language::English => out.push_str(part.text()),
+                Language::Japanese => join(&mut out, part.text()),
+            }
+        }
+        out
+    }
+}
+
+enum Part {
+    Text(&'static str),
+    Place(&'static str),
+    Filled(String),
+}
+
+impl Part {
+    fn text(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Place(_) => "",
+            Self::Filled(text) => text,
+        }
+    }
+}
+
+/// The texts and places of a template, in which a brace is written twice, as in `format!`.
+fn parts(template: &'static str) -> Vec<Part> {
+    let mut parts = Vec::new();
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
-        out.push_str(&rest[..at]);
-        let brace = &rest[at..];
+        let (text, brace) = rest.split_at(at);
+        parts.push(Part::Text(text));
         let inside = brace.strip_prefix('{').filter(|inside| !inside.starts_with('{')).and_then(|i| i.split_once('}'));
         if let Some((name, after)) = inside {
-            if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
-                let _ = write!(out, "{value}");
-            }
+            parts.push(Part::Place(name));
             rest = after;
         } else {
-            // As in `format!`, a brace is written twice.
-            out.push_str(&brace[..1]);
+            parts.push(Part::Text(&brace[..1]));
             rest = &brace[brace.len().min(2)..];
         }
     }
-    out.push_str(rest);
-    out
+    parts.push(Part::Text(rest));
+    parts
+}
+
+/// Adds a part, as Japanese is set: a space stands between its letters and others, and none among them. Which of them a place
+/// will hold no template can know.
+fn join(out: &mut String, part: &str) {
+    let (before, after) = (out.trim_end_matches(' ').chars().next_back(), part.trim_start_matches(' ').chars().next());
+    let (Some(before), Some(after)) = (before, after) else {
+        out.push_str(part);
+        return;
+    };
+    let is_apart = out.ends_with(' ') || part.starts_with(' ');
+    if is_apart && is_japanese(before) && is_japanese(after) {
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push_str(part.trim_start_matches(' '));
+        return;
+    }
+    let touch = |one: char, other: char| is_japanese_letter(one) && other.is_ascii_alphanumeric();
+    if !is_apart && (touch(before, after) || touch(after, before)) {
+        out.push(' ');
+    }
+    out.push_str(part);
+}
+
+fn is_japanese(c: char) -> bool {
+    is_japanese_letter(c) || matches!(c, '\u{3001}'..='\u{303f}' | '\u{ff01}'..='\u{ff65}')
+}
+
+/// Kana and kanji.
+fn is_japanese_letter(c: char) -> bool {
+    matches!(c, '\u{3005}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
 
 /// Who knows which language is spoken.
@@ -145,8 +241,23 @@ mod tests {
     fn what_stands_in_a_place_is_never_read_for_places() {
         let values: [(&str, &dyn Display); 2] = [("a", &"{b}"), ("b", &7)];
         assert_eq!(fill("{b}: {a}, {a}", &values), "7: {b}, {b}");
-        assert_eq!(fill("{{a}} {a} 100%}} 日本{b}語", &values), "{a} {b} 100%} 日本7語");
+        assert_eq!(fill("{{a}} {a} 100%}} [{b}]", &values), "{a} {b} 100%} [7]");
         assert_eq!(fill("open {", &values), "open {");
+    }
+
+    #[test]
+    fn a_space_stands_between_japanese_and_other_letters_and_nowhere_else() {
+        let values: [(&str, &dyn Display); 4] =
+            [("node", &"唯一のノード"), ("n", &7), ("when", &" 1 s 未満"), ("quoted", &": \"エラー 発生\"")];
+        for (template, filled) in [
+            ("{node} で動く", "唯一のノードで動く"),
+            ("全{n}ノード", "全 7 ノード"),
+            ("全 {n} ノード", "全 7 ノード"),
+            ("起動から{when} で終了{quoted}", "起動から 1 s 未満で終了: \"エラー 発生\""),
+            ("{node} (cordon)、{node}", "唯一のノード (cordon)、唯一のノード"),
+        ] {
+            assert_eq!(fill(template, &values), filled);
+        }
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl PodFacts {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
-    /// When its last run ended, or it was seen to be not ready any more; one that a node rejected has but its start.
+    /// When its last run ended, or it was seen to be not ready any more; one that a node rejected has its start only.
     pub fn over_since(&self) -> Option<Timestamp> {
         let ends = self.containers.iter().filter_map(|c| c.last_end()?.finished_at);
         let unready = self.condition("Ready").and_then(|ready| ready.last_transition);

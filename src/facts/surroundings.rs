@@ -179,6 +179,8 @@ pub struct Siblings {
     pub failing: u32,
     /// Pods of the workload that were thrown out (evicted, shut down, rejected) lately: the newest few are counted.
     pub thrown_out_lately: u32,
+    /// When the first of those ended.
+    pub thrown_out_since: Option<Timestamp>,
 }
 
 impl Siblings {

@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::diagnosis::{Case, Category, Recovery, node, rules};
-use crate::facts::{NodeState, Phase, Siblings, Timestamp, WorkloadFacts, after};
+use crate::facts::{NodeState, Phase, Timestamp, WorkloadFacts, after};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -85,8 +85,9 @@ pub(super) fn superseded(case: &Case<'_>) -> bool {
     case.surroundings.known_job().is_some_and(done) || case.surroundings.known_workload().is_some_and(done)
 }
 
-/// Whether it is one of those that its workload loses again and again, and lost lately.
+/// Whether it is one of the last that its workload has lost, as it does again and again: a few of them show it.
 fn is_of_loop(case: &Case<'_>) -> bool {
-    let is_recent = |at| case.age(at) < Siblings::LATELY;
-    case.surroundings.siblings.are_thrown_out_again_and_again() && case.pod.over_since().is_none_or(is_recent)
+    let siblings = &case.surroundings.siblings;
+    let is_one_of_them = |at| siblings.thrown_out_since.is_none_or(|since| at >= since);
+    siblings.are_thrown_out_again_and_again() && case.pod.over_since().is_none_or(is_one_of_them)
 }

@@ -159,10 +159,10 @@ impl World {
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let is_thrown_out = facts.phase == Phase::Failed && !facts.reason.is_empty();
         let top = if is_thrown_out { crate::diagnosis::top_workload(&facts, None) } else { None };
-        let ended_before = if at_start { facts.over_since() } else { None };
+        let ended = facts.over_since().map_or(now, |at| at.min(now));
         let change = self.pods.put(facts, keep, past, at_start, now);
-        if let Some((top, at)) = top.zip(ended_before.or(change.has_ended().then_some(now))) {
-            self.workloads.thrown_out(top, at.min(now), now);
+        if let Some(top) = top.filter(|_| at_start || change.has_ended()) {
+            self.workloads.thrown_out(top, ended, now);
         }
         if let Some(job) = job.filter(|_| change.has_ended()) {
             // It may be complete now, and then its failed pods are no failure any more.

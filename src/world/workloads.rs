@@ -121,22 +121,23 @@ impl Workloads {
 
     /// Whether its pods are thrown out again and again.
     pub(super) fn loses_pods(&self, workload: &WorkloadKey, now: Timestamp) -> bool {
-        let thrown_out_lately = self.thrown_out_lately(workload, now);
-        Siblings { thrown_out_lately, ..Siblings::default() }.are_thrown_out_again_and_again()
+        let (thrown_out_lately, thrown_out_since) = self.thrown_out_lately(workload, now);
+        Siblings { thrown_out_lately, thrown_out_since, ..Siblings::default() }.are_thrown_out_again_and_again()
     }
 
-    /// How many pods of a workload were thrown out lately, as far as they are remembered.
-    fn thrown_out_lately(&self, workload: &WorkloadKey, now: Timestamp) -> u32 {
+    /// How many pods of a workload were thrown out lately, as far as they are remembered, and when the first of them.
+    fn thrown_out_lately(&self, workload: &WorkloadKey, now: Timestamp) -> (u32, Option<Timestamp>) {
         let lately = |at: &&Timestamp| seconds_between(**at, now) < Siblings::LATELY;
-        let thrown_out = self.thrown_out.get(workload).map_or(0, |times| times.iter().filter(lately).count());
-        u32::try_from(thrown_out).unwrap_or(u32::MAX)
+        let mut ends = self.thrown_out.get(workload).into_iter().flatten().filter(lately);
+        let first = ends.next().copied();
+        (u32::try_from(ends.count()).unwrap_or(u32::MAX).saturating_add(u32::from(first.is_some())), first)
     }
 
     pub(super) fn siblings(&self, pod: &PodFacts, now: Timestamp) -> Siblings {
         let Some(key) = top_workload(pod, None) else { return Siblings::default() };
-        let thrown_out_lately = self.thrown_out_lately(&key, now);
+        let (thrown_out_lately, thrown_out_since) = self.thrown_out_lately(&key, now);
         let Some(counts) = self.counts.get(&key) else {
-            return Siblings { thrown_out_lately, ..Siblings::default() };
+            return Siblings { thrown_out_lately, thrown_out_since, ..Siblings::default() };
         };
         let same = immediate_workload(pod).and_then(|own| counts.ready_by_owner.get(&own.name)).copied().unwrap_or(0);
         let failing = u32::try_from(counts.failing.len()).unwrap_or(u32::MAX);
@@ -147,6 +148,7 @@ impl Workloads {
             other_template_ready: counts.ready.saturating_sub(same),
             failing: failing + u32::from(!counts.failing.contains(&pod.uid)),
             thrown_out_lately,
+            thrown_out_since,
         }
     }
 

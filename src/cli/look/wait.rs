@@ -63,7 +63,10 @@ pub(super) async fn wait(
             return Ok(Waited::Fails(found));
         }
         let text = match found.pods.iter().find(|pod| fails(pod)) {
-            Some(pod) => format!("{text}; {}: perhaps a restart helps", pod.status.summary),
+            Some(pod) => {
+                let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
+                format!("{text}; {}{of}: perhaps a restart helps", pod.status.cause)
+            }
             None => text,
         };
         if seconds_between(began, now) >= timeout {
@@ -371,8 +374,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         assert!(end.starts_with("Fails") && end.contains("AppError"), "{end}");
         assert_eq!(seconds, 60);
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("Pod web: not ready (Error); app exits with code 1"), "{told:?}");
-        assert!(told[0].ends_with(": perhaps a restart helps"), "{told:?}");
+        assert_eq!(told[0], "Pod web: not ready (Error); AppError of app: perhaps a restart helps");
         let (end, seconds, _) = waited_for(&clients, "pod/web", 10).await;
         assert!(end.starts_with("Fails"), "its cause is known: {end}");
         assert_eq!(seconds, 10);

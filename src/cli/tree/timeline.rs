@@ -2,7 +2,9 @@
 
 use super::style::Signs;
 use crate::api::{Restarts, Run};
-use crate::diagnosis::text;
+use crate::cli::sentences;
+use crate::diagnosis::Language;
+use crate::diagnosis::language::phrase;
 use crate::facts::{Timestamp, seconds_between};
 
 /// Runs that are drawn; of more, the last ones.
@@ -17,7 +19,13 @@ pub(super) struct Timeline {
     pub(super) legend: String,
 }
 
-pub(super) fn of(restarts: &Restarts, container: Option<&str>, now: Timestamp, signs: &Signs) -> Option<Timeline> {
+pub(super) fn of(
+    restarts: &Restarts,
+    container: Option<&str>,
+    now: Timestamp,
+    language: Language,
+    signs: &Signs,
+) -> Option<Timeline> {
     if restarts.count == 0 && restarts.history.is_empty() {
         return None;
     }
@@ -33,7 +41,7 @@ pub(super) fn of(restarts: &Restarts, container: Option<&str>, now: Timestamp, s
         drawn.extend(std::iter::repeat_n(signs.waits, waited.map_or(0, cells)));
         let ran = run.started_at.zip(run.finished_at).map(|(from, to)| seconds_between(from, to));
         drawn.extend(std::iter::repeat_n(signs.runs, ran.map_or(1, cells)));
-        let end = end_of(run, signs);
+        let end = end_of(run, language, signs);
         drawn.push(end.0);
         if !used.contains(&end) {
             used.push(end);
@@ -41,31 +49,17 @@ pub(super) fn of(restarts: &Restarts, container: Option<&str>, now: Timestamp, s
         ended_at = run.finished_at;
     }
     let legend: Vec<String> = used.into_iter().map(|(sign, words)| format!("{sign} {words}")).collect();
-    Some(Timeline { drawn, said: said(restarts, now), legend: legend.join("  ") })
+    Some(Timeline { drawn, said: sentences::restarts(restarts, now, language), legend: legend.join("  ") })
 }
 
-fn end_of<'s>(run: &Run, signs: &Signs) -> (char, &'s str) {
+fn end_of(run: &Run, language: Language, signs: &Signs) -> (char, &'static str) {
     let by_probe = run.cause.as_deref().is_some_and(|cause| cause.contains("Probe"));
     match (run.reason.as_str(), run.exit_code) {
-        ("OOMKilled", _) => (signs.out_of_memory, "out of memory"),
-        _ if by_probe => (signs.probe, "ended by a probe"),
-        (_, 0) => (signs.exited, "exit 0"),
-        _ => (signs.failed, "failed"),
+        ("OOMKilled", _) => (signs.out_of_memory, phrase!(language, "out of memory")),
+        _ if by_probe => (signs.probe, phrase!(language, "ended by a probe")),
+        (_, 0) => (signs.exited, phrase!(language, "exit 0")),
+        _ => (signs.failed, phrase!(language, "failed")),
     }
-}
-
-fn said(restarts: &Restarts, now: Timestamp) -> String {
-    let mut said = match restarts.count {
-        1 => "1 restart".to_owned(),
-        count => format!("{count} restarts"),
-    };
-    let back_off = restarts.back_off.iter().map(|back_off| format!(", back-off {back_off}"));
-    let next = restarts.next_restart_time.map(|next| match seconds_between(now, next) {
-        0 => ", the next is due".to_owned(),
-        wait => format!(", the next in {}", text::duration(wait)),
-    });
-    said.extend(back_off.chain(next));
-    said
 }
 
 /// More for longer, but never many: a run of a day and one of a second fit into one line.
@@ -114,12 +108,13 @@ mod tests {
             ..Restarts::default()
         };
         let now = after(Timestamp::UNIX_EPOCH, 531);
-        let line = of(&restarts, Some("app"), now, Style::plain(80, false).signs).unwrap();
+        let line = of(&restarts, Some("app"), now, Language::English, Style::plain(80, false).signs).unwrap();
         assert_eq!(line.drawn, "=x..==M..===P...=o");
         assert_eq!(line.said, "4 restarts, back-off 1m20s, the next in 30 s");
         assert_eq!(line.legend, "x failed  M out of memory  P ended by a probe  o exit 0");
-        let later = of(&restarts, Some("app"), after(now, 3600), Style::plain(80, true).signs).unwrap();
+        let later =
+            of(&restarts, Some("app"), after(now, 3600), Language::English, Style::plain(80, true).signs).unwrap();
         assert!(later.said.ends_with("the next is due"), "{}", later.said);
-        assert!(of(&Restarts::default(), None, now, Style::plain(80, true).signs).is_none());
+        assert!(of(&Restarts::default(), None, now, Language::English, Style::plain(80, true).signs).is_none());
     }
 }

@@ -14,8 +14,8 @@ use super::clock;
 use super::source::{Answer, Source};
 use crate::cli::found::Form;
 use crate::cli::look::LOOK_AGAIN;
-use crate::cli::tree::Detail;
-use crate::diagnosis::text;
+use crate::cli::tree::{Detail, Reading};
+use crate::diagnosis::{Language, text};
 use crate::facts::{Timestamp, seconds_between};
 
 /// How long a page that is asked for waits for a look; then it shows the last answer with its age.
@@ -28,6 +28,7 @@ pub(super) struct Board {
     /// What is shown, in words.
     pub(super) place: String,
     pub(super) is_live: bool,
+    pub(super) language: Language,
     state: watch::Sender<State>,
     wanted: Notify,
 }
@@ -54,7 +55,7 @@ pub(super) struct Trouble {
 }
 
 impl Board {
-    pub(super) fn new(place: String, is_live: bool, first: Answer) -> Self {
+    pub(super) fn new(place: String, is_live: bool, language: Language, first: Answer) -> Self {
         let now = clock();
         let state = State {
             signature: signature(&first),
@@ -66,7 +67,7 @@ impl Board {
             looked_at: now,
             looks: 1,
         };
-        Self { place, is_live, state: watch::Sender::new(state), wanted: Notify::new() }
+        Self { place, is_live, language, state: watch::Sender::new(state), wanted: Notify::new() }
     }
 
     /// For an open page: what it is told by. While it is kept, it is looked again.
@@ -163,7 +164,12 @@ fn signature(answer: &Answer) -> u64 {
     }
     let mut into = Into(DefaultHasher::new());
     // What cannot be written is never news; that it is shown at all is another matter.
-    let _ = answer.found.write(Form::Json, Detail::Full, answer.when, &mut into);
+    let _ = answer.found.write(
+        Form::Json,
+        Reading { detail: Detail::Full, language: Language::default() },
+        answer.when,
+        &mut into,
+    );
     (answer.by, &answer.notes).hash(&mut into.0);
     into.0.finish()
 }
@@ -184,7 +190,7 @@ mod tests {
 
     #[test]
     fn pages_are_told_of_what_is_new_only() {
-        let board = Board::new("here".to_owned(), false, answer(&[]));
+        let board = Board::new("here".to_owned(), false, Language::English, answer(&[]));
         let first = told(&board);
         board.put(Ok(answer(&[])));
         board.looked();
@@ -203,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_looks_while_no_page_is_open() {
-        let board = Board::new("here".to_owned(), true, answer(&[]));
+        let board = Board::new("here".to_owned(), true, Language::English, answer(&[]));
         let waits = |board: &Board| futures::FutureExt::now_or_never(board.is_wanted()).is_none();
         assert!(waits(&board));
         let page = board.follow();

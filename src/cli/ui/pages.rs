@@ -51,7 +51,10 @@ async fn overview(State(board): Shared, uri: Uri) -> Response {
     let state = board.fresh().await;
     let (frame, now) = around(&board, &state);
     let filter = Filter::parse(uri.query().unwrap_or_default());
-    page(StatusCode::OK, &overview::of(frame, Seen { found: &state.answer.found, now }, &filter))
+    page(
+        StatusCode::OK,
+        &overview::of(frame, Seen { found: &state.answer.found, now, language: board.language }, &filter),
+    )
 }
 
 async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
@@ -60,7 +63,7 @@ async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
     let Some(subject) = Subject::parse(uri.path(), uri.query().unwrap_or_default()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    match diagnosis::of(frame.clone(), Seen { found: &state.answer.found, now }, &subject) {
+    match diagnosis::of(frame.clone(), Seen { found: &state.answer.found, now, language: board.language }, &subject) {
         Some(told) => page(StatusCode::OK, &told),
         None => page(StatusCode::NOT_FOUND, &diagnosis::nothing(frame, &subject)),
     }
@@ -85,6 +88,7 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
         shown: When::of(state.answered_at, clock),
     });
     let frame = Frame {
+        language: board.language,
         title: String::new(),
         place: clean(&board.place),
         by: answer.by.to_owned(),
@@ -112,13 +116,14 @@ mod tests {
     use super::super::view::sample;
     use super::*;
     use crate::cli::found::Found;
+    use crate::diagnosis::Language;
     use axum::body::Body;
     use http_body_util::BodyExt;
     use tower::ServiceExt;
 
     async fn ask(found: Found, uri: &str) -> (StatusCode, String) {
         let answer = Answer { found, when: Timestamp::UNIX_EPOCH, by: "a test", notes: vec!["<i>note</i>".to_owned()] };
-        let board = Arc::new(Board::new("<u>place</u>".to_owned(), false, answer));
+        let board = Arc::new(Board::new("<u>place</u>".to_owned(), false, Language::English, answer));
         let guard = Arc::new(Guard::new(4711));
         let (host, rest) = guard
             .url()
@@ -175,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn an_open_page_is_told_its_number_at_once() {
         let answer = Answer { found: sample::found(""), when: Timestamp::UNIX_EPOCH, by: "a test", notes: Vec::new() };
-        let board = Arc::new(Board::new(String::new(), true, answer));
+        let board = Arc::new(Board::new(String::new(), true, Language::English, answer));
         let mut body = events(State(Arc::clone(&board))).await.into_response().into_body();
         let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
         let text = String::from_utf8(first.to_vec()).unwrap();

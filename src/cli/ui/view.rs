@@ -13,6 +13,7 @@ pub(super) mod words;
 
 use self::words::When;
 use crate::cli::found::Found;
+use crate::diagnosis::Language;
 use crate::facts::Timestamp;
 
 /// What was found, and now.
@@ -20,11 +21,14 @@ use crate::facts::Timestamp;
 pub(super) struct Seen<'a> {
     pub(super) found: &'a Found,
     pub(super) now: Timestamp,
+    pub(super) language: Language,
 }
 
 /// What stands around each page.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Frame {
+    /// That of whoever looks; what was diagnosed is in that of who diagnosed it.
+    pub(super) language: Language,
     pub(super) title: String,
     /// The cluster, or the files.
     pub(super) place: String,

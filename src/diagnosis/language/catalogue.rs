@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 pub(crate) static JAPANESE: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).collect());
 
-const FILES_JA: [&str; 11] = [
+const FILES_JA: [&str; 12] = [
+    include_str!("ja/cli.txt"),
     include_str!("ja/crash.txt"),
     include_str!("ja/general.txt"),
     include_str!("ja/image.txt"),

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 
 use super::signature::{self, Row, Seen};
 use crate::api::{Confidence, ContainerType};
-use crate::diagnosis::language::{Language, phrase};
+use crate::diagnosis::language::{Language, Sentence, phrase};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Specificity, Verdict, evidence, text};
 use crate::facts::{Container, VolumeSource};
 
@@ -132,24 +132,20 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
 
 /// Fills the places of a row's sentence.
 fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static str) -> String {
-    let image = signature::middle_cut(&container.image, 100);
-    let mut out = case.language().of(says).replace("{image}", &image);
-    let mut fill = |place: &str, with: &dyn Fn() -> String| {
-        if out.contains(place) {
-            out = out.replace(place, &with());
-        }
-    };
-    fill("{node}", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
-    fill("{host}", &|| registry_of(&container.image).to_owned());
-    fill("{tag}", &|| tag_of(case.language(), &container.image).to_owned());
-    fill("{looked_up}", &|| looked_up(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
-    fill("{peer}", &|| peer(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
-    fill("{short}", &|| signature::innermost(seen.text, 60));
-    fill("{words}", &|| words(case.language(), seen));
-    fill("{secret}", &|| missing_secret(case).unwrap_or("named").to_owned());
-    fill("{arch}", &|| platform(case).map(|p| format!(" ({p})")).unwrap_or_default());
-    fill("{reference}", &|| volume_reference(case, container, seen).unwrap_or_default().to_owned());
-    text::line(&out, text::SUMMARY_MAX)
+    let mut sentence = Sentence::of(case, says);
+    let mut fill = |place: &str, with: &dyn Fn() -> String| sentence.fill(place, with);
+    fill("image", &|| signature::middle_cut(&container.image, 100));
+    fill("node", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
+    fill("host", &|| registry_of(&container.image).to_owned());
+    fill("tag", &|| tag_of(case.language(), &container.image).to_owned());
+    fill("looked_up", &|| looked_up(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
+    fill("peer", &|| peer(seen.text).unwrap_or_else(|| registry_of(&container.image)).to_owned());
+    fill("short", &|| signature::innermost(seen.text, 60));
+    fill("words", &|| words(case.language(), seen));
+    fill("secret", &|| missing_secret(case).unwrap_or("named").to_owned());
+    fill("arch", &|| platform(case).map(|p| format!(" ({p})")).unwrap_or_default());
+    fill("reference", &|| volume_reference(case, container, seen).unwrap_or_default().to_owned());
+    text::line(&sentence.told(), text::SUMMARY_MAX)
 }
 
 fn words(language: Language, seen: &Seen<'_>) -> String {

@@ -8,6 +8,7 @@ mod rows;
 
 use super::signature::{self, Seen};
 use crate::api::{Confidence, ContainerType};
+use crate::diagnosis::language::Sentence;
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Specificity, Verdict, evidence, text};
 use crate::facts::{EventFacts, State};
 
@@ -113,20 +114,16 @@ pub(super) fn is_being_set_up(case: &Case<'_>) -> bool {
 }
 
 fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {
-    let mut out = case.language().of(says).to_owned();
-    let mut fill = |place: &str, with: &dyn Fn() -> String| {
-        if out.contains(place) {
-            out = out.replace(place, &with());
-        }
-    };
+    let mut sentence = Sentence::of(case, says);
+    let mut fill = |place: &str, with: &dyn Fn() -> String| sentence.fill(place, with);
     let said = seen.text;
-    fill("{node}", &|| node(case).to_owned());
-    fill("{plugin}", &|| plugin(said).map(|p| format!(" ({p})")).unwrap_or_default());
-    fill("{missing_plugin}", &|| missing_plugin(said).unwrap_or("(unnamed)").to_owned());
-    fill("{handler}", &|| signature::quoted_after(said, "no runtime for ").unwrap_or("(unnamed)").to_owned());
-    fill("{short}", &|| signature::innermost(said, 80));
-    fill("{words}", &|| signature::innermost(said, 110));
-    text::line(&out, text::SUMMARY_MAX)
+    fill("node", &|| node(case).to_owned());
+    fill("plugin", &|| plugin(said).map(|p| format!(" ({p})")).unwrap_or_default());
+    fill("missing_plugin", &|| missing_plugin(said).unwrap_or("(unnamed)").to_owned());
+    fill("handler", &|| signature::quoted_after(said, "no runtime for ").unwrap_or("(unnamed)").to_owned());
+    fill("short", &|| signature::innermost(said, 80));
+    fill("words", &|| signature::innermost(said, 110));
+    text::line(&sentence.told(), text::SUMMARY_MAX)
 }
 
 fn missing_plugin(said: &str) -> Option<&str> {

@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use super::crash::end;
 use super::signature::{self, Row, Seen};
 use crate::api::Confidence;
-use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::language::{Sentence, phrase, say};
 use crate::diagnosis::{Case, Category, Family, Finding, Language, Recovery, Rule, Scope, Verdict, evidence, text};
 use crate::facts::{Container, EnvRef, EventFacts, RefKind, State, format_bytes};
 
@@ -251,32 +251,28 @@ fn guessed(case: &Case<'_>, container: &Container, finding: Finding) -> Finding 
 }
 
 fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static str) -> String {
-    let mut out = case.language().of(says).to_owned();
-    let mut fill = |place: &str, with: &dyn Fn() -> String| {
-        if out.contains(place) {
-            out = out.replace(place, &with());
-        }
-    };
+    let mut sentence = Sentence::of(case, says);
+    let mut fill = |place: &str, with: &dyn Fn() -> String| sentence.fill(place, with);
     let text = seen.text;
-    fill("{container}", &|| container.name.to_string());
-    fill("{namespace}", &|| case.pod.key.namespace.to_string());
-    fill("{node}", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
-    fill("{image}", &|| signature::middle_cut(&container.image, 70));
-    fill("{object}", &|| object(text).unwrap_or("(unnamed)").to_owned());
-    fill("{key}", &|| key(text).unwrap_or("(unnamed)").to_owned());
-    fill("{use}", &|| used_for(case.language(), container, text));
-    fill("{why}", &|| why_root(case.language(), text));
-    fill("{volume}", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
-    fill("{user}", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
-    fill("{executable}", &|| {
+    fill("container", &|| container.name.to_string());
+    fill("namespace", &|| case.pod.key.namespace.to_string());
+    fill("node", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
+    fill("image", &|| signature::middle_cut(&container.image, 70));
+    fill("object", &|| object(text).unwrap_or("(unnamed)").to_owned());
+    fill("key", &|| key(text).unwrap_or("(unnamed)").to_owned());
+    fill("use", &|| used_for(case.language(), container, text));
+    fill("why", &|| why_root(case.language(), text));
+    fill("volume", &|| signature::quoted_after(text, "volumeMount ").unwrap_or("(unnamed)").to_owned());
+    fill("user", &|| user(text).map(|u| format!(" {u}")).unwrap_or_default());
+    fill("executable", &|| {
         signature::middle_cut(executable(container, text).unwrap_or(phrase!(case, "(the image's own)")), 60)
     });
     let mount = || container.mount_over(executable(container, text)?);
-    fill("{place}", &|| {
+    fill("place", &|| {
         mount()
             .map_or_else(|| phrase!(case, "the image").to_owned(), |m| say!(case, "volume {volume}", volume = m.volume))
     });
-    fill("{source}", &|| match mount() {
+    fill("source", &|| match mount() {
         Some(m) => say!(
             case,
             "volume {volume}, which is mounted over {path} and hides what the image has there",
@@ -285,29 +281,29 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static s
         ),
         None => say!(case, "image {image}", image = signature::middle_cut(&container.image, 70)),
     });
-    fill("{why_not}", &|| {
+    fill("why_not", &|| {
         if seen.has("is a directory") { phrase!(case, "it is a directory") } else { phrase!(case, "permission denied") }
             .to_owned()
     });
-    fill("{dir}", &|| working_dir(container, text).unwrap_or(phrase!(case, "of the image")).to_owned());
-    fill("{mount}", &|| mount_target(text).unwrap_or("(unknown)").to_owned());
-    fill("{limit}", &|| {
+    fill("dir", &|| working_dir(container, text).unwrap_or(phrase!(case, "of the image")).to_owned());
+    fill("mount", &|| mount_target(text).unwrap_or("(unknown)").to_owned());
+    fill("limit", &|| {
         container.limits.memory.map(|m| say!(case, " of {limit}", limit = format_bytes(m))).unwrap_or_default()
     });
-    fill("{hook}", &|| {
+    fill("hook", &|| {
         if seen.reason == "PostStartHookError" && !text.is_empty() {
             format!(": {}", hook_words(text))
         } else {
             String::new()
         }
     });
-    fill("{perhaps}", &|| if is_guess(seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
-    fill("{short}", &|| signature::innermost(text, 70));
-    fill("{words}", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
+    fill("perhaps", &|| if is_guess(seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
+    fill("short", &|| signature::innermost(text, 70));
+    fill("words", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
         words if words.is_empty() => phrase!(case, "the runtime left no message").to_owned(),
         words => words,
     });
-    text::line(&out, text::SUMMARY_MAX)
+    text::line(&sentence.told(), text::SUMMARY_MAX)
 }
 
 /// The object that the kubelet did not find.

@@ -8,7 +8,7 @@ mod rows;
 use super::sandbox::{self, is_being_set_up};
 use super::signature::{self, Seen};
 use crate::api::Root;
-use crate::diagnosis::language::{Language, phrase, say};
+use crate::diagnosis::language::{Language, Sentence, phrase, say};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, RootKind, Rule, Verdict, evidence, text};
 use crate::facts::{EventFacts, VolumeSource, seconds_between};
 
@@ -115,40 +115,36 @@ fn goes_on(case: &Case<'_>, event: &EventFacts) -> bool {
 }
 
 fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {
-    let mut out = case.language().of(says).to_owned();
-    let mut fill = |place: &str, with: &dyn Fn() -> String| {
-        if out.contains(place) {
-            out = out.replace(place, &with());
-        }
-    };
+    let mut sentence = Sentence::of(case, says);
+    let mut fill = |place: &str, with: &dyn Fn() -> String| sentence.fill(place, with);
     let said = seen.text;
     let unnamed = || "(unnamed)".to_owned();
-    fill("{node}", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
-    fill("{namespace}", &|| case.pod.key.namespace.to_string());
-    fill("{volume}", &|| volume_of(said).map_or_else(unnamed, |v| signature::middle_cut(v, 45)));
-    fill("{object}", &|| object(said).map_or_else(unnamed, str::to_owned));
-    fill("{key}", &|| key(said).map_or_else(unnamed, str::to_owned));
-    fill("{source}", &|| {
+    fill("node", &|| case.pod.node_name.as_deref().unwrap_or("unknown").to_owned());
+    fill("namespace", &|| case.pod.key.namespace.to_string());
+    fill("volume", &|| volume_of(said).map_or_else(unnamed, |v| signature::middle_cut(v, 45)));
+    fill("object", &|| object(said).map_or_else(unnamed, str::to_owned));
+    fill("key", &|| key(said).map_or_else(unnamed, str::to_owned));
+    fill("source", &|| {
         source_of(case, said).map_or_else(|| phrase!(case, "its source").to_owned(), |source| source.to_string())
     });
-    fill("{claim}", &|| claim(said).map_or_else(unnamed, str::to_owned));
-    fill("{driver}", &|| driver(said).map_or_else(unnamed, str::to_owned));
-    fill("{holder}", &|| holder(case.language(), said));
-    fill("{host_path}", &|| {
+    fill("claim", &|| claim(said).map_or_else(unnamed, str::to_owned));
+    fill("driver", &|| driver(said).map_or_else(unnamed, str::to_owned));
+    fill("holder", &|| holder(case.language(), said));
+    fill("host_path", &|| {
         said.split_once("check failed: ").map_or_else(unnamed, |(_, rest)| signature::middle_cut(rest.trim(), 90))
     });
-    fill("{helper}", &|| helper(said).map(|helper| format!(" ({helper})")).unwrap_or_default());
-    fill("{unmounted}", &|| {
+    fill("helper", &|| helper(said).map(|helper| format!(" ({helper})")).unwrap_or_default());
+    fill("unmounted", &|| {
         signature::between(said, "unmounted volumes=[", "]").unwrap_or(phrase!(case, "of the pod")).to_owned()
     });
-    fill("{output}", &|| {
+    fill("output", &|| {
         let output = said.rsplit("Output: ").next().filter(|o| o.len() < said.len()).unwrap_or(said);
         signature::innermost(output, 90)
     });
     // The volume is named already: `MountVolume.SetUp failed for volume "data" : object ... not registered`.
     let why = said.split_once("Volume.").and_then(|(_, rest)| rest.split_once("\" : ")).map_or(said, |(_, why)| why);
-    fill("{short}", &|| signature::innermost(why, 90));
-    text::line(&out, text::SUMMARY_MAX)
+    fill("short", &|| signature::innermost(why, 90));
+    text::line(&sentence.told(), text::SUMMARY_MAX)
 }
 
 /// The volume that an Event is about: by its name in the pod, or the PersistentVolume's.

@@ -13,6 +13,8 @@ use super::words::{When, badge, class, clean, clean_lines};
 use super::{Frame, Seen};
 use crate::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
 use crate::cli::found::OfPod;
+use crate::cli::sentences;
+use crate::diagnosis::Language;
 use crate::diagnosis::rules::known;
 use crate::facts::Timestamp;
 use crate::plan::Outer;
@@ -203,7 +205,7 @@ impl Page {
             cause,
             summary: clean(gist.summary),
             facts,
-            meaning: meaning(gist.cause),
+            meaning: meaning(gist.cause, seen.language),
             remedies: gist.remedies.iter().map(Step::of).collect(),
             timeline: None,
             timeline_of: None,
@@ -232,13 +234,14 @@ fn in_namespace(namespace: &str) -> Option<Link> {
     Some(Link { words: clean(namespace), href: Some(filter.href()) }).filter(|_| !namespace.is_empty())
 }
 
-fn meaning(cause: &str) -> Option<Meaning> {
+fn meaning(cause: &str, language: Language) -> Option<Meaning> {
     let rule = known().find(|rule| rule.cause == cause)?;
+    let explain = rule.explain.in_language(language);
     Some(Meaning {
-        words: rule.explain.meaning,
-        told_apart: rule.explain.told_apart,
-        action: rule.explain.action,
-        source: rule.explain.source,
+        words: explain.meaning,
+        told_apart: explain.told_apart,
+        action: explain.action,
+        source: explain.source,
         family: rule.category.as_str(),
     })
 }
@@ -281,24 +284,20 @@ impl Proof {
 }
 
 impl Finding {
-    fn of(other: &OtherFinding) -> Self {
+    fn of(other: &OtherFinding, language: Language) -> Self {
         Self {
             cause: clean(&other.cause),
             container: other.container.as_deref().map(clean).unwrap_or_default(),
             summary: clean(&other.summary),
-            meaning: meaning(&other.cause).map_or("", |meaning| meaning.words),
+            meaning: meaning(&other.cause, language).map_or("", |meaning| meaning.words),
         }
     }
 }
 
 impl Sufferer {
-    fn of(service: &ServiceImpact) -> Self {
-        let name = clean(&service.name);
-        let (class, text) = match service.ready_endpoints {
-            0 => ("critical", format!("Service {name} reaches nobody.")),
-            1 => ("warning", format!("Service {name} is left with 1 ready endpoint.")),
-            ready => ("warning", format!("Service {name} is left with {ready} ready endpoints.")),
-        };
+    fn of(service: &ServiceImpact, language: Language) -> Self {
+        let class = if service.ready_endpoints == 0 { "critical" } else { "warning" };
+        let text = clean(&sentences::service(service, language));
         Self { class, text }
     }
 }

@@ -155,7 +155,10 @@ impl Row {
         let (ready, container) = match &of.object {
             Outer::Node(_, status) if status.pods == 1 => ("1 pod suffers".to_owned(), None),
             Outer::Node(_, status) => (format!("{} suffer", count(status.pods, "pod")), None),
-            Outer::Workload(_, status) if status.pods.display.is_empty() => (String::new(), status.container.as_ref()),
+            // A Job's pods need never be ready.
+            Outer::Workload(spec, status) if status.pods.display.is_empty() || spec.workload.kind == "Job" => {
+                (String::new(), status.container.as_ref())
+            }
             Outer::Workload(_, status) => (format!("{} ready", status.pods.display), status.container.as_ref()),
         };
         let container = container.cloned().unwrap_or_default();

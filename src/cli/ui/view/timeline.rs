@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::axis::{Axis, Tick, WIDTH, width};
 use super::words::{clean, exact};
 use crate::api::{Restarts, Run};
-use crate::cli::print;
-use crate::diagnosis::text;
+use crate::cli::{print, sentences};
+use crate::diagnosis::{Language, text};
 use crate::facts::{Timestamp, after, seconds_between};
 
 /// Containers that are drawn, the culprit first.
@@ -125,7 +125,7 @@ pub(in crate::cli::ui) struct Told {
 }
 
 /// `None` where nothing was ever restarted. `culprit` is the container to blame, whose back-off it is.
-pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp) -> Option<Timeline> {
+pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp, language: Language) -> Option<Timeline> {
     if restarts.count == 0 && restarts.history.is_empty() {
         return None;
     }
@@ -154,7 +154,7 @@ pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp) -> 
         ticks: span.map(|axis| axis.ticks()).unwrap_or_default(),
         now: shown.map(|axis| axis.x(now)),
         lanes: drawn,
-        said: said(restarts, now),
+        said: clean(&sentences::restarts(restarts, now, language)),
         legend,
         told: told(&restarts.history),
     })
@@ -331,19 +331,6 @@ fn signal(run: &Run) -> Option<&'static str> {
     }
 }
 
-fn said(restarts: &Restarts, now: Timestamp) -> String {
-    let mut said = super::words::count(restarts.count, "restart");
-    let back_off = restarts.back_off.iter().map(|back_off| format!(", back-off {}", clean(back_off)));
-    let next = restarts.next_restart_time.map(|next| match seconds_between(now, next) {
-        0 => ", the next is due".to_owned(),
-        _ => format!(", the next in {}", print::age(now, next)),
-    });
-    let unseen = Some(restarts.unseen).filter(|unseen| *unseen > 0);
-    let unseen = unseen.map(|unseen| format!("; {} ended while nobody looked", super::words::count(unseen, "run")));
-    said.extend(back_off.chain(next).chain(unseen));
-    said
-}
-
 fn told(history: &[Run]) -> Vec<Told> {
     let mut runs: Vec<&Run> = history.iter().collect();
     runs.sort_by_key(|run| std::cmp::Reverse((run.finished_at, run.number)));
@@ -382,7 +369,7 @@ mod tests {
 
     #[test]
     fn runs_stand_where_they_were_and_say_how_they_ended() {
-        let drawn = of(&looping(), Some("app"), at(531)).unwrap();
+        let drawn = of(&looping(), Some("app"), at(531), Language::English).unwrap();
         let [lane] = &drawn.lanes[..] else { panic!("{drawn:?}") };
         let axis = Axis::between(at(0), at(641));
         let runs: Vec<_> = lane.runs.iter().map(|bar| (bar.x, bar.class)).collect();
@@ -411,7 +398,7 @@ mod tests {
         let next = lane.next.as_ref().unwrap();
         assert_eq!((next.x, next.end), (axis.x(at(641)), End::Next));
         assert_eq!(drawn.now, Some(axis.x(at(531))));
-        assert_eq!(drawn.said, "5 restarts, back-off 2m40s, the next in 110s; 1 run ended while nobody looked");
+        assert_eq!(drawn.said, "5 restarts, back-off 2m40s, the next in 110 s; 1 run ended while nobody looked");
         assert_eq!(drawn.legend, [End::Failed, End::OutOfMemory, End::Probe, End::Well, End::Next]);
         let words: Vec<_> = drawn.told.iter().map(|told| (&*told.exit, &*told.lasted)).collect();
         assert_eq!(
@@ -431,7 +418,7 @@ mod tests {
         many.history = (0..10).map(|n| run("app", 1, n * 3, n * 3 + 1, 143, "Error", None)).collect();
         for restarts in [looping(), many] {
             for now in [0, 481, 641, 900, 86_400] {
-                let drawn = of(&restarts, Some("app"), at(now)).unwrap();
+                let drawn = of(&restarts, Some("app"), at(now), Language::English).unwrap();
                 for lane in &drawn.lanes {
                     let shown: Vec<_> =
                         lane.ends.iter().chain(&lane.next).filter(|mark| !mark.label.is_empty()).collect();
@@ -456,7 +443,7 @@ mod tests {
     fn what_was_long_ago_leaves_room_for_what_is_now() {
         let mut restarts = looping();
         restarts.next_restart_time = None;
-        let long_over = of(&restarts, Some("app"), at(86_400)).unwrap();
+        let long_over = of(&restarts, Some("app"), at(86_400), Language::English).unwrap();
         assert_eq!(long_over.now, None);
         let axis = Axis::between(at(0), at(481));
         assert_eq!(long_over.lanes[0].runs[2].x, axis.x(at(165)));
@@ -464,7 +451,7 @@ mod tests {
         let mut restarts = looping();
         let month = 30 * 86_400;
         restarts.history.insert(0, run("app", 1, -month, -10, 1, "Error", None));
-        let drawn = of(&restarts, Some("app"), at(531)).unwrap();
+        let drawn = of(&restarts, Some("app"), at(531), Language::English).unwrap();
         let runs = &drawn.lanes[0].runs;
         assert!(runs[0].width < WIDTH / 3 && runs[3].width > WIDTH / 5, "{runs:?}");
         assert!(runs[0].title.starts_with("ran 29d"), "its length is told all the same: {}", runs[0].title);
@@ -475,19 +462,19 @@ mod tests {
         let mut restarts = looping();
         restarts.history.push(run("a-proxy", 1, 20, 30, 1, "Error", None));
         restarts.history.push(Run { container: "never".to_owned(), finished_at: Some(at(60)), ..Run::default() });
-        let drawn = of(&restarts, Some("app"), at(531)).unwrap();
+        let drawn = of(&restarts, Some("app"), at(531), Language::English).unwrap();
         let names: Vec<_> = drawn.lanes.iter().map(|lane| (&*lane.name, lane.next.is_some())).collect();
         assert_eq!(names, [("app", true), ("a-proxy", false), ("never", false)]);
         assert!(drawn.lanes[2].runs.is_empty() && drawn.lanes[2].ends.len() == 1, "it was never started");
         assert!(drawn.height > drawn.floor && drawn.floor > drawn.lanes[2].y);
-        assert!(of(&Restarts::default(), None, at(0)).is_none());
+        assert!(of(&Restarts::default(), None, at(0), Language::English).is_none());
         let late =
             Restarts { count: 6, history: vec![run("app", 6, 0, 38, 137, "Error", None)], ..Restarts::default() };
-        let drawn = of(&late, Some("app"), at(70)).unwrap();
+        let drawn = of(&late, Some("app"), at(70), Language::English).unwrap();
         let before = &drawn.lanes[0].waits[0];
         assert_eq!((&*before.label, before.class), ("5 before", "unseen"));
         assert_eq!(before.x + before.width, drawn.lanes[0].runs[0].x);
-        let only_counted = of(&Restarts { count: 3, ..Restarts::default() }, None, at(0)).unwrap();
+        let only_counted = of(&Restarts { count: 3, ..Restarts::default() }, None, at(0), Language::English).unwrap();
         assert_eq!((only_counted.lanes.len(), &*only_counted.said), (0, "3 restarts"));
     }
 }

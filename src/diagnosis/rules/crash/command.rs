@@ -63,7 +63,7 @@ fn ends(container: &Container) -> Option<Ends> {
         ("nginx", "nginx -g 'daemon off;'", &["daemon off"]),
         ("apachectl", "apachectl -D FOREGROUND", &["FOREGROUND", "-X"]),
         ("apache2ctl", "apache2ctl -D FOREGROUND", &["FOREGROUND", "-X"]),
-        ("httpd", "httpd -f` (busybox) or `httpd -D FOREGROUND", &["-f", "FOREGROUND", "-X"]),
+        ("httpd", "httpd -f` (busybox) / `httpd -D FOREGROUND", &["-f", "FOREGROUND", "-X"]),
         ("php-fpm", "php-fpm -F", &["-F", "--nodaemonize"]),
         ("sshd", "sshd -D", &["-D", "-d"]),
     ];

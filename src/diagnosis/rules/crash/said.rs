@@ -8,9 +8,9 @@ mod words;
 use std::cell::OnceCell;
 
 use super::end::{self, settled_crash, who};
-use super::{end_evidence, exit, last_words};
+use super::{end_evidence, last_words};
 use crate::api::Confidence;
-use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::language::{Sentence, phrase, say};
 use crate::diagnosis::rules::signature::{self, Row, Seen};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Verdict, restarts, text};
 use crate::facts::{Container, Terminated};
@@ -96,30 +96,29 @@ fn ended_by_itself(run: &Terminated) -> bool {
 
 fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>, row: &Row) -> String {
     let said = seen.text;
-    let mut out = case.language().of(row.says).to_owned();
-    let mut fill = |place: &str, with: &dyn Fn() -> String| {
-        if out.contains(place) {
-            out = out.replace(place, &with());
-        }
-    };
-    fill("{container}", &|| who(container));
-    fill("{port}", &|| {
+    let mut sentence = Sentence::of(case, row.says);
+    let mut fill = |place: &str, with: &dyn Fn() -> String| sentence.fill(place, with);
+    fill("container", &|| who(container));
+    fill("port", &|| {
         words::port(said).map_or_else(|| phrase!(case, "its port").to_owned(), |port| say!(case, "port {port}", port))
     });
-    fill("{rival}", &|| {
+    fill("rival", &|| {
         let port = words::port(said);
         words::rival(case, container, port)
             .map_or_else(String::new, |rival| say!(case, " (by {rival}, it seems)", rival))
     });
-    fill("{endpoint}", &|| {
+    fill("endpoint", &|| {
         words::endpoint(said)
             .or_else(|| words::unnamed(said).map(|what| case.language().of(what).to_owned()))
             .unwrap_or_default()
     });
-    fill("{path}", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
-    fill("{variable}", &|| {
+    fill("path", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
+    fill("variable", &|| {
         variable(case, container, run, said).unwrap_or_else(|| phrase!(case, "that it needs").to_owned())
     });
-    out.push_str(&exit::when(case, container));
+    let mut out = sentence.told();
+    if let Some(rhythm) = restarts::rhythm(case, container) {
+        out = say!(case, "{what} {rhythm}", what = out, rhythm);
+    }
     format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(case, container))
 }

@@ -28,7 +28,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
         .last_words
         .as_ref()
         .map(|words| Quote { text: clean(&words.message), when: words.time.map(|time| When::of(time, seen.now)) });
-    page.others = status.other_findings.iter().map(Finding::of).collect();
+    page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     if status.pods > 0 {
         let verb = if status.pods == 1 { "suffers" } else { "suffer" };
         page.suffers.push(Sufferer { class: "warning", text: format!("{} there {verb}.", count(status.pods, "pod")) });

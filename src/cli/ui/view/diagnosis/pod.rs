@@ -7,6 +7,7 @@ use super::super::{Frame, Seen};
 use super::{Fact, Finding, Gist, Link, Page, Sufferer};
 use crate::api::{Impact, WorkloadRef};
 use crate::cli::found::OfPod;
+use crate::diagnosis::Language;
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     let (spec, status) = (&pod.spec, &pod.status);
@@ -37,9 +38,9 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
         page.fact("Lies in", &root.to_string());
     }
     let restarts = status.restarts.as_ref();
-    page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now));
-    page.others = status.other_findings.iter().map(Finding::of).collect();
-    page.suffers = status.impact.as_ref().map(suffers).unwrap_or_default();
+    page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now, seen.language));
+    page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
+    page.suffers = status.impact.as_ref().map(|impact| suffers(impact, seen.language)).unwrap_or_default();
     if status.repeats > 0 {
         page.remarks.push(format!("It stands for {} more of the same that have ended.", status.repeats));
     }
@@ -58,8 +59,8 @@ fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
     Link { words: clean(&format!("{} {}", own.kind, own.name)), href: seen.href(&subject) }
 }
 
-fn suffers(impact: &Impact) -> Vec<Sufferer> {
-    let mut all: Vec<Sufferer> = impact.services.iter().map(Sufferer::of).collect();
+fn suffers(impact: &Impact, language: Language) -> Vec<Sufferer> {
+    let mut all: Vec<Sufferer> = impact.services.iter().map(|service| Sufferer::of(service, language)).collect();
     if impact.pod_ready {
         all.push(Sufferer { class: "info", text: "The pod is Ready all the same.".to_owned() });
     }

@@ -46,7 +46,7 @@ pub(super) fn page(
     let own: Vec<&OfPod> = seen.found.pods.iter().filter(is_own).collect();
     let restarting = own.iter().filter(|pod| pod.status.state == DiagnosisState::Active).find_map(|pod| {
         let restarts = pod.status.restarts.as_ref()?;
-        Some((pod, timeline::of(restarts, pod.status.container.as_deref(), seen.now)?))
+        Some((pod, timeline::of(restarts, pod.status.container.as_deref(), seen.now, seen.language)?))
     });
     if let Some((pod, timeline)) = restarting {
         page.timeline_of = Some(Link { words: clean(&pod.key.name), href: Some(Subject::of_pod(pod).href()) });
@@ -54,7 +54,7 @@ pub(super) fn page(
     }
     page.pods = PodRow::all(own.into_iter(), seen);
     if let Some(serving) = &status.serving {
-        page.suffers = serving.services.iter().map(Sufferer::of).collect();
+        page.suffers = serving.services.iter().map(|service| Sufferer::of(service, seen.language)).collect();
         if serving.updated_ready + serving.old_ready > 0 {
             let text = format!(
                 "{} of the newest template and {} of older ones are ready.",
