@@ -502,6 +502,21 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_was_cut_off_is_not_taken_for_a_whole_one() {
+        let whole = "apiVersion: v1\nitems:\n- {kind: Pod, metadata: {name: a}}\n- kind: Pod\n  metadata:\n    name: b\nkind: List\n";
+        let read = |text: &str| {
+            let mut dump = Dump::default();
+            dump.read(text);
+            (dump.pods.len(), dump.problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>())
+        };
+        assert_eq!(read(whole), (2, vec![]));
+        let (pods, problems) = read(whole.strip_suffix("kind: List\n").unwrap());
+        assert_eq!(pods, 2, "what is there counts");
+        assert!(problems.len() == 1 && problems[0].contains("the file seems to be cut off"), "{problems:?}");
+        assert_eq!(read("items:\n- {kind: Pod, metadata: {name: a}}\n"), (1, vec![]), "written by hand");
+    }
+
+    #[test]
     fn a_bad_document_loses_only_itself() {
         let dump = read(
             "kind: Pod\nmetadata: {name: a}\n---\nkind: Pod\nmetadata: [oops\n---\nkind: Pod\nmetadata: {name: c}\n",

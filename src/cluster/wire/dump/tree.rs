@@ -197,7 +197,12 @@ impl<'de> Visitor<'de> for Document<'_> {
         let kind = out.get("kind").and_then(Value::as_str).unwrap_or_default();
         dump.objects += usize::from(!kind.is_empty());
         let inherited = kind.strip_suffix("List").unwrap_or_default();
-        untold.into_iter().try_for_each(|item| dump.value(item, inherited)).map_err(A::Error::custom)
+        untold.into_iter().try_for_each(|item| dump.value(item, inherited)).map_err(A::Error::custom)?;
+        // Half of YAML is YAML: only what kubectl writes last tells that a list is whole.
+        if kind.is_empty() && out.contains_key("apiVersion") {
+            return Err(A::Error::custom("the list ends without its `kind`: the file seems to be cut off"));
+        }
+        Ok(())
     }
 }
 
