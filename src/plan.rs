@@ -278,8 +278,12 @@ status:
     fn another_language_comes_with_the_next_change_and_is_no_news() {
         let first = planned(None, 3, Language::English).unwrap();
         assert!(first.announcement.as_ref().is_some_and(|event| event.note.contains("web exits with code 1")));
-        let record = acknowledged(first);
-        assert!(planned(Some(&record), 3, Language::Japanese).is_none_or(|write| write.announcement.is_none()));
+        let mut record = acknowledged(first);
+        assert_eq!(planned(Some(&record), 3, Language::Japanese), None, "not at once");
+        record.written_at = after(record.written_at, -60);
+        let anew = planned(Some(&record), 3, Language::Japanese).unwrap();
+        assert!(anew.announcement.is_none() && anew.status.summary.contains("終了する"), "{}", anew.status.summary);
+        assert_eq!(planned(Some(&record), 3, Language::English), None);
         let next = planned(Some(&record), 4, Language::Japanese).unwrap();
         assert!(next.announcement.is_none(), "what fails is the same");
         assert_eq!(next.status.transition, record.status.transition);

@@ -29,6 +29,11 @@ impl Language {
         }
     }
 
+    /// That in which a sentence of ours seems to be written: kana stand in each Japanese one.
+    pub fn of_text(text: &str) -> Self {
+        if text.contains(|c| matches!(c, '\u{3040}'..='\u{30ff}')) { Self::Japanese } else { Self::English }
+    }
+
     /// By which HTML and others know it.
     pub fn tag(self) -> &'static str {
         match self {

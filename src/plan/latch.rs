@@ -6,7 +6,7 @@
 use super::compose::{self, Transition};
 use super::{Plan, Policy, Record};
 use crate::api::{PodDiagnosisStatus, Severity};
-use crate::diagnosis::{Case, Category, Diagnosis, Recovery, Rule, Specificity, node, rules, top_workload};
+use crate::diagnosis::{Case, Category, Diagnosis, Language, Recovery, Rule, Specificity, node, rules, top_workload};
 use crate::facts::{Timestamp, after};
 
 /// How long the first impact may wait for all that was asked for, in seconds, so that it is written once.
@@ -109,6 +109,10 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: 
     let busy = restart_interval(new, policy);
     if restarts(new) != restarts(old) || record.summary_is_behind {
         return Some(after(record.written_at, busy));
+    }
+    // Whoever reads it is to read one language.
+    if Language::of_text(&new.summary) != Language::of_text(&old.summary) {
+        return Some(after(record.written_at, policy.minor_interval.max(busy)));
     }
     let suffers = |s: &PodDiagnosisStatus| s.impact.clone().map(|i| (i.healthy_containers, i.services, i.workload));
     let is_first =
