@@ -133,7 +133,14 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
             Ending::Good
         }
         Waited::Fails(found) => {
-            let gathered = Gathered { found, by: By::Here, notes: Vec::new(), pods: 0, unready: Vec::new() };
+            let gathered = Gathered {
+                found,
+                by: By::Here,
+                notes: Vec::new(),
+                pods: 0,
+                unready: Vec::new(),
+                well_nodes: Vec::new(),
+            };
             tell(args, question, &gathered, clock(), streams)?;
             Ending::PodsFail
         }
@@ -196,7 +203,7 @@ fn tell(
     now: Timestamp,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Gathered { found, by, notes, pods, unready } = gathered;
+    let Gathered { found, by, notes, pods, unready, well_nodes } = gathered;
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
@@ -206,6 +213,9 @@ fn tell(
     streams.out.flush()?;
     if found.is_empty() {
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
+    }
+    for node in well_nodes {
+        writeln!(streams.err, "Nothing is wrong with Node {node} itself: what is told are pods that fail there.")?;
     }
     if *by == By::HereInstead {
         writeln!(

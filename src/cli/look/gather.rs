@@ -39,6 +39,8 @@ pub(in crate::cli) struct Gathered {
     pub(in crate::cli) pods: usize,
     /// What is asked about and does not fail, but is not ready: how it stands, and from when on that counts.
     pub(in crate::cli) unready: Vec<String>,
+    /// Nodes that are asked about and may be looked at, and of which nothing is told but pods that fail there.
+    pub(in crate::cli) well_nodes: Vec<String>,
 }
 
 /// What was found here and now.
@@ -46,6 +48,7 @@ struct Seen {
     found: Found,
     pods: usize,
     unready: Vec<String>,
+    nodes_are_seen: bool,
 }
 
 /// What is to be found out, and how.
@@ -72,21 +75,32 @@ impl Question<'_> {
             told => told,
         };
         let Some(told) = told else {
-            let Seen { found, pods, unready } = self.seen(now, &mut notes).await?;
-            return Ok(Gathered { found, by: By::Here, notes, pods, unready });
+            let Seen { found, pods, unready, nodes_are_seen } = self.seen(now, &mut notes).await?;
+            let well_nodes = self.well_nodes(&found, nodes_are_seen);
+            return Ok(Gathered { found, by: By::Here, notes, pods, unready, well_nodes });
         };
         if told.fails() || !told.is_empty() && !self.is_about_one() {
-            return Ok(Gathered { found: told, by: By::Operator, notes, pods: 0, unready: Vec::new() });
+            let well_nodes = self.well_nodes(&told, notes.is_empty());
+            let (by, unready) = (By::Operator, Vec::new());
+            return Ok(Gathered { found: told, by, notes, pods: 0, unready, well_nodes });
         }
         // Silence is no proof: it may be stopped, or be for other namespaces.
-        let Seen { found: seen, pods, unready } = self.seen(now, &mut notes).await?;
+        let Seen { found: seen, pods, unready, nodes_are_seen } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
             seen if seen.fails() => (seen, By::HereInstead),
             // What is no failure is told to who asks for it only.
             seen if told.is_empty() => (seen, By::Here),
             _ => (told, By::Operator),
         };
-        Ok(Gathered { found, by, notes, pods, unready })
+        let well_nodes = self.well_nodes(&found, nodes_are_seen);
+        Ok(Gathered { found, by, notes, pods, unready, well_nodes })
+    }
+
+    fn well_nodes(&self, found: &Found, nodes_are_seen: bool) -> Vec<String> {
+        if found.is_empty() || !nodes_are_seen {
+            return Vec::new();
+        }
+        self.asked.well_nodes(found).map(ToOwned::to_owned).collect()
     }
 
     /// Whether what was told stands there though nobody keeps it true any more. Who may not read Leases has to trust it.
@@ -152,6 +166,10 @@ impl Question<'_> {
         }
         let mut found = Found::of(all.objects, all.outers);
         self.asked.keep(&mut found);
+        if !self.ended && self.wants_nodes() {
+            // Who asks about a node asks what suffers there now.
+            found.pods.retain(|pod| pod.status.state == DiagnosisState::Active);
+        }
         if !self.ended && !self.is_about_one() {
             found.pods.retain(|pod| pod.status.state == DiagnosisState::Active);
             found.outers.retain(|of| of.object.head().state == DiagnosisState::Active);
@@ -165,6 +183,7 @@ impl Question<'_> {
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
+        let nodes_are_seen = !lacking.iter().any(|lacking| lacking.what == Kind::Node.plural());
         let missing = match &self.asked {
             Asked::These(subjects) => standing::of(&snapshot.dump, subjects, self.namespace.as_deref()),
             Asked::All | Asked::Pods(_) => Vec::new(),
@@ -178,7 +197,7 @@ impl Question<'_> {
         {
             return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
         }
-        Ok(Seen { found, pods, unready })
+        Ok(Seen { found, pods, unready, nodes_are_seen })
     }
 
     fn is_in_place(&self, namespace: &str) -> bool {

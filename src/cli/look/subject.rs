@@ -148,6 +148,13 @@ pub(in crate::cli) enum Asked {
 }
 
 impl Asked {
+    /// Nodes that are asked about and have no diagnosis of their own.
+    pub(super) fn well_nodes<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = &'a str> {
+        let subjects = if let Self::These(subjects) = self { subjects.as_slice() } else { &[] };
+        let is_well = |subject: &&Subject| !found.outers.iter().any(|of| subject.is_of_outer(of));
+        subjects.iter().filter(|subject| subject.kind == Kind::Node).filter(is_well).map(|subject| &*subject.name)
+    }
+
     /// Keeps what is asked about.
     pub(super) fn keep(&self, found: &mut Found) {
         match self {
