@@ -4,6 +4,8 @@ mod connection;
 mod gather;
 mod standing;
 mod subject;
+#[cfg(test)]
+mod testing;
 mod wait;
 
 use std::io::{self, IsTerminal};

@@ -300,3 +300,62 @@ pub(super) async fn selected(
     }
     Ok(keys)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::testing;
+    use super::*;
+
+    /// What is answered of a namespace in which the operator has told that a pod fails, and the pod is well.
+    async fn answered(leases: Value, refused: &'static [&'static str]) -> (By, Vec<String>, Vec<String>) {
+        let told = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "d", "resourceVersion": "1"},
+            "spec": {"podName": "web", "podUID": "u"},
+            "status": {"state": "Active", "severity": "Critical", "confidence": "Certain", "cause": "OOMKilled",
+                "category": "Crash", "summary": "app is killed", "podStatus": "CrashLoopBackOff"}}]);
+        let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
+                "containerStatuses": [{"name": "app", "ready": true, "restartCount": 0,
+                    "state": {"running": {"startedAt": "2026-11-21T08:00:00Z"}}}]}}]);
+        let clients = testing::clients(&[("pods", pod), ("poddiagnoses", told), ("leases", leases)], refused);
+        let question = Question {
+            clients: &clients,
+            namespace: Some("shop".to_owned()),
+            asked: Asked::All,
+            thresholds: Thresholds::default(),
+            limit: Duration::from_secs(5),
+            here: false,
+            ended: false,
+            shows_progress: false,
+        };
+        let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.unwrap();
+        let causes = answer.found.pods.iter().map(|pod| pod.status.cause.clone()).collect();
+        (answer.by, causes, answer.notes)
+    }
+
+    fn renewed(at: &str) -> Value {
+        json!([{"metadata": {"namespace": "ops", "name": "shindan"}, "spec": {"holderIdentity": "a", "renewTime": at}}])
+    }
+
+    #[tokio::test]
+    async fn what_an_operator_has_told_that_is_gone_is_looked_at_again() {
+        let told = vec!["OOMKilled".to_owned()];
+        let fresh = answered(renewed("2026-11-21T08:59:59.000000Z"), &[]).await;
+        assert_eq!(fresh, (By::Operator, told.clone(), vec![]));
+        let unknown = answered(json!([]), &["leases"]).await;
+        assert_eq!(unknown, (By::Operator, told, vec![]), "who may not know has to trust it");
+        for (leases, said) in [
+            (
+                renewed("2026-11-21T08:00:00.000000Z"),
+                "no operator has renewed its Lease ops/shindan since 2026-11-21T08:00:00Z",
+            ),
+            (json!([]), "no operator has a Lease shindan in this cluster"),
+        ] {
+            let (by, causes, notes) = answered(leases, &[]).await;
+            assert_eq!((by, causes), (By::Here, vec![]), "{said}");
+            assert_eq!(notes, [format!("{said}: what it has told may be old; diagnosed here")]);
+        }
+    }
+}

@@ -191,36 +191,19 @@ fn is_newest(pod: &PodFacts, workload: &WorkloadFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::convert::Infallible;
     use std::time::Duration;
 
-    use http::{Request, Response};
-    use kube::Client;
-    use kube::client::Body;
     use serde_json::{Value, json};
     use tokio::time::Instant;
 
+    use super::super::testing;
     use super::*;
     use crate::cluster::client::Clients;
     use crate::diagnosis::Thresholds;
     use crate::facts::after;
 
-    /// An API server that has these pods in each list of pods and nothing else, and does not let these resources be listed.
     fn clients(pods: Value, refused: &'static [&'static str]) -> Clients {
-        let service = tower::service_fn(move |request: Request<Body>| {
-            let plural = request.uri().path().rsplit('/').next().unwrap().to_owned();
-            let items = if plural == "pods" { pods.clone() } else { json!([]) };
-            let (code, answer) = if refused.contains(&plural.as_str()) {
-                let message = format!("{plural} is forbidden: User \"jane\" cannot list resource \"{plural}\"");
-                (403, json!({"status": "Failure", "reason": "Forbidden", "code": 403, "message": message}))
-            } else {
-                (200, json!({"items": items}))
-            };
-            let response = Response::builder().status(code).body(Body::from(answer.to_string().into_bytes()));
-            std::future::ready(Ok::<_, Infallible>(response.unwrap()))
-        });
-        let client = Client::new(service, "shop");
-        Clients { watch: client.clone(), write: client, server: "here".to_owned(), namespace: "shop".to_owned() }
+        testing::clients(&[("pods", pods)], refused)
     }
 
     /// How a wait of ten seconds ends, after how many, and what is told meanwhile.
