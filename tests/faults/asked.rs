@@ -185,6 +185,6 @@ async fn a_pipeline_waits_for_an_end() {
     ended(second).is(2, &["Pod second   InvalidImageName"], &[]);
     shop.pending("third").await;
     let answer = plugin.asks(&["-n", "shop", "pod/third", "--wait", "--timeout=1s"]);
-    answer.is(1, &[], &["not well after 1 s: Pod third is not ready"]);
+    answer.is(1, &[], &["not well after 1 s: Pod third: not ready (Pending)"]);
     plugin.asks(&["-n", "shop", "--wait"]).is(1, &[], &["KIND/NAME"]);
 }
