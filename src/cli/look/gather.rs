@@ -48,7 +48,7 @@ struct Seen {
     found: Found,
     pods: usize,
     unready: Vec<String>,
-    nodes_are_seen: bool,
+    knows_nodes: bool,
 }
 
 /// What is to be found out, and how.
@@ -75,8 +75,8 @@ impl Question<'_> {
             told => told,
         };
         let Some(told) = told else {
-            let Seen { found, pods, unready, nodes_are_seen } = self.seen(now, &mut notes).await?;
-            let well_nodes = self.well_nodes(&found, nodes_are_seen);
+            let Seen { found, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
+            let well_nodes = self.well_nodes(&found, knows_nodes);
             return Ok(Gathered { found, by: By::Here, notes, pods, unready, well_nodes });
         };
         if told.fails() || !told.is_empty() && !self.is_about_one() {
@@ -85,19 +85,19 @@ impl Question<'_> {
             return Ok(Gathered { found: told, by, notes, pods: 0, unready, well_nodes });
         }
         // Silence is no proof: it may be stopped, or be for other namespaces.
-        let Seen { found: seen, pods, unready, nodes_are_seen } = self.seen(now, &mut notes).await?;
+        let Seen { found: seen, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
             seen if seen.fails() => (seen, By::HereInstead),
             // What is no failure is told to who asks for it only.
             seen if told.is_empty() => (seen, By::Here),
             _ => (told, By::Operator),
         };
-        let well_nodes = self.well_nodes(&found, nodes_are_seen);
+        let well_nodes = self.well_nodes(&found, knows_nodes);
         Ok(Gathered { found, by, notes, pods, unready, well_nodes })
     }
 
-    fn well_nodes(&self, found: &Found, nodes_are_seen: bool) -> Vec<String> {
-        if found.is_empty() || !nodes_are_seen {
+    fn well_nodes(&self, found: &Found, knows_nodes: bool) -> Vec<String> {
+        if found.is_empty() || !knows_nodes {
             return Vec::new();
         }
         self.asked.well_nodes(found).map(ToOwned::to_owned).collect()
@@ -183,7 +183,7 @@ impl Question<'_> {
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
-        let nodes_are_seen = !lacking.iter().any(|lacking| lacking.what == Kind::Node.plural());
+        let knows_nodes = !lacking.iter().any(|lacking| lacking.what == Kind::Node.plural());
         let missing = match &self.asked {
             Asked::These(subjects) => standing::of(&snapshot.dump, subjects, self.namespace.as_deref()),
             Asked::All | Asked::Pods(_) => Vec::new(),
@@ -197,7 +197,7 @@ impl Question<'_> {
         {
             return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
         }
-        Ok(Seen { found, pods, unready, nodes_are_seen })
+        Ok(Seen { found, pods, unready, knows_nodes })
     }
 
     fn is_in_place(&self, namespace: &str) -> bool {
