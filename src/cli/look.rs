@@ -95,7 +95,7 @@ async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) ->
     let now = clock();
     let gathered = question.answer(now).await?;
     tell(args, &question, &gathered, now, streams)?;
-    Ok(if args.exit_code && gathered.found.fails() { Ending::PodsFail } else { Ending::Good })
+    Ok(if args.exit_code && question.asked.fails(&gathered.found) { Ending::PodsFail } else { Ending::Good })
 }
 
 async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients) -> anyhow::Result<Question<'a>> {

@@ -2,7 +2,7 @@
 
 mod logs;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::cluster::REPORTER;
@@ -317,17 +317,23 @@ impl Surrounding {
     }
 }
 
-/// Jobs that a dump of pods alone does not hold: one whose last pod has succeeded has succeeded at a retry.
+/// Jobs that a dump of pods alone does not hold: one whose last pod has succeeded has succeeded at a retry. Of an Indexed one
+/// that goes for each index.
 fn jobs_told_by_pods(pods: &[PodFacts]) -> Vec<WorkloadFacts> {
-    let mut last: HashMap<WorkloadKey, &PodFacts> = HashMap::new();
+    const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+    let mut last: HashMap<WorkloadKey, BTreeMap<&str, &PodFacts>> = HashMap::new();
     for pod in pods.iter().filter(|pod| pod.is_of_job()) {
         let Some(key) = immediate_workload(pod) else { continue };
-        let newest = last.entry(key).or_insert(pod);
+        let index = pod.labels.get(INDEX).unwrap_or_default();
+        let newest = last.entry(key).or_default().entry(index).or_insert(pod);
         if pod.created > newest.created {
             *newest = pod;
         }
     }
-    let done = last.into_iter().filter(|(_, pod)| pod.phase == Phase::Succeeded);
+    let done = last.into_iter().filter_map(|(key, indexes)| {
+        let succeeded = indexes.values().all(|pod| pod.phase == Phase::Succeeded);
+        Some((key, *indexes.values().max_by_key(|pod| pod.created).filter(|_| succeeded)?))
+    });
     done.map(|(key, pod)| WorkloadFacts {
         key,
         desired: 1,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::subject::{Kind, Subject};
 use crate::cli::offline::Untold;
 use crate::cluster::wire::Dump;
-use crate::diagnosis::pod_status;
+use crate::diagnosis::{pod_status, text};
 use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
 
 /// What is missing until something is well.
@@ -23,7 +23,8 @@ impl Missing {
         if own().any(|pod| pod.is_ignored) {
             text.push_str(", of what is to be ignored (shindan.dev/ignore)");
         } else if let Some(from) = own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
-            let _ = write!(text, ". If it stays so, that is told from {from} on (in {} s)", seconds_between(now, from));
+            let wait = text::duration(seconds_between(now, from));
+            let _ = write!(text, ". If it stays so, that is told from {from} on (in {wait})");
         }
         text
     }
@@ -45,10 +46,15 @@ impl Missing {
 /// What is missing of each of these that is not well.
 pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>) -> Vec<Missing> {
     let missing = subjects.iter().filter_map(|subject| {
-        let text = still_to_come(dump, subject, namespace)?;
+        let text = still_to_come(dump, subject, namespace).or_else(|| suspended(dump, subject))?;
         Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text })
     });
     missing.collect()
+}
+
+/// It lacks nothing, and does nothing either.
+fn suspended(dump: &Dump, subject: &Subject) -> Option<String> {
+    workload(dump, subject).filter(|workload| workload.suspended).map(|_| "suspended".to_owned())
 }
 
 /// What is missing until this is well, in words that follow its name. Pods of other namespaces are in the dump as well, for what they take of the nodes.
@@ -78,6 +84,10 @@ pub(super) fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&s
 /// With the word that kubectl prints under STATUS.
 fn of_pod(pod: &PodFacts) -> String {
     let (what, status) = (if pod.is_over() { "over" } else { "not ready" }, pod_status(pod));
+    // Who has set them means it: it is no failure, and nothing is told of it.
+    if !pod.scheduling_gates.is_empty() {
+        return format!("{what} ({status}: it waits until {} is taken off)", pod.scheduling_gates.join(", "));
+    }
     let goes = if pod.deletion.is_some() && status != "Terminating" { ", and being deleted" } else { "" };
     format!("{what} ({status}){goes}")
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::{DiagnosisState, Severity};
 use crate::cli::found::{Found, OfOuter, OfPod};
-use crate::diagnosis::top_workload;
+use crate::diagnosis::{Category, rules, top_workload};
 use crate::facts::{ObjectKey, PodFacts, WorkloadKind};
 use crate::plan::Outer;
 
@@ -148,6 +149,22 @@ pub(in crate::cli) enum Asked {
 }
 
 impl Asked {
+    /// Whether what is asked about fails. Of a node that is itself, or pods that suffer from it: others only run there.
+    pub(super) fn fails(&self, found: &Found) -> bool {
+        let is_of_nodes =
+            matches!(self, Self::These(subjects) if subjects.iter().all(|subject| subject.kind == Kind::Node));
+        if !is_of_nodes {
+            return found.fails();
+        }
+        let is_on = |state, severity| state == DiagnosisState::Active && severity != Severity::Info;
+        let suffers = |pod: &OfPod| {
+            let is_its = rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node);
+            is_its && is_on(pod.status.state, pod.status.severity)
+        };
+        let is_unwell = |of: &OfOuter| is_on(of.object.head().state, of.object.head().severity);
+        found.outers.iter().any(is_unwell) || found.pods.iter().any(suffers)
+    }
+
     /// Nodes that are asked about and have no diagnosis of their own.
     pub(super) fn well_nodes<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = &'a str> {
         let subjects = if let Self::These(subjects) = self { subjects.as_slice() } else { &[] };

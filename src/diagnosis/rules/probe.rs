@@ -769,8 +769,11 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     };
     let said = last_words(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
-    // A snapshot will never tell more than it does now.
-    let is_chosen = case.thresholds.chosen(READINESS).is_some();
+    // A snapshot will never tell more than it does now; but who asks for patience knows why.
+    let is_set = case.surroundings.wishes.never_ready.is_some()
+        || case.thresholds.never_ready != crate::diagnosis::Thresholds::default().never_ready;
+    let is_wished = lost_at.is_none() && is_set;
+    let is_chosen = is_wished || case.thresholds.chosen(READINESS).is_some();
     let has_lasted = !case.thresholds.patient
         && !is_chosen
         && said.zip(heard.as_ref()).is_some_and(|(event, heard)| lasts(probe, event, heard));

@@ -124,7 +124,12 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
             desired,
             ready,
             failing: pods.count(),
-            display: if kind == "CronJob" { String::new() } else { format!("{ready}/{desired}") },
+            display: match kind {
+                "CronJob" => String::new(),
+                // Its pods need never be ready: what counts is how many have succeeded.
+                "Job" => format!("{}/{desired}", count(workload.succeeded)),
+                _ => format!("{ready}/{desired}"),
+            },
         },
         causes: pods.causes(),
         serving: (!runs_to_an_end).then(|| pods.serving(case)),

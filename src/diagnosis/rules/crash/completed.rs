@@ -2,11 +2,14 @@
 
 use super::end::{self, settled_crash, who};
 use super::exit::{self, log_remedy};
-use super::{blamed, command, end_evidence};
-use crate::api::Remedy;
+use super::{blamed, command, doubt, end_evidence};
+use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
+
+/// So short is the run of a container whose hook fails at once, in seconds.
+const AT_ONCE: i64 = 3;
 
 pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
     let run = match settled_crash(case, container) {
@@ -27,6 +30,15 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         .with(evidence::field("spec.restartPolicy", "Always"));
     if let Some(shown) = command::shown(container) {
         finding = finding.with(evidence::field(format!("{}.command", container.spec_path()), shown));
+    }
+    // A server that heeds SIGTERM ends so as well where its postStart hook fails at once, and only an Event tells.
+    let is_short = run.ran_for().is_none_or(|ran| ran <= AT_ONCE);
+    if container.has_post_start && is_short && case.events.is_empty() {
+        finding = doubt::with_doubts(case, container, run, finding.confidence(Confidence::Possible)).consequence(
+            "PostStartHookError",
+            Some(&container.name),
+            phrase!(case, "may have ended it: where its hook fails at once, the kubelet ends the container"),
+        );
     }
     Verdict::Yes(Box::new(finding))
 }
