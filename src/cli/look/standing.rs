@@ -46,15 +46,10 @@ impl Missing {
 /// What is missing of each of these that is not well.
 pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>) -> Vec<Missing> {
     let missing = subjects.iter().filter_map(|subject| {
-        let text = still_to_come(dump, subject, namespace).or_else(|| suspended(dump, subject))?;
+        let text = still_to_come(dump, subject, namespace)?;
         Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text })
     });
     missing.collect()
-}
-
-/// It lacks nothing, and does nothing either.
-fn suspended(dump: &Dump, subject: &Subject) -> Option<String> {
-    workload(dump, subject).filter(|workload| workload.suspended).map(|_| "suspended".to_owned())
 }
 
 /// What is missing until this is well, in words that follow its name. Pods of other namespaces are in the dump as well, for what they take of the nodes.
@@ -75,7 +70,10 @@ pub(super) fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&s
         Kind::Workload(_) => match workload(dump, subject) {
             None => missing(),
             Some(workload) if workload.is_stale() => Some("not seen by its controller yet".to_owned()),
-            Some(workload) if workload.is_settled() || has_run_well(workload) => None,
+            Some(workload) if has_run_well(workload) || workload.is_complete() => None,
+            // It lacks nothing, and does nothing either.
+            Some(workload) if workload.suspended => Some("suspended".to_owned()),
+            Some(workload) if workload.is_settled() => None,
             Some(workload) => Some(progress(subject.kind, workload)),
         },
     }
@@ -132,6 +130,22 @@ mod tests {
         assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
         let active = "active: [{kind: Job, name: nightly-1}]";
         assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
+    }
+
+    #[test]
+    fn a_job_that_is_suspended_has_not_run_well() {
+        let import = Subject { kind: Kind::Workload(WorkloadKind::Job), name: "import".to_owned() };
+        let missing = |suspend: bool, status: &str| {
+            let mut dump = Dump::default();
+            dump.read(&format!(
+                "{{kind: Job, apiVersion: batch/v1, metadata: {{namespace: shop, name: import, uid: j}}, \
+                 spec: {{suspend: {suspend}, completions: 1}}, status: {{{status}}}}}"
+            ));
+            still_to_come(&dump, &import, Some("shop"))
+        };
+        assert_eq!(missing(true, "").as_deref(), Some("suspended"));
+        assert_eq!(missing(false, "").as_deref(), Some("0 of 1 have succeeded"));
+        assert_eq!(missing(false, "succeeded: 1, conditions: [{type: Complete, status: 'True'}]"), None);
     }
 
     #[test]
