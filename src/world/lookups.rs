@@ -74,8 +74,13 @@ impl Lookups {
     /// An answer has become wrong: it is fetched anew once its source has had time to follow.
     pub(super) fn outdated(&mut self, want: &Want, now: Timestamp) {
         if let Some(answer) = self.answers.get_mut(want) {
+            let due = after(now, SETTLE);
+            // What changes all the time would never be fetched: the first change sets the time.
+            let known = answer.fetched_at.filter(|_| answer.at.is_none()).map(|at| after(at, SPACING));
+            if known.is_none_or(|known| due < known) {
+                answer.fetched_at = Some(after(due, -SPACING));
+            }
             answer.at = None;
-            answer.fetched_at = Some(after(now, SETTLE - SPACING));
         }
     }
 
@@ -285,6 +290,18 @@ mod tests {
 
     fn want() -> Want {
         Want::Services("demo".into())
+    }
+
+    #[test]
+    fn what_changes_all_the_time_is_fetched_all_the_same() {
+        let mut lookups = Lookups::default();
+        assert!(matches!(lookups.next(&want(), at(0), at(0)), Next::Now));
+        let fetched = (0..30).filter(|tenth| {
+            let now = at(20 + tenth / 5);
+            lookups.outdated(&want(), now);
+            matches!(lookups.next(&want(), at(20), now), Next::Now)
+        });
+        assert!((1..=4).contains(&fetched.count()), "in six seconds");
     }
 
     #[test]
