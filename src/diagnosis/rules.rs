@@ -21,6 +21,7 @@ pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Known, Rule};
 use super::{node as nodes, workload as workloads};
 
+pub use self::crash::hook::HOOK_KILL;
 pub use self::image::holds_up_pulls;
 pub use self::names::unknown;
 pub(super) use scheduling::claims_wanted;

@@ -71,7 +71,7 @@ pub(super) fn is_final(record: &Record, case: &Case<'_>) -> bool {
     case.pod.over_since().is_some_and(|over| ended_at.is_some_and(|ended| ended >= over.min(case.now)))
 }
 
-/// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it.
+/// A Failed pod (evicted, shut down, of a Job) whose controller has what it wants without it, or has lost many since.
 pub(super) fn superseded(case: &Case<'_>) -> bool {
     if case.pod.phase != Phase::Failed {
         return false;
@@ -79,15 +79,17 @@ pub(super) fn superseded(case: &Case<'_>) -> bool {
     let done = |w: &WorkloadFacts| match &*w.key.kind {
         "Job" => w.is_complete(),
         "CronJob" => w.last_successful.is_some_and(|at| case.pod.created.is_some_and(|created| at > created)),
-        // Replaced again and again, each time for a moment only, is no recovery.
-        _ => w.desired > 0 && w.ready >= w.desired && !is_of_loop(case),
+        // It wants none any more.
+        _ if w.desired == 0 => true,
+        // Replaced again and again, each time for a moment only, is no recovery; but what was lost before says nothing new.
+        _ if case.surroundings.siblings.are_thrown_out_again_and_again() => !is_of_the_last(case),
+        _ => w.ready >= w.desired,
     };
     case.surroundings.known_job().is_some_and(done) || case.surroundings.known_workload().is_some_and(done)
 }
 
-/// Whether it is one of the last that its workload has lost, as it does again and again: a few of them show it.
-fn is_of_loop(case: &Case<'_>) -> bool {
-    let siblings = &case.surroundings.siblings;
-    let is_one_of_them = |at| siblings.thrown_out_since.is_none_or(|since| at >= since);
-    siblings.are_thrown_out_again_and_again() && case.pod.over_since().is_none_or(is_one_of_them)
+/// Whether it is one of the last that its workload has lost: where it loses one after the other, a few of them show it.
+fn is_of_the_last(case: &Case<'_>) -> bool {
+    let since = case.surroundings.siblings.thrown_out_since;
+    case.pod.over_since().is_none_or(|at| since.is_none_or(|since| at >= since))
 }

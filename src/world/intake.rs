@@ -161,7 +161,7 @@ impl World {
         let top = if is_thrown_out { crate::diagnosis::top_workload(&facts, None) } else { None };
         let ended = facts.over_since().map_or(now, |at| at.min(now));
         let change = self.pods.put(facts, keep, past, at_start, now);
-        if let Some(top) = top.filter(|_| at_start || change.has_ended()) {
+        if let Some(top) = top.filter(|_| change.is_met_over()) {
             self.workloads.thrown_out(top, ended, now);
         }
         if let Some(job) = job.filter(|_| change.has_ended()) {

@@ -120,7 +120,12 @@ pub(super) struct Moved {
 impl Moved {
     /// Whether the pod has succeeded or failed just now.
     pub(super) fn has_ended(&self) -> bool {
-        self.after.as_ref().is_some_and(|p| p.over) && self.before.as_ref().is_some_and(|p| !p.over)
+        self.is_met_over() && self.before.is_some()
+    }
+
+    /// Whether it is over, and was not known to be: it may have been made and ended between two lists.
+    pub(super) fn is_met_over(&self) -> bool {
+        self.after.as_ref().is_some_and(|p| p.over) && self.before.as_ref().is_none_or(|p| !p.over)
     }
 }
 

@@ -467,10 +467,10 @@ fn look_again(key: &ObjectKey, look: bool) -> Touched {
     if look { vec![(Subject::Object(key.clone()), Lane::Resync)] } else { Vec::new() }
 }
 
-/// Whether an Event proved what a run was put down to, as far as the object tells. Only a probe's kill is inherited by
-/// later runs, and only where the diagnosis was sure.
+/// Whether an Event proved what a run was put down to, as far as the object tells. Only the kubelet's own kills, for a probe
+/// or a hook, are inherited by later runs, and only where the diagnosis was sure.
 fn is_proven(record: &Record, run: &crate::api::Run) -> bool {
     let Some(cause) = run.cause.as_deref() else { return false };
     let was_sure = record.status.cause != cause || record.status.confidence == Confidence::Certain;
-    was_sure && rules::find(cause).is_some_and(|rule| rule.category == Category::Probe)
+    was_sure && rules::find(cause).is_some_and(|rule| rule.category == Category::Probe || cause == rules::HOOK_KILL)
 }

@@ -490,6 +490,48 @@ fn of_a_loop_that_goes_on_no_pod_is_said_to_have_recovered() {
     assert!(!operator.told().iter().any(|told| told.starts_with("Recovered")), "{:?}", operator.told());
 }
 
+/// A Deployment whose pods a kubelet rejects, one each second for two minutes; each is made and counted as it goes.
+fn rejecting_pods() -> Operator {
+    let mut operator = Operator::idle();
+    for n in 0..120 {
+        operator.answers.extend([deployment("web", 1, 0)]);
+        operator.workload(&rollout("web", 1, 0));
+        let (pod, uid) = (format!("web-{n}"), format!("u{n}"));
+        // Every other one has ended when it is first heard of.
+        if n % 2 == 0 {
+            operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+        }
+        operator.pod(&evicted_at("web", &pod, &uid, operator.now));
+        operator.advance(1);
+    }
+    operator
+}
+
+fn active_pods(operator: &Operator) -> usize {
+    operator.server.objects.values().filter(|object| object.status.state == Active).count()
+}
+
+#[test]
+fn a_stream_of_rejected_pods_is_told_while_it_goes_on() {
+    let operator = rejecting_pods();
+    let web = operator.workload_status("deployment-web");
+    assert_eq!((web.head.state, web.problem.as_str()), (Active, "PodsThrownOut"));
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed EvictedNodePressure"]);
+    let (objects, active) = (operator.server.objects.len(), active_pods(&operator));
+    assert!((1..=8).contains(&active), "the last few show it: {active}");
+    assert!(objects <= 60, "those before them need none: {objects}");
+}
+
+#[test]
+fn what_a_workload_has_lost_is_no_failure_when_it_wants_none_any_more() {
+    let mut operator = rejecting_pods();
+    operator.answers.extend([deployment("web", 0, 0)]);
+    operator.workload(&rollout("web", 0, 0));
+    operator.advance(400);
+    assert_eq!(active_pods(&operator), 0, "{:?}", operator.server.objects.keys());
+    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
+}
+
 #[test]
 fn the_pods_of_a_node_that_is_down_get_objects_and_no_events_of_their_own() {
     let mut operator = Operator::idle();

@@ -4,7 +4,7 @@ use shindan::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan::world::Caps;
 
 use super::operator::{
-    Operator, Server, WELL, at, crashed, killing, node, oom, oom_of, pod, pod_of, running_again, well,
+    Operator, Server, WELL, at, crashed, event, killing, node, oom, oom_of, pod, pod_of, running_again, well,
 };
 
 #[test]
@@ -28,6 +28,29 @@ fn a_restart_repeats_no_event_writes_nothing_and_keeps_the_history() {
     let runs = &operator.status("a").restarts.as_ref().unwrap().history;
     assert_eq!(runs.len(), 3);
     assert!(runs.iter().all(|run| run.cause.as_deref() == Some("LivenessProbeFailed")), "{runs:?}");
+}
+
+#[test]
+fn a_hook_that_an_event_named_stays_the_cause_when_the_kubelet_has_no_events_left_for_it() {
+    // It heeds SIGTERM: what a script looks like that comes to its end.
+    let ends = |n: u32| {
+        let mut pod = pod("a", "u1", false, &crashed(n, 0, "Completed"));
+        pod.containers[0].has_post_start = true;
+        pod
+    };
+    let mut operator = Operator::idle();
+    let first = ends(2);
+    operator.event(&event(&first, "FailedPostStartHook", "PostStartHook failed", "08:02:19"));
+    operator.pod(&first);
+    operator.advance(30);
+    let mut operator = operator.restarted(7200);
+    operator.list(&[], &[ends(3)]);
+    operator.advance(3600);
+    operator.pod(&ends(4));
+    operator.advance(600);
+    assert_eq!(operator.told(), ["Diagnosed PostStartHookError"]);
+    let causes = operator.status("a").restarts.as_ref().unwrap().history.iter().map(|run| run.cause.as_deref());
+    assert!(causes.eq([Some("PostStartHookError"); 3]), "{:?}", operator.status("a").restarts);
 }
 
 #[test]

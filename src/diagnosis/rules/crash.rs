@@ -5,6 +5,7 @@ mod completed;
 pub(super) mod doubt;
 pub(super) mod end;
 mod exit;
+pub(super) mod hook;
 pub(super) mod last_words;
 mod lost;
 mod memory;

@@ -9,7 +9,7 @@ mod rows;
 
 use std::cell::OnceCell;
 
-use super::crash::end;
+use super::crash::hook::{self, HookProof};
 use super::signature::{self, Row, Seen};
 use crate::api::Confidence;
 use crate::diagnosis::language::{Sentence, phrase, say};
@@ -110,13 +110,13 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
             let again = reason == "CrashLoopBackOff" || reason.is_empty();
             match container.last.as_ref().filter(|l| again && NEVER_RAN.contains(&l.reason.as_str())) {
                 Some(last) => (last.reason.as_str(), last.message.as_str(), "lastState.terminated.message"),
-                None => return if again { see_hook_event(case, container) } else { None },
+                None => return if again { see_hook(case, container) } else { None },
             }
         }
         State::Terminated(end) if NEVER_RAN.contains(&end.reason.as_str()) => {
             (end.reason.as_str(), end.message.as_str(), "state.terminated.message")
         }
-        State::Running { .. } | State::Terminated(_) => return see_hook_event(case, container),
+        State::Running { .. } | State::Terminated(_) => return see_hook(case, container),
     };
     let event = if message.is_empty() { last_error(case, container) } else { None };
     let said = event.map_or(message, |e| &*e.message);
@@ -129,9 +129,6 @@ fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
         container: Some(container),
     })
 }
-
-/// Seconds between two Events of a hook that fails again and again: the kubelet sends 25 of a pod, then one in 5 min.
-const HOOK_EVENTS_APART: i64 = 900;
 
 /// Reason and message of a wait after a failed start, and where the message stands. Old kubelets wrote both into
 /// the reason, and still older ones the error alone, with the step that failed for a message.
@@ -154,28 +151,15 @@ fn start_error<'a>(reason: &'a str, message: &'a str) -> Option<(&'a str, &'a st
     WAITING.contains(&known).then_some(told)
 }
 
-/// The kill after a failed hook leaves an ordinary end in the status: only the Event still tells.
-fn see_hook_event<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
-    if !container.has_post_start || container.ready {
-        return None;
+/// The kill after a failed hook leaves an ordinary end in the status.
+fn see_hook<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
+    let end = container.last_end()?;
+    let proof = hook::ended_by_hook(case, container, end).filter(|_| !container.ready)?;
+    match proof {
+        HookProof::Event(event) => Some(of_hook(container, Some(event))),
+        HookProof::Remembered => Some(of_hook(container, None)),
+        HookProof::Silent => case.events_settled().is_ok().then(|| of_hook(container, None)),
     }
-    let end = container.last_end().filter(|end| end.exit_code != 0 || container.restart_count > 0)?;
-    let Some(event) = case.container_events(container, "FailedPostStartHook").next_back() else {
-        let may_be = case.events_settled().is_ok() && end::may_be_by_post_start(case, container, end);
-        return may_be.then(|| of_hook(container, None));
-    };
-    // An Event long before the end that is shown is about another run; but a loop outlives its Events, and a run that was
-    // killed as soon as the hook allows ended like those before.
-    let at_once = case.pod.termination_grace_seconds + 60;
-    let is_alike = matches!(end.exit_code, 137 | 143) && end.ran_for().is_some_and(|ran| ran <= at_once);
-    let close = match (event.last, end.finished_at) {
-        (Some(told), Some(ended)) => {
-            let later = ended.as_second() - told.as_second();
-            later <= at_once || (is_alike && later <= HOOK_EVENTS_APART)
-        }
-        _ => true,
-    };
-    close.then(|| of_hook(container, Some(event)))
 }
 
 fn of_hook<'a>(container: &'a Container, event: Option<&'a EventFacts>) -> Seen<'a> {
@@ -222,15 +206,27 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
     match row.cause {
         "ExecutableNotFound" | "ExecutablePermissionDenied" if !container.command.is_empty() => finding
             .with(evidence::field(format!("{}.command", container.spec_path()), format!("{:?}", container.command))),
-        "PostStartHookError" if !is_guess(seen) => finding.proven(),
-        "PostStartHookError" => guessed(case, container, finding),
+        "PostStartHookError" if is_guess(case, seen) => guessed(case, container, finding),
+        "PostStartHookError" if is_silent(seen) => {
+            finding.confidence(Confidence::Certain).proven().with(evidence::field(
+                "status.restarts.history",
+                "an earlier run ended alike, and an Event said that its postStart hook had failed",
+            ))
+        }
+        "PostStartHookError" => finding.proven(),
         _ => finding,
     }
 }
 
-/// Whether nothing tells of the hook's failure but the end of the run.
-fn is_guess(seen: &Seen<'_>) -> bool {
+/// Whether nothing that is there now tells of the hook's failure but the end of the run.
+fn is_silent(seen: &Seen<'_>) -> bool {
     seen.reason == "FailedPostStartHook" && seen.event.is_none()
+}
+
+/// Whether nothing has ever told of it.
+fn is_guess(case: &Case<'_>, seen: &Seen<'_>) -> bool {
+    let proof = seen.container.and_then(|container| hook::ended_by_hook(case, container, container.last_end()?));
+    is_silent(seen) && matches!(proof, Some(HookProof::Silent))
 }
 
 fn guessed(case: &Case<'_>, container: &Container, finding: Finding) -> Finding {
@@ -297,7 +293,7 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static s
             String::new()
         }
     });
-    fill("perhaps", &|| if is_guess(seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
+    fill("perhaps", &|| if is_guess(case, seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
     fill("short", &|| signature::innermost(text, 70));
     fill("words", &|| match signature::innermost(text.trim_start_matches("Error: "), 110) {
         words if words.is_empty() => phrase!(case, "the runtime left no message").to_owned(),

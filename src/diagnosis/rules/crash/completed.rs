@@ -2,14 +2,11 @@
 
 use super::end::{self, settled_crash, who};
 use super::exit::{self, log_remedy};
-use super::{blamed, command, doubt, end_evidence};
+use super::{blamed, command, doubt, end_evidence, hook};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
-
-/// So short is the run of a container whose hook fails at once, in seconds.
-const AT_ONCE: i64 = 3;
 
 pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
     let run = match settled_crash(case, container) {
@@ -17,6 +14,9 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
+    if hook::ended_by_hook(case, container, run).is_some() {
+        return Verdict::No;
+    }
     let why = command::why_it_ended(case.language(), container).map_or_else(String::new, |why| format!(": {why}"));
     let summary = say!(
         case,
@@ -32,7 +32,7 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         finding = finding.with(evidence::field(format!("{}.command", container.spec_path()), shown));
     }
     // A server that heeds SIGTERM ends so as well where its postStart hook fails at once, and only an Event tells.
-    let is_short = run.ran_for().is_none_or(|ran| ran <= AT_ONCE);
+    let is_short = run.ran_for().is_none_or(|ran| ran <= hook::AT_ONCE);
     if container.has_post_start && is_short && case.events.is_empty() {
         finding = doubt::with_doubts(case, container, run, finding.confidence(Confidence::Possible)).consequence(
             "PostStartHookError",

@@ -6,15 +6,6 @@ use crate::diagnosis::language::say;
 use crate::diagnosis::{Case, Finding, evidence, text};
 use crate::facts::{Container, EventFacts, ProbeKind, Terminated};
 
-/// Whether the kubelet ended this run (or, where no Event is known, may have) because its postStart hook failed; that hook is
-/// the cause then.
-pub(super) fn post_start_failed(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
-    let lately = |event: &EventFacts| event.last.or(event.first).is_none_or(|at| case.age(at) < 900);
-    let kills = |event: &EventFacts| end::in_run(event, run) || (run.exit_code == 137 && lately(event));
-    container.has_post_start && case.container_events(container, "FailedPostStartHook").any(kills)
-        || end::may_be_by_post_start(case, container, run)
-}
-
 /// The Event of a preStop hook that failed while this run was being ended: only the kubelet runs such hooks.
 pub(in crate::diagnosis::rules) fn pre_stop_failed<'a>(
     case: &Case<'a>,

@@ -6,7 +6,7 @@ use crate::diagnosis::{Case, Finding, Verdict, text};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, after, seconds_between};
 
 /// What clocks and whole seconds may differ by between an Event and the status of the same kubelet.
-const SLACK: i64 = 2;
+pub(super) const SLACK: i64 = 2;
 
 /// Killing Events that explain an end as intended.
 const INTENDED: [&str; 4] =
@@ -280,23 +280,6 @@ fn outlived_a_kill(case: &Case<'_>, container: &Container, end: &Terminated) -> 
 pub(in crate::diagnosis::rules) fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
     let own = container.probe(probe).and_then(|p| p.termination_grace);
     own.unwrap_or(case.pod.termination_grace_seconds)
-}
-
-/// Whether a run lasted for the grace period, and no Event of the pod is known: so it is with a process that does not heed
-/// SIGTERM, where the postStart hook fails at once.
-pub(in crate::diagnosis::rules) fn may_be_by_post_start(
-    case: &Case<'_>,
-    container: &Container,
-    end: &Terminated,
-) -> bool {
-    let grace = case.pod.termination_grace_seconds;
-    let is_killed = end.exit_code == 137 && end.reason == "Error" && container.restart_count > 0;
-    container.has_post_start
-        && is_killed
-        && case.events.is_empty()
-        && grace > 2 * SLACK
-        && end.ran_for().is_some_and(|ran| (grace - 1..=grace + SLACK).contains(&ran))
-        && kill(case, container, end).is_none()
 }
 
 /// The Killing Event of a probe's kill that does not name the probe. Where a pod's only container is killed and is not

@@ -2,7 +2,7 @@
 
 use super::end::{self, settled_crash, who};
 use super::exit::{self, go_back, log_remedy, memory_limit};
-use super::{blamed, doubt, end_evidence, last_words, node_memory};
+use super::{blamed, doubt, end_evidence, hook, last_words, node_memory};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
@@ -53,7 +53,7 @@ pub(super) fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: 
         Ok(_) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    if doubt::post_start_failed(case, container, run) || node_memory::is_to_blame(case, container, run) {
+    if hook::ended_by_hook(case, container, run).is_some() || node_memory::is_to_blame(case, container, run) {
         return Verdict::No;
     }
     let suspect = container.limits.memory.is_some() && !reports_oom_reliably(case);
@@ -141,7 +141,7 @@ pub(super) fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
     // Once is what a stop looks like.
     let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
     let looping = ended_again || container.restart_count > 1 || restarts::back_off(container).is_some();
-    if case.pod.is_over() || !looping || doubt::post_start_failed(case, container, run) {
+    if case.pod.is_over() || !looping || hook::ended_by_hook(case, container, run).is_some() {
         return Verdict::No;
     }
     let summary = say!(
