@@ -59,10 +59,12 @@ impl<'a> Case<'a> {
     }
 
     /// Seconds until a container that was never ready is a failure of this cause, beyond what its probes allow. What its owner
-    /// asks for is nearer to it than what holds for a cause everywhere.
+    /// asks for is nearer to it than what holds for a cause everywhere; and where nobody has chosen, there is no waiting for what
+    /// its own Deployment waits for no more.
     pub fn never_ready(&self, cause: &str) -> i64 {
-        let wish = self.surroundings.wishes.never_ready;
-        wish.unwrap_or_else(|| self.thresholds.of(cause, self.thresholds.never_ready))
+        let chosen = self.surroundings.wishes.never_ready.or_else(|| self.thresholds.chosen(cause));
+        let usual = if self.surroundings.is_given_up { 0 } else { self.thresholds.never_ready };
+        chosen.unwrap_or(usual)
     }
 
     /// Seconds since `time`, never negative.

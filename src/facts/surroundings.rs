@@ -212,6 +212,8 @@ pub struct Surroundings {
     pub queue: Option<PullQueue>,
     /// The pod's own, its workload's, and those that hold for all.
     pub wishes: Wishes,
+    /// Its Deployment has waited for as long as it means to, and says so of the pods of this template.
+    pub is_given_up: bool,
 }
 
 /// Pulls that get no answer: a node pulls one image after the other, and each holds up the next.

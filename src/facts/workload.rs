@@ -264,6 +264,17 @@ impl WorkloadFacts {
         self.condition(kind).is_some_and(|c| c.status == "True")
     }
 
+    /// Whether its progressDeadlineSeconds are over.
+    pub fn has_given_up(&self) -> bool {
+        self.condition("Progressing").is_some_and(is_timed_out)
+    }
+
+    /// Whether it is the pods of this `ReplicaSet` that it has given up waiting for.
+    pub fn has_given_up_on(&self, replica_set: &str) -> bool {
+        let names = |message: &str| message.split('"').nth(1) == Some(replica_set);
+        self.condition("Progressing").is_some_and(|c| is_timed_out(c) && names(&c.message))
+    }
+
     /// A Job that has succeeded, or is about to be marked so.
     pub fn is_complete(&self) -> bool {
         self.condition_is_true("Complete") || self.condition_is_true("SuccessCriteriaMet")
@@ -343,6 +354,10 @@ impl RevisionFacts {
 }
 
 /// Whether a ControllerRevision of this name is meant, by it or by the hash in it.
+fn is_timed_out(progressing: &Condition) -> bool {
+    progressing.status == "False" && progressing.reason == "ProgressDeadlineExceeded"
+}
+
 fn is_called(name: &str, hash: &str) -> bool {
     name.strip_suffix(hash).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
 }

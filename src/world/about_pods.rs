@@ -138,7 +138,8 @@ impl World {
         let workload = crate::diagnosis::top_workload(&pod.facts, around.known_job());
         let queue = self.reach.queue(&pod.facts, workload.as_ref());
         let wishes = self.wishes.around(&pod.facts, workload.as_ref());
-        Surroundings { queue, wishes, ..around }
+        let is_given_up = workload.as_ref().is_some_and(|key| self.has_given_up_on(key, &pod.facts));
+        Surroundings { queue, wishes, is_given_up, ..around }
     }
 
     pub(super) fn case_with<'a>(&'a self, pod: &'a Full, surroundings: &'a Surroundings, now: Timestamp) -> Case<'a> {

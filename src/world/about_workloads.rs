@@ -15,7 +15,7 @@ use crate::diagnosis::{
     Category, FailingPod, GonePod, Health, RootKind, SERVICE_SELECTS_NOTHING, WorkloadCase, WorkloadFailure, diagnose,
     follows_from_pods, judge_workload, node, refuses_template,
 };
-use crate::facts::{Looked, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
+use crate::facts::{Looked, PodFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{Bearer, DiagnosisKey, Intent, Outer, OuterRecord, Plan, Record, outer};
 
@@ -236,6 +236,26 @@ impl World {
         self.unwell()
             .filter(of_it)
             .any(|uid| self.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.leaves_out))
+    }
+
+    /// Whether this workload has waited for as long as it means to, for pods like this one.
+    pub(super) fn has_given_up_on(&self, key: &WorkloadKey, pod: &PodFacts) -> bool {
+        let maker = pod.owner.as_ref().filter(|owner| &*owner.kind == "ReplicaSet");
+        let known = self.owners.get(key).zip(maker);
+        known.is_some_and(|(workload, maker)| workload.facts.has_given_up_on(&maker.name))
+    }
+
+    /// The pods that are not to be waited for any more because their workload has just said so.
+    fn given_up(&self, facts: &WorkloadFacts) -> super::Touched {
+        let known = self.owners.get(&facts.key);
+        if !facts.has_given_up() || known.is_some_and(|known| known.facts.has_given_up()) {
+            return Vec::new();
+        }
+        let is_its_own = |uid: &Arc<str>| {
+            let place = self.pods.place(uid);
+            place.is_some_and(|p| !p.over && p.kin.workload.as_ref() == Some(&facts.key))
+        };
+        self.pods.all_unwell().filter(is_its_own).map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
     }
 
     /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
@@ -482,6 +502,7 @@ impl World {
             touched.extend(self.look_at_services(&key.namespace));
         }
         let cron = facts.owner_key().filter(|owner| &*owner.kind == "CronJob");
+        touched.extend(self.given_up(&facts));
         let seen = self.owners.put(facts, is_known_to_fail, at_start, by_us, now);
         if seen == super::owners::Seen::Well && !is_known_to_fail {
             return touched;

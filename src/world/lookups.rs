@@ -174,6 +174,7 @@ impl Lookups {
             // What is not looked up is filled in by whoever asks.
             queue: None,
             wishes: Wishes::default(),
+            is_given_up: false,
         }
     }
 

@@ -859,17 +859,43 @@ fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
     assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
 }
 
-#[test]
-fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
+/// Web has a pod whose readiness probe is not passed; and what it becomes when its progressDeadlineSeconds are over, where
+/// `message` says so.
+fn no_progress(message: &str) -> (Operator, WorkloadFacts) {
     let mut operator = Operator::idle();
     let mut web = rollout("web", 2, 0);
-    let progress = "{kind: Deployment, apiVersion: apps/v1, metadata: {name: web, namespace: demo}, status: {conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}}";
-    web.conditions = dump(progress).workloads.remove(0).conditions;
+    operator.workload(&web);
     let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &WELL.replace("ready: true", "ready: false"));
     let probed = "{kind: Pod, metadata: {name: x, namespace: demo, uid: x}, spec: {containers: [{name: app, readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 2}}]}}";
     pod.containers[0].readiness = dump(probed).pods[0].containers[0].readiness.clone();
     operator.pod(&pod);
     operator.event(&event(&pod, "Unhealthy", "Readiness probe failed: connect: connection refused", "08:00:20"));
+    operator.advance(30);
+    assert_eq!(operator.told(), [""; 0]);
+    let progress = format!(
+        "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: web, namespace: demo}}, status: {{conditions: [{{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: '{message}'}}]}}}}"
+    );
+    web.conditions = dump(&progress).workloads.remove(0).conditions;
+    (operator, web)
+}
+
+#[test]
+fn what_its_deployment_waits_for_no_more_is_told_when_it_says_so() {
+    let (mut operator, web) = no_progress("ReplicaSet \"web-5\" has timed out progressing.");
+    operator.workload(&web);
+    operator.advance(10);
+    assert_eq!(operator.told(), ["Diagnosed ReadinessProbeFailed"]);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ReadinessProbeFailed"]);
+
+    let (mut operator, web) = no_progress("ReplicaSet \"web-6\" has timed out progressing.");
+    operator.workload(&web);
+    operator.advance(120);
+    assert_eq!(operator.told(), [""; 0], "its pod is of another template");
+}
+
+#[test]
+fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
+    let (mut operator, web) = no_progress("");
     operator.workload(&web);
     operator.advance(120);
     assert_eq!(operator.told_of_workloads(), [] as [&str; 0], "its probe may succeed yet");

@@ -219,17 +219,12 @@ impl Question<'_> {
 
     /// What is asked about, as a snapshot shows it.
     pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
-        self.judge_by(self.thresholds, snapshot, now)
-    }
-
-    /// The same by other thresholds than were asked for.
-    pub(super) fn judge_by(&self, thresholds: Thresholds, snapshot: Snapshot, now: Timestamp) -> Judged {
         // Of a pod that was replaced nobody wants to hear, but who asks for it.
         let tells_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
             Asked::All | Asked::Pods(_) => false,
         };
-        let view = View { thresholds, has_all_pods: snapshot.has_all_pods, tells_replaced };
+        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, tells_replaced };
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
         let mut found = Found::of(report.objects, report.outers);
         if let Some(namespace) = &self.namespace {

@@ -58,13 +58,10 @@ pub(super) async fn wait(
         let text = missing.unwrap_or_else(|| format!("ready, if it stays so for {STEADY} s"));
         only_newest(&mut snapshot.dump, subjects, question.thresholds.recovered_restarting, now);
         let over = snapshot.dump.pods.iter().filter(|pod| pod.is_over()).map(|pod| pod.key.clone()).collect();
-        let mut thresholds = question.thresholds;
-        // Where Kubernetes itself has, what its pods lack is told now.
-        let given_up = subjects.iter().any(|subject| workload(&snapshot.dump, subject).is_some_and(has_given_up));
-        if given_up {
-            thresholds.never_ready = 0;
-        }
-        let found = question.judge_by(thresholds, snapshot, now).found;
+        // Where Kubernetes itself waits no more, nothing is waited for.
+        let given_up = |subject: &Subject| workload(&snapshot.dump, subject).is_some_and(WorkloadFacts::has_given_up);
+        let given_up = subjects.iter().any(given_up);
+        let found = question.judge(snapshot, now).found;
         if given_up && found.fails() || patience.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
@@ -87,11 +84,6 @@ pub(super) async fn wait(
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-}
-
-/// Whether its progressDeadlineSeconds are over.
-fn has_given_up(workload: &WorkloadFacts) -> bool {
-    workload.condition("Progressing").is_some_and(|c| c.status == "False" && c.reason == "ProgressDeadlineExceeded")
 }
 
 /// What could not be listed, and what that means. It is an error where that is what is waited for: it would never be seen
