@@ -219,6 +219,16 @@ pub fn tail(case: &Case<'_>, container: &Container) -> String {
     }
 }
 
+/// A summary without its [`tail`], where that would soon be out of date.
+pub fn without_tail(summary: &str) -> &str {
+    let counts = |tail: &str| {
+        let (first, rest) = tail.split_once(' ').unwrap_or((tail, ""));
+        let is_count = first.bytes().all(|byte| byte.is_ascii_digit()) && rest.starts_with("restart");
+        is_count || first == "back-off" || first == "再起動"
+    };
+    summary.rsplit_once("; ").filter(|(_, tail)| counts(tail)).map_or(summary, |(head, _)| head)
+}
+
 /// `7 restarts, back-off 5m`.
 pub(super) fn so_far(case: &Case<'_>, container: &Container) -> String {
     let count = match container.restart_count {
@@ -291,6 +301,17 @@ mod tests {
     use super::*;
 
     const EN: Language = Language::English;
+
+    #[test]
+    fn a_summary_without_its_restarts_says_all_else() {
+        let said = "web exits with code 1 8 s after its last start";
+        for tail in ["1 restart", "7 restarts, back-off 5m", "back-off 10s", "再起動 7 回, back-off 5m"] {
+            assert_eq!(without_tail(&format!("{said}; {tail}")), said, "{tail}");
+        }
+        for whole in [said, "it waits; 2 nodes are full", "x; restarts", ""] {
+            assert_eq!(without_tail(whole), whole);
+        }
+    }
 
     #[test]
     fn reads_the_kubelets_durations() {

@@ -867,7 +867,7 @@ fn no_progress(message: &str) -> (Operator, WorkloadFacts) {
     operator.workload(&web);
     let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &WELL.replace("ready: true", "ready: false"));
     let probed = "{kind: Pod, metadata: {name: x, namespace: demo, uid: x}, spec: {containers: [{name: app, readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 2}}]}}";
-    pod.containers[0].readiness = dump(probed).pods[0].containers[0].readiness.clone();
+    pod.containers[0].readiness.clone_from(&dump(probed).pods[0].containers[0].readiness);
     operator.pod(&pod);
     operator.event(&event(&pod, "Unhealthy", "Readiness probe failed: connect: connection refused", "08:00:20"));
     operator.advance(30);

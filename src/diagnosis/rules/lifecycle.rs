@@ -16,7 +16,7 @@ use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
-    target, text,
+    target,
 };
 use crate::facts::{
     Container, EventFacts, Phase, PullQueue, State, Timestamp, Volume, VolumeSource, after, seconds_between,
@@ -484,18 +484,15 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let since =
-        started_at.map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     let waits = match waits::waits_for(container) {
         Some(what) => say!(case, "its command waits for {what}", what),
         None => phrase!(case, "it most likely waits for something").to_owned(),
     };
     let summary = say!(
         case,
-        "init container {name} ({place}) has been running{since}, so {apps} cannot start; {waits}",
+        "init container {name} ({place}) runs on and on, so {apps} cannot start; {waits}",
         name = container.name,
         place = place(case, container),
-        since,
         apps = waiting_apps(case),
         waits
     );
@@ -639,39 +636,35 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let long = since.map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     if let Some(queue) = queue(case).filter(|_| !pulling && container.reported) {
         let overdue = after(case.held_since(since), case.thresholds.creating_pulling);
-        return Verdict::Yes(Box::new(queued(case, container, queue, (&long, overdue))));
+        return Verdict::Yes(Box::new(queued(case, container, queue, overdue)));
     }
     let summary = if pulling {
         say!(
             case,
-            "{container}'s image {image} has been pulled on {node}{long} and is not there yet",
+            "{container}'s image {image} is still being pulled on {node}",
             container = container.name,
             image = container.image,
-            node,
-            long
+            node
         )
     } else if let Some(hooked) = hooked(case) {
         say!(
             case,
-            "{container} has been waiting{long} on {node}: {why}",
+            "{container} still waits on {node}: {why}",
             container = hooked.name,
-            long,
             node,
             why = about_hook(case, hooked)
         )
     } else if container.reported {
         say!(
             case,
-            "{container} has been waiting to be created on {node}{long}, and nothing says why",
+            "{container} still waits to be created on {node}, and nothing says why",
             container = container.name,
-            node,
-            long
+            node
         )
     } else {
-        say!(case, "{node} has said nothing of the pod{long}: its kubelet has not taken it up", node, long)
+        say!(case, "{node} has said nothing of the pod yet: its kubelet has not taken it up", node)
     };
     let (reason, message) = container.waiting().unwrap_or_default();
     let sandbox = pod.condition("PodReadyToStartContainers").map(evidence::condition);
@@ -697,16 +690,15 @@ fn queue<'a>(case: &Case<'a>) -> Option<&'a PullQueue> {
 
 /// A pod whose image has not been tried yet, while those of others time out one by one. Of its own workload those tell it;
 /// a pod of another one is overdue at last.
-fn queued(case: &Case<'_>, container: &Container, queue: &PullQueue, (long, overdue): (&str, Timestamp)) -> Finding {
+fn queued(case: &Case<'_>, container: &Container, queue: &PullQueue, overdue: Timestamp) -> Finding {
     let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
     let whose =
         if queue.of_workload { phrase!(case, "other pods of its workload") } else { phrase!(case, "other pods there") };
     let summary = say!(
         case,
-        "{container} has been waiting on {node}{long}, most likely for its turn to be pulled: {whose} get no answer from registry {registry}",
+        "{container} still waits on {node}, most likely for its turn to be pulled: {whose} get no answer from registry {registry}",
         container = container.name,
         node,
-        long,
         whose,
         registry = queue.registry.name
     );

@@ -782,23 +782,18 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     }
     let what = describe(case.language(), container, Some(probe), heard.as_ref());
     let who = end::who(container);
-    let since = lost_at
-        .or(started_at)
-        .map_or_else(String::new, |at| say!(case, " for {time}", time = text::duration(case.age(at))));
     let summary = if lost_at.is_some() {
         say!(
             case,
-            "{who} runs but its readiness probe fails{what}{since}: the pod was ready before and gets no traffic now",
+            "{who} runs but its readiness probe fails{what}: the pod was ready before and gets no traffic now",
             who,
-            what,
-            since
+            what
         )
     } else {
         say!(
             case,
-            "{who} runs but has not been ready{since}: its readiness probe fails{what}, so the pod gets no traffic",
+            "{who} runs but has not been ready since its start: its readiness probe fails{what}, so the pod gets no traffic",
             who,
-            since,
             what
         )
     };

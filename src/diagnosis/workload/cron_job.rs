@@ -175,15 +175,13 @@ fn held_up(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
     let running: Option<&WorkloadFacts> =
         case.jobs.iter().filter(|run| job::failed(run).is_none() && !run.is_complete()).max_by_key(|run| run.created);
     let name = running.map(|run| format!(" {}", text::cut(&run.key.name, 63))).unwrap_or_default();
-    let for_ = text::duration(age);
     Some(Box::new(Own {
         cause: known::CRON_JOB_FORBID,
         confidence: Confidence::Likely,
         summary: say!(
             case,
-            "its run{name} has not ended for {time}, and concurrencyPolicy Forbid keeps all later ones from starting",
-            name,
-            time = for_
+            "its run{name} has not ended, and concurrencyPolicy Forbid keeps all later ones from starting",
+            name
         ),
         remedies: remedies::held_up(case, running),
         evidence: vec![evidence::event(event)],

@@ -3,7 +3,7 @@
 use super::case::{WorkloadCase, WorkloadFailure};
 use super::pods::{Group, Pods, count, is_of_update};
 use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
-use crate::diagnosis::{Category, evidence, text, undo};
+use crate::diagnosis::{Category, evidence, restarts, text, undo};
 use crate::facts::Timestamp;
 
 /// What makes a workload fail.
@@ -71,13 +71,14 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
     let (cause, category, confidence, container, summary, mut evidence, root, own_remedies) = match verdict.why {
         Why::Pods(group) => {
             let lead = group.lead;
-            let said = evidence::field_at(format!("pod/{}", lead.name), &lead.summary, lead.since);
+            let said =
+                evidence::field_at(format!("pod/{}", lead.name), restarts::without_tail(&lead.summary), lead.since);
             (
                 lead.cause.clone(),
                 lead.category,
                 lead.confidence,
                 lead.container.clone(),
-                lead.summary.clone(),
+                restarts::without_tail(&lead.summary).to_owned(),
                 vec![said],
                 lead.root.clone(),
                 lead.remedies.clone(),

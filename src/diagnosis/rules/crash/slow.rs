@@ -55,13 +55,12 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
     }
     let summary = say!(
         case,
-        "{container} keeps failing, about once in {pace}: {restarts} restarts in {age}; last with {end} {since} ago, after it ran for {ran}",
+        "{container} keeps failing, about once in {pace}: {restarts} restarts in {age}; last with {end} after it ran for {ran}",
         container = super::who(container),
         pace = text::duration(pace),
         restarts = container.restart_count,
         age = text::duration(case.age(created)),
         end = end_of(case.language(), run),
-        since = text::duration(case.age(finished)),
         ran = text::duration(run.ran_for().unwrap_or_default())
     );
     let finding = Finding::of_container(container, summary)

@@ -4,7 +4,7 @@ use super::{about_hook, blamed, is_held_by_hook, place, started, waiting_apps};
 use crate::api::{Confidence, ContainerType, Remedy, Severity};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target, text,
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, target,
 };
 use crate::facts::{Container, Phase, RestartPolicy, State, Terminated, Timestamp, after};
 
@@ -88,13 +88,11 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
     if case.now < due {
         return Verdict::NotBefore(due);
     }
-    let long = since.map_or_else(String::new, |at| say!(case, " after {time}", time = text::duration(case.age(at))));
     let summary = say!(
         case,
-        "sidecar {name} ({place}) has not come up{long}: {why}, so {apps} cannot start",
+        "sidecar {name} ({place}) has not come up: {why}, so {apps} cannot start",
         name = container.name,
         place = place(case, container),
-        long,
         why = about_hook(case, container),
         apps = waiting_apps(case)
     );
@@ -155,9 +153,8 @@ fn check(case: &Case<'_>) -> Verdict {
     }
     let summary = say!(
         case,
-        "{work} is done (exit 0 {since} ago), but {helper} runs on, so the pod and its Job never complete",
+        "{work} is done (exit 0), but {helper} runs on, so the pod and its Job never complete",
         work = work.name,
-        since = text::duration(case.age(done_at)),
         helper = first.name
     );
     let finding = Finding::of_container(first, summary)

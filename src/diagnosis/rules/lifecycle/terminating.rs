@@ -120,8 +120,8 @@ fn stuck(case: &Case<'_>, wanted: Stuck) -> Verdict {
         return Verdict::NotBefore(due);
     }
     let late = match case.age(deletion) {
-        late if late > 0 => say!(case, "should have been gone {time} ago", time = text::duration(late)),
-        _ => phrase!(case, "is to go").to_owned(),
+        late if late > 0 => phrase!(case, "should be gone by now"),
+        _ => phrase!(case, "is to go"),
     };
     let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "no node"));
     let finding = match wanted {

@@ -5,14 +5,14 @@ use super::words::Kind;
 use super::{claim, silent, waits};
 use crate::api::Confidence;
 use crate::diagnosis::language::say;
-use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, text};
+use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence};
 use crate::facts::{Timestamp, after};
 
 /// A pod that no scheduler has touched for this long has none. (A busy scheduler answers within seconds.)
 const SILENCE: i64 = 60;
 
-/// Whether nobody has said a word of the pod for long: `None` if somebody has, else when that counts, or since when.
-fn silence(case: &Case<'_>, cause: &str) -> Option<Result<String, Timestamp>> {
+/// Whether nobody has said a word of the pod for long: `None` if somebody has, else whether it counts, or when.
+fn silence(case: &Case<'_>, cause: &str) -> Option<Result<(), Timestamp>> {
     let pod = case.pod;
     // A scheduler that has chosen a node (and waits for a volume there) says no more than its name.
     if !waits(case) || !silent(case) || pod.nominated_node.is_some() {
@@ -25,7 +25,7 @@ fn silence(case: &Case<'_>, cause: &str) -> Option<Result<String, Timestamp>> {
     if case.now < due {
         return Some(Err(due));
     }
-    Some(case.events_settled().map(|()| text::duration(pod.created.map_or(SILENCE, |at| case.age(at)))))
+    Some(case.events_settled())
 }
 
 /// The scheduler does not even try a pod whose claim is missing, and says nothing of it.
@@ -34,9 +34,13 @@ pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
     match silence(case, Kind::DraClaim.cause()).filter(|_| !claims.is_empty()) {
         None => Verdict::No,
         Some(Err(later)) => Verdict::NotBefore(later),
-        Some(Ok(waited)) => {
+        Some(Ok(())) => {
             let names = claims.join(", ");
-            let finding = Finding::of_pod(say!(case, "the scheduler has not tried it in {waited}: its ResourceClaim ({names}) most likely does not exist yet", waited, names))
+            let finding = Finding::of_pod(say!(
+                case,
+                "the scheduler has not tried it yet: its ResourceClaim ({names}) most likely does not exist",
+                names
+            ))
             .confidence(Confidence::Likely)
             .with(evidence::field("spec.resourceClaims", names))
             .with(evidence::field("status.conditions", "(none: the scheduler has not tried the pod)"));
@@ -47,26 +51,17 @@ pub(super) fn no_claim(case: &Case<'_>) -> Verdict {
 
 pub(super) fn no_scheduler(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
-    let waited =
-        match silence(case, NO_SCHEDULER).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
-            None => return Verdict::No,
-            Some(Err(later)) => return Verdict::NotBefore(later),
-            Some(Ok(waited)) => waited,
-        };
+    match silence(case, NO_SCHEDULER).filter(|_| pod.resource_claims.is_empty() && claim::told(case).is_none()) {
+        None => return Verdict::No,
+        Some(Err(later)) => return Verdict::NotBefore(later),
+        Some(Ok(())) => {}
+    }
     let name = &pod.scheduler_name;
     let (summary, confidence) = if name.is_empty() || name == "default-scheduler" {
-        (
-            say!(case, "no scheduler has looked at it in {waited}: the scheduler is down or far behind", waited),
-            Confidence::Likely,
-        )
+        (say!(case, "no scheduler has looked at it yet: the scheduler is down or far behind"), Confidence::Likely)
     } else {
         (
-            say!(
-                case,
-                "no scheduler named {name} has looked at it in {waited}: none of that name seems to run",
-                name,
-                waited
-            ),
+            say!(case, "no scheduler named {name} has looked at it yet: none of that name seems to run", name),
             Confidence::Likely,
         )
     };

@@ -414,7 +414,7 @@ fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
     };
     assert_eq!(
         summary(&silent("", "")),
-        "NoSchedulerForPod: no scheduler named mine has looked at it in 2 min: none of that name seems to run"
+        "NoSchedulerForPod: no scheduler named mine has looked at it yet: none of that name seems to run"
     );
     assert_eq!(cause(&silent("schedulingGates: [{name: wait}],", "")), None);
     let gated = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulingGated}]";
