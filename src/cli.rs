@@ -27,7 +27,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{RunArgs, file};
@@ -44,7 +44,7 @@ pub struct Cli {
 enum Command {
     /// Run the operator: watch pods, workloads and nodes, write diagnoses and Events
     Run(Box<RunArgs>),
-    /// Diagnose the pods, workloads and nodes of a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
+    /// Diagnose the pods, workloads and nodes of a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     /// Say what is wrong in a cluster, as `kubectl shindan` does
     Look(Box<look::Args>),
@@ -82,7 +82,7 @@ struct Plugin {
 
 #[derive(Debug, Subcommand)]
 enum PluginCommand {
-    /// Diagnose a dump (kubectl get pods,nodes,events -A -o yaml), without a cluster
+    /// Diagnose a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
     /// Say what a cause means, how it is told apart, and what to do
@@ -115,7 +115,7 @@ fn command() -> Result<Command, clap::Error> {
 /// With what the file of `run` says below flags and variables.
 fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
     let mut command = Cli::command();
-    let given = command.try_get_matches_from_mut(&args)?;
+    let given = command.try_get_matches_from_mut(&args).map_err(|error| with_its_variable(error, &args))?;
     let mut told = Vec::new();
     let mut taken = given.clone();
     if let Some(("run", given)) = given.subcommand() {
@@ -130,6 +130,24 @@ fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
         args.settings = told;
     }
     Ok(command)
+}
+
+/// The error, with the variable where it is one's value that is wrong: nobody has given the flag that clap names.
+fn with_its_variable(error: clap::Error, args: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
+    let flag = named.split(' ').next().unwrap_or_default();
+    let command = Cli::command();
+    let of_run = command.find_subcommand("run").into_iter().flat_map(clap::Command::get_arguments);
+    let is_it = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
+    let variable = of_run.filter(is_it).find_map(clap::Arg::get_env).filter(|name| std::env::var_os(name).is_some());
+    let is_given = args.iter().any(|arg| arg.to_string_lossy().starts_with(flag));
+    let Some(variable) = variable.filter(|_| !is_given && args.get(1).is_some_and(|command| command == "run")) else {
+        return error;
+    };
+    let named = format!("'{named}'");
+    let said = format!("{named}, which the variable {} sets", variable.to_string_lossy());
+    let text = error.to_string().replacen(&named, &said, 1);
+    clap::Error::raw(error.kind(), text.trim_start_matches("error: ").to_owned())
 }
 
 /// How a command ended, where it did not fail.

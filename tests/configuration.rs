@@ -133,6 +133,16 @@ fn a_value_that_does_not_count_is_checked_as_well() {
 }
 
 #[test]
+fn a_variable_that_is_wrong_is_named() {
+    let folder = with_file("");
+    let wrong = said(&run(&folder, &[], &[("SHINDAN_RETENTION", "99d")]));
+    let told = "error: invalid value '99d' for '--retention <DURATION>', which the variable SHINDAN_RETENTION sets: must be from 1m to 90d\n";
+    assert!(wrong.starts_with(told), "{wrong}");
+    let given = said(&run(&folder, &["--retention=98d"], &[("SHINDAN_RETENTION", "99d")]));
+    assert!(given.starts_with("error: invalid value '98d' for '--retention <DURATION>': must be from"), "{given}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     let folder = with_file("");
     let missing = said(&run(&folder, &["--config=none.yaml"], &[]));

@@ -41,6 +41,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     }
     let is_partly = !input.problems.is_empty();
     let only_manifests = input.dump.pods.is_empty() && !input.dump.workloads.is_empty();
+    let owners_are_missing = input.dump.workloads.is_empty() && input.dump.pods.iter().any(|pod| pod.owner.is_some());
     let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         if only_manifests {
             writeln!(
                 streams.err,
-                "Manifests of workloads hold no pods: `kubectl get pods,nodes,events -A -o yaml` shows what became of them."
+                "Manifests of workloads hold no pods: `kubectl get all,nodes,events -A -o yaml` shows what became of them."
             )?;
         }
         if wake.is_some() && args.dump.at.is_none() {
@@ -67,7 +68,14 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
                  --at judges as of a later time."
             )?;
         }
-    } else if args.output == Form::Table && std::io::stdout().is_terminal() {
+    } else if owners_are_missing {
+        writeln!(
+            streams.err,
+            "No workload is in the input: a pod may have been replaced, and what its workload is to ignore is not known. \
+             `kubectl get all,nodes,events -A -o yaml` has them."
+        )?;
+    }
+    if !found.is_empty() && args.output == Form::Table && std::io::stdout().is_terminal() {
         writeln!(streams.err, "\n-o tree adds what to do, -o wide a summary of each, -o yaml the evidence.")?;
     }
     Ok(match (is_partly, args.exit_code && found.fails()) {

@@ -105,6 +105,23 @@ impl Found {
         self.pods.len() + self.outers.len()
     }
 
+    /// What is over of it: it stays true, whatever happens.
+    pub(super) fn ended(mut self) -> Self {
+        self.pods.retain(|of| of.status.state != DiagnosisState::Active);
+        self.outers.retain(|of| of.object.head().state != DiagnosisState::Active);
+        self
+    }
+
+    /// Adds what is about something else.
+    pub(super) fn add(&mut self, more: Self) {
+        let is_new = |of: &OfPod| !self.pods.iter().any(|known| known.key == of.key);
+        let pods: Vec<_> = more.pods.into_iter().filter(is_new).collect();
+        let is_new = |of: &OfOuter| !self.outers.iter().any(|known| known.key == of.key);
+        let outers: Vec<_> = more.outers.into_iter().filter(is_new).collect();
+        self.pods.extend(pods);
+        self.outers.extend(outers);
+    }
+
     /// Whether something fails now. What is only noted is no failure, and what has ended is none any more.
     pub(super) fn fails(&self) -> bool {
         let pods = self.pods.iter().map(|of| (of.status.state, of.status.severity));

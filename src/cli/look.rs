@@ -18,7 +18,7 @@ pub(super) use self::gather::{By, Gathered, Question};
 pub(super) use self::subject::Asked;
 use self::subject::{Kind, Subject};
 use self::wait::Waited;
-use super::found::Form;
+use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
 use super::{Ending, Streams};
@@ -107,7 +107,10 @@ async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients)
     if args.all_namespaces && !subjects.is_empty() && !about_nodes {
         bail!("a name is looked for in one namespace: give -n and not -A");
     }
-    gather::are_there(&clients.write, namespace.as_deref(), &subjects, limit).await?;
+    let gone = gather::gone(&clients.write, namespace.as_deref(), &subjects, limit).await?;
+    if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
+        gather::is_place(&clients.write, namespace, limit).await?;
+    }
     let asked = match &args.selector {
         Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
         None if subjects.is_empty() => Asked::All,
@@ -118,6 +121,7 @@ async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients)
         clients,
         namespace,
         asked,
+        gone,
         thresholds,
         limit,
         here: args.here,
@@ -128,6 +132,8 @@ async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients)
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let Seconds(timeout) = args.timeout;
+    // What is not there is not waited for, whatever was told of it.
+    question.obituaries(&Found::default())?;
     let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
         Waited::Well => {
@@ -242,6 +248,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
             let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
             format!("Nothing is wrong with {}", names.join(", "))
         }
+        Asked::Pods(pods) if pods.len() == 1 => "Nothing is wrong with the selected pod".to_owned(),
         Asked::Pods(pods) => format!("Nothing is wrong with the {} selected pods", pods.len()),
     };
     let also = if ended { ", and nothing has lately" } else { "" };

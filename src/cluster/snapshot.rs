@@ -189,7 +189,16 @@ pub async fn is_there(
     limit: Duration,
 ) -> Result<bool, Failure> {
     let Some(kind) = AROUND.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
-    let request = Request::new(kind.path(namespace)).get_metadata(name, &GetParams::default());
+    exists(client, kind.path(namespace), name, limit).await
+}
+
+/// Whether there is a namespace of this name.
+pub async fn has_namespace(client: &Client, name: &str, limit: Duration) -> Result<bool, Failure> {
+    exists(client, "/api/v1/namespaces".to_owned(), name, limit).await
+}
+
+async fn exists(client: &Client, path: String, name: &str, limit: Duration) -> Result<bool, Failure> {
+    let request = Request::new(path).get_metadata(name, &GetParams::default());
     let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
     match call::json::<IgnoredAny>(client, request, limit).await {
         Ok(_) => Ok(true),

@@ -88,7 +88,7 @@ async fn without_an_operator_it_is_diagnosed_by_whoever_asks() {
     plugin.asks(&["-n", "shop"]).is(0, &["✖ Pod hog   OOMKilled", "→ "], &[]);
     plugin.asks(&["-n", "shop", "--exit-code"]).is(2, &["OOMKilled"], &[]);
     plugin.asks(&["-n", "other", "--exit-code"]).is(0, &[], &["Nothing fails in namespace other (1 pod)."]);
-    plugin.asks(&["-n", "othr"]).is(0, &[], &["Nothing fails in namespace othr: it has no pods."]);
+    plugin.asks(&["-n", "othr"]).is(1, &[], &["there is no namespace othr"]);
     plugin.asks(&["-A", "-o", "name"]).is(0, &["poddiagnosis.shindan.dev/hog\n"], &[]);
     // The whole story of one.
     plugin.asks(&["-n", "shop", "pod/hog"]).is(0, &["▲", "restart", ".exitCode = 137"], &[]);

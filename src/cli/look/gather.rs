@@ -57,6 +57,8 @@ pub(in crate::cli) struct Question<'a> {
     /// All where `None`.
     pub(in crate::cli) namespace: Option<String>,
     pub(in crate::cli) asked: Asked,
+    /// Of what is asked about that which is not there: something may have been told of it.
+    pub(in crate::cli) gone: Vec<Subject>,
     pub(in crate::cli) thresholds: Thresholds,
     pub(in crate::cli) limit: Duration,
     /// Whatever the operator has written.
@@ -70,13 +72,18 @@ impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
         let told = if self.here { None } else { self.told(&mut notes).await? };
-        let told = match told {
-            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => None,
-            told => told,
+        let (told, ended) = match told {
+            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => (None, found.ended()),
+            told => (told, Found::default()),
         };
+        notes.extend(self.obituaries(told.as_ref().unwrap_or(&ended))?);
         let Some(told) = told else {
-            let Seen { found, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
+            let Seen { mut found, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
             let well_nodes = self.well_nodes(&found, knows_nodes);
+            if self.ended || found.is_empty() {
+                // What has ended stays true, also where nobody keeps it.
+                found.add(ended);
+            }
             return Ok(Gathered { found, by: By::Here, notes, pods, unready, well_nodes });
         };
         if told.fails() || !told.is_empty() && !self.is_about_one() {
@@ -94,6 +101,20 @@ impl Question<'_> {
         };
         let well_nodes = self.well_nodes(&found, knows_nodes);
         Ok(Gathered { found, by, notes, pods, unready, well_nodes })
+    }
+
+    /// Of each that is not there any more that it is not. One of which nothing was told either was never there: an answer about
+    /// a name that was mistyped would be `well`.
+    pub(super) fn obituaries(&self, told: &Found) -> anyhow::Result<Vec<String>> {
+        let says = |subject: &Subject| {
+            let place = self.namespace.as_ref().filter(|_| subject.kind != Kind::Node);
+            let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
+            if !subject.is_told_of(told) {
+                bail!("there is no {subject}{place}");
+            }
+            Ok(format!("there is no {subject}{place} any more; this was told of it"))
+        };
+        self.gone.iter().map(says).collect()
     }
 
     fn well_nodes(&self, found: &Found, knows_nodes: bool) -> Vec<String> {
@@ -185,7 +206,10 @@ impl Question<'_> {
         notes.extend(lacking.iter().map(ToString::to_string));
         let knows_nodes = !lacking.iter().any(|lacking| lacking.what == Kind::Node.plural());
         let missing = match &self.asked {
-            Asked::These(subjects) => standing::of(&snapshot.dump, subjects, self.namespace.as_deref()),
+            Asked::These(subjects) => {
+                let there: Vec<_> = subjects.iter().filter(|subject| !self.gone.contains(subject)).cloned().collect();
+                standing::of(&snapshot.dump, &there, self.namespace.as_deref())
+            }
             Asked::All | Asked::Pods(_) => Vec::new(),
         };
         let Judged { found, untold } = self.judge(snapshot, now);
@@ -263,27 +287,36 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// What is asked about is there: an answer about a name that was mistyped would be `well`.
-pub(super) async fn are_there(
+/// Those that are not there.
+pub(super) async fn gone(
     client: &Client,
     namespace: Option<&str>,
     subjects: &[Subject],
     limit: Duration,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<Subject>> {
+    let mut gone = Vec::new();
     for subject in subjects {
         let namespace = namespace.filter(|_| subject.kind != Kind::Node);
         match snapshot::is_there(client, subject.kind.as_str(), namespace, &subject.name, limit).await {
             Ok(true) => {}
-            Ok(false) => {
-                let place = namespace.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
-                bail!("there is no {subject}{place}");
-            }
+            Ok(false) => gone.push(subject.clone()),
             // Whoever may list it may not always read one.
             Err(failure) if failure.is_forbidden() => {}
             Err(failure) => return Err(failure).with_context(|| format!("cannot read {subject}")),
         }
     }
-    Ok(())
+    Ok(gone)
+}
+
+/// There is a namespace of this name: nothing fails in one that was mistyped.
+pub(super) async fn is_place(client: &Client, namespace: &str, limit: Duration) -> anyhow::Result<()> {
+    match snapshot::has_namespace(client, namespace, limit).await {
+        Ok(true) => Ok(()),
+        Ok(false) => bail!("there is no namespace {namespace}"),
+        // Whoever may list its pods may not always read it.
+        Err(failure) if failure.is_forbidden() => Ok(()),
+        Err(failure) => Err(failure).with_context(|| format!("cannot read the namespace {namespace}")),
+    }
 }
 
 /// The pods that carry these labels.
@@ -308,12 +341,27 @@ mod tests {
     use super::super::testing;
     use super::*;
 
-    /// What is answered of a namespace in which the operator has told that a pod fails, and the pod is well.
+    fn told(pod: &str, state: &str) -> Value {
+        json!({"metadata": {"namespace": "shop", "name": pod, "uid": "d", "resourceVersion": "1"},
+            "spec": {"podName": pod, "podUID": "u"},
+            "status": {"state": state, "severity": "Critical", "confidence": "Certain", "cause": "OOMKilled",
+                "category": "Crash", "summary": "app is killed", "podStatus": "CrashLoopBackOff"}})
+    }
+
+    /// What is answered of a namespace in which the operator has told that pod web fails and pod old has, and web is well.
     async fn answered(leases: Value, refused: &'static [&'static str]) -> (By, Vec<String>, Vec<String>) {
-        let told = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "d", "resourceVersion": "1"},
-            "spec": {"podName": "web", "podUID": "u"},
-            "status": {"state": "Active", "severity": "Critical", "confidence": "Certain", "cause": "OOMKilled",
-                "category": "Crash", "summary": "app is killed", "podStatus": "CrashLoopBackOff"}}]);
+        let answer = answer_of(None, false, leases, refused).await.unwrap();
+        let causes = answer.found.pods.iter().map(|pod| pod.status.cause.clone()).collect();
+        (answer.by, causes, answer.notes)
+    }
+
+    async fn answer_of(
+        gone: Option<&str>,
+        ended: bool,
+        leases: Value,
+        refused: &'static [&'static str],
+    ) -> anyhow::Result<Gathered> {
+        let told = json!([told("web", "Active"), told("old", "Gone")]);
         let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
             "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
@@ -323,16 +371,23 @@ mod tests {
         let question = Question {
             clients: &clients,
             namespace: Some("shop".to_owned()),
-            asked: Asked::All,
+            asked: gone.map_or(Asked::All, |name| Asked::These(subjects(name))),
+            gone: gone.map(subjects).unwrap_or_default(),
             thresholds: Thresholds::default(),
             limit: Duration::from_secs(5),
             here: false,
-            ended: false,
+            ended,
             shows_progress: false,
         };
-        let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.unwrap();
-        let causes = answer.found.pods.iter().map(|pod| pod.status.cause.clone()).collect();
-        (answer.by, causes, answer.notes)
+        question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await
+    }
+
+    fn subjects(name: &str) -> Vec<Subject> {
+        Subject::parse_all(&[name.to_owned()]).unwrap()
+    }
+
+    fn names(answer: &Gathered) -> Vec<&str> {
+        answer.found.pods.iter().map(|pod| &*pod.key.name).collect()
     }
 
     fn renewed(at: &str) -> Value {
@@ -356,6 +411,29 @@ mod tests {
             let (by, causes, notes) = answered(leases, &[]).await;
             assert_eq!((by, causes), (By::Here, vec![]), "{said}");
             assert_eq!(notes, [format!("{said}: what it has told may be old; diagnosed here")]);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_ended_stays_true_though_no_operator_keeps_it() {
+        let all = answer_of(None, true, renewed("2026-11-21T08:59:59Z"), &[]).await.unwrap();
+        assert_eq!(names(&all), ["web", "old"]);
+        let left = answer_of(None, true, json!([]), &[]).await.unwrap();
+        assert_eq!(names(&left), ["old"], "web is well by now");
+    }
+
+    #[tokio::test]
+    async fn what_is_gone_is_answered_for_by_what_was_told_of_it() {
+        for leases in [renewed("2026-11-21T08:59:59Z"), json!([])] {
+            let answer = answer_of(Some("pod/old"), false, leases.clone(), &[]).await.unwrap();
+            assert_eq!(names(&answer), ["old"]);
+            let note = "there is no Pod old in namespace shop any more; this was told of it";
+            assert!(answer.notes.iter().any(|known| known == note), "{:?}", answer.notes);
+            assert_eq!(answer.unready, [""; 0]);
+            for other in ["pod/odl", "deploy/old"] {
+                let error = answer_of(Some(other), false, leases.clone(), &[]).await.unwrap_err().to_string();
+                assert!(error.starts_with("there is no "), "{error}");
+            }
         }
     }
 }

@@ -100,7 +100,11 @@ fn progress(kind: Kind, workload: &WorkloadFacts) -> String {
     match kind {
         Kind::Workload(WorkloadKind::Job) => format!("{} of {} have succeeded", workload.succeeded, workload.desired),
         Kind::Workload(WorkloadKind::CronJob) => "not run to its end yet".to_owned(),
-        _ => format!("{} of {} ready, {} of the newest template", workload.ready, workload.desired, workload.updated),
+        _ => {
+            let paused = if workload.paused { "; its rollout is paused" } else { "" };
+            let WorkloadFacts { ready, desired, updated, .. } = workload;
+            format!("{ready} of {desired} ready, {updated} of the newest template{paused}")
+        }
     }
 }
 
@@ -130,6 +134,18 @@ mod tests {
         assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
         let active = "active: [{kind: Job, name: nightly-1}]";
         assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
+    }
+
+    #[test]
+    fn of_a_rollout_that_is_paused_that_is_said() {
+        let mut dump = Dump::default();
+        dump.read(
+            "{kind: Deployment, apiVersion: apps/v1, metadata: {namespace: shop, name: web, uid: w}, \
+             spec: {replicas: 1, paused: true}, status: {}}",
+        );
+        let web = Subject { kind: Kind::Workload(WorkloadKind::Deployment), name: "web".to_owned() };
+        let missing = still_to_come(&dump, &web, Some("shop"));
+        assert_eq!(missing.as_deref(), Some("0 of 1 ready, 0 of the newest template; its rollout is paused"));
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub(in crate::cli) enum Kind {
     Workload(WorkloadKind),
 }
 
+/// Commands of the plugin, which clap takes for kinds where a flag stands before them.
+const COMMANDS: [&str; 4] = ["diagnose", "ui", "explain", "causes"];
+
 impl Kind {
     fn all() -> impl Iterator<Item = Self> {
         [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload))
@@ -57,6 +60,11 @@ impl Kind {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
         Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
+            if COMMANDS.contains(&text) {
+                return format!(
+                    "{text} is a command: it stands before all flags, as in `kubectl shindan {text} --help`"
+                );
+            }
             format!("nothing is diagnosed of the kind {text:?}; known are {}", kinds().collect::<Vec<_>>().join(", "))
         })
     }
@@ -129,6 +137,12 @@ impl Subject {
                 pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name)
             }
         }
+    }
+
+    /// Whether something is told of it itself.
+    pub(super) fn is_told_of(&self, found: &Found) -> bool {
+        let as_pod = || self.kind == Kind::Pod && found.pods.iter().any(|pod| self.is_of_pod(pod));
+        as_pod() || found.outers.iter().any(|of| self.is_of_outer(of))
     }
 
     fn is_of_outer(&self, of: &OfOuter) -> bool {
@@ -226,6 +240,7 @@ mod tests {
         for (words, said) in [
             (&["pods"][..], "which Pod?"),
             (&["pod/"], "which Pod?"),
+            (&["explain", "OOMKilled"], "explain is a command: it stands before all flags"),
             (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
             (&["pod/x", "y"], "\"y\" has no kind"),
             (&["pod", "x", "pod/y"], "give either pod and names"),

@@ -219,6 +219,7 @@ mod tests {
             clients,
             namespace: Some("shop".to_owned()),
             asked: Asked::These(Subject::parse_all(&[subject.to_owned()]).unwrap()),
+            gone: Vec::new(),
             thresholds: Thresholds::default(),
             limit: Duration::from_secs(5),
             here: false,

@@ -322,7 +322,7 @@ fn recognise(case: &WorkloadCase<'_>, said: &str, evidence: Evidence) -> Own {
         cause: row.cause,
         confidence: Confidence::Certain,
         summary,
-        remedies: (row.remedies)(case, &taken),
+        remedies: (row.remedies)(case, &taken).into_iter().chain(remedies::try_at_once(case)).collect(),
         evidence: vec![evidence],
         root,
     }

@@ -243,6 +243,25 @@ pub(super) fn pod_security(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Rem
     ]
 }
 
+/// A controller whose pods are refused waits longer from try to try, for up to 1000 s (client-go's
+/// `DefaultTypedControllerRateLimiter`): a change of the template makes it try at once, which costs nothing where no pod serves.
+pub(super) fn try_at_once(case: &WorkloadCase<'_>) -> Option<Remedy> {
+    let kind = &*case.workload.key.kind;
+    let is_rolled_out = matches!(kind, "Deployment" | "StatefulSet" | "DaemonSet");
+    (is_rolled_out && case.workload.ready == 0).then(|| {
+        let what = format!("{}/{}", kind.to_ascii_lowercase(), target::shell_word(&case.workload.key.name));
+        remedy::command(
+            remedy::mitigate(say!(
+                case,
+                "Once that is mended, {kind} {name} tries again by itself, after up to 17 min; this makes it try at once.",
+                kind,
+                name = case.workload.key.name
+            )),
+            format!("{} rollout restart {what}", kubectl(case)),
+        )
+    })
+}
+
 pub(super) fn service_account(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let account = name(taken, 0);
     vec![

@@ -38,6 +38,7 @@ impl Live {
             clients: &self.clients,
             namespace: self.namespace.clone(),
             asked: Asked::All,
+            gone: Vec::new(),
             thresholds: self.thresholds,
             limit: self.limit,
             here: self.here,
