@@ -24,6 +24,7 @@ use super::tree::Reading;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::Timestamp;
 
 pub(super) use self::subject::kinds;
@@ -215,7 +216,8 @@ fn tell(
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let reading = Reading { detail: question.detail(found), language: args.language.language() };
+    let language = args.language.language();
+    let reading = Reading { detail: question.detail(found), language };
     found.write(args.output, reading, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
@@ -223,14 +225,16 @@ fn tell(
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
     for node in well_nodes {
-        writeln!(streams.err, "Nothing is wrong with Node {node} itself: what is told are pods that fail there.")?;
+        let well =
+            say!(language, "Nothing is wrong with Node {node} itself: what is told are pods that fail there.", node);
+        writeln!(streams.err, "{well}")?;
     }
     if *by == By::HereInstead {
-        writeln!(
-            streams.err,
-            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, for this namespace, and not told to \
-             ignore such causes?"
-        )?;
+        let doubt = phrase!(
+            language,
+            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, for this namespace, and not told to ignore such causes?"
+        );
+        writeln!(streams.err, "{doubt}")?;
     }
     Ok(())
 }
@@ -238,30 +242,32 @@ fn tell(
 /// `pods`: among so many, which tells a quiet namespace from one whose name was mistyped. `unready`: what is not well all the
 /// same.
 fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]) -> String {
+    let language = question.thresholds.language;
     let place = match &question.namespace {
-        Some(namespace) => format!(" in namespace {namespace}"),
-        None => " in the cluster".to_owned(),
+        Some(namespace) => say!(language, " in namespace {namespace}", namespace),
+        None => phrase!(language, " in the cluster").to_owned(),
     };
     let what = match &question.asked {
-        Asked::All => "Nothing fails".to_owned(),
+        Asked::All => phrase!(language, "Nothing fails").to_owned(),
         Asked::These(subjects) => {
             let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-            format!("Nothing is wrong with {}", names.join(", "))
+            say!(language, "Nothing is wrong with {names}", names = names.join(", "))
         }
-        Asked::Pods(pods) if pods.len() == 1 => "Nothing is wrong with the selected pod".to_owned(),
-        Asked::Pods(pods) => format!("Nothing is wrong with the {} selected pods", pods.len()),
+        Asked::Pods(pods) if pods.len() == 1 => phrase!(language, "Nothing is wrong with the selected pod").to_owned(),
+        Asked::Pods(pods) => say!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
     };
-    let also = if ended { ", and nothing has lately" } else { "" };
+    let also = if ended { phrase!(language, ", and nothing has lately") } else { "" };
     let among = match (&question.asked, pods) {
         (Asked::These(_) | Asked::Pods(_), _) => String::new(),
-        (Asked::All, 0) => ": it has no pods".to_owned(),
-        (Asked::All, 1) => " (1 pod)".to_owned(),
-        (Asked::All, pods) => format!(" ({pods} pods)"),
+        (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),
+        (Asked::All, 1) => phrase!(language, " (1 pod)").to_owned(),
+        (Asked::All, pods) => say!(language, " ({pods} pods)", pods),
     };
     if unready.is_empty() {
-        return format!("{what}{place}{also}{among}.");
+        return say!(language, "{what}{place}{also}{among}.", what, place, also, among);
     }
-    format!("{what}{place} yet{also}: {}.", unready.join("; "))
+    let stands = unready.join("; ");
+    say!(language, "{what}{place} yet{also}: {stands}.", what, place, also, stands)
 }
 
 /// The time of day, once for each answer.

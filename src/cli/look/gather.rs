@@ -208,12 +208,15 @@ impl Question<'_> {
         let missing = match &self.asked {
             Asked::These(subjects) => {
                 let there: Vec<_> = subjects.iter().filter(|subject| !self.gone.contains(subject)).cloned().collect();
-                standing::of(&snapshot.dump, &there, self.namespace.as_deref())
+                standing::of(&snapshot.dump, &there, self.namespace.as_deref(), self.thresholds.language)
             }
             Asked::All | Asked::Pods(_) => Vec::new(),
         };
         let Judged { found, untold } = self.judge(snapshot, now);
-        let unready = missing.iter().map(|one| one.told(self.asks_for_several(), &untold, now)).collect();
+        let unready = missing
+            .iter()
+            .map(|one| one.told(self.asks_for_several(), &untold, (self.thresholds.language, now)))
+            .collect();
         // Its pods may fail all the same; but that it is well nobody has seen.
         if found.is_empty()
             && let Asked::These(subjects) = &self.asked

@@ -1,11 +1,10 @@
 //! How what is asked about stands while it is not well: whether or not that is a failure yet.
 
-use std::fmt::Write as _;
-
 use super::subject::{Kind, Subject};
 use crate::cli::offline::Untold;
 use crate::cluster::wire::Dump;
-use crate::diagnosis::{pod_status, text};
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Language, pod_status, text};
 use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
 
 /// What is missing until something is well.
@@ -17,16 +16,19 @@ pub(super) struct Missing {
 
 impl Missing {
     /// With its name where it is `one_of` several, and the time from when on it counts as a failure, where that is known.
-    pub(super) fn told(&self, one_of: bool, untold: &[Untold], now: Timestamp) -> String {
+    pub(super) fn told(&self, one_of: bool, untold: &[Untold], (language, now): (Language, Timestamp)) -> String {
         let own = || untold.iter().filter(|pod| self.is_of_it(pod));
-        let mut text = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
+        let stands = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
         if own().any(|pod| pod.is_ignored) {
-            text.push_str(", of what is to be ignored (shindan.dev/ignore)");
-        } else if let Some(from) = own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
-            let wait = text::duration(seconds_between(now, from));
-            let _ = write!(text, ". If it stays so, that is told from {from} on (in {wait})");
+            return say!(language, "{stands}, of what is to be ignored (shindan.dev/ignore)", stands);
         }
-        text
+        match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
+            Some(from) => {
+                let wait = text::duration(seconds_between(now, from));
+                say!(language, "{stands}. If it stays so, that is told from {from} on (in {wait})", stands, from, wait)
+            }
+            None => stands,
+        }
     }
 
     fn is_of_it(&self, untold: &Untold) -> bool {
@@ -44,50 +46,61 @@ impl Missing {
 }
 
 /// What is missing of each of these that is not well.
-pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>) -> Vec<Missing> {
+pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>, language: Language) -> Vec<Missing> {
     let missing = subjects.iter().filter_map(|subject| {
-        let text = still_to_come(dump, subject, namespace)?;
+        let text = still_to_come(dump, subject, namespace, language)?;
         Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text })
     });
     missing.collect()
 }
 
 /// What is missing until this is well, in words that follow its name. Pods of other namespaces are in the dump as well, for what they take of the nodes.
-pub(super) fn still_to_come(dump: &Dump, subject: &Subject, namespace: Option<&str>) -> Option<String> {
-    let missing = || Some("not there".to_owned());
+pub(super) fn still_to_come(
+    dump: &Dump,
+    subject: &Subject,
+    namespace: Option<&str>,
+    language: Language,
+) -> Option<String> {
+    let missing = || Some(phrase!(language, "not there").to_owned());
     let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
     match subject.kind {
         Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
             None => missing(),
             Some(pod) if pod.is_ready() || pod.phase == Phase::Succeeded => None,
-            Some(pod) => Some(of_pod(pod)),
+            Some(pod) => Some(of_pod(pod, language)),
         },
         Kind::Node => match dump.nodes.iter().find(|node| *node.name == *subject.name) {
             None => missing(),
             Some(node) if node.is_ready() => None,
-            Some(_) => Some("not ready".to_owned()),
+            Some(_) => Some(phrase!(language, "not ready").to_owned()),
         },
         Kind::Workload(_) => match workload(dump, subject) {
             None => missing(),
-            Some(workload) if workload.is_stale() => Some("not seen by its controller yet".to_owned()),
+            Some(workload) if workload.is_stale() => {
+                Some(phrase!(language, "not seen by its controller yet").to_owned())
+            }
             Some(workload) if has_run_well(workload) || workload.is_complete() => None,
             // It lacks nothing, and does nothing either.
-            Some(workload) if workload.suspended => Some("suspended".to_owned()),
+            Some(workload) if workload.suspended => Some(phrase!(language, "suspended").to_owned()),
             Some(workload) if workload.is_settled() => None,
-            Some(workload) => Some(progress(subject.kind, workload)),
+            Some(workload) => Some(progress(subject.kind, workload, language)),
         },
     }
 }
 
 /// With the word that kubectl prints under STATUS.
-fn of_pod(pod: &PodFacts) -> String {
-    let (what, status) = (if pod.is_over() { "over" } else { "not ready" }, pod_status(pod));
+fn of_pod(pod: &PodFacts, language: Language) -> String {
+    let what = if pod.is_over() { phrase!(language, "over") } else { phrase!(language, "not ready") };
+    let status = pod_status(pod);
     // Who has set them means it: it is no failure, and nothing is told of it.
     if !pod.scheduling_gates.is_empty() {
-        return format!("{what} ({status}: it waits until {} is taken off)", pod.scheduling_gates.join(", "));
+        let gates = pod.scheduling_gates.join(", ");
+        return say!(language, "{what} ({status}: it waits until {gates} is taken off)", what, status, gates);
     }
-    let goes = if pod.deletion.is_some() && status != "Terminating" { ", and being deleted" } else { "" };
-    format!("{what} ({status}){goes}")
+    if pod.deletion.is_some() && status != "Terminating" {
+        return say!(language, "{what} ({status}), and being deleted", what, status);
+    }
+    format!("{what} ({status})")
 }
 
 /// Whether a CronJob's newest run has succeeded, and none is under way.
@@ -96,14 +109,23 @@ fn has_run_well(workload: &WorkloadFacts) -> bool {
     workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
 }
 
-fn progress(kind: Kind, workload: &WorkloadFacts) -> String {
+fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String {
+    let WorkloadFacts { ready, desired, updated, succeeded, .. } = workload;
     match kind {
-        Kind::Workload(WorkloadKind::Job) => format!("{} of {} have succeeded", workload.succeeded, workload.desired),
-        Kind::Workload(WorkloadKind::CronJob) => "not run to its end yet".to_owned(),
+        Kind::Workload(WorkloadKind::Job) => {
+            say!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
+        }
+        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "not run to its end yet").to_owned(),
         _ => {
-            let paused = if workload.paused { "; its rollout is paused" } else { "" };
-            let WorkloadFacts { ready, desired, updated, .. } = workload;
-            format!("{ready} of {desired} ready, {updated} of the newest template{paused}")
+            let paused = if workload.paused { phrase!(language, "; its rollout is paused") } else { "" };
+            say!(
+                language,
+                "{ready} of {desired} ready, {updated} of the newest template{paused}",
+                ready,
+                desired,
+                updated,
+                paused
+            )
         }
     }
 }
@@ -126,7 +148,7 @@ mod tests {
                 "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: shop, name: nightly, uid: c}}, \
                  spec: {{schedule: '0 1 * * *'}}, status: {{{status}}}}}"
             ));
-            still_to_come(&dump, &nightly, Some("shop")).is_none()
+            still_to_come(&dump, &nightly, Some("shop"), Language::English).is_none()
         };
         let at = |field: &str, hour: u8| format!("{field}: '2026-11-21T{hour:02}:00:00Z', ");
         assert!(!is_well(""), "it has never run");
@@ -144,7 +166,7 @@ mod tests {
              spec: {replicas: 1, paused: true}, status: {}}",
         );
         let web = Subject { kind: Kind::Workload(WorkloadKind::Deployment), name: "web".to_owned() };
-        let missing = still_to_come(&dump, &web, Some("shop"));
+        let missing = still_to_come(&dump, &web, Some("shop"), Language::English);
         assert_eq!(missing.as_deref(), Some("0 of 1 ready, 0 of the newest template; its rollout is paused"));
     }
 
@@ -157,7 +179,7 @@ mod tests {
                 "{{kind: Job, apiVersion: batch/v1, metadata: {{namespace: shop, name: import, uid: j}}, \
                  spec: {{suspend: {suspend}, completions: 1}}, status: {{{status}}}}}"
             ));
-            still_to_come(&dump, &import, Some("shop"))
+            still_to_come(&dump, &import, Some("shop"), Language::English)
         };
         assert_eq!(missing(true, "").as_deref(), Some("suspended"));
         assert_eq!(missing(false, "").as_deref(), Some("0 of 1 have succeeded"));
@@ -179,7 +201,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
         let missing = |pods: &[String]| {
             let mut dump = Dump::default();
             dump.read(&pods.join("---\n"));
-            still_to_come(&dump, &web, Some("shop"))
+            still_to_come(&dump, &web, Some("shop"), Language::English)
         };
         assert_eq!(missing(&[pod("shop", "True")]), None);
         assert_eq!(missing(&[pod("other", "False"), pod("shop", "True")]), None);
@@ -215,10 +237,13 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
         ];
         let web = of(Kind::Workload(WorkloadKind::Deployment), "web");
         let later = "0 of 1 ready. If it stays so, that is told from 2026-11-21T09:01:00Z on (in 60 s)";
-        assert_eq!(web.told(false, &all, now), later);
-        assert_eq!(of(Kind::Pod, "web-1").told(true, &all, now), format!("Pod web-1: {later}"));
-        assert_eq!(web.told(false, &all[..2], now), "0 of 1 ready");
+        assert_eq!(web.told(false, &all, (Language::English, now)), later);
+        assert_eq!(of(Kind::Pod, "web-1").told(true, &all, (Language::English, now)), format!("Pod web-1: {later}"));
+        assert_eq!(web.told(false, &all[..2], (Language::English, now)), "0 of 1 ready");
         let ignored = [untold("shop", "web-1", "web", "")];
-        assert_eq!(web.told(false, &ignored, now), "0 of 1 ready, of what is to be ignored (shindan.dev/ignore)");
+        assert_eq!(
+            web.told(false, &ignored, (Language::English, now)),
+            "0 of 1 ready, of what is to be ignored (shindan.dev/ignore)"
+        );
     }
 }

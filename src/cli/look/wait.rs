@@ -45,7 +45,7 @@ pub(super) async fn wait(
         }
         let namespace = question.namespace.as_deref();
         let missing = |subject: &Subject| {
-            let text = still_to_come(&snapshot.dump, subject, namespace)?;
+            let text = still_to_come(&snapshot.dump, subject, namespace, question.thresholds.language)?;
             Some(format!("{subject}: {text}"))
         };
         let missing = subjects.iter().find_map(missing);
