@@ -72,6 +72,12 @@ fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
     let map = "configMap: {name: conf}";
     assert!(first("/etc", "nginx.conf", map).starts_with("nginx.conf is a file, and /etc a directory of the image"));
     assert!(first("/var/www", "", "hostPath: {path: /etc/hostname}").contains("mountPath: /var/www/hostname"));
+    let below = words("/etc/passwd/x").replace(
+        "mount /x:/etc/passwd/x (via /proc/self/fd/6), flags: 0x5001",
+        "open o_path procfd: open /run/rootfs/etc/passwd/x",
+    );
+    let pod = not_started(&container("/etc/passwd/x", "ca.crt"), &format!("{{name: c, {map}}}"), &below);
+    assert!(said(&pod).1.starts_with("/etc/passwd/x cannot be made") && said(&pod).1.contains("likely /etc/passwd)"));
     assert!(first("/etc/nginx/nginx.conf", "", map).contains("not over the file /etc/nginx/nginx.conf"));
 }
 

@@ -331,6 +331,10 @@ pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let at = mount_target(&about.text).unwrap_or(phrase!(case, "its mountPath"));
     let display = about.target.display();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
+    if let Some(parent) = file_above(&about.text, at) {
+        out.push(remedy::fix(say!(case, "{at} cannot be made: the image has a file where a directory is needed (most likely {parent}). Mount the volume in {target} at another path.", at, parent, target = display)));
+        return out;
+    }
     out.push(remedy::fix(match single_file(case, &about, at) {
         Some(file) => {
             let name = file.rsplit('/').next().unwrap_or(&file);
@@ -341,6 +345,14 @@ pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         }
     }));
     out
+}
+
+/// What lies above a place that runc cannot even open or make, as a part of its path is a file (`prepareBindMount`,
+/// `mountToRootfs`). Where it can, the mount itself is refused, and one of both is a file.
+fn file_above<'t>(text: &str, at: &'t str) -> Option<&'t str> {
+    let is_on_the_way = ["open o_path procfd", "create mountpoint for"].iter().any(|step| text.contains(step));
+    let (parent, _) = at.rsplit_once('/').filter(|(parent, _)| !parent.is_empty())?;
+    (is_on_the_way && text.contains("not a directory")).then_some(parent)
 }
 
 /// What seems to be one file and is mounted over a directory: that has no ending in its name, and the file is a part of a
