@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
                  --at judges as of a later time."
             )?;
         }
-    } else if owners_are_missing {
+    } else if owners_are_missing && pods > 1 {
         writeln!(
             streams.err,
             "No workload is in the input: a pod may have been replaced, and what its workload is to ignore is not known. \
