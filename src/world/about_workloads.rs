@@ -245,7 +245,8 @@ impl World {
         known.is_some_and(|(workload, maker)| workload.facts.has_given_up_on(&maker.name))
     }
 
-    /// The pods that are not to be waited for any more because their workload has just said so.
+    /// The pods that are not to be waited for any more because their workload has just said so, and whose probe fails: where
+    /// many workloads say so at once, not all pods are gone through for each.
     fn given_up(&self, facts: &WorkloadFacts) -> super::Touched {
         let known = self.owners.get(&facts.key);
         if !facts.has_given_up() || known.is_some_and(|known| known.facts.has_given_up()) {
@@ -255,7 +256,8 @@ impl World {
             let place = self.pods.place(uid);
             place.is_some_and(|p| !p.over && p.kin.workload.as_ref() == Some(&facts.key))
         };
-        self.pods.all_unwell().filter(is_its_own).map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
+        let probed = self.events.pods_with("Unhealthy").filter(|uid| is_its_own(uid));
+        probed.map(|uid| (Subject::Pod(uid.clone()), Lane::Change)).collect()
     }
 
     /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
