@@ -253,7 +253,7 @@ fn other_findings(first: &Match, others: &[Match]) -> Vec<OtherFinding> {
         push(OtherFinding {
             cause: found.rule.cause.to_owned(),
             container: found.finding.container.as_deref().map(str::to_owned),
-            summary: text::line(&found.finding.summary, text::SUMMARY_MAX),
+            summary: text::line(restarts::without_tail(&found.finding.summary), text::SUMMARY_MAX),
         });
         found.finding.consequences.iter().cloned().for_each(&mut push);
     }

@@ -10,7 +10,6 @@ use kube::Client;
 use kube::api::{GetParams, ListParams, Resource};
 use kube::core::{ObjectMeta, Request};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::PAGE;
@@ -189,20 +188,39 @@ pub async fn is_there(
     limit: Duration,
 ) -> Result<bool, Failure> {
     let Some(kind) = AROUND.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
-    exists(client, kind.path(namespace), name, limit).await
+    Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
 }
 
-/// Whether there is a namespace of this name.
-pub async fn has_namespace(client: &Client, name: &str, limit: Duration) -> Result<bool, Failure> {
-    exists(client, "/api/v1/namespaces".to_owned(), name, limit).await
+/// How it stands with a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    There,
+    /// It is being deleted: nothing new can be written there.
+    Going,
+    Missing,
 }
 
-async fn exists(client: &Client, path: String, name: &str, limit: Duration) -> Result<bool, Failure> {
+pub async fn namespace(client: &Client, name: &str, limit: Duration) -> Result<Place, Failure> {
+    let found = metadata(client, "/api/v1/namespaces".to_owned(), name, limit).await?;
+    Ok(match found {
+        None => Place::Missing,
+        Some(metadata) if metadata.deletion_timestamp.is_some() => Place::Going,
+        Some(_) => Place::There,
+    })
+}
+
+/// Of an object, where it is there.
+async fn metadata(client: &Client, path: String, name: &str, limit: Duration) -> Result<Option<ObjectMeta>, Failure> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        metadata: ObjectMeta,
+    }
     let request = Request::new(path).get_metadata(name, &GetParams::default());
     let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-    match call::json::<IgnoredAny>(client, request, limit).await {
-        Ok(_) => Ok(true),
-        Err(failure) if failure.is_not_found() => Ok(false),
+    match call::json::<Named>(client, request, limit).await {
+        Ok(named) => Ok(Some(named.metadata)),
+        Err(failure) if failure.is_not_found() => Ok(None),
         Err(failure) => Err(failure),
     }
 }

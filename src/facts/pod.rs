@@ -219,6 +219,8 @@ pub struct Container {
     pub readiness: Option<Box<Probe>>,
     pub startup: Option<Box<Probe>>,
     pub has_post_start: bool,
+    /// The hook is no command but a request (httpGet, tcpSocket) to the container.
+    pub post_start_is_request: bool,
     pub has_pre_stop: bool,
     /// The container's own policy (a sidecar's `Always`, or 1.34+), where it has one.
     pub restart_policy: Option<RestartPolicy>,

@@ -16,7 +16,7 @@ use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{self, Lacking, Lister, Progress, Snapshot};
+use crate::cluster::snapshot::{self, Lacking, Lister, Place, Progress, Snapshot};
 use crate::diagnosis::Thresholds;
 use crate::facts::{ObjectKey, Timestamp};
 
@@ -94,6 +94,7 @@ impl Question<'_> {
         // Silence is no proof: it may be stopped, or be for other namespaces.
         let Seen { found: seen, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
+            seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
             seen if seen.fails() => (seen, By::HereInstead),
             // What is no failure is told to who asks for it only.
             seen if told.is_empty() => (seen, By::Here),
@@ -101,6 +102,19 @@ impl Question<'_> {
         };
         let well_nodes = self.well_nodes(&found, knows_nodes);
         Ok(Gathered { found, by, notes, pods, unready, well_nodes })
+    }
+
+    /// Whether nothing can be told in the namespace that is asked about, as it is being deleted.
+    async fn is_going(&self, notes: &mut Vec<String>) -> bool {
+        let Some(namespace) = &self.namespace else { return false };
+        let is_going =
+            matches!(snapshot::namespace(&self.clients.write, namespace, self.limit).await, Ok(Place::Going));
+        if is_going {
+            notes.push(format!(
+                "namespace {namespace} is being deleted: nothing can be written there, so the operator tells nothing; diagnosed here"
+            ));
+        }
+        is_going
     }
 
     /// Of each that is not there any more that it is not. One of which nothing was told either was never there: an answer about
@@ -313,9 +327,9 @@ pub(super) async fn gone(
 
 /// There is a namespace of this name: nothing fails in one that was mistyped.
 pub(super) async fn is_place(client: &Client, namespace: &str, limit: Duration) -> anyhow::Result<()> {
-    match snapshot::has_namespace(client, namespace, limit).await {
-        Ok(true) => Ok(()),
-        Ok(false) => bail!("there is no namespace {namespace}"),
+    match snapshot::namespace(client, namespace, limit).await {
+        Ok(Place::There | Place::Going) => Ok(()),
+        Ok(Place::Missing) => bail!("there is no namespace {namespace}"),
         // Whoever may list its pods may not always read it.
         Err(failure) if failure.is_forbidden() => Ok(()),
         Err(failure) => Err(failure).with_context(|| format!("cannot read the namespace {namespace}")),

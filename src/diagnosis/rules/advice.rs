@@ -58,6 +58,18 @@ fn a_script_of_a_config_map_gets_its_execute_bit_from_the_volume() {
 }
 
 #[test]
+fn a_hook_that_is_a_request_has_no_command_to_be_run() {
+    let pod = |hook: &str| {
+        not_started(&format!("lifecycle: {{postStart: {hook}}}"), "", "").replace(
+            "state: {waiting: {reason: CrashLoopBackOff}}",
+            "state: {waiting: {reason: PostStartHookError, message: 'Http lifecycle hook (/) failed'}}",
+        )
+    };
+    assert!(said(&pod("{exec: {command: [a]}}")).1.starts_with("Run the command of lifecycle.postStart"));
+    assert!(said(&pod("{httpGet: {port: 80}}")).1.starts_with("The request of lifecycle.postStart"));
+}
+
+#[test]
 fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
     let words = |at: &str| {
         format!(
@@ -71,6 +83,8 @@ fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
     };
     let map = "configMap: {name: conf}";
     assert!(first("/etc", "nginx.conf", map).starts_with("nginx.conf is a file, and /etc a directory of the image"));
+    // The kubelet makes a directory of it.
+    assert!(first("/etc/passwd", "adir", "emptyDir: {}").contains("not over the file /etc/passwd"));
     assert!(first("/var/www", "", "hostPath: {path: /etc/hostname}").contains("mountPath: /var/www/hostname"));
     let below = words("/etc/passwd/x").replace(
         "mount /x:/etc/passwd/x (via /proc/self/fd/6), flags: 0x5001",

@@ -314,7 +314,8 @@ fn recognise(case: &WorkloadCase<'_>, said: &str, evidence: Evidence) -> Own {
     let summary = if taken.is_empty() {
         say!(case, "its pods are refused: {said}", said)
     } else {
-        fill(case.language().of(row.says), &taken)
+        let told: Vec<String> = taken.iter().map(|words| fitting(words)).collect();
+        fill(case.language().of(row.says), &told)
     };
     let root =
         row.root.zip(taken.first()).map(|(kind, name)| Root { kind: kind.to_owned(), name: text::line(name, 253) });
@@ -326,6 +327,12 @@ fn recognise(case: &WorkloadCase<'_>, said: &str, evidence: Evidence) -> Own {
         evidence: vec![evidence],
         root,
     }
+}
+
+/// The words of an answer that are to stand in a summary: where they are too many, without the details in parentheses.
+fn fitting(words: &str) -> String {
+    const FITS: usize = 150;
+    if words.len() <= FITS { words.to_owned() } else { remedies::without_details(words) }
 }
 
 fn fill(says: &str, taken: &[String]) -> String {

@@ -143,7 +143,9 @@ fn run_failed<'a>(
 ) -> WorkloadJudged {
     let name = &*run.key.name;
     let (own, why, gave_up) = match job::said(case, pods, condition, |pod| is_of_run(name, pod)) {
-        Said::ByPods { own, group, gone } => (own, Why::Pods(group), job::gave_up(case.language(), condition, gone)),
+        Said::ByPods { own, group, gone } => {
+            (own, Why::Pods(group), job::gave_up(case.language(), run, condition, gone))
+        }
         Said::NotBefore(at) => return WorkloadJudged::later(at),
         Said::Before => return WorkloadJudged::stands(),
         // What its condition says is told once.

@@ -37,7 +37,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
                 if gone {
                     after = remedies::job(case, known::JOB_BACKOFF_LIMIT_EXCEEDED);
                 }
-                let stands = gave_up(case.language(), condition, gone);
+                let stands = gave_up(case.language(), job, condition, gone);
                 let verdict = Verdict::new(JOB_FAILED, Severity::Critical, stands, Why::Pods(group));
                 WorkloadJudged::failing(tell(case, &own, Verdict { after, ..verdict }))
             }
@@ -59,7 +59,16 @@ pub(super) fn failed(job: &WorkloadFacts) -> Option<&Condition> {
 }
 
 /// Why it was given up, in short, where its pods say what was wrong.
-pub(super) fn gave_up(language: Language, condition: &Condition, pods_are_gone: bool) -> String {
+pub(super) fn gave_up(language: Language, job: &WorkloadFacts, condition: &Condition, pods_are_gone: bool) -> String {
+    let gone = if pods_are_gone { phrase!(language, ", its pods are gone") } else { "" };
+    if condition.reason == "FailedIndexes"
+        && let Some(which) = failed_indexes(job)
+    {
+        return match which.contains([',', '-']) {
+            true => say!(language, "failed, its indexes {which} did{gone}", which, gone),
+            false => say!(language, "failed, its index {which} did{gone}", which, gone),
+        };
+    }
     let why = match condition.reason.as_str() {
         "BackoffLimitExceeded" => phrase!(language, "failed, no retry is left"),
         "DeadlineExceeded" => phrase!(language, "failed, its deadline is over"),
@@ -68,7 +77,6 @@ pub(super) fn gave_up(language: Language, condition: &Condition, pods_are_gone: 
         "FailedIndexes" => phrase!(language, "failed, some of its indexes did"),
         _ => phrase!(language, "failed"),
     };
-    let gone = if pods_are_gone { phrase!(language, ", its pods are gone") } else { "" };
     format!("{why}{gone}")
 }
 
@@ -171,9 +179,13 @@ pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, conditi
 }
 
 fn indexes(job: &WorkloadFacts) -> String {
+    failed_indexes(job).map(|which| format!(": {which}")).unwrap_or_default()
+}
+
+fn failed_indexes(job: &WorkloadFacts) -> Option<&str> {
     match &job.own {
-        OwnFacts::Job(own) => own.failed_indexes.as_ref().map(|which| format!(": {which}")).unwrap_or_default(),
-        _ => String::new(),
+        OwnFacts::Job(own) => own.failed_indexes.as_deref(),
+        _ => None,
     }
 }
 

@@ -172,11 +172,23 @@ pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
         format!("{} edit resourcequota {}", kubectl(case), target::shell_word(&quota)),
     );
     // A quota for a number of objects is not met by asking for less of anything else.
-    let counts_objects = taken.get(1).is_some_and(|asked| asked.starts_with("count/") || asked.starts_with("pods="));
-    let lower = (!counts_objects)
-        .then(|| edit(case, say!(case, "Or lower what the pods of {workload} ask for.", workload = display(case))));
+    let is_count = |asked: &str| asked.trim().starts_with("count/") || asked.trim().starts_with("pods=");
+    let counts_objects = taken.get(1).is_some_and(|asked| asked.split(',').all(is_count));
     // Where one pod asks for more than all together may have, nothing that is removed makes room.
-    let see = (!exceeds_alone(taken)).then_some(see);
+    let never_fits = exceeds_alone(taken);
+    let lower = (!counts_objects).then(|| {
+        let workload = display(case);
+        let text = match never_fits {
+            true => say!(
+                case,
+                "Or lower what the pods of {workload} ask for: one of them asks for more than the quota has in all.",
+                workload
+            ),
+            false => say!(case, "Or lower what the pods of {workload} ask for.", workload),
+        };
+        edit(case, text)
+    });
+    let see = (!never_fits).then_some(see);
     see.into_iter().chain(Some(raise)).chain(lower).collect()
 }
 
@@ -222,16 +234,55 @@ pub(super) fn limit_range(case: &WorkloadCase<'_>, _: &[String]) -> Vec<Remedy> 
     ]
 }
 
+/// What the violations of level `restricted` that a setting mends ask for, as the policies of pod-security-admission name them.
+const RESTRICTED: [(&str, &str); 4] = [
+    ("allowPrivilegeEscalation != false", "allowPrivilegeEscalation: false"),
+    ("unrestricted capabilities", "capabilities: {drop: [ALL]}"),
+    ("runAsNonRoot != true", "runAsNonRoot: true"),
+    ("seccompProfile", "seccompProfile: {type: RuntimeDefault}"),
+];
+
+/// The settings that mend all of these violations; `None` where one of them takes more than that.
+fn settings(violations: &str) -> Option<String> {
+    let setting = |violation: &str| RESTRICTED.iter().find(|(name, _)| *name == violation).map(|(_, setting)| *setting);
+    let settings: Option<Vec<_>> = without_details(violations).split(", ").map(setting).collect();
+    settings.map(|settings| settings.join(", "))
+}
+
+/// Violations of a Pod Security level by their names: what stands behind each in parentheses repeats the containers.
+pub(super) fn without_details(violations: &str) -> String {
+    let mut depth = 0_u32;
+    let mut out = String::new();
+    for c in violations.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    out.replace(" ,", ",").trim().to_owned()
+}
+
 pub(super) fn pod_security(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
+    let workload = display(case);
     vec![
         edit(
             case,
-            say!(
-                case,
-                "Set the securityContext in the template of {workload} that level {level} asks for.",
-                workload = display(case),
-                level = name(taken, 0)
-            ),
+            match taken.get(1).and_then(|violations| settings(violations)) {
+                Some(fields) => say!(
+                    case,
+                    "Set in the template of {workload}, in the securityContext of each container: {fields}.",
+                    workload,
+                    fields
+                ),
+                None => say!(
+                    case,
+                    "Set the securityContext in the template of {workload} that level {level} asks for.",
+                    workload,
+                    level = name(taken, 0)
+                ),
+            },
         ),
         remedy::command(
             remedy::fix(phrase!(
@@ -409,4 +460,29 @@ pub(super) fn stray(case: &WorkloadCase<'_>, stray: &StrayService) -> Vec<Remedy
         out.push(edit(case, say!(case, "Or give the template of {workload} that label.", workload = display(case))));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_level_restricted_asks_for_is_named_where_settings_are_all_of_it() {
+        let said = r#"allowPrivilegeEscalation != false (container "web" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "web" must set securityContext.capabilities.drop=["ALL"]), seccompProfile (pod or container "web" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")"#;
+        assert_eq!(
+            without_details(said),
+            "allowPrivilegeEscalation != false, unrestricted capabilities, seccompProfile"
+        );
+        let fields =
+            "allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}";
+        assert_eq!(settings(said).as_deref(), Some(fields));
+        assert_eq!(settings(&format!("{said}, hostPort (container \"web\" uses hostPort 80)")), None);
+    }
+
+    #[test]
+    fn a_pod_that_asks_for_more_than_its_quota_has_never_fits() {
+        let taken = |asked: &str, limit: &str| ["q", asked, "pods=2", limit].map(ToOwned::to_owned);
+        assert!(exceeds_alone(&taken("pods=1,requests.cpu=900m", "pods=2,requests.cpu=500m")));
+        assert!(!exceeds_alone(&taken("pods=1", "pods=2")));
+    }
 }

@@ -99,6 +99,9 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
     Some(verdict)
 }
 
+/// Causes of pods that wait for a place which a pod of their own workload may have.
+const FOR_A_PLACE: [&str; 3] = ["HostPortConflict", "PodAntiAffinityConflict", "ExistingAntiAffinityConflict"];
+
 /// What the newest template has otherwise, and how to go back to one that was good.
 fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let Some((newest, older)) = case.workload.replica_sets.split_first() else { return };
@@ -115,7 +118,10 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let undo = remedies::undo(case, back, good.is_some());
     // Where the newest template was good once, something else may have changed since.
     let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
-    let place = if good.is_none() && was_complete { &mut verdict.after } else { &mut verdict.remedies };
+    // Where a pod of the old template has the place of the new one, no template is to blame.
+    let waits_for_old = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
+    let is_doubtful = (good.is_none() && was_complete) || waits_for_old;
+    let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
 }
 

@@ -223,6 +223,11 @@ impl Told<'_> {
                     "its claim {claim} asks for a volume without StorageClass (storageClassName: \"\"), and no such PersistentVolume is free and fits",
                     claim
                 ),
+                ClaimClass::Unset if self.classes == Some(&[]) => say!(
+                    language,
+                    "its claim {claim} names no StorageClass, the cluster has none at all, and no PersistentVolume fits it",
+                    claim
+                ),
                 ClaimClass::Unset => say!(
                     language,
                     "its claim {claim} names no StorageClass, the cluster has no default one, and no PersistentVolume fits it",
@@ -487,6 +492,16 @@ impl Told<'_> {
         found
     }
 
+    /// What helps where there is no class to give.
+    fn first_class(&self, case: &Case<'_>) -> Remedy {
+        let text = say!(
+            case,
+            "Install what makes volumes in this cluster (a CSI driver, a local provisioner), with a StorageClass that is marked as the default: claim {claim} takes it by itself.",
+            claim = self.claim.name
+        );
+        remedy::command(remedy::fix(text), SEE_CLASSES)
+    }
+
     fn no_class(&self, case: &Case<'_>) -> Vec<Remedy> {
         let (namespace, claim) = (&case.pod.key.namespace, shell_word(&self.claim.name));
         let class = self.best_class();
@@ -497,6 +512,9 @@ impl Told<'_> {
             )),
             "kubectl get pv",
         );
+        if matches!(self.claim.class, ClaimClass::Unset) && self.classes == Some(&[]) {
+            return vec![self.first_class(case), create];
+        }
         let give = match (&self.claim.class, class) {
             (ClaimClass::Without, Some(class)) => self.replaced(case, class),
             (ClaimClass::Without, None) => remedy::command(

@@ -52,7 +52,10 @@ pub(super) fn of(case: &Case<'_>, kind: Kind) -> Vec<Remedy> {
                 "kubectl get csinode -o custom-columns='NODE:.metadata.name,LIMITS:.spec.drivers[*].allocatable.count'",
             ),
         ],
-        Kind::PodAffinity | Kind::PodAntiAffinity | Kind::ExistingAntiAffinity => other_pods(case, &target, kind),
+        Kind::PodAffinity => other_pods(case, &target, kind),
+        Kind::PodAntiAffinity | Kind::ExistingAntiAffinity => {
+            old_pods_first(case, &target).into_iter().chain(other_pods(case, &target, kind)).collect()
+        }
         Kind::Disjoint => vec![remedy::command(
             remedy::fix(say!(
                 case,
@@ -286,8 +289,24 @@ fn dra(case: &Case<'_>) -> Vec<Remedy> {
     ]
 }
 
+/// A new pod may wait for a place that an old one of its own Deployment has, which goes only when the new one is ready.
+fn old_pods_first(case: &Case<'_>, target: &Target) -> Option<Remedy> {
+    let is_rollout = case.surroundings.siblings.other_template_ready > 0;
+    let is_deployment = crate::diagnosis::top_workload(case.pod, None).is_some_and(|top| &*top.kind == "Deployment");
+    (is_rollout && is_deployment).then(|| {
+        let text = say!(
+            case,
+            "Most likely an old pod of {target} itself has that place, and waits for the new one to be ready: let the rollout end old pods first (maxSurge 0).",
+            target = target.display()
+        );
+        let patch = "spec: {strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}";
+        remedy::command(remedy::fix(text), target.patch_command(patch))
+    })
+}
+
 fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
-    vec![
+    let own = old_pods_first(case, target);
+    let others = [
         remedy::fix(say!(
             case,
             "Drop hostPort ({ports}) from {target} and reach the pods through a Service, or choose a free port.",
@@ -299,7 +318,8 @@ fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
         } else {
             phrase!(case, "Add a node, or delete the pod that has the port.").to_owned()
         }),
-    ]
+    ];
+    own.into_iter().chain(others).collect()
 }
 
 fn describe_claims(case: &Case<'_>) -> String {

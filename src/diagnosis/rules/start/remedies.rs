@@ -331,6 +331,14 @@ pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let at = mount_target(&about.text).unwrap_or(phrase!(case, "its mountPath"));
     let display = about.target.display();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
+    if about.text.contains("because it is inside /proc") {
+        out.push(remedy::fix(say!(
+            case,
+            "Mount the volume in {target} somewhere else than below /proc, where the runtime allows none.",
+            target = display
+        )));
+        return out;
+    }
     if let Some(parent) = file_above(&about.text, at) {
         out.push(remedy::fix(say!(case, "{at} cannot be made: the image has a file where a directory is needed (most likely {parent}). Mount the volume in {target} at another path.", at, parent, target = display)));
         return out;
@@ -362,11 +370,12 @@ fn single_file(case: &Case<'_>, about: &About<'_>, at: &str) -> Option<String> {
         return None;
     }
     let mount = about.container?.mounts.iter().find(|m| m.path.trim_end_matches('/') == at.trim_end_matches('/'))?;
-    if !mount.sub_path.is_empty() {
-        return Some(mount.sub_path.clone());
-    }
     match &case.pod.volumes.iter().find(|v| v.name == mount.volume)?.source {
-        VolumeSource::HostPath { path } => Some(path.clone()),
+        // Their keys are files; in others the kubelet makes a directory of a subPath that is not there.
+        VolumeSource::ConfigMap { .. } | VolumeSource::Secret { .. } | VolumeSource::Projected { .. } => {
+            Some(mount.sub_path.clone()).filter(|path| !path.is_empty())
+        }
+        VolumeSource::HostPath { path } if mount.sub_path.is_empty() => Some(path.clone()),
         _ => None,
     }
 }
@@ -444,7 +453,11 @@ pub(super) fn manager(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let about = about(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    out.push(remedy::fix(say!(case, "Run the command of lifecycle.postStart in {target} by hand in the image, and make it end with 0; it may run before the main process is ready.", target = about.target.display())));
+    if about.container.is_some_and(|container| container.post_start_is_request) {
+        out.push(remedy::fix(say!(case, "The request of lifecycle.postStart in {target} is sent once, as soon as the container is started, which most servers are too late for: leave it to a startupProbe, or make it a command (exec) that tries again.", target = about.target.display())));
+    } else {
+        out.push(remedy::fix(say!(case, "Run the command of lifecycle.postStart in {target} by hand in the image, and make it end with 0; it may run before the main process is ready.", target = about.target.display())));
+    }
     out.push(about.target.with_container_patch(
         remedy::fix(phrase!(case, "Or drop the hook and do its work in the entry point.")),
         about.container,
