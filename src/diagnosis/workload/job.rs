@@ -64,9 +64,10 @@ pub(super) fn gave_up(language: Language, job: &WorkloadFacts, condition: &Condi
     if condition.reason == "FailedIndexes"
         && let Some(which) = failed_indexes(job)
     {
-        return match which.contains([',', '-']) {
-            true => say!(language, "failed, its indexes {which} did{gone}", which, gone),
-            false => say!(language, "failed, its index {which} did{gone}", which, gone),
+        return if which.contains([',', '-']) {
+            say!(language, "failed, its indexes {which} did{gone}", which, gone)
+        } else {
+            say!(language, "failed, its index {which} did{gone}", which, gone)
         };
     }
     let why = match condition.reason.as_str() {

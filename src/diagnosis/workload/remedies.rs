@@ -178,13 +178,14 @@ pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     let never_fits = exceeds_alone(taken);
     let lower = (!counts_objects).then(|| {
         let workload = display(case);
-        let text = match never_fits {
-            true => say!(
+        let text = if never_fits {
+            say!(
                 case,
                 "Or lower what the pods of {workload} ask for: one of them asks for more than the quota has in all.",
                 workload
-            ),
-            false => say!(case, "Or lower what the pods of {workload} ask for.", workload),
+            )
+        } else {
+            say!(case, "Or lower what the pods of {workload} ask for.", workload)
         };
         edit(case, text)
     });
