@@ -58,6 +58,17 @@ fn a_script_of_a_config_map_gets_its_execute_bit_from_the_volume() {
 }
 
 #[test]
+fn a_command_that_was_not_split_or_has_windows_line_ends_is_named_as_such() {
+    let first = |program: &str| {
+        let words = r#"unable to start container process: exec: "x": executable file not found in $PATH: unknown"#;
+        said(&not_started(&format!("command: [\"{program}\"]"), "", words)).1
+    };
+    assert!(first("sleep 3600").contains(r#"as a list, ["sleep","3600"]"#), "{}", first("sleep 3600"));
+    assert!(first("/bin/sh\\r").contains("carriage return"), "{}", first("/bin/sh\\r"));
+    assert!(first("sleep").starts_with("Correct `command`"), "{}", first("sleep"));
+}
+
+#[test]
 fn a_hook_that_is_a_request_has_no_command_to_be_run() {
     let pod = |hook: &str| {
         not_started(&format!("lifecycle: {{postStart: {hook}}}"), "", "").replace(

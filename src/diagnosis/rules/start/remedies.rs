@@ -196,6 +196,10 @@ pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let display = about.target.display();
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     let Some(container) = about.container else { return out };
+    if let Some(fix) = miswritten(case, &about, container) {
+        out.push(fix);
+        return out;
+    }
     let what = executable(container, &about.text);
     if let Some((what, mount)) = what.and_then(|what| Some((what, container.mount_over(what)?))) {
         out.push(remedy::fix(say!(case, "Mount volume {volume} in {target} elsewhere than over {path}, if {what} is in the image; or put it into the volume.", volume = mount.volume, target = display, path = mount.path, what)));
@@ -231,6 +235,31 @@ pub(super) fn set_command(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         None => fix,
     });
     out
+}
+
+/// A program that no image has by that name: its line was not split, or was written on Windows.
+fn miswritten(case: &Case<'_>, about: &About<'_>, container: &Container) -> Option<Remedy> {
+    let target = about.target.display();
+    let program = container.command.first()?;
+    if program.ends_with('\r') {
+        return Some(remedy::fix(say!(
+            case,
+            "The command of {target} ends with a carriage return, as in a file with Windows line ends: save the manifest with line feeds only.",
+            target
+        )));
+    }
+    if !program.trim().contains(' ') {
+        return None;
+    }
+    let words: Vec<&str> = program.split_whitespace().collect();
+    let list = serde_json::to_string(&words).ok()?;
+    let text = say!(
+        case,
+        "The command of {target} is one word with blanks in it, and is looked for by that name: write it as a list, {list}.",
+        target,
+        list
+    );
+    Some(about.target.with_container_patch(remedy::fix(text), Some(container), &format!("command: {list}\n")))
 }
 
 pub(super) fn permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
