@@ -55,6 +55,24 @@ pub(super) struct OfOuter {
     pub(super) object: Outer,
 }
 
+/// What is only noted is no failure, and what has ended is none any more.
+fn is_failure(state: DiagnosisState, severity: Severity) -> bool {
+    state == DiagnosisState::Active && severity != Severity::Info
+}
+
+impl OfPod {
+    pub(super) fn fails(&self) -> bool {
+        is_failure(self.status.state, self.status.severity)
+    }
+}
+
+impl OfOuter {
+    pub(super) fn fails(&self) -> bool {
+        let head = self.object.head();
+        is_failure(head.state, head.severity)
+    }
+}
+
 impl From<ObjectWrite> for OfPod {
     fn from(ObjectWrite { key, spec, status, .. }: ObjectWrite) -> Self {
         Self { key, spec, status }
@@ -122,11 +140,9 @@ impl Found {
         self.outers.extend(outers);
     }
 
-    /// Whether something fails now. What is only noted is no failure, and what has ended is none any more.
+    /// Whether something fails now.
     pub(super) fn fails(&self) -> bool {
-        let pods = self.pods.iter().map(|of| (of.status.state, of.status.severity));
-        let outers = self.outers.iter().map(|of| of.object.head()).map(|head| (head.state, head.severity));
-        pods.chain(outers).any(|(state, severity)| state == DiagnosisState::Active && severity != Severity::Info)
+        self.pods.iter().any(OfPod::fails) || self.outers.iter().any(OfOuter::fails)
     }
 
     /// `reading` is of account for the tree.

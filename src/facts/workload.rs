@@ -353,11 +353,11 @@ impl RevisionFacts {
     }
 }
 
-/// Whether a ControllerRevision of this name is meant, by it or by the hash in it.
 fn is_timed_out(progressing: &Condition) -> bool {
     progressing.status == "False" && progressing.reason == "ProgressDeadlineExceeded"
 }
 
+/// Whether a ControllerRevision of this name is meant, by it or by the hash in it.
 fn is_called(name: &str, hash: &str) -> bool {
     name.strip_suffix(hash).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
 }

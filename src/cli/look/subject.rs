@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::{DiagnosisState, Severity};
+use clap::CommandFactory;
+
+use crate::cli::Plugin;
 use crate::cli::found::{Found, OfOuter, OfPod};
 use crate::diagnosis::{Category, rules, top_workload};
 use crate::facts::{ObjectKey, PodFacts, WorkloadKind};
@@ -15,9 +17,6 @@ pub(in crate::cli) enum Kind {
     Node,
     Workload(WorkloadKind),
 }
-
-/// Commands of the plugin, which clap takes for kinds where a flag stands before them.
-const COMMANDS: [&str; 4] = ["diagnose", "ui", "explain", "causes"];
 
 impl Kind {
     fn all() -> impl Iterator<Item = Self> {
@@ -60,7 +59,8 @@ impl Kind {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
         Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
-            if COMMANDS.contains(&text) {
+            // Where a flag stands before it, clap takes a command for a kind.
+            if Plugin::command().find_subcommand(text).is_some() {
                 return format!(
                     "{text} is a command: it stands before all flags, as in `kubectl shindan {text} --help`"
                 );
@@ -170,13 +170,8 @@ impl Asked {
         if !is_of_nodes {
             return found.fails();
         }
-        let is_on = |state, severity| state == DiagnosisState::Active && severity != Severity::Info;
-        let suffers = |pod: &OfPod| {
-            let is_its = rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node);
-            is_its && is_on(pod.status.state, pod.status.severity)
-        };
-        let is_unwell = |of: &OfOuter| is_on(of.object.head().state, of.object.head().severity);
-        found.outers.iter().any(is_unwell) || found.pods.iter().any(suffers)
+        let is_its = |pod: &OfPod| rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node);
+        found.outers.iter().any(OfOuter::fails) || found.pods.iter().any(|pod| pod.fails() && is_its(pod))
     }
 
     /// Nodes that are asked about and have no diagnosis of their own.

@@ -11,7 +11,7 @@ use super::LOOK_AGAIN;
 use super::gather::{Question, unseen};
 use super::standing::{still_to_come, workload};
 use super::subject::{Asked, Kind, Subject};
-use crate::api::{DiagnosisState, Severity};
+use crate::api::Severity;
 use crate::cli::found::{Found, OfOuter, OfPod};
 use crate::cluster::snapshot::Lacking;
 use crate::cluster::wire::Dump;
@@ -65,7 +65,7 @@ pub(super) async fn wait(
         if given_up && found.fails() || patience.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
-        let text = match found.pods.iter().find(|pod| fails(pod)) {
+        let text = match found.pods.iter().find(|pod| pod.fails()) {
             Some(pod) => {
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
                 format!("{text}; {}{of}: perhaps a restart helps", pod.status.cause)
@@ -137,7 +137,7 @@ impl Patience {
             self.since = None;
             return false;
         }
-        let stays = |pod: &OfPod| fails(pod) && (over.contains(&pod.key) || !is_restarted(&pod.status.cause));
+        let stays = |pod: &OfPod| pod.fails() && (over.contains(&pod.key) || !is_restarted(&pod.status.cause));
         // What a workload fails of is judged by its pods where it is theirs.
         let of_itself = |of: &OfOuter| match &of.object {
             Outer::Workload(_, status) => status.causes.is_empty() && status.head.severity != Severity::Info,
@@ -147,10 +147,6 @@ impl Patience {
         let has_lasted = seconds_between(since, now) >= MAY_RECOVER;
         has_lasted || found.pods.iter().any(stays) || found.outers.iter().any(of_itself)
     }
-}
-
-fn fails(pod: &OfPod) -> bool {
-    pod.status.state == DiagnosisState::Active && pod.status.severity != Severity::Info
 }
 
 fn is_restarted(cause: &str) -> bool {

@@ -225,8 +225,8 @@ fn is_silent(seen: &Seen<'_>) -> bool {
 
 /// Whether nothing has ever told of it.
 fn is_guess(case: &Case<'_>, seen: &Seen<'_>) -> bool {
-    let proof = seen.container.and_then(|container| hook::ended_by_hook(case, container, container.last_end()?));
-    is_silent(seen) && matches!(proof, Some(HookProof::Silent))
+    let proof = || seen.container.and_then(|container| hook::ended_by_hook(case, container, container.last_end()?));
+    is_silent(seen) && matches!(proof(), Some(HookProof::Silent))
 }
 
 fn guessed(case: &Case<'_>, container: &Container, finding: Finding) -> Finding {

@@ -301,7 +301,6 @@ pub(super) fn try_at_once(case: &WorkloadCase<'_>) -> Option<Remedy> {
     let kind = &*case.workload.key.kind;
     let is_rolled_out = matches!(kind, "Deployment" | "StatefulSet" | "DaemonSet");
     (is_rolled_out && case.workload.ready == 0).then(|| {
-        let what = format!("{}/{}", kind.to_ascii_lowercase(), target::shell_word(&case.workload.key.name));
         remedy::command(
             remedy::mitigate(say!(
                 case,
@@ -309,7 +308,7 @@ pub(super) fn try_at_once(case: &WorkloadCase<'_>) -> Option<Remedy> {
                 kind,
                 name = case.workload.key.name
             )),
-            format!("{} rollout restart {what}", kubectl(case)),
+            format!("{} rollout restart {}", kubectl(case), argument(case)),
         )
     })
 }

@@ -150,8 +150,7 @@ fn fails(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
 /// The Deployment has given up waiting, and no pod says why.
 fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
     let workload: &WorkloadFacts = case.workload;
-    let condition = workload.condition("Progressing")?;
-    if condition.status != "False" || condition.reason != "ProgressDeadlineExceeded" {
+    if !workload.has_given_up() {
         return None;
     }
     let seconds = workload.progress_deadline.unwrap_or(600);
