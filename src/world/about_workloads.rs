@@ -70,7 +70,8 @@ impl World {
         // Without an object of its own that stands for them, and without a root, pods are told one by one.
         let workload = workload.filter(|key| key.watched_kind().is_some());
         let of_workload = workload.map(|key| Group::Workload(key, write.status.cause.clone()));
-        let of_root = write.status.root.clone().map(|root| Group::Root(namespace.clone(), root));
+        let of_root =
+            write.status.root.clone().map(|root| Group::Root(namespace.clone(), root, write.status.cause.clone()));
         let groups: Vec<Group> = of_workload.into_iter().chain(of_root).collect();
         let transition = (write.spec.pod_uid.as_str(), write.status.transition);
         let fate = self.folds.fold(&groups, transition, self.policy.events_per_workload, now);
@@ -331,7 +332,8 @@ impl World {
         let object = DiagnosisKey::of_workload(key);
         let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
         let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
-        let told_by_another = shared.is_some_and(|root| self.reach.told_by_another(root, key, now).is_some());
+        let told_by_another =
+            shared.is_some_and(|root| self.reach.told_by_another((root, &failure.cause), key, now).is_some());
         // What a node does to its pods says nothing of their template, nor does what may pass by itself.
         let is_of_template = |pod: &FailingPod| pod.category != Category::Node && pod.severity != Severity::Info;
         let each = failing.iter().zip(restarts.iter().copied());
@@ -352,7 +354,7 @@ impl World {
             },
             workload_uid: facts.uid.to_string(),
         };
-        let (told, is_refused) = (status.root.clone(), status.causes.is_empty());
+        let (told, cause, is_refused) = (status.root.clone(), status.head.cause.clone(), status.causes.is_empty());
         let last = self.workload_objects.get(&object);
         let is_anew = last.as_ref().is_some_and(|ended| is_of_another_template(key, failing, &ended.object));
         let same_failure_quiet = if is_anew { 0 } else { self.policy.same_failure_quiet };
@@ -364,7 +366,7 @@ impl World {
                 self.reach.refuse(&reach.root, &object.object, &key.to_string());
             }
             if write.announcement.is_some() {
-                self.reach.tells(&reach.root, key, now);
+                self.reach.tells((&reach.root, &cause), key, now);
             }
         }
         plan

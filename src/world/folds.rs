@@ -1,5 +1,5 @@
-//! Which Warning Events of pods are left out: after a few of one workload and cause, or of one root in a namespace, the rest
-//! say nothing new. The objects are written all the same.
+//! Which Warning Events of pods are left out: after a few of one workload and cause, or of one root and cause in a namespace,
+//! the rest say nothing new. The objects are written all the same.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub(super) struct Folds {
 pub(super) enum Group {
     /// Of one workload, with one cause.
     Workload(WorkloadKey, String),
-    /// In one namespace, of whatever workload: those who look there see it told.
-    Root(Arc<str>, Root),
+    /// In one namespace, of whatever workload, with one cause: those who look there see it told.
+    Root(Arc<str>, Root, String),
 }
 
 /// A transition of a pod that an Event told; a write that is tried again is the same one.

@@ -18,7 +18,7 @@ pub(super) struct Reach {
     /// Workloads that have no pods for it (a quota, a webhook), by their objects.
     refused: HashMap<Place, HashMap<ObjectKey, String>>,
     /// The workload whose Event told of a root, and when.
-    told: HashMap<Place, (WorkloadKey, Timestamp)>,
+    told: HashMap<Telling, (WorkloadKey, Timestamp)>,
     /// Pods whose pulls get no answer, and the registry, by where they hold up others.
     stalled: HashMap<Queue, BTreeMap<ObjectKey, Root>>,
 }
@@ -42,6 +42,25 @@ impl Place {
     fn of(root: &Root, namespace: &Arc<str>) -> Self {
         let is_everywhere = RootKind::named_so(&root.kind).is_some_and(RootKind::is_of_the_cluster);
         Self { root: root.clone(), namespace: (!is_everywhere).then(|| namespace.clone()) }
+    }
+}
+
+/// What an Event tells of a root. What else fails of it is news: one workload is over its quota, another does not say what it
+/// asks of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Telling {
+    place: Place,
+    cause: String,
+}
+
+impl Telling {
+    fn of(root: &Root, cause: &str, namespace: &Arc<str>) -> Self {
+        let mut place = Place::of(root, namespace);
+        // An image that is not there is named by each manifest: its owners have each their own to correct.
+        if root.kind == RootKind::Image.as_str() {
+            place.namespace = Some(namespace.clone());
+        }
+        Self { place, cause: cause.to_owned() }
     }
 }
 
@@ -108,9 +127,9 @@ impl Reach {
         let namespace = &record.key.object.namespace;
         let root =
             status.root.as_ref().filter(|_| status.head.state == DiagnosisState::Active).map(|reach| &reach.root);
-        let place = root.map(|root| Place::of(root, namespace));
+        let telling = root.map(|root| Telling::of(root, &status.head.cause, namespace));
         let teller = WorkloadKey::of(&spec.workload, namespace);
-        self.told.retain(|told, (by, _)| *by != teller || Some(told) == place.as_ref());
+        self.told.retain(|told, (by, _)| *by != teller || Some(told) == telling.as_ref());
         if let Some(root) = root.filter(|_| status.causes.is_empty()) {
             self.refuse(root, &record.key.object, &spec.workload.display);
         }
@@ -152,14 +171,19 @@ impl Reach {
         }
     }
 
-    /// Another workload whose Event told of this root a short while ago, and that fails of it still.
-    pub(super) fn told_by_another(&self, root: &Root, workload: &WorkloadKey, now: Timestamp) -> Option<&WorkloadKey> {
-        let (by, at) = self.told.get(&Place::of(root, &workload.namespace))?;
+    /// Another workload whose Event told this cause of this root a short while ago, and that fails of it still.
+    pub(super) fn told_by_another(
+        &self,
+        (root, cause): (&Root, &str),
+        workload: &WorkloadKey,
+        now: Timestamp,
+    ) -> Option<&WorkloadKey> {
+        let (by, at) = self.told.get(&Telling::of(root, cause, &workload.namespace))?;
         (by != workload && seconds_between(*at, now) < TOLD_FOR).then_some(by)
     }
 
-    pub(super) fn tells(&mut self, root: &Root, workload: &WorkloadKey, now: Timestamp) {
+    pub(super) fn tells(&mut self, (root, cause): (&Root, &str), workload: &WorkloadKey, now: Timestamp) {
         self.told.retain(|_, (_, at)| seconds_between(*at, now) < TOLD_FOR);
-        self.told.insert(Place::of(root, &workload.namespace), (workload.clone(), now));
+        self.told.insert(Telling::of(root, cause, &workload.namespace), (workload.clone(), now));
     }
 }

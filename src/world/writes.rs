@@ -105,7 +105,7 @@ impl World {
     /// The workload that told of the root of this pod, if it is another's: it tells as well how far that reaches.
     fn teller_beside(&self, record: &Brief, now: Timestamp) -> Option<(Subject, Lane)> {
         let (root, workload) = (record.root.as_ref()?, record.workload.as_ref()?);
-        let teller = self.reach.told_by_another(root, workload, now)?;
+        let teller = self.reach.told_by_another((root, &record.cause), workload, now)?;
         Some((Subject::Workload(teller.clone()), Lane::Resync))
     }
 
@@ -121,9 +121,9 @@ impl World {
         let mut touched = outers.acknowledged(write, uid, resource_version, now);
         if let Some(record) = self.workload_objects.get(&write.key) {
             self.reach.set_refused(&record);
-            if let Outer::Workload(spec, WorkloadDiagnosisStatus { root: Some(reach), .. }) = &record.object {
+            if let Outer::Workload(spec, WorkloadDiagnosisStatus { head, root: Some(reach), .. }) = &record.object {
                 let workload = WorkloadKey::of(&spec.workload, &write.key.object.namespace);
-                let teller = self.reach.told_by_another(&reach.root, &workload, now).cloned();
+                let teller = self.reach.told_by_another((&reach.root, &head.cause), &workload, now).cloned();
                 touched.extend(teller.map(|teller| (Subject::Workload(teller), Lane::Resync)));
             }
         }

@@ -409,6 +409,37 @@ fn what_is_of_the_whole_cluster_is_one_root_in_all_namespaces() {
 }
 
 #[test]
+fn another_failure_of_the_same_root_is_told_beside_the_first() {
+    let mut operator = Operator::idle();
+    operator.workload(&refused("demo", "a", "failed quota: team: must specify limits.cpu for: app"));
+    operator.advance(30);
+    for name in ["b", "c"] {
+        operator.workload(&refused("demo", name, FULL));
+        operator.advance(30);
+    }
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaMustSpecify", "Diagnosed QuotaExceeded"]);
+}
+
+#[test]
+fn an_image_that_is_missing_is_told_in_each_namespace_that_names_it() {
+    let mut operator = Operator::idle();
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ErrImagePull, message: 'failed to resolve reference \"app:1\": app:1: not found'}}";
+    for (namespace, name) in [("demo", "a"), ("demo", "b"), ("elsewhere", "c")] {
+        let mut web = rollout(name, 1, 0);
+        let mut pod = pod_of(&format!("{name}-1"), &format!("u-{name}"), Some(name), false, waits);
+        web.key = WorkloadName { namespace: namespace.into(), ..(*web.key).clone() }.into();
+        web.uid = format!("uid-{name}").into();
+        pod.key.namespace = namespace.into();
+        operator.workload(&web);
+        operator.pod(&pod);
+        operator.advance(60);
+    }
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"; 2]);
+    let told = operator.server.events.iter().rfind(|e| &*e.regarding.kind == "Deployment").expect("the second");
+    assert!(told.note.ends_with("3 pods and 3 workloads in 2 namespaces fail of Image app:1 so far"), "{}", told.note);
+}
+
+#[test]
 fn a_root_is_told_again_once_the_workload_that_told_it_is_well() {
     let mut operator = Operator::idle();
     operator.workload(&refused("demo", "a", FULL));
