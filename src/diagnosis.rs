@@ -7,6 +7,7 @@ mod finding;
 mod impact;
 pub(crate) mod language;
 pub mod node;
+mod on_delete;
 mod outcome;
 mod ownership;
 mod pod_status;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, roots, target, text};
+use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, on_delete, roots, target, text};
 use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Root, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
@@ -72,6 +72,9 @@ pub(super) fn report(
     let mut remedies = (rule.remedies)(case, &finding);
     if case.pod.is_mirror() {
         remedies = target::of_static_pod(case, remedies);
+    }
+    if rule.category != Category::Node {
+        remedies = on_delete::with_deletion(case, remedies);
     }
     remedies.truncate(MOST_REMEDIES);
     for remedy in &mut remedies {

@@ -188,7 +188,7 @@ pub enum OwnFacts {
 pub struct StatefulSetFacts {
     /// `podManagementPolicy: OrderedReady`, the default: one pod after the other.
     pub ordered: bool,
-    /// `updateStrategy: OnDelete`: a pod gets the new template when somebody deletes it.
+    /// `updateStrategy: OnDelete`.
     pub on_delete: bool,
     /// Pods below this ordinal keep the old template.
     pub partition: i64,
@@ -307,15 +307,34 @@ impl WorkloadFacts {
     /// How many pods should have the newest template by now.
     fn to_update(&self) -> i64 {
         match &self.own {
-            OwnFacts::StatefulSet(set) if set.on_delete || set.current_revision == set.update_revision => 0,
+            _ if self.is_updated_on_delete() => 0,
+            OwnFacts::StatefulSet(set) if set.current_revision == set.update_revision => 0,
             OwnFacts::StatefulSet(set) => {
                 let below = set.partition.saturating_sub(set.first_ordinal).max(0);
                 self.desired.saturating_sub(below)
             }
-            OwnFacts::DaemonSet(set) if set.on_delete => 0,
             OwnFacts::DaemonSet(_) => self.desired,
             _ if &*self.key.kind == "Deployment" && !self.paused => self.desired,
             _ => 0,
+        }
+    }
+
+    /// Whether this is its newest template: the name of a ReplicaSet, or a `controller-revision-hash`. `None`: nothing tells.
+    pub fn is_newest(&self, template: &str) -> Option<bool> {
+        match &self.own {
+            OwnFacts::StatefulSet(set) if set.update_revision.is_empty() => None,
+            OwnFacts::StatefulSet(set) => Some(set.is_update(template)),
+            OwnFacts::DaemonSet(_) => self.revisions.first().map(|newest| newest.is_called(template)),
+            _ => self.replica_sets.first().map(|newest| *newest.name == *template),
+        }
+    }
+
+    /// `updateStrategy: OnDelete`: a pod gets the new template when somebody deletes it.
+    pub fn is_updated_on_delete(&self) -> bool {
+        match &self.own {
+            OwnFacts::StatefulSet(set) => set.on_delete,
+            OwnFacts::DaemonSet(set) => set.on_delete,
+            _ => false,
         }
     }
 

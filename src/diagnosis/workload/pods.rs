@@ -242,13 +242,7 @@ fn split_by_revision(case: &WorkloadCase<'_>, ready: u32) -> (u32, u32) {
 
 /// Whether a pod is of the newest template of its workload.
 pub(super) fn is_of_update(case: &WorkloadCase<'_>, pod: &FailingPod) -> bool {
-    let Some(template) = pod.template.as_deref() else { return false };
-    match (&case.workload.own, case.workload.replica_sets.first()) {
-        (OwnFacts::StatefulSet(set), _) => set.is_update(template),
-        (OwnFacts::DaemonSet(_), _) => case.workload.revisions.first().is_some_and(|newest| newest.is_called(template)),
-        (_, Some(newest)) => *newest.name == *template,
-        _ => false,
-    }
+    pod.template.as_deref().is_some_and(|template| case.workload.is_newest(template) == Some(true))
 }
 
 /// A count of the API as we tell it.
