@@ -35,8 +35,9 @@ pub use roots::RootKind;
 pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use rules::holds_up_pulls;
 pub use workload::{
-    FailingPod, GonePod, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged,
-    follows_from_pods, judge as judge_workload, refuses_template, stray_services, strays_due,
+    Apart, FailingPod, GonePod, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase,
+    WorkloadFailure, WorkloadJudged, follows_from_pods, judge as judge_workload, refuses_template, stray_services,
+    strays_due,
 };
 
 use crate::api::{ContainerType, OtherFinding};

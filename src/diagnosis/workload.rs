@@ -17,9 +17,9 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use case::{FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
+pub use case::{Apart, FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
 pub use creation::refuses_template;
-pub use known::{SERVICE_SELECTS_NOTHING, follows_from_pods};
+pub use known::{SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, follows_from_pods};
 pub use service::{stray_services, strays_due};
 
 use super::Known;

@@ -4,7 +4,7 @@
 //! with what it [`Looked`] up.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -109,7 +109,11 @@ pub struct ServiceFacts {
     /// `type: ExternalName`: it is a name for something elsewhere, and has no endpoints.
     pub external: bool,
     pub selector: Labels,
+    /// The ports of pods that its own lead to, where all of those are named: `http/TCP`.
+    pub target_ports: BTreeSet<Arc<str>>,
     pub ready_endpoints: u32,
+    /// Whether an endpoint that is ready has a port. `None`: none is known.
+    pub endpoints_have_ports: Option<bool>,
 }
 
 impl ServiceFacts {

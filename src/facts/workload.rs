@@ -171,6 +171,8 @@ pub struct Labelled {
     pub desired: i64,
     /// Of its pods.
     pub labels: Labels,
+    /// Of its pods: `http/TCP`.
+    pub ports: BTreeSet<Arc<str>>,
 }
 
 /// What only one kind of workload has.
@@ -241,7 +243,8 @@ impl WorkloadFacts {
     pub fn labelled(&self) -> Option<Labelled> {
         let serves = matches!(&*self.key.kind, "Deployment" | "StatefulSet" | "DaemonSet");
         let template = self.template.as_ref().filter(|_| serves)?;
-        Some(Labelled { key: self.key.clone(), desired: self.desired, labels: template.labels.clone() })
+        let ports = template.named_ports.clone();
+        Some(Labelled { key: self.key.clone(), desired: self.desired, labels: template.labels.clone(), ports })
     }
 
     /// The workload above it: a `CronJob` above its Job.
@@ -393,6 +396,8 @@ pub struct TemplateFacts {
     pub claims: BTreeSet<String>,
     pub service_account: String,
     pub node_selector: Labels,
+    /// Those that a Service can lead to by name: `http/TCP`.
+    pub named_ports: BTreeSet<Arc<str>>,
 }
 
 /// A container of a template. Probes and resources are each one text, the same for the same meaning.

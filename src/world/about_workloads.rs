@@ -12,8 +12,8 @@ use crate::api::{
     WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, GonePod, Health, RootKind, SERVICE_SELECTS_NOTHING, WorkloadCase, WorkloadFailure, diagnose,
-    follows_from_pods, judge_workload, node, refuses_template,
+    Category, FailingPod, GonePod, Health, RootKind, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, WorkloadCase,
+    WorkloadFailure, diagnose, follows_from_pods, judge_workload, node, refuses_template,
 };
 use crate::facts::{Looked, PodFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -287,7 +287,8 @@ impl World {
     /// After a restart it is not known at once whether the Service that did not reach it does now.
     fn waits_for_services(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
         let told = self.workload_objects.brief(&DiagnosisKey::of_workload(key))?;
-        let waits = told.cause == SERVICE_SELECTS_NOTHING && !self.are_services_judged(&key.namespace);
+        let is_of_services = [SERVICE_SELECTS_NOTHING, SERVICE_PORT_NOT_FOUND].contains(&&*told.cause);
+        let waits = is_of_services && !self.are_services_judged(&key.namespace);
         waits.then(|| after(now, lookups::SETTLE))
     }
 

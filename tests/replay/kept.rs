@@ -28,6 +28,7 @@ fn passing_service(operator: &mut Operator, n: usize) {
         external: false,
         selector: [("app", "web")].into_iter().collect(),
         ready_endpoints: 1,
+        ..ServiceFacts::default()
     };
     operator.take(Change::Service { namespace: namespace.as_str().into(), service });
     operator.settle();

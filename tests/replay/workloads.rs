@@ -175,6 +175,7 @@ fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_rest
         external: false,
         selector: [("app", "wep")].into_iter().collect(),
         ready_endpoints: 0,
+        ..ServiceFacts::default()
     };
     let answer = |services: Vec<ServiceFacts>| Looked::Reached(ReachedFacts { services, pods: vec![labels.clone()] });
     let seen = || Change::Service { namespace: "demo".into(), service: service.clone() };

@@ -27,6 +27,31 @@ pub struct Service {
 struct Spec {
     r#type: Text,
     selector: Dict,
+    ports: List<Port>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Port {
+    /// A number, or the name of a port of the pods.
+    target_port: Text,
+    protocol: Text,
+}
+
+impl Port {
+    fn target_name(&self) -> Option<Arc<str>> {
+        let protocol = if self.protocol.is_empty() { "TCP" } else { &*self.protocol };
+        let is_name = self.target_port.chars().any(|c| c.is_ascii_alphabetic());
+        is_name.then(|| format!("{}/{protocol}", &*self.target_port).into())
+    }
+}
+
+impl Spec {
+    /// Empty where one of the ports leads to a number: that reaches somebody.
+    fn target_names(&self) -> BTreeSet<Arc<str>> {
+        let names: Option<BTreeSet<_>> = self.ports.0.iter().map(Port::target_name).collect();
+        names.unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -36,7 +61,13 @@ pub struct EndpointSlice {
     #[serde(deserialize_with = "meta::slim")]
     pub metadata: ObjectMeta,
     endpoints: List<Endpoint>,
+    ports: List<SlicePort>,
 }
+
+/// A port that the endpoints of a slice have: only that it is there counts.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct SlicePort {}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -88,7 +119,9 @@ impl Service {
             created: meta::created(&self.metadata),
             external: self.spec.0.as_ref().is_some_and(|s| &*s.r#type == "ExternalName"),
             selector: self.spec.0.as_ref().map(|s| s.selector.clone().into_labels()).unwrap_or_default(),
+            target_ports: self.spec.0.as_ref().map(Spec::target_names).unwrap_or_default(),
             ready_endpoints: 0,
+            endpoints_have_ports: None,
         }
     }
 }
@@ -102,15 +135,20 @@ pub fn services_of(
     endpoints: &[Endpoints],
 ) -> Vec<ServiceFacts> {
     let mut ready: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut with_ports: BTreeMap<&str, bool> = BTreeMap::new();
     for slice in slices.iter().filter(|s| meta::namespace(&s.metadata) == namespace) {
         let Some(service) = slice.metadata.labels.as_ref().and_then(|all| all.get(SERVICE_NAME)) else { continue };
         let names = ready.entry(service).or_default();
+        let known = names.len();
         for endpoint in &slice.endpoints.0 {
             // An absent condition is to be taken as ready, says the API.
             if endpoint.conditions.0.is_none_or(|c| c.ready.0 != Some(false)) {
                 let target = endpoint.target_ref.0.as_ref().map(|t| &*t.name).filter(|name| !name.is_empty());
                 names.extend(target.or_else(|| endpoint.addresses.0.first().map(String::as_str)));
             }
+        }
+        if names.len() > known {
+            *with_ports.entry(service).or_default() |= !slice.ports.0.is_empty();
         }
     }
     for object in endpoints.iter().filter(|e| meta::namespace(&e.metadata) == namespace) {
@@ -127,6 +165,7 @@ pub fn services_of(
         let name = service.metadata.name.as_deref().unwrap_or_default();
         ServiceFacts {
             ready_endpoints: ready.get(name).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX)),
+            endpoints_have_ports: with_ports.get(name).copied(),
             ..service.facts()
         }
     })
@@ -163,5 +202,44 @@ mod tests {
         let counts: Vec<_> = facts.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
         assert_eq!(counts, [("web", 1), ("old", 2)]);
         assert!(facts[0].selects(&[("app", "web")].into_iter().collect()));
+    }
+
+    #[test]
+    fn ports_by_name_are_told_where_no_port_is_a_number() {
+        let service = |ports: &str| {
+            let text = format!(r#"{{"metadata": {{"name": "web"}}, "spec": {{"ports": [{ports}]}}}}"#);
+            let facts = serde_json::from_str::<Service>(&text).unwrap().facts();
+            facts.target_ports.iter().map(|port| port.to_string()).collect::<Vec<_>>()
+        };
+        let http = r#"{"port": 80, "targetPort": "http"}"#;
+        assert_eq!(service(http), ["http/TCP"]);
+        assert_eq!(service(&format!(r#"{http}, {{"targetPort": "dns", "protocol": "UDP"}}"#)), ["dns/UDP", "http/TCP"]);
+        for number in
+            [r#"{"port": 80}"#, r#"{"port": 80, "targetPort": 8080}"#, r#"{"port": 80, "targetPort": "8080"}"#]
+        {
+            assert!(service(&format!("{http}, {number}")).is_empty(), "{number}");
+        }
+    }
+
+    #[test]
+    fn endpoints_without_a_port_are_told_from_those_with_one() {
+        let service: Vec<Service> =
+            vec![serde_json::from_str(r#"{"metadata": {"name": "web", "namespace": "n"}}"#).unwrap()];
+        let have_ports = |slices: &[&str]| {
+            let slices: Vec<EndpointSlice> = slices
+                .iter()
+                .map(|rest| {
+                    let labels = r#"{"namespace": "n", "labels": {"kubernetes.io/service-name": "web"}}"#;
+                    serde_json::from_str(&format!(r#"{{"metadata": {labels}, {rest}}}"#)).unwrap()
+                })
+                .collect();
+            services_of("n", &service, &slices, &[])[0].endpoints_have_ports
+        };
+        let (a, b) = (r#""endpoints": [{"addresses": ["10.0.0.1"]}]"#, r#""endpoints": [{"addresses": ["10.0.0.2"]}]"#);
+        let with_port = format!(r#"{b}, "ports": [{{"port": 80}}]"#);
+        assert_eq!(have_ports(&[]), None);
+        assert_eq!(have_ports(&[r#""endpoints": null, "ports": [{"port": 80}]"#]), None);
+        assert_eq!(have_ports(&[a]), Some(false));
+        assert_eq!(have_ports(&[a, &with_port]), Some(true), "a rollout: the newer pods have it");
     }
 }

@@ -124,7 +124,7 @@ fn finding(case: &Case<'_>, container: &Container, seen: &Seen<'_>, row: &Row) -
         finding = finding.with(evidence::event(event));
     }
     finding = finding.with(evidence::field(format!("{}.image", container.spec_path()), &*container.image));
-    if row.cause == "ImagePullSecretMissing" {
+    if matches!(row.cause, "ImagePullSecretMissing" | "ImageTagNotFound") {
         finding = finding.with_all(case.events_with(SECRET_EVENT).next_back().map(evidence::event));
     }
     finding
@@ -143,6 +143,9 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static s
     fill("short", &|| signature::innermost(seen.text, 60));
     fill("words", &|| words(case.language(), seen));
     fill("secret", &|| missing_secret(case).unwrap_or("named").to_owned());
+    let lacking =
+        |secret| crate::diagnosis::language::say!(case, "; pull secret {secret} of the pod does not exist", secret);
+    fill("lacking", &|| missing_secret(case).map(lacking).unwrap_or_default());
     fill("arch", &|| platform(case).map(|p| format!(" ({p})")).unwrap_or_default());
     fill("reference", &|| volume_reference(case, container, seen).unwrap_or_default().to_owned());
     text::line(&sentence.told(), text::SUMMARY_MAX)

@@ -374,5 +374,7 @@ fn mount_target(text: &str) -> Option<&str> {
 /// What a hook's failure comes down to: how it ended, and what it printed.
 fn hook_words(text: &str) -> String {
     let said = text.split_once(" - error: ").map_or(text, |(_, said)| said);
-    signature::middle_cut(&said.replace(", message: \"\"", "").replace("\\n", " "), 110)
+    let said = said.replace(", message: \"\"", "").replace("\\n", " ");
+    // What follows the colon is what it printed.
+    signature::middle_cut(said.trim_end().trim_end_matches(':'), 110)
 }

@@ -1,5 +1,6 @@
 //! What the judgement on a workload may look at, gathered at one moment, and what comes of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::{
@@ -108,16 +109,31 @@ pub struct GonePod {
     pub at: Timestamp,
 }
 
-/// A Service whose selector matches nothing, and the workload that it is meant for.
+/// A Service that reaches nobody, and the workload that it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrayService {
     pub service: Arc<str>,
     pub workload: WorkloadKey,
-    /// The label that keeps them apart.
-    pub key: String,
-    pub wants: String,
-    /// The workload's own value; `None`: its pods have no such label.
-    pub has: Option<String>,
+    pub apart: Apart,
+}
+
+/// What keeps a Service from its workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Apart {
+    /// Its selector matches nothing for this label.
+    Label {
+        key: String,
+        wants: String,
+        /// The workload's own value; `None`: its pods have no such label.
+        has: Option<String>,
+    },
+    /// Its ports lead to names that no port of the pods has: `http/TCP`.
+    Ports {
+        wants: BTreeSet<Arc<str>>,
+        has: BTreeSet<Arc<str>>,
+        /// Its endpoints are ready, and have no port.
+        proven: bool,
+    },
 }
 
 /// The judgement on a workload, and when to ask again.

@@ -12,6 +12,7 @@ pub(super) const CRON_JOB_SCHEDULE_BAD: &str = "CronJobScheduleBad";
 pub(super) const CRON_JOB_MISSED: &str = "CronJobMissed";
 pub(super) const CRON_JOB_FORBID: &str = "CronJobForbid";
 pub const SERVICE_SELECTS_NOTHING: &str = "ServiceSelectsNothing";
+pub const SERVICE_PORT_NOT_FOUND: &str = "ServicePortNotFound";
 
 /// Whether a workload has this cause only because its pods fail.
 pub fn follows_from_pods(cause: &str) -> bool {
@@ -29,7 +30,7 @@ const JOB: &str = "kubernetes pkg/controller/job/job_controller.go";
 const CRON_JOB: &str = "kubernetes pkg/controller/cronjob/cronjob_controllerv2.go syncCronJob";
 
 /// All but those of [`super::creation`].
-pub(super) const OWN: [Known; 10] = [
+pub(super) const OWN: [Known; 11] = [
     own(
         PROGRESS_DEADLINE_EXCEEDED,
         Explain {
@@ -118,6 +119,15 @@ pub(super) const OWN: [Known; 10] = [
             told_apart: "No pod and no template matches it, and a workload that no Service reaches has all its other labels. A new Service may be ahead of its workload: it is told 5 minutes after it was made.",
             action: "Correct the Service's selector, or the labels of the template.",
             source: "kubernetes pkg/controller/endpointslice (no Event; the EndpointSlice is empty)",
+        },
+    ),
+    own(
+        SERVICE_PORT_NOT_FOUND,
+        Explain {
+            meaning: "A Service selects pods that are ready, and its targetPort is a name that no port of theirs has: connections to it are refused.",
+            told_apart: "All of its ports lead to names, and no container of the workloads that it selects names such a port. `kubectl get endpointslices` shows the pods, and <unset> for the ports. One that selects nobody is ServiceSelectsNothing. It is told 5 minutes after the Service was made.",
+            action: "Correct targetPort in the Service, or give the container's port that name.",
+            source: "kubernetes staging/src/k8s.io/endpointslice/utils.go FindPort (no Event; the slice has endpoints and no ports)",
         },
     ),
 ];

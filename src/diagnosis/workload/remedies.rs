@@ -1,9 +1,12 @@
 //! What to do about a workload.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::sync::Arc;
 
-use super::case::{FailingPod, StrayService, WorkloadCase};
+use super::case::{Apart, FailingPod, WorkloadCase};
 use super::known;
+use super::service::listed;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Language, remedy, target, text, undo};
@@ -430,36 +433,73 @@ pub(super) fn missed(case: &WorkloadCase<'_>) -> Vec<Remedy> {
 }
 
 /// A Service asks for a label that the pods do not have.
-pub(super) fn stray(case: &WorkloadCase<'_>, stray: &StrayService) -> Vec<Remedy> {
+/// What to do about a Service that does not reach its workload.
+pub(super) fn stray(case: &WorkloadCase<'_>, service: &str, apart: &Apart) -> Vec<Remedy> {
+    match apart {
+        Apart::Label { key, has, .. } => label_apart(case, service, key, has.as_deref()),
+        Apart::Ports { wants, has, .. } => ports_apart(case, service, wants, has),
+    }
+}
+
+fn label_apart(case: &WorkloadCase<'_>, service: &str, key: &str, has: Option<&str>) -> Vec<Remedy> {
     let mut out = Vec::new();
-    let edit_service = format!("{} edit service {}", kubectl(case), stray.service);
-    match &stray.has {
+    match has {
         Some(has) => {
-            let patch = serde_json::json!({"spec": {"selector": {stray.key.as_str(): has}}}).to_string();
+            let patch = serde_json::json!({"spec": {"selector": {key: has}}}).to_string();
             out.push(remedy::command(
                 remedy::fix(say!(
                     case,
                     "Let Service {service} select what the pods of {workload} have.",
-                    service = stray.service,
+                    service,
                     workload = display(case)
                 )),
-                format!("{} patch service {} -p {}", kubectl(case), stray.service, target::shell_word(&patch)),
+                format!("{} patch service {service} -p {}", kubectl(case), target::shell_word(&patch)),
             ));
         }
         None => out.push(remedy::command(
-            remedy::fix(say!(
-                case,
-                "Remove that label from the selector of Service {service}.",
-                service = stray.service
-            )),
-            edit_service,
+            remedy::fix(say!(case, "Remove that label from the selector of Service {service}.", service)),
+            edit_service(case, service),
         )),
     }
     // What a workload selects its pods by cannot be changed in its template.
-    if case.workload.selector.get(&stray.key).is_none() {
+    if case.workload.selector.get(key).is_none() {
         out.push(edit(case, say!(case, "Or give the template of {workload} that label.", workload = display(case))));
     }
     out
+}
+
+fn ports_apart(
+    case: &WorkloadCase<'_>,
+    service: &str,
+    wants: &BTreeSet<Arc<str>>,
+    has: &BTreeSet<Arc<str>>,
+) -> Vec<Remedy> {
+    let text = if has.is_empty() {
+        say!(case, "Let targetPort of Service {service} be the number of the port that the pods listen on.", service)
+    } else {
+        say!(
+            case,
+            "Let targetPort of Service {service} be a name that the pods have ({has}), or the number of the port.",
+            service,
+            has = listed(has)
+        )
+    };
+    vec![
+        remedy::command(remedy::fix(text), edit_service(case, service)),
+        edit(
+            case,
+            say!(
+                case,
+                "Or name the port {wants} in the template of {workload} (containers[].ports[].name).",
+                wants = listed(wants),
+                workload = display(case)
+            ),
+        ),
+    ]
+}
+
+fn edit_service(case: &WorkloadCase<'_>, service: &str) -> String {
+    format!("{} edit service {service}", kubectl(case))
 }
 
 #[cfg(test)]

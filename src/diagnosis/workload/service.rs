@@ -1,14 +1,17 @@
-//! A Service that reaches nobody, because its selector is that of no pod.
+//! A Service that reaches nobody, because its selector is that of no pod, or none of its ports that of the pods.
 //!
-//! Many such Services are meant to be so (a canary's, one that waits for its workload): it counts only where a workload
-//! that no other Service reaches has all labels but one.
+//! Many Services that select nothing are meant to be so (a canary's, one that waits for its workload): it counts only where a
+//! workload that no other Service reaches has all labels but one.
 
-use super::case::{StrayService, WorkloadCase, WorkloadJudged};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::case::{Apart, StrayService, WorkloadCase, WorkloadJudged};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies};
 use crate::api::{Confidence, Root, Severity};
-use crate::diagnosis::language::say;
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{evidence, text};
 use crate::facts::{Labelled, Labels, ServiceFacts, Timestamp, after};
 
@@ -21,7 +24,7 @@ pub fn strays_due(services: &[ServiceFacts], now: Timestamp) -> Option<Timestamp
     due.filter(|due| *due > now).min()
 }
 
-/// The Services of a namespace that match nothing, with the workloads that they are meant for. All Services, pods and
+/// The Services of a namespace that reach nobody, with the workloads that they are meant for. All Services, pods and
 /// workloads of the namespace must be given, those that are well too.
 pub fn stray_services<'p>(
     services: &[ServiceFacts],
@@ -31,20 +34,44 @@ pub fn stray_services<'p>(
 ) -> Vec<StrayService> {
     let is_due = |service: &&ServiceFacts| {
         let is_old = service.created.is_some_and(|created| after(created, YOUNG) <= now);
-        is_old && !service.external && !service.selector.is_empty() && service.ready_endpoints == 0
+        is_old && !service.external && !service.selector.is_empty()
     };
-    let selects_none = |service: &&ServiceFacts| {
+    let selects_none = |service: &ServiceFacts| {
         !pods.clone().any(|labels| service.selects(labels))
             && !workloads.iter().any(|workload| service.selects(&workload.labels))
     };
-    let due = services.iter().filter(is_due).filter(selects_none);
+    let due = services.iter().filter(is_due);
     due.filter_map(|service| {
+        if service.ready_endpoints > 0 || !selects_none(service) {
+            return without_port(service, workloads);
+        }
         let mut meant = workloads.iter().filter_map(|workload| nearly(service, services, workload));
         let first = meant.next()?;
         // Where two come as near, nobody knows which.
         meant.next().is_none().then_some(first)
     })
     .collect()
+}
+
+/// A Service that selects pods, and whose ports lead to names that none of them has. Endpoints are made for it all the same,
+/// without a port.
+fn without_port(service: &ServiceFacts, workloads: &[Labelled]) -> Option<StrayService> {
+    let wants = &service.target_ports;
+    if wants.is_empty() || service.endpoints_have_ports == Some(true) {
+        return None;
+    }
+    let mut selected = workloads.iter().filter(|workload| workload.desired > 0 && service.selects(&workload.labels));
+    let first = selected.next()?;
+    let lacks = |workload: &Labelled| workload.ports.is_disjoint(wants);
+    (lacks(first) && selected.all(lacks)).then(|| StrayService {
+        service: service.name.clone(),
+        workload: first.key.clone(),
+        apart: Apart::Ports {
+            wants: wants.clone(),
+            has: first.ports.clone(),
+            proven: service.endpoints_have_ports == Some(false),
+        },
+    })
 }
 
 /// Whether a workload has all labels that the Service asks for but one, and no Service that reaches it.
@@ -59,22 +86,32 @@ fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &Labelled
     is_near.then(|| StrayService {
         service: service.name.clone(),
         workload: workload.key.clone(),
-        key: key.to_owned(),
-        wants: wants.to_owned(),
-        has: labels.get(key).map(str::to_owned),
+        apart: Apart::Label { key: key.to_owned(), wants: wants.to_owned(), has: labels.get(key).map(str::to_owned) },
     })
 }
 
 /// A workload that is well, and that its Service does not reach.
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
-    let Some(stray) = case.strays.first() else { return WorkloadJudged::default() };
-    let StrayService { service, key, wants, has, .. } = stray;
+    let Some(StrayService { service, apart, .. }) = case.strays.first() else { return WorkloadJudged::default() };
+    let own = Own {
+        root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),
+        remedies: remedies::stray(case, service, apart),
+        ..match apart {
+            Apart::Label { key, wants, has } => selects_nothing(case, service, (key, wants), has.as_deref()),
+            Apart::Ports { wants, has, proven } => leads_nowhere(case, service, (wants, has), *proven),
+        }
+    };
+    let verdict = Verdict::new("NotServed", Severity::Critical, String::new(), Why::Own(Box::new(own)));
+    WorkloadJudged::failing(tell(case, &Pods::of(case), verdict))
+}
+
+fn selects_nothing(case: &WorkloadCase<'_>, service: &str, (key, wants): (&str, &str), has: Option<&str>) -> Own {
     let label = |value: &str| text::line(&format!("{key}={value}"), 140);
     let has = match has {
         Some(has) => say!(case, "its pods have {has}", has = label(has)),
-        None => "its pods have no such label".to_owned(),
+        None => phrase!(case, "its pods have no such label").to_owned(),
     };
-    let own = Own {
+    Own {
         cause: known::SERVICE_SELECTS_NOTHING,
         confidence: Confidence::Likely,
         summary: say!(
@@ -84,10 +121,40 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             wants = label(wants),
             has
         ),
-        remedies: remedies::stray(case, stray),
+        remedies: Vec::new(),
         evidence: vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants)],
-        root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),
+        root: None,
+    }
+}
+
+type Ports = BTreeSet<Arc<str>>;
+
+fn leads_nowhere(case: &WorkloadCase<'_>, service: &str, (wants, has): (&Ports, &Ports), proven: bool) -> Own {
+    let has = if has.is_empty() {
+        phrase!(case, "its pods name no port").to_owned()
+    } else {
+        say!(case, "its pods name {has}", has = listed(has))
     };
-    let verdict = Verdict::new("NotServed", Severity::Critical, String::new(), Why::Own(Box::new(own)));
-    WorkloadJudged::failing(tell(case, &Pods::of(case), verdict))
+    let wanted = evidence::field(format!("service/{service}.spec.ports.targetPort"), listed(wants));
+    let empty = proven.then(|| evidence::field(format!("endpointslice of service/{service}: ports"), "none"));
+    Own {
+        cause: known::SERVICE_PORT_NOT_FOUND,
+        confidence: if proven { Confidence::Certain } else { Confidence::Likely },
+        summary: say!(
+            case,
+            "Service {service} reaches no pod: its targetPort {wants} is the name of no port of theirs; {has}",
+            service,
+            wants = listed(wants),
+            has
+        ),
+        remedies: Vec::new(),
+        evidence: std::iter::once(wanted).chain(empty).collect(),
+        root: None,
+    }
+}
+
+/// The names of ports as manifests have them: TCP is what is meant where nothing is said.
+pub(super) fn listed(ports: &Ports) -> String {
+    let names: Vec<_> = ports.iter().map(|port| port.strip_suffix("/TCP").unwrap_or(port)).collect();
+    text::line(&names.join(", "), 140)
 }

@@ -666,3 +666,27 @@ fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_me
     };
     assert_eq!(strays(&two_off, 600), 0, "meant for something that is not there");
 }
+
+#[test]
+fn a_service_that_leads_to_a_port_that_no_pod_has_is_told_of_its_workload() {
+    let world = recorded("ServicePortNotFound/renamed.yaml");
+    let failure = world.failure();
+    assert_eq!((failure.problem, failure.severity), ("NotServed", Severity::Critical));
+    assert_eq!(failure.evidence.len(), 2, "{:?}", failure.evidence);
+    let change = |change: &dyn Fn(&mut ServiceFacts, &mut WorkloadFacts)| {
+        let mut world = recorded("ServicePortNotFound/renamed.yaml");
+        let services = world.services.values_mut().flatten();
+        let workloads = world.workloads.iter_mut().filter(|w| &*w.key.kind == "Deployment");
+        services.zip(workloads).for_each(|(service, workload)| change(service, workload));
+        world
+    };
+    assert!(change(&|s, _| s.endpoints_have_ports = Some(true)).is_well(), "a port that was put into the pods later");
+    assert!(change(&|s, _| s.target_ports.clear()).is_well(), "another of its ports leads to a number");
+    assert!(change(&|_, w| w.desired = 0).is_well(), "scaled to 0");
+    let named = |_: &mut ServiceFacts, w: &mut WorkloadFacts| {
+        w.template.as_mut().unwrap().named_ports.insert("http/TCP".into());
+    };
+    assert!(change(&named).is_well(), "a rollout brings the name");
+    let unknown = change(&|s, _| (s.endpoints_have_ports, s.ready_endpoints) = (None, 0)).failure();
+    assert_eq!(unknown.confidence, Confidence::Likely, "no slice is in the dump");
+}

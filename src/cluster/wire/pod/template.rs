@@ -56,6 +56,8 @@ fn one(spec: Container, kind: ContainerType, out: &mut TemplateFacts, strings: &
         };
         names.insert(reference.name);
     }
+    let named = read.ports.iter().filter(|port| !port.name.is_empty());
+    out.named_ports.extend(named.map(|port| strings.intern(&format!("{}/{}", port.name, port.protocol))));
     ContainerTemplate {
         name: read.name,
         init: kind == ContainerType::Init,

@@ -65,7 +65,6 @@ fn is_silent(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
     let is_killed = run.exit_code == 137 && run.reason == "Error" && container.restart_count > 0;
     is_killed
         && case.events.is_empty()
-        && grace > 2 * SLACK
         && run.ran_for().is_some_and(|ran| (grace - 1..=grace + SLACK).contains(&ran))
         && end::kill(case, container, run).is_none()
 }

@@ -402,6 +402,14 @@ pub(super) fn tag(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let image = image(case, finding);
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     out.push(set_image(case, finding, phrase!(case, "Set an image that exists.").to_owned()));
+    if let Some(secret) = missing_secret(case).and_then(|names| names.split([',', ' ']).next()) {
+        let text = say!(
+            case,
+            "If the repository is private, create its pull secret {secret} first, which is not there: some registries say `not found` of what they do not show to strangers.",
+            secret
+        );
+        out.push(create_secret(case, secret, registry_of(image), text));
+    }
     out.push(remedy::fix(say!(case, "Or push {image}; the kubelet finds it at its next try.", image)));
     out
 }

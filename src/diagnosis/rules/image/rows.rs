@@ -395,7 +395,7 @@ pub(super) const ROWS: &[Row] = &[
             // Docker before 1.13.
             &["error: image ", " not found"],
         ],
-        says: "image {image}: the registry has no {tag}, or not this repository",
+        says: "image {image}: the registry has no {tag}, or not this repository{lacking}",
         root: roots::image,
         remedies: remedies::tag,
         explain: Explain {

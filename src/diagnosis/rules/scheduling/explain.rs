@@ -508,6 +508,7 @@ fn unmet_label(path: &str, wanted: &Expression, labels: &Labels) -> Unmet {
     let has = labels.get(&wanted.key).map(str::to_owned);
     let resembles = match (&has, wanted.operator) {
         (Some(value), Operator::In) => {
+            let alike = if wanted.key == HOST_NAME { alike_hosts } else { alike };
             wanted.values.iter().any(|w| alike(w, value)).then(|| (wanted.key.clone(), value.clone()))
         }
         (None, Operator::In | Operator::Exists) => labels
@@ -574,6 +575,16 @@ pub(super) fn alike(a: &str, b: &str) -> bool {
         _ => 2,
     };
     a.len().abs_diff(b.len()) <= allowed && distance(&a, &b) <= allowed
+}
+
+/// The same of names of nodes, which are mostly made up: their last part, and those with a number, tell them apart.
+fn alike_hosts(a: &str, b: &str) -> bool {
+    let parts = |s: &str| s.split(['-', '.', '_']).map(str::to_lowercase).collect::<Vec<_>>();
+    let (x, y) = (parts(a), parts(b));
+    let is_own = |place: usize, part: &str| place + 1 == x.len() || part.contains(|c: char| c.is_ascii_digit());
+    let pairs = x.iter().zip(&y).enumerate();
+    x.concat() == y.concat() && a != b
+        || alike(a, b) && x.len() == y.len() && pairs.into_iter().all(|(place, (x, y))| x == y || !is_own(place, x))
 }
 
 /// Whether only a single letter at the end tells them apart, as in `zone-a` and `zone-b` or `eu-1b` and `eu-1c`.
@@ -643,6 +654,22 @@ mod tests {
         assert_eq!(Resource::Memory.quantity(500), "500");
         assert_eq!(Resource::Memory.amount_of(Language::English, 15 << 20), "15Mi of memory");
         assert_eq!(Resource::Extended("nvidia.com/gpu".into()).amount_of(Language::English, 2), "2 nvidia.com/gpu");
+    }
+
+    #[test]
+    fn a_misspelt_node_is_told_from_one_that_is_gone() {
+        for (a, b) in [("Node1", "node1"), ("node-1", "node1"), ("wroker-1", "worker-1")] {
+            assert!(alike_hosts(a, b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("node2", "node1"),
+            ("worker-a7f3", "worker-b7f3"),
+            ("gke-pool-kfjq", "gke-pool-kfjw"),
+            ("ip-10-0-0-12", "ip-10-0-0-13"),
+            ("node1", "node1"),
+        ] {
+            assert!(!alike_hosts(a, b), "{a} {b}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::analysis::Analysis;
-use super::explain::{NodeView, Resource, Shortfall, View, is_control_plane_taint, is_state_taint, lowered};
+use super::explain::{NodeView, Resource, Shortfall, Unmet, View, is_control_plane_taint, is_state_taint, lowered};
 use super::not_scheduled;
 use super::summary::{claims, host_ports};
 use super::words::Kind;
@@ -717,15 +717,8 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
         );
         return vec![remedy::fix(text)];
     }
-    if unmet.is_node_name() {
-        return vec![remedy::command(
-            remedy::fix(say!(
-                analysis,
-                "The node {nodes} is gone: let it join again, or delete the pod.",
-                nodes = unmet.values.join(", ")
-            )),
-            "kubectl get nodes",
-        )];
+    if unmet.is_node_name() || unmet.is_host_name() {
+        return of_one_node(analysis, target, unmet);
     }
     let label = unmet.label().map(|label| {
         let overwrite = if unmet.has.is_some() { " --overwrite" } else { "" };
@@ -768,7 +761,7 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
             target.with_pod_patch(
                 remedy::fix(say!(
                     analysis,
-                    "Correct the nodeSelector of {target}: {node} has {key}={value}.",
+                    "Or, if {target} can run there too, correct its nodeSelector: {node} has {key}={value}.",
                     target = target.display(),
                     node = node.name(),
                     key = unmet.key,
@@ -793,14 +786,53 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
             wanted = unmet.wanted()
         )),
     };
+    // Of what nodes say of themselves none can be given to them.
+    let another = label.is_none() && unmet.operator == Operator::In && unmet.resembles.is_none();
+    let another = another.then(|| remedy::fix(say!(analysis, "Add a node with {wanted}.", wanted = unmet.wanted())));
     // A label that is there with another value is rather right than wrong.
     let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some();
-    let mut found = if rather_the_pod { vec![Some(correct), label] } else { vec![label, Some(correct)] };
+    let mut found =
+        if rather_the_pod { vec![another, Some(correct), label] } else { vec![another, label, Some(correct)] };
     found.push(Some(remedy::command(
         remedy::fix(phrase!(analysis, "See the labels of all nodes.")),
         "kubectl get nodes --show-labels",
     )));
     found.into_iter().flatten().collect()
+}
+
+/// What to do where the node is not there whose name the pod asks for: perhaps it is to come back, as its data is there.
+fn of_one_node(analysis: &Analysis<'_>, target: &Target, unmet: &Unmet) -> Vec<Remedy> {
+    let nodes = unmet.values.join(", ");
+    let back = say!(analysis, "If node {nodes} is meant to be there: let it join again under that name.", nodes);
+    let back = remedy::command(remedy::fix(back), "kubectl get nodes -o wide");
+    let is_selector = unmet.path.starts_with("spec.nodeSelector");
+    let owner = analysis.view.as_ref().and_then(|view| view.pod.owner.as_ref());
+    let elsewhere = if owner.is_some_and(|owner| &*owner.kind == "DaemonSet") {
+        remedy::fix(phrase!(analysis, "If it is gone for good: delete the pod."))
+    } else if is_selector {
+        target.with_pod_patch(
+            remedy::fix(say!(
+                analysis,
+                "If it is gone for good: drop {wanted} from the nodeSelector of {target}. What its pods have kept on that node does not move with them.",
+                wanted = unmet.wanted(),
+                target = target.display()
+            )),
+            &format!("nodeSelector:\n  {}: null\n", yaml_string(&unmet.key)),
+        )
+    } else {
+        target.with_replacement(remedy::fix(say!(
+            analysis,
+            "If it is gone for good: drop {wanted} from the node affinity of {target}. What its pods have kept on that node does not move with them.",
+            wanted = unmet.wanted(),
+            target = target.display()
+        )))
+    };
+    let meant = unmet.resembles.as_ref().map(|(key, node)| {
+        let text = say!(analysis, "If {node} is meant: correct the name in {target}.", node, target = target.display());
+        let fields = format!("nodeSelector:\n  {}: {}\n", yaml_string(key), yaml_string(node));
+        if is_selector { target.with_pod_patch(remedy::fix(text), &fields) } else { remedy::fix(text) }
+    });
+    meant.into_iter().chain([back, elsewhere]).collect()
 }
 
 fn pvc_not_found(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {

@@ -294,13 +294,29 @@ fn what_a_node_says_of_itself_is_not_to_be_relabelled() {
     let spec = format!("nodeSelector: {{kubernetes.io/arch: arm64}}, {}", asks("1"));
     let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "kubernetes.io/arch: amd64")]);
     let (_, _, remedies) = diagnosed(&scenario).unwrap();
-    assert!(remedies[0].text.starts_with("Correct the nodeSelector of Deployment web: w1 has"), "{remedies:?}");
+    assert_eq!(remedies[0].text, "Add a node with kubernetes.io/arch=arm64.");
+    assert!(remedies[1].text.contains("correct its nodeSelector: w1 has"), "{remedies:?}");
     assert!(remedies.iter().all(|r| r.command.as_ref().is_none_or(|c| !c.starts_with("kubectl label node"))));
     let spec = format!("nodeSelector: {{kubernetes.io/hostname: worker-9}}, {}", asks("1"));
     assert_eq!(
         summary(&waiting(&spec, SELECTOR_1, &[plain("w1", "2")])),
         "NodeSelectorMismatch: may only run on node worker-9 (label kubernetes.io/hostname), and no such node can be found"
     );
+}
+
+#[test]
+fn a_node_that_is_not_there_is_waited_for_before_its_pods_are_moved() {
+    let spec = format!("nodeSelector: {{kubernetes.io/hostname: node2}}, {}", asks("1"));
+    let at = |name: &str| {
+        let (_, _, remedies) = diagnosed(&waiting(&spec, SELECTOR_1, &[plain(name, "2")])).unwrap();
+        remedies
+    };
+    let remedies = at("node1");
+    assert!(remedies[0].text.starts_with("If node node2 is meant to be there: let it join again"), "{remedies:?}");
+    assert!(remedies[1].patch.as_ref().is_some_and(|patch| patch.contains("null")), "{remedies:?}");
+    assert!(remedies.iter().all(|remedy| !remedy.text.contains("node1")), "{remedies:?}");
+    let remedies = at("Node2");
+    assert!(remedies[0].text.starts_with("If Node2 is meant: correct the name"), "{remedies:?}");
 }
 
 #[test]

@@ -402,7 +402,7 @@ pub(super) const ROWS: &[Row] = &[
         remedies: remedies::post_start,
         explain: Explain {
             meaning: "The postStart hook failed, so the kubelet killed the container that it had just started.",
-            told_apart: "The container ends with 137 or 143 though nothing is wrong with it; only the reason PostStartHookError or the FailedPostStartHook Event tells. Where no Event of the pod is known, runs of \
+            told_apart: "The container ends with 137 or 143 (or with 0, where it heeds SIGTERM) though nothing is wrong with it; only the reason PostStartHookError or the FailedPostStartHook Event tells. Where no Event of the pod is known, runs of \
                          just the grace period speak for it. The output of the hook is in the message at first sight only.",
             action: "Run the hook's command by hand in the image; let it end with 0, or move it into the container's entry point.",
             source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_container.go startContainer; pkg/kubelet/lifecycle/handlers.go",
