@@ -21,13 +21,14 @@ mod run;
 mod sentences;
 mod tree;
 mod ui;
+mod variables;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{RunArgs, file};
@@ -115,7 +116,7 @@ fn command() -> Result<Command, clap::Error> {
 /// With what the file of `run` says below flags and variables.
 fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
     let mut command = Cli::command();
-    let given = command.try_get_matches_from_mut(&args).map_err(|error| with_its_variable(error, &args))?;
+    let given = command.try_get_matches_from_mut(&args).map_err(|error| variables::with_its_variable(error, &args))?;
     let mut told = Vec::new();
     let mut taken = given.clone();
     if let Some(("run", given)) = given.subcommand() {
@@ -130,24 +131,6 @@ fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
         args.settings = told;
     }
     Ok(command)
-}
-
-/// The error, with the variable where it is one's value that is wrong: nobody has given the flag that clap names.
-fn with_its_variable(error: clap::Error, args: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
-    let flag = named.split(' ').next().unwrap_or_default();
-    let command = Cli::command();
-    let of_run = command.find_subcommand("run").into_iter().flat_map(clap::Command::get_arguments);
-    let is_it = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag.strip_prefix("--") == Some(long));
-    let variable = of_run.filter(is_it).find_map(clap::Arg::get_env).filter(|name| std::env::var_os(name).is_some());
-    let is_given = args.iter().any(|arg| arg.to_string_lossy().starts_with(flag));
-    let Some(variable) = variable.filter(|_| !is_given && args.get(1).is_some_and(|command| command == "run")) else {
-        return error;
-    };
-    let named = format!("'{named}'");
-    let said = format!("{named}, which the variable {} sets", variable.to_string_lossy());
-    let text = error.to_string().replacen(&named, &said, 1);
-    clap::Error::raw(error.kind(), text.trim_start_matches("error: ").to_owned())
 }
 
 /// How a command ended, where it did not fail.
@@ -179,6 +162,12 @@ pub fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut err = io::stderr();
     let mut streams = Streams { out: &mut out, err: &mut err };
+    // The operator tells it in its log.
+    if !matches!(command, Command::Run(_) | Command::Complete(_)) {
+        for note in variables::misspelt() {
+            let _ = writeln!(streams.err, "warning: {note}");
+        }
+    }
     let result = dispatch(command, &mut streams).and_then(|ending| {
         streams.out.flush()?;
         Ok(ending)

@@ -143,6 +143,13 @@ fn a_variable_that_is_wrong_is_named() {
 }
 
 #[test]
+fn a_variable_that_is_misspelt_is_named_with_the_one_that_is_read() {
+    let log = said(&run(&with_file(""), &[], &[("SHINDAN_RETENSION", "4h"), ("SHINDAN_PORT", "tcp://10.0.0.1:80")]));
+    let told = "the variable SHINDAN_RETENSION is not read; a setting of nearly that name is SHINDAN_RETENTION";
+    assert!(log.contains(told) && !log.contains("SHINDAN_PORT"), "{log}");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_named() {
     let folder = with_file("");
     let missing = said(&run(&folder, &["--config=none.yaml"], &[]));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::Ending;
+use super::{Ending, variables};
 use crate::app::{self, Election, Pace, Settings};
 use crate::cluster::Scope;
 use crate::cluster::client::Target;
@@ -18,6 +18,9 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         LogForm::Json => LogFormat::Json,
     })?;
     args.check().map_err(anyhow::Error::msg)?;
+    for note in variables::misspelt() {
+        tracing::warn!("{note}");
+    }
     file::tell(&args);
     let annotate = args.annotate();
     let settings = Settings {

@@ -209,7 +209,7 @@ mod tests {
         let service = |ports: &str| {
             let text = format!(r#"{{"metadata": {{"name": "web"}}, "spec": {{"ports": [{ports}]}}}}"#);
             let facts = serde_json::from_str::<Service>(&text).unwrap().facts();
-            facts.target_ports.iter().map(|port| port.to_string()).collect::<Vec<_>>()
+            facts.target_ports.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let http = r#"{"port": 80, "targetPort": "http"}"#;
         assert_eq!(service(http), ["http/TCP"]);

@@ -16,8 +16,8 @@ use crate::diagnosis::{
     restarts, target, text,
 };
 use crate::facts::{
-    Container, EventFacts, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu,
-    seconds_between,
+    Container, EventFacts, IGNORE, Phase, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after,
+    format_cpu, seconds_between,
 };
 
 pub(super) const STARTUP: &str = "StartupProbeFailed";
@@ -829,7 +829,22 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         remedy::fix(phrase!(case, "Read what the process says: a dependency that it waits for is the usual reason.")),
         format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
     ));
+    remedies.extend(standby(case).filter(|_| !heard.is_some_and(|heard| heard.is_about_the_probe())));
     remedies
+}
+
+/// Of several pods with a leader some say by their probe that they are not it, and are as they should be.
+fn standby(case: &Case<'_>) -> Option<Remedy> {
+    let target = target::of(case);
+    (case.surroundings.siblings.same_template_ready > 0 && target.is_patchable()).then(|| {
+        let text = say!(
+            case,
+            "Another pod of {target} is ready: if this one is a standby that waits for its turn (leader election), let its readiness not be told of.",
+            target = target.display()
+        );
+        let annotate = format!("{} annotate {} {IGNORE}={READINESS}", target.command_prefix(), target.argument());
+        remedy::command(remedy::mitigate(text), annotate)
+    })
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::diagnosis::language::say;
 use crate::diagnosis::{Category, Explain, Known, evidence, text};
 use crate::facts::{EventFacts, Timestamp, after};
 
+/// The quota is full.
+pub(super) const QUOTA_EXCEEDED: &str = "QuotaExceeded";
+
 /// A refusal that is younger than this, in seconds, may pass by itself: an account or a quota that is made a moment later,
 /// a webhook that restarts.
 const PATIENCE: i64 = 15;
@@ -91,7 +94,7 @@ const ROWS: [Row; 14] = [
         },
     },
     Row {
-        cause: "QuotaExceeded",
+        cause: QUOTA_EXCEEDED,
         words: &[&["exceeded quota:"]],
         takes: r"exceeded quota: ([^,]+), requested: (.*), used: (.*), limited: (.*)",
         says: "quota {0} has no room: each asks for {1}, used are {2} of {3}",

@@ -196,6 +196,17 @@ pub(super) fn quota(case: &WorkloadCase<'_>, taken: &[String]) -> Vec<Remedy> {
     see.into_iter().chain(Some(raise)).chain(lower).collect()
 }
 
+/// A rollout makes new pods before old ones end, and both count.
+pub(super) fn old_pods_first(case: &WorkloadCase<'_>) -> Remedy {
+    let text = say!(
+        case,
+        "The quota has no room for old and new pods at once: let the rollout of {workload} end old ones first (maxSurge 0).",
+        workload = display(case)
+    );
+    let patch = r#"{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}"#;
+    remedy::command(remedy::fix(text), format!("{} patch {} -p '{patch}'", kubectl(case), argument(case)))
+}
+
 /// Whether more is asked for at once (`requests.cpu=2,pods=1`) than the limit is.
 fn exceeds_alone(taken: &[String]) -> bool {
     let amounts = |place: usize| {

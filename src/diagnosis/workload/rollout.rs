@@ -120,9 +120,19 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
     // Where a pod of the old template has the place of the new one, no template is to blame.
     let waits_for_old = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
-    let is_doubtful = (good.is_none() && was_complete) || waits_for_old;
+    let lacks_room = has_no_room_for_one_more(verdict);
+    if lacks_room && good.is_some() {
+        verdict.remedies.push(remedies::old_pods_first(case));
+    }
+    let is_doubtful = (good.is_none() && was_complete) || waits_for_old || lacks_room;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
+}
+
+/// Whether the new pods ask for as much as the old ones, and the quota has no room for both at once.
+fn has_no_room_for_one_more(verdict: &Verdict<'_>) -> bool {
+    let asks_for_more = verdict.changes.iter().any(|change| change.field.contains(".resources."));
+    matches!(&verdict.why, Why::Own(own) if own.cause == creation::QUOTA_EXCEEDED) && !asks_for_more
 }
 
 /// The newest of the older templates that is known to be good: its pods are ready; or the rollout keeps them, and they are

@@ -5,7 +5,7 @@ use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::crash::{blamed, go_back, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
-use crate::facts::{Container, format_bytes};
+use crate::facts::{Container, VolumeSource, format_bytes};
 
 /// The container that is blamed, and the line that it wrote.
 fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
@@ -56,6 +56,18 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let folder =
         words::path(&said).and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
     let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
+    let mount = words::path(&said).and_then(|path| container.mount_over(path));
+    if let Some(mount) = mount.filter(|mount| is_always_read_only(case, &mount.volume)) {
+        return vec![
+            remedy::fix(say!(
+                case,
+                "{path} comes from volume {volume} (a ConfigMap, a Secret or the like), which nobody can write to: let an init container copy what is there into an emptyDir, and mount that; or let the program write elsewhere.",
+                path = mount.path,
+                volume = mount.volume
+            )),
+            log_remedy(case, container),
+        ];
+    }
     vec![
         remedy::fix(say!(
             case,
@@ -70,6 +82,21 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         )),
         log_remedy(case, container),
     ]
+}
+
+/// Whether the kubelet mounts this volume so that no container can write to it, whatever its mount says.
+fn is_always_read_only(case: &Case<'_>, volume: &str) -> bool {
+    let source = case.pod.volumes.iter().find(|known| known.name == volume).map(|known| &known.source);
+    match source {
+        Some(
+            VolumeSource::ConfigMap { .. }
+            | VolumeSource::Secret { .. }
+            | VolumeSource::Projected { .. }
+            | VolumeSource::Image { .. },
+        ) => true,
+        Some(VolumeSource::Other { kind }) => kind == "downwardAPI",
+        _ => false,
+    }
 }
 
 pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
