@@ -389,7 +389,12 @@ fn configuration_reaches_the_program() {
 
 #[test]
 fn a_wrong_value_is_refused_by_its_name_and_range() {
-    let cases: [(&str, &[&str]); 22] = [
+    let cases: [(&str, &[&str]); 24] = [
+        (
+            r#"config.thresholds={"RegistryTimeuot":"5m"}"#,
+            &["config.thresholds", "no cause RegistryTimeuot", "RegistryTimeout"],
+        ),
+        (r#"resources={"limits":{"memory":"abc"}}"#, &["/resources/limits/memory", "abc"]),
         (r#"config.ignoreCauses=["OOMKiled"]"#, &["config.ignoreCauses", "no cause OOMKiled"]),
         (
             r#"config.thresholds={"OOMKilled":"5m"}"#,

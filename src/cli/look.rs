@@ -16,7 +16,6 @@ use anyhow::{Context, bail};
 pub(super) use self::connection::Connection;
 pub(super) use self::gather::{By, Gathered, Question};
 pub(super) use self::subject::Asked;
-use self::subject::{Kind, Subject};
 use self::wait::Waited;
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
@@ -31,7 +30,8 @@ pub(super) use self::subject::kinds;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is asked about: pod/x, deploy/web, node/n1, or a kind and names [default: all that fails in the namespace]
+    /// What is asked about: pod/x, deploy/web, node/n1, a kind and names, or all of a kind [default: all that fails in the
+    /// namespace]
     #[arg(value_name = "KIND/NAME")]
     subjects: Vec<String>,
     /// The namespace [default: the context's]
@@ -77,16 +77,16 @@ pub(super) struct Args {
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let subjects = Subject::parse_all(&args.subjects).map_err(anyhow::Error::msg)?;
+    let asked = Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    runtime.block_on(look(args, subjects, streams))
+    runtime.block_on(look(args, asked, streams))
 }
 
-async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+async fn look(args: &Args, asked: Asked, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let clients = client::connect(&args.connection.target()).await?;
     clients.probe(args.connection.limit()).await?;
-    let question = question(args, subjects, &clients).await?;
+    let question = question(args, asked, &clients).await?;
     if args.watch {
         return watch(args, &question, streams).await;
     }
@@ -99,23 +99,21 @@ async fn look(args: &Args, subjects: Vec<Subject>, streams: &mut Streams<'_>) ->
     Ok(if args.exit_code && question.asked.fails(&gathered.found) { Ending::PodsFail } else { Ending::Good })
 }
 
-async fn question<'a>(args: &Args, subjects: Vec<Subject>, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
+async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
     let limit = args.connection.limit();
-    // A node's pods are in all of them.
-    let about_nodes = !subjects.is_empty() && subjects.iter().all(|subject| subject.kind == Kind::Node);
     let namespace = args.namespace.clone().unwrap_or_else(|| clients.namespace.clone());
-    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !about_nodes);
-    if args.all_namespaces && !subjects.is_empty() && !about_nodes {
+    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
+    let subjects = asked.subjects();
+    if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
         bail!("a name is looked for in one namespace: give -n and not -A");
     }
-    let gone = gather::gone(&clients.write, namespace.as_deref(), &subjects, limit).await?;
+    let gone = gather::gone(&clients.write, namespace.as_deref(), subjects, limit).await?;
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
         gather::is_place(&clients.write, namespace, limit).await?;
     }
     let asked = match &args.selector {
         Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
-        None if subjects.is_empty() => Asked::All,
-        None => Asked::These(subjects),
+        None => asked,
     };
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     Ok(Question {
@@ -249,6 +247,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
     };
     let what = match &question.asked {
         Asked::All => phrase!(language, "Nothing fails").to_owned(),
+        Asked::Kind(kind) => say!(language, "Nothing is wrong with any {kind}", kind = kind.as_str()),
         Asked::These(subjects) => {
             let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
             say!(language, "Nothing is wrong with {names}", names = names.join(", "))
@@ -258,7 +257,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
     };
     let also = if ended { phrase!(language, ", and nothing has lately") } else { "" };
     let among = match (&question.asked, pods) {
-        (Asked::These(_) | Asked::Pods(_), _) => String::new(),
+        (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
         (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),
         (Asked::All, 1) => phrase!(language, " (1 pod)").to_owned(),
         (Asked::All, pods) => say!(language, " ({pods} pods)", pods),

@@ -175,7 +175,8 @@ impl Tree<'_> {
         match (state, severity) {
             (DiagnosisState::Active, Severity::Info) => self.style.paint(Paint::Of(severity), signs.noted),
             (DiagnosisState::Active, _) => self.style.paint(Paint::Of(severity), signs.fails),
-            _ => self.style.paint(Paint::Well, signs.ended),
+            (DiagnosisState::Gone, _) => self.style.paint(Paint::Faint, signs.gone),
+            _ => self.style.paint(Paint::Well, signs.recovered),
         }
     }
 
@@ -187,7 +188,8 @@ impl Tree<'_> {
         ];
         if told.state != DiagnosisState::Active {
             parts[1] = clean(told.cause);
-            parts.push(self.style.paint(Paint::Well, told.state.as_str()));
+            let paint = if told.state == DiagnosisState::Gone { Paint::Faint } else { Paint::Well };
+            parts.push(self.style.paint(paint, told.state.as_str()));
         } else if told.severity == Severity::Critical {
             parts.push(told.severity.to_string());
         }

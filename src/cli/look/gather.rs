@@ -152,7 +152,7 @@ impl Question<'_> {
     /// What is asked about is told in full; what suffers of a node may be much.
     pub(super) fn detail(&self, found: &Found) -> Detail {
         match &self.asked {
-            Asked::All => Detail::Short,
+            Asked::All | Asked::Kind(_) => Detail::Short,
             Asked::These(subjects) if subjects.iter().any(|subject| subject.kind == Kind::Node) => {
                 Detail::by_size(found.len())
             }
@@ -165,12 +165,13 @@ impl Question<'_> {
     }
 
     fn is_about_one(&self) -> bool {
-        !matches!(self.asked, Asked::All)
+        !matches!(self.asked, Asked::All | Asked::Kind(_))
     }
 
     fn wants_nodes(&self) -> bool {
         match &self.asked {
             Asked::All => self.namespace.is_none(),
+            Asked::Kind(kind) => *kind == Kind::Node,
             Asked::These(subjects) => subjects.iter().any(|subject| subject.kind == Kind::Node),
             Asked::Pods(_) => false,
         }
@@ -224,7 +225,7 @@ impl Question<'_> {
                 let there: Vec<_> = subjects.iter().filter(|subject| !self.gone.contains(subject)).cloned().collect();
                 standing::of(&snapshot.dump, &there, self.namespace.as_deref(), self.thresholds.language)
             }
-            Asked::All | Asked::Pods(_) => Vec::new(),
+            Asked::All | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
         let Judged { found, untold } = self.judge(snapshot, now);
         let unready = missing
@@ -263,7 +264,7 @@ impl Question<'_> {
         // Of a pod that was replaced nobody wants to hear, but who asks for it.
         let tells_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
-            Asked::All | Asked::Pods(_) => false,
+            Asked::All | Asked::Kind(_) | Asked::Pods(_) => false,
         };
         let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, tells_replaced };
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);

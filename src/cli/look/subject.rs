@@ -54,6 +54,15 @@ impl Kind {
         [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
     }
 
+    /// Whether this pod's diagnosis is one of those: the pod itself, or what it belongs to or suffers of.
+    fn has(self, pod: &OfPod) -> bool {
+        match self {
+            Self::Pod => true,
+            Self::Node => suffers_of_node(pod),
+            Self::Workload(kind) => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str()),
+        }
+    }
+
     /// `deploy`, `deployments.apps`, `Deployment`.
     fn of(text: &str) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
@@ -68,6 +77,11 @@ impl Kind {
             format!("nothing is diagnosed of the kind {text:?}; known are {}", kinds().collect::<Vec<_>>().join(", "))
         })
     }
+}
+
+/// Whether a pod fails because its node does.
+fn suffers_of_node(pod: &OfPod) -> bool {
+    rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node)
 }
 
 /// The kinds that may be asked about, as one types them.
@@ -99,8 +113,6 @@ impl Subject {
             Ok(Self { kind, name: name.to_owned() })
         };
         match words {
-            [] => Ok(Vec::new()),
-            [kind] if !kind.contains('/') => named(kind, "").map(|which| vec![which]),
             [kind, names @ ..] if !kind.contains('/') => names
                 .iter()
                 .map(|name| match name.split_once('/') {
@@ -157,26 +169,48 @@ impl Subject {
 #[derive(Debug)]
 pub(in crate::cli) enum Asked {
     All,
+    /// All of this kind.
+    Kind(Kind),
     These(Vec<Subject>),
     /// Those pods, and what they belong to.
     Pods(BTreeSet<ObjectKey>),
 }
 
 impl Asked {
+    /// As kubectl takes it: nothing, a kind, or objects.
+    pub(super) fn parse(words: &[String]) -> Result<Self, String> {
+        match words {
+            [] => Ok(Self::All),
+            [kind] if !kind.contains('/') => Kind::of(kind).map(Self::Kind),
+            words => Subject::parse_all(words).map(Self::These),
+        }
+    }
+
+    /// The objects that are named.
+    pub(super) fn subjects(&self) -> &[Subject] {
+        if let Self::These(subjects) = self { subjects } else { &[] }
+    }
+
+    /// Whether it is nodes that are asked about, and nothing else: their pods are in all namespaces.
+    pub(super) fn is_of_nodes(&self) -> bool {
+        match self {
+            Self::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
+            Self::Kind(kind) => *kind == Kind::Node,
+            Self::All | Self::Pods(_) => false,
+        }
+    }
+
     /// Whether what is asked about fails. Of a node that is itself, or pods that suffer from it: others only run there.
     pub(super) fn fails(&self, found: &Found) -> bool {
-        let is_of_nodes =
-            matches!(self, Self::These(subjects) if subjects.iter().all(|subject| subject.kind == Kind::Node));
-        if !is_of_nodes {
+        if !self.is_of_nodes() {
             return found.fails();
         }
-        let is_its = |pod: &OfPod| rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node);
-        found.outers.iter().any(OfOuter::fails) || found.pods.iter().any(|pod| pod.fails() && is_its(pod))
+        found.outers.iter().any(OfOuter::fails) || found.pods.iter().any(|pod| pod.fails() && suffers_of_node(pod))
     }
 
     /// Nodes that are asked about and have no diagnosis of their own.
     pub(super) fn well_nodes<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = &'a str> {
-        let subjects = if let Self::These(subjects) = self { subjects.as_slice() } else { &[] };
+        let subjects = self.subjects();
         let is_well = |subject: &&Subject| !found.outers.iter().any(|of| subject.is_of_outer(of));
         subjects.iter().filter(|subject| subject.kind == Kind::Node).filter(is_well).map(|subject| &*subject.name)
     }
@@ -185,6 +219,13 @@ impl Asked {
     pub(super) fn keep(&self, found: &mut Found) {
         match self {
             Self::All => {}
+            Self::Kind(kind) => {
+                found.pods.retain(|pod| kind.has(pod));
+                found.outers.retain(|of| match &of.object {
+                    Outer::Node(..) => *kind == Kind::Node,
+                    Outer::Workload(spec, _) => spec.workload.kind == kind.as_str(),
+                });
+            }
             Self::These(subjects) => {
                 found.pods.retain(|pod| subjects.iter().any(|subject| subject.is_of_pod(pod)));
                 found.outers.retain(|of| subjects.iter().any(|subject| subject.is_of_outer(of)));
@@ -212,7 +253,7 @@ mod tests {
 
     fn parsed(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        Ok(Subject::parse_all(&words)?.iter().map(ToString::to_string).collect())
+        Ok(Asked::parse(&words)?.subjects().iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -231,10 +272,19 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_alone_means_all_of_it() {
+        for (word, kind) in
+            [("nodes", Kind::Node), ("po", Kind::Pod), ("Deployments.apps", Kind::Workload(WorkloadKind::Deployment))]
+        {
+            let asked = Asked::parse(&[word.to_owned()]).unwrap();
+            assert!(matches!(asked, Asked::Kind(of) if of == kind), "{word}: {asked:?}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_asked_about_is_said() {
         for (words, said) in [
-            (&["pods"][..], "which Pod?"),
-            (&["pod/"], "which Pod?"),
+            (&["pod/"][..], "which Pod?"),
             (&["explain", "OOMKilled"], "explain is a command: it stands before all flags"),
             (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
             (&["pod/x", "y"], "\"y\" has no kind"),

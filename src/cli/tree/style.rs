@@ -23,7 +23,8 @@ pub(in crate::cli) struct Style {
 pub(super) struct Signs {
     pub(super) fails: &'static str,
     pub(super) noted: &'static str,
-    pub(super) ended: &'static str,
+    pub(super) recovered: &'static str,
+    pub(super) gone: &'static str,
     pub(super) branch: &'static str,
     pub(super) last_branch: &'static str,
     pub(super) trunk: &'static str,
@@ -40,7 +41,8 @@ pub(super) struct Signs {
 static DRAWN: Signs = Signs {
     fails: "✖",
     noted: "•",
-    ended: "✔",
+    recovered: "✔",
+    gone: "◌",
     branch: "├─ ",
     last_branch: "└─ ",
     trunk: "│  ",
@@ -57,7 +59,8 @@ static DRAWN: Signs = Signs {
 static PLAIN: Signs = Signs {
     fails: "x",
     noted: "-",
-    ended: "v",
+    recovered: "v",
+    gone: "~",
     branch: "|- ",
     last_branch: "`- ",
     trunk: "|  ",

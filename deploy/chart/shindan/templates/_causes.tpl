@@ -116,6 +116,7 @@
 - NoMatchingPv
 - NoNodes
 - NoSchedulerForPod
+- NoSpaceLeft
 - NodeAffinity
 - NodeDiskGcFailing
 - NodeDiskPressure
@@ -222,6 +223,7 @@
 - SecretNotFound
 - SecurityProfileMissing
 - ServiceAccountNotFound
+- ServicePortNotFound
 - ServiceSelectsNothing
 - ServicesNotSynced
 - SidecarBlocksJob

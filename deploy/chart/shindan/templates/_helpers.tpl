@@ -116,7 +116,9 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- range $cause, $value := $config.thresholds | default dict -}}
 {{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
-{{- if not (has (lower $cause) (include "shindan.timedCauses" $ | lower | fromYamlArray)) -}}
+{{- if not (has (lower $cause) (include "shindan.causes" $ | lower | fromYamlArray)) -}}
+{{- $wrong = append $wrong (printf "config.thresholds: there is no cause %s; these have a time that can be chosen: %s" $cause (join ", " $timed)) -}}
+{{- else if not (has (lower $cause) (include "shindan.timedCauses" $ | lower | fromYamlArray)) -}}
 {{- $wrong = append $wrong (printf "config.thresholds: %s has no time that can be chosen; these have one: %s" $cause (join ", " $timed)) -}}
 {{- end -}}
 {{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}

@@ -3,6 +3,7 @@
 
 mod remedies;
 mod rows;
+mod space;
 mod words;
 
 use std::cell::OnceCell;
@@ -112,7 +113,9 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
             .or_else(|| words::unnamed(said).map(|what| case.language().of(what).to_owned()))
             .unwrap_or_default()
     });
-    fill("path", &|| words::path(said).map_or_else(String::new, |path| format!(" {path}")));
+    let path = || words::path(said).filter(|_| !space::is_shared_memory(said));
+    fill("path", &|| path().map_or_else(String::new, |path| format!(" {path}")));
+    fill("full", &|| space::full(case, container, said).told(case));
     fill("variable", &|| {
         variable(case, container, run, said).unwrap_or_else(|| phrase!(case, "that it needs").to_owned())
     });

@@ -1,5 +1,6 @@
 //! What to do about what a program said of its own end.
 
+use super::space::{self, Full};
 use super::words;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
@@ -82,6 +83,63 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         )),
         log_remedy(case, container),
     ]
+}
+
+pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let target = target::of(case);
+    let (prefix, owner) = (target.command_prefix(), target.display());
+    let mut out = match space::full(case, container, &said) {
+        Full::Claim { name } => vec![
+            remedy::command(
+                remedy::fix(say!(
+                    case,
+                    "Enlarge claim {name} (spec.resources.requests.storage), if its StorageClass has allowVolumeExpansion.",
+                    name
+                )),
+                format!("{prefix} edit pvc {}", target::shell_word(name)),
+            ),
+            remedy::fix(say!(case, "Or mount claim {name} in another pod, and remove there what is not needed.", name)),
+        ],
+        Full::Memory { volume, .. } => vec![remedy::fix(say!(
+            case,
+            "Raise sizeLimit of volume {volume} in {owner} (it counts as memory of {container}: its memory limit too), or drop medium: Memory.",
+            volume,
+            owner,
+            container = container.name
+        ))],
+        Full::SharedMemory => vec![target.with_pod_patch(
+            remedy::fix(say!(
+                case,
+                "Mount an emptyDir with medium: Memory at /dev/shm in {container} (it counts as memory of the container).",
+                container = container.name
+            )),
+            &format!(
+                "volumes:\n- name: dshm\n  emptyDir: {{medium: Memory, sizeLimit: 256Mi}}\ncontainers:\n- name: {}\n  volumeMounts:\n  - {{name: dshm, mountPath: /dev/shm}}\n",
+                target::yaml_string(&container.name)
+            ),
+        )],
+        Full::Disk { .. } | Full::Unknown => {
+            let node = case.pod.node_name.as_deref().unwrap_or("NODE");
+            vec![
+                remedy::command(
+                    remedy::fix(say!(
+                        case,
+                        "See how full the disk of {node} is (df -h there, the DiskPressure condition), and free some: unused images, old logs.",
+                        node
+                    )),
+                    format!("kubectl describe node {}", target::shell_word(node)),
+                ),
+                remedy::fix(say!(
+                    case,
+                    "Or give {container} a volume of its own where it writes much.",
+                    container = container.name
+                )),
+            ]
+        }
+    };
+    out.push(log_remedy(case, container));
+    out
 }
 
 /// Whether the kubelet mounts this volume so that no container can write to it, whatever its mount says.

@@ -1,5 +1,6 @@
 //! The table: one row a cause, asked about one line, which names the thing before the row may answer.
 
+use super::space::{self, Full};
 use super::{remedies, words};
 use crate::api::Root;
 use crate::diagnosis::rules::signature::{ROW, Row, Seen};
@@ -60,6 +61,28 @@ pub(super) const ROWS: &[Row] = &[
                          (MountFailedAtStart).",
             action: "Mount an emptyDir where it writes, or let the root file system be writable.",
             source: "the program's last words (termination message, or its log): EROFS",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "NoSpaceLeft",
+        words: &[
+            &["no space left on device"],
+            &["enospc"],
+            &["disk quota exceeded"],
+            &["not enough space on the disk"],
+        ],
+        also: Some(|_, seen| space::is_about_space(seen.text)),
+        says: "{container} cannot write{path}: no space is left on {full}; it ends",
+        root: full_claim,
+        remedies: remedies::space,
+        explain: Explain {
+            meaning: "The program cannot write any more, because its volume, its shared memory or the disk of its node is full.",
+            told_apart: "Its last line says that no space is left. The same error for watches of inotify or for semaphores is no \
+                         matter of space. A pod that takes more than its own limit of local storage is evicted \
+                         (EvictedPodEphemeralLimit), and a node that is short of it tells DiskPressure.",
+            action: "Make room on what is full, or make it larger.",
+            source: "the program's last words (termination message, or its log): ENOSPC, EDQUOT",
         },
         ..ROW
     },
@@ -212,6 +235,13 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
 ];
+
+fn full_claim(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
+    match space::full(case, seen.container?, seen.text) {
+        Full::Claim { name } => Some(RootKind::PersistentVolumeClaim.named(name)),
+        _ => None,
+    }
+}
 
 fn its_host(_: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
     words::certain_endpoint(seen.text).map(|endpoint| RootKind::Host.named(&endpoint))

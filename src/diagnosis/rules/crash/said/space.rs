@@ -1,0 +1,154 @@
+//! What is full where a program has no space left to write.
+
+use super::words;
+use crate::diagnosis::Case;
+use crate::diagnosis::language::{phrase, say};
+use crate::facts::{Container, VolumeSource, format_bytes};
+
+/// Where POSIX shared memory lies.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// What has no space left.
+pub(super) enum Full<'a> {
+    Claim {
+        name: &'a str,
+    },
+    /// An emptyDir in memory.
+    Memory {
+        volume: &'a str,
+        limit: Option<i64>,
+    },
+    /// The container's own /dev/shm, which no volume is mounted over.
+    SharedMemory,
+    /// Another volume, or the container's own files: they are on the node's disk, most often.
+    Disk {
+        volume: Option<&'a str>,
+    },
+    /// The line does not say where, and more than one thing may be meant.
+    Unknown,
+}
+
+/// Whether the line is about a disk or the like: some limits of the kernel are told by the same error.
+pub(super) fn is_about_space(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    !["inotify", "watch", "semaphore", "semget", "epoll"].iter().any(|word| line.contains(word))
+}
+
+/// Whether it is about POSIX shared memory, whose segments are named like files.
+pub(super) fn is_shared_memory(line: &str) -> bool {
+    line.contains("shared memory") || line.contains(SHARED_MEMORY)
+}
+
+pub(super) fn full<'a>(case: &Case<'a>, container: &'a Container, line: &str) -> Full<'a> {
+    let is_shared = is_shared_memory(line);
+    let within = format!("{SHARED_MEMORY}/segment");
+    let path = if is_shared { Some(&*within) } else { words::path(line) };
+    let source = |volume: &str| case.pod.volumes.iter().find(|known| known.name == volume).map(|known| &known.source);
+    let mount = match path {
+        Some(path) => container.mount_over(path),
+        None => {
+            let is_written = |volume: &str| {
+                matches!(
+                    source(volume),
+                    Some(VolumeSource::Claim { .. } | VolumeSource::EmptyDir { .. } | VolumeSource::HostPath { .. })
+                )
+            };
+            let mut written = container.mounts.iter().filter(|mount| is_written(&mount.volume));
+            match (written.next(), written.next()) {
+                (only, None) => only,
+                _ => return Full::Unknown,
+            }
+        }
+    };
+    match mount.map(|mount| (&*mount.volume, source(&mount.volume))) {
+        Some((_, Some(VolumeSource::Claim { name, .. }))) => Full::Claim { name },
+        Some((volume, Some(VolumeSource::EmptyDir { in_memory: true, size_limit }))) => {
+            Full::Memory { volume, limit: *size_limit }
+        }
+        Some((volume, _)) => Full::Disk { volume: Some(volume) },
+        None if is_shared => Full::SharedMemory,
+        None => Full::Disk { volume: None },
+    }
+}
+
+impl Full<'_> {
+    /// `claim data`, `volume cache (in memory, 8Mi)`.
+    pub(super) fn told(&self, case: &Case<'_>) -> String {
+        let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+        match self {
+            Self::Claim { name } => say!(case, "claim {name}", name),
+            Self::Memory { volume, limit: Some(limit) } => {
+                say!(case, "volume {volume} (in memory, {limit})", volume, limit = format_bytes(*limit))
+            }
+            Self::Memory { volume, limit: None } => say!(case, "volume {volume} (in memory)", volume),
+            Self::SharedMemory => phrase!(case, "/dev/shm (64Mi, as no volume is mounted there)").to_owned(),
+            Self::Disk { volume: Some(volume) } => {
+                say!(case, "volume {volume} or the disk of {node} below it", volume, node)
+            }
+            Self::Disk { volume: None } => say!(case, "the disk of {node}", node),
+            Self::Unknown => phrase!(case, "the disk or a volume").to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Full, full, is_about_space};
+    use crate::diagnosis::testing::Scenario;
+
+    #[test]
+    fn limits_of_the_kernel_are_no_matter_of_space() {
+        assert!(is_about_space("PANIC:  could not write to file \"pg_wal/xlogtemp.29\": No space left on device"));
+        for line in [
+            "Error: ENOSPC: System limit for number of file watchers reached, watch '/app'",
+            "inotify_add_watch: no space left on device",
+            "FATAL:  could not create semaphores: No space left on device",
+        ] {
+            assert!(!is_about_space(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_full_is_the_volume_that_is_written_to() {
+        let told = |mounts: &str, line: &str| {
+            let scenario = Scenario::from_yaml(&format!(
+                "kind: Pod
+metadata: {{name: db, namespace: shop, uid: u}}
+spec:
+  nodeName: n1
+  containers: [{{name: db, image: 'db:1', volumeMounts: [{mounts}]}}]
+  volumes:
+  - {{name: data, persistentVolumeClaim: {{claimName: pg}}}}
+  - {{name: shm, emptyDir: {{medium: Memory}}}}
+  - {{name: conf, configMap: {{name: conf}}}}
+"
+            ));
+            let case = scenario.case();
+            match full(&case, &case.pod.containers[0], line) {
+                Full::Claim { name } => format!("claim {name}"),
+                Full::Memory { volume, .. } => format!("memory {volume}"),
+                Full::SharedMemory => "shared memory".to_owned(),
+                Full::Disk { volume } => format!("disk {}", volume.unwrap_or("of the node")),
+                Full::Unknown => "unknown".to_owned(),
+            }
+        };
+        const DATA: &str = "{name: data, mountPath: /var/lib/pg}";
+        const CONF: &str = "{name: conf, mountPath: /etc/pg}";
+        const SHM: &str = "{name: shm, mountPath: /dev/shm}";
+        let wal = "PANIC:  could not write to file \"pg_wal/xlogtemp.29\": No space left on device";
+        let segment = "could not resize shared memory segment \"/PostgreSQL.12\" to 8 bytes: No space left on device";
+        let log = "write /var/lib/pg/log: no space left on device";
+        let all = format!("{DATA}, {SHM}");
+        let only = format!("{DATA}, {CONF}");
+        for (mounts, line, expected) in [
+            (&*only, wal, "claim pg"),
+            (&*all, wal, "unknown"),
+            (&*all, log, "claim pg"),
+            (CONF, log, "disk of the node"),
+            (&*all, segment, "memory shm"),
+            (DATA, segment, "shared memory"),
+        ] {
+            assert_eq!(told(mounts, line), expected, "{mounts}: {line}");
+        }
+    }
+}
