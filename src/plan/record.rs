@@ -32,7 +32,7 @@ pub struct Record {
     pub summary_is_behind: bool,
 }
 
-/// Evidence and side findings by hash, and the words under STATUS since the last restart.
+/// Evidence, side findings and the first remedy by hash, and the words under STATUS since the last restart.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Shown {
     parts: BTreeSet<u32>,
@@ -84,7 +84,11 @@ fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u32> {
     // The end of a run moves from one to the other and back while the kubelet backs off.
     let source = |e: &Evidence| e.source.replace(".lastState.", ".state.");
     let evidence = status.evidence.iter().map(move |e| hash(("evidence", &status.cause, source(e))));
-    evidence.chain(status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container))))
+    let findings = status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container)));
+    // What is to be done first may become another thing. How much of it is not followed: what is free changes all the time.
+    let without_amounts = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    let remedy = status.remedies.first().map(|first| hash(("remedy", &status.cause, without_amounts(&first.text))));
+    evidence.chain(findings).chain(remedy)
 }
 
 impl Record {

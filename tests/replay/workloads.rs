@@ -869,6 +869,28 @@ fn pod_of_set(ordinal: u32, ready: bool, status: &str) -> PodFacts {
 }
 
 #[test]
+fn once_the_template_is_corrected_what_is_left_to_do_is_told_without_news() {
+    let mut operator = Operator::idle();
+    let set = |newest: &str| {
+        let set = format!(
+            "{{kind: StatefulSet, apiVersion: apps/v1, metadata: {{name: pg, namespace: demo, uid: s}}, spec: {{replicas: 1, updateStrategy: {{type: OnDelete}}}}, status: {{replicas: 1, readyReplicas: 0, currentRevision: pg-1, updateRevision: {newest}}}}}"
+        );
+        dump(&set).workloads.remove(0)
+    };
+    operator.workload(&set("pg-1"));
+    operator.pod(&pod_of_set(0, false, &crashed(4, 1, "Error")));
+    operator.advance(600);
+    let first = |operator: &Operator| operator.status("pg-0").remedies[0].text.clone();
+    assert!(first(&operator).starts_with("Read the last lines"), "{}", first(&operator));
+    operator.workload(&set("pg-2"));
+    operator.advance(400);
+    assert!(first(&operator).starts_with("pg-0 still has an older template"), "{}", first(&operator));
+    let first = &operator.workload_status("statefulset-pg").head.remedies[0].text;
+    assert!(first.starts_with("pg-0 still has an older template"), "{first}");
+    assert_eq!((operator.told().len(), operator.told_of_workloads().len()), (1, 1));
+}
+
+#[test]
 fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
     let mut operator = Operator::idle();
     let set = |pods: u32, ready: u32| {

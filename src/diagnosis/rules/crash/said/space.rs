@@ -44,20 +44,19 @@ pub(super) fn full<'a>(case: &Case<'a>, container: &'a Container, line: &str) ->
     let within = format!("{SHARED_MEMORY}/segment");
     let path = if is_shared { Some(&*within) } else { words::path(line) };
     let source = |volume: &str| case.pod.volumes.iter().find(|known| known.name == volume).map(|known| &known.source);
-    let mount = match path {
-        Some(path) => container.mount_over(path),
-        None => {
-            let is_written = |volume: &str| {
-                matches!(
-                    source(volume),
-                    Some(VolumeSource::Claim { .. } | VolumeSource::EmptyDir { .. } | VolumeSource::HostPath { .. })
-                )
-            };
-            let mut written = container.mounts.iter().filter(|mount| is_written(&mount.volume));
-            match (written.next(), written.next()) {
-                (only, None) => only,
-                _ => return Full::Unknown,
-            }
+    let mount = if let Some(path) = path {
+        container.mount_over(path)
+    } else {
+        let is_written = |volume: &str| {
+            matches!(
+                source(volume),
+                Some(VolumeSource::Claim { .. } | VolumeSource::EmptyDir { .. } | VolumeSource::HostPath { .. })
+            )
+        };
+        let mut written = container.mounts.iter().filter(|mount| is_written(&mount.volume));
+        match (written.next(), written.next()) {
+            (only, None) => only,
+            _ => return Full::Unknown,
         }
     };
     match mount.map(|mount| (&*mount.volume, source(&mount.volume))) {
