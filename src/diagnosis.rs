@@ -36,8 +36,8 @@ pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specific
 pub use rules::holds_up_pulls;
 pub use workload::{
     Apart, FailingPod, GonePod, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase,
-    WorkloadFailure, WorkloadJudged, follows_from_pods, judge as judge_workload, refuses_template, stray_services,
-    strays_due,
+    WorkloadFailure, WorkloadJudged, follows_from_pods, judge as judge_workload, lies_in_template, stray_services,
+    strays_due, told_as,
 };
 
 use crate::api::{ContainerType, OtherFinding};

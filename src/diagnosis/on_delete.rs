@@ -1,40 +1,61 @@
-//! Pods that keep their template until somebody deletes them: `updateStrategy: OnDelete` of a StatefulSet or DaemonSet.
+//! Pods that keep their template until somebody deletes them: `updateStrategy: OnDelete` of a StatefulSet or DaemonSet, and
+//! those of a StatefulSet that are not Ready.
 
 use super::target::shell_word;
 use super::{Case, remedy};
 use crate::api::Remedy;
 use crate::diagnosis::language::say;
+use crate::facts::{OwnFacts, WorkloadFacts};
 
 /// With what is to be done besides the correction of the template; once that is done, it is all that is left.
 pub(super) fn with_deletion(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
-    let Some(workload) = case.surroundings.known_workload().filter(|workload| workload.is_updated_on_delete()) else {
-        return remedies;
-    };
+    let Some(workload) = case.surroundings.known_workload() else { return remedies };
     let (kind, name, pod) = (&workload.key.kind, &workload.key.name, &case.pod.key.name);
     let hash = case.pod.labels.get("controller-revision-hash");
     let is_outdated = hash.is_some_and(|hash| workload.is_newest(hash) == Some(false));
-    let (place, text) = if is_outdated {
-        let text = say!(
-            case,
-            "{pod} still has an older template of {kind} {name}, whose updateStrategy is OnDelete: if the newest is right, delete the pod, and it is made anew from that.",
-            pod,
-            kind,
-            name
-        );
-        (0, text)
-    } else {
-        let text = say!(
-            case,
-            "If you correct the template, then delete {pod}: the updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself.",
-            pod,
-            kind,
-            name
-        );
-        (remedies.len().min(1), text)
+    let (place, text) = match (workload.is_updated_on_delete(), is_outdated) {
+        (true, true) => {
+            let text = say!(
+                case,
+                "{pod} still has an older template of {kind} {name}, whose updateStrategy is OnDelete: if the newest is right, delete the pod, and it is made anew from that.",
+                pod,
+                kind,
+                name
+            );
+            (0, text)
+        }
+        (true, false) => {
+            let text = say!(
+                case,
+                "If you correct the template, then delete {pod}: the updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself.",
+                pod,
+                kind,
+                name
+            );
+            (remedies.len().min(1), text)
+        }
+        (false, true) if waits_for(workload, pod) && !case.pod.is_ready() => {
+            let text = say!(
+                case,
+                "{pod} still has an older template of {kind} {name}, which does not replace a pod that is not Ready: if the newest is right, delete the pod, and it is made anew from that.",
+                pod,
+                kind,
+                name
+            );
+            (0, text)
+        }
+        _ => return remedies,
     };
     let command = format!("kubectl -n {} delete pod {}", case.pod.key.namespace, shell_word(pod));
     remedies.insert(place, remedy::command(remedy::fix(text), command));
     remedies
+}
+
+/// Whether an update is meant for this pod, and waits until it is Ready: a StatefulSet takes its pods in order.
+fn waits_for(workload: &WorkloadFacts, pod: &str) -> bool {
+    let OwnFacts::StatefulSet(set) = &workload.own else { return false };
+    let ordinal = pod.rsplit('-').next().and_then(|ordinal| ordinal.parse::<i64>().ok());
+    set.ordered && ordinal.is_some_and(|ordinal| ordinal >= set.partition)
 }
 
 #[cfg(test)]
@@ -42,13 +63,17 @@ mod tests {
     use crate::diagnosis::testing::Scenario;
     use crate::diagnosis::{Health, diagnose};
 
-    /// The commands for a pod of revision `a` of a StatefulSet, the first two.
+    /// The commands for pod 0, of revision `a` of a StatefulSet, the first two.
     fn commands(strategy: &str, update_revision: &str) -> Vec<String> {
+        commands_of(&format!("updateStrategy: {{type: {strategy}}}"), update_revision)
+    }
+
+    fn commands_of(spec: &str, update_revision: &str) -> Vec<String> {
         let scenario = Scenario::from_yaml(&format!(
             "kind: StatefulSet
 apiVersion: apps/v1
 metadata: {{name: db, namespace: shop, uid: s1}}
-spec: {{replicas: 1, updateStrategy: {{type: {strategy}}}}}
+spec: {{replicas: 1, {spec}}}
 status: {{replicas: 1, currentRevision: db-a, updateRevision: {update_revision}}}
 ---
 kind: Pod
@@ -83,7 +108,12 @@ status:
     }
 
     #[test]
-    fn what_rolls_by_itself_is_not_to_be_deleted() {
-        assert!(!commands("RollingUpdate", "db-b").contains(&DELETE.to_owned()));
+    fn a_pod_that_a_rolling_update_waits_for_is_to_be_deleted() {
+        assert_eq!(commands("RollingUpdate", "db-b")[0], DELETE);
+        let beyond = "updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}";
+        for spec in [beyond, "podManagementPolicy: Parallel"] {
+            assert!(!commands_of(spec, "db-b").contains(&DELETE.to_owned()), "{spec}");
+        }
+        assert!(!commands("RollingUpdate", "db-a").contains(&DELETE.to_owned()), "the newest template");
     }
 }

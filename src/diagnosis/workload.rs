@@ -18,7 +18,7 @@ mod template;
 mod tests;
 
 pub use case::{Apart, FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
-pub use creation::refuses_template;
+pub use creation::{lies_in_template, told_as};
 pub use known::{SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, follows_from_pods};
 pub use service::{stray_services, strays_due};
 

@@ -13,7 +13,7 @@ use crate::api::{
 };
 use crate::diagnosis::{
     Category, FailingPod, GonePod, Health, RootKind, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, WorkloadCase,
-    WorkloadFailure, diagnose, follows_from_pods, judge_workload, node, refuses_template,
+    WorkloadFailure, diagnose, follows_from_pods, judge_workload, lies_in_template, node, told_as,
 };
 use crate::facts::{Looked, PodFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -332,9 +332,9 @@ impl World {
     ) -> Plan {
         let object = DiagnosisKey::of_workload(key);
         let root = failure.root.as_ref().map(|root| self.reach.of(root, &key.namespace, &key.to_string()));
-        let shared = failure.root.as_ref().filter(|_| !refuses_template(&failure.cause));
-        let told_by_another =
-            shared.is_some_and(|root| self.reach.told_by_another((root, &failure.cause), key, now).is_some());
+        let what = told_as(&failure.cause, &failure.evidence);
+        let shared = failure.root.as_ref().filter(|_| !lies_in_template(&failure.cause));
+        let told_by_another = shared.is_some_and(|root| self.reach.told_by_another((root, &what), key, now).is_some());
         // What a node does to its pods says nothing of their template, nor does what may pass by itself.
         let is_of_template = |pod: &FailingPod| pod.category != Category::Node && pod.severity != Severity::Info;
         let each = failing.iter().zip(restarts.iter().copied());
@@ -355,7 +355,7 @@ impl World {
             },
             workload_uid: facts.uid.to_string(),
         };
-        let (told, cause, is_refused) = (status.root.clone(), status.head.cause.clone(), status.causes.is_empty());
+        let (told, what, is_refused) = (status.root.clone(), what, status.causes.is_empty());
         let last = self.workload_objects.get(&object);
         let is_anew = last.as_ref().is_some_and(|ended| is_of_another_template(key, failing, &ended.object));
         let same_failure_quiet = if is_anew { 0 } else { self.policy.same_failure_quiet };
@@ -367,7 +367,7 @@ impl World {
                 self.reach.refuse(&reach.root, &object.object, &key.to_string());
             }
             if write.announcement.is_some() {
-                self.reach.tells((&reach.root, &cause), key, now);
+                self.reach.tells((&reach.root, &what), key, now);
             }
         }
         plan

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::brief::Brief;
 use crate::api::{DiagnosisState, Root, RootReach};
-use crate::diagnosis::{RootKind, holds_up_pulls};
+use crate::diagnosis::{RootKind, holds_up_pulls, told_as};
 use crate::facts::{ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
 use crate::plan::{DiagnosisKey, Outer, OuterRecord};
 
@@ -50,17 +50,18 @@ impl Place {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Telling {
     place: Place,
-    cause: String,
+    /// The cause, and where that is not enough, more ([`told_as`]).
+    what: String,
 }
 
 impl Telling {
-    fn of(root: &Root, cause: &str, namespace: &Arc<str>) -> Self {
+    fn of(root: &Root, what: &str, namespace: &Arc<str>) -> Self {
         let mut place = Place::of(root, namespace);
         // An image that is not there is named by each manifest: its owners have each their own to correct.
         if root.kind == RootKind::Image.as_str() {
             place.namespace = Some(namespace.clone());
         }
-        Self { place, cause: cause.to_owned() }
+        Self { place, what: what.to_owned() }
     }
 }
 
@@ -127,7 +128,8 @@ impl Reach {
         let namespace = &record.key.object.namespace;
         let root =
             status.root.as_ref().filter(|_| status.head.state == DiagnosisState::Active).map(|reach| &reach.root);
-        let telling = root.map(|root| Telling::of(root, &status.head.cause, namespace));
+        let telling =
+            root.map(|root| Telling::of(root, &told_as(&status.head.cause, &status.head.evidence), namespace));
         let teller = WorkloadKey::of(&spec.workload, namespace);
         self.told.retain(|told, (by, _)| *by != teller || Some(told) == telling.as_ref());
         if let Some(root) = root.filter(|_| status.causes.is_empty()) {
@@ -174,16 +176,16 @@ impl Reach {
     /// Another workload whose Event told this cause of this root a short while ago, and that fails of it still.
     pub(super) fn told_by_another(
         &self,
-        (root, cause): (&Root, &str),
+        (root, what): (&Root, &str),
         workload: &WorkloadKey,
         now: Timestamp,
     ) -> Option<&WorkloadKey> {
-        let (by, at) = self.told.get(&Telling::of(root, cause, &workload.namespace))?;
+        let (by, at) = self.told.get(&Telling::of(root, what, &workload.namespace))?;
         (by != workload && seconds_between(*at, now) < TOLD_FOR).then_some(by)
     }
 
-    pub(super) fn tells(&mut self, (root, cause): (&Root, &str), workload: &WorkloadKey, now: Timestamp) {
+    pub(super) fn tells(&mut self, (root, what): (&Root, &str), workload: &WorkloadKey, now: Timestamp) {
         self.told.retain(|_, (_, at)| seconds_between(*at, now) < TOLD_FOR);
-        self.told.insert(Telling::of(root, cause, &workload.namespace), (workload.clone(), now));
+        self.told.insert(Telling::of(root, what, &workload.namespace), (workload.clone(), now));
     }
 }

@@ -153,7 +153,9 @@ impl World {
         let want = Want::Reached(namespace.clone());
         self.lookups.asked(&subject, std::slice::from_ref(&want));
         if let Some(reached) = self.lookups.reached(&want) {
-            let strays = stray_services(&reached.services, &reached.pods.iter(), &workloads, now);
+            let mut strays = stray_services(&reached.services, &reached.pods.iter(), &workloads, now);
+            // What was read is older than what is watched: a Service that was corrected since is none of them.
+            strays.retain(|stray| suspected.iter().any(|suspect| suspect.service == stray.service));
             decision.touched = self.set_strays(namespace, strays);
         }
         match self.lookups.next(&want, Timestamp::UNIX_EPOCH, now) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::brief::Brief;
 use super::{Touched, World, about_nodes};
 use crate::api::WorkloadDiagnosisStatus;
+use crate::diagnosis::told_as;
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::plan::{self, Bearer, DiagnosisKey, Outer, OuterWrite};
@@ -123,7 +124,8 @@ impl World {
             self.reach.set_refused(&record);
             if let Outer::Workload(spec, WorkloadDiagnosisStatus { head, root: Some(reach), .. }) = &record.object {
                 let workload = WorkloadKey::of(&spec.workload, &write.key.object.namespace);
-                let teller = self.reach.told_by_another((&reach.root, &head.cause), &workload, now).cloned();
+                let what = told_as(&head.cause, &head.evidence);
+                let teller = self.reach.told_by_another((&reach.root, &what), &workload, now).cloned();
                 touched.extend(teller.map(|teller| (Subject::Workload(teller), Lane::Resync)));
             }
         }

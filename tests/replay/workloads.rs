@@ -419,6 +419,11 @@ fn another_failure_of_the_same_root_is_told_beside_the_first() {
         operator.advance(30);
     }
     assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaMustSpecify", "Diagnosed QuotaExceeded"]);
+    let memory =
+        "exceeded quota: team, requested: requests.memory=2Gi, used: requests.memory=1Gi, limited: requests.memory=2Gi";
+    operator.workload(&refused("demo", "d", memory));
+    operator.advance(30);
+    assert_eq!(operator.told_of_workloads().len(), 3, "more pods do not give it memory");
 }
 
 #[test]

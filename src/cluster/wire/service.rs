@@ -27,6 +27,8 @@ pub struct Service {
 struct Spec {
     r#type: Text,
     selector: Dict,
+    #[serde(rename = "clusterIP")]
+    cluster_ip: Text,
     ports: List<Port>,
 }
 
@@ -47,8 +49,12 @@ impl Port {
 }
 
 impl Spec {
-    /// Empty where one of the ports leads to a number: that reaches somebody.
+    /// Empty where one of the ports leads to a number: that reaches somebody. A headless Service leads nowhere by its ports:
+    /// it is a name for its pods, whatever they listen on.
     fn target_names(&self) -> BTreeSet<Arc<str>> {
+        if &*self.cluster_ip == "None" {
+            return BTreeSet::new();
+        }
         let names: Option<BTreeSet<_>> = self.ports.0.iter().map(Port::target_name).collect();
         names.unwrap_or_default()
     }
@@ -163,11 +169,12 @@ pub fn services_of(
     let own = services.iter().filter(|s| meta::namespace(&s.metadata) == namespace);
     own.map(|service| {
         let name = service.metadata.name.as_deref().unwrap_or_default();
-        ServiceFacts {
-            ready_endpoints: ready.get(name).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX)),
-            endpoints_have_ports: with_ports.get(name).copied(),
-            ..service.facts()
-        }
+        let facts = service.facts();
+        let endpoints_have_ports = with_ports.get(name).copied();
+        // Without a port nobody is reached by it. (A headless one may have none, and is a name only.)
+        let reach = facts.target_ports.is_empty() || endpoints_have_ports != Some(false);
+        let ready = ready.get(name).filter(|_| reach).map_or(0, |names| u32::try_from(names.len()).unwrap_or(u32::MAX));
+        ServiceFacts { ready_endpoints: ready, endpoints_have_ports, ..facts }
     })
     .collect()
 }
@@ -214,6 +221,9 @@ mod tests {
         let http = r#"{"port": 80, "targetPort": "http"}"#;
         assert_eq!(service(http), ["http/TCP"]);
         assert_eq!(service(&format!(r#"{http}, {{"targetPort": "dns", "protocol": "UDP"}}"#)), ["dns/UDP", "http/TCP"]);
+        let headless =
+            r#"{"metadata": {"name": "db"}, "spec": {"clusterIP": "None", "ports": [{"targetPort": "pg"}]}}"#;
+        assert!(serde_json::from_str::<Service>(headless).unwrap().facts().target_ports.is_empty());
         for number in
             [r#"{"port": 80}"#, r#"{"port": 80, "targetPort": 8080}"#, r#"{"port": 80, "targetPort": "8080"}"#]
         {

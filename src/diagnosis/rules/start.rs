@@ -102,6 +102,9 @@ fn sandbox_oom(case: &Case<'_>) -> Finding {
 
 /// Why a container could not be started, while it does not run.
 fn see<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
+    if hook::ended_before_hook(container) {
+        return None;
+    }
     let told = container.waiting().and_then(|(reason, message)| start_error(reason, message));
     let (reason, message, path) = match &container.state {
         State::Waiting { .. } if told.is_some() => told?,
@@ -158,7 +161,7 @@ fn see_hook<'a>(case: &Case<'a>, container: &'a Container) -> Option<Seen<'a>> {
     match proof {
         HookProof::Event(event) => Some(of_hook(container, Some(event))),
         HookProof::Remembered => Some(of_hook(container, None)),
-        HookProof::Silent => case.events_settled().is_ok().then(|| of_hook(container, None)),
+        HookProof::Silent => case.expected_events_settled().is_ok().then(|| of_hook(container, None)),
     }
 }
 

@@ -247,10 +247,23 @@ pub(super) fn known() -> impl Iterator<Item = Known> {
 static TAKES: LazyLock<Vec<Option<Regex>>> =
     LazyLock::new(|| ROWS.iter().map(|row| Regex::new(row.takes).ok()).collect());
 
-/// Whether a policy refuses what this template says: that it refuses another's as well is another matter, though the policy
-/// is the same.
-pub fn refuses_template(cause: &str) -> bool {
-    matches!(cause, "WebhookDenied" | "AdmissionPolicyDenied")
+/// Whether it lies in what this template says: that another's is refused by the same policy, or asks the same object for
+/// something that it does not hold, is another matter.
+pub fn lies_in_template(cause: &str) -> bool {
+    const OF_A_POLICY: [&str; 2] = ["WebhookDenied", "AdmissionPolicyDenied"];
+    const OF_A_KEY: [&str; 3] = ["ConfigMapKeyMissing", "SecretKeyMissing", "VolumeKeyMissing"];
+    OF_A_POLICY.contains(&cause) || OF_A_KEY.contains(&cause)
+}
+
+/// What of a cause is told once for all that share its root. Who lacks memory is not helped by who gets CPU of the same quota.
+pub fn told_as(cause: &str, evidence: &[Evidence]) -> String {
+    let lacking = |said: &str| {
+        let asked = said.split_once("requested: ")?.1.split_once(", used:")?.0;
+        let names: Vec<_> = asked.split(',').filter_map(|amount| amount.split('=').next()).collect();
+        Some(names.join(","))
+    };
+    let lacking = evidence.iter().filter(|_| cause == QUOTA_EXCEEDED).find_map(|said| lacking(&said.value));
+    lacking.map_or_else(|| cause.to_owned(), |lacking| format!("{cause} of {lacking}"))
 }
 
 /// Whether something keeps pods from being made.

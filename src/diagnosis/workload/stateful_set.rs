@@ -43,7 +43,9 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
                 verdict.remedies.extend(go_back(case, &pods, set, pod));
             }
             // What it fails of is mended first, and need not lie in the template.
-            verdict.after.push(remedies::replace(case, pod));
+            if !set.on_delete {
+                verdict.after.push(remedies::replace(case, pod));
+            }
         }
         if !set.ordered
             && set.is_updating()

@@ -55,6 +55,8 @@ impl<'a> Verdict<'a> {
     }
 }
 
+/// The one cause of nodes that no node has.
+const MISSING_NODE: &str = "NodeNameMissingNode";
 /// The most remedies of a workload.
 const REMEDIES_MAX: usize = 6;
 
@@ -110,6 +112,7 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
             evidence.push(complaint);
         }
     }
+    let is_of_no_node = cause == MISSING_NODE;
     let summary = if verdict.stands.is_empty() { summary } else { format!("{}: {summary}", verdict.stands) };
     Box::new(WorkloadFailure {
         cause,
@@ -136,8 +139,8 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
         serving: (!runs_to_an_end).then(|| pods.serving(case)),
         template_changes: verdict.changes,
         root,
-        // The node's own diagnosis tells of it.
-        quiet: category == Category::Node,
+        // The node's own diagnosis tells of it, where there is a node.
+        quiet: category == Category::Node && !is_of_no_node,
         worse_by_node: ready == 0 && pods.down > 0,
         since,
     })

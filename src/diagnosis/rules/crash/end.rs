@@ -1,5 +1,6 @@
 //! Which end of a container's run counts as a failure, shared by the families that judge ends.
 
+use super::hook;
 use crate::api::{ContainerType, Severity};
 use crate::diagnosis::ownership::{JobState, is_first_failed_try, job_state};
 use crate::diagnosis::{Case, Finding, Verdict, text};
@@ -9,8 +10,9 @@ use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State
 pub(super) const SLACK: i64 = 2;
 
 /// Killing Events that explain an end as intended.
-const INTENDED: [&str; 4] =
-    ["definition changed", "resize requires restart", "stopping container", "failedpoststarthook"];
+const INTENDED: [&str; 3] = ["definition changed", "resize requires restart", "stopping container"];
+/// The same where the hook failed; it says so too of a hook that only fell with the run.
+const FOR_ITS_HOOK: &str = "failedpoststarthook";
 
 /// Reasons of an ended run that other rules own: it never ran, or all containers were restarted on purpose.
 const NOT_A_CRASH: [&str; 3] = ["StartError", "ContainerCannotRun", "RestartingAllContainers"];
@@ -29,6 +31,7 @@ pub(in crate::diagnosis::rules) fn counted<'c>(case: &Case<'_>, container: &'c C
             "" | "ContainerCreating" | "PodInitializing" | "RestartingAllContainers" => {
                 container.last.as_ref().filter(|end| end.finished_at.is_some_and(|at| case.age(at) <= patience))
             }
+            hook::HOOK_KILL if hook::ended_before_hook(container) => container.last.as_ref(),
             // Whatever it waits for now is the trouble, not how an earlier run ended.
             _ => None,
         },
@@ -154,8 +157,11 @@ fn is_excused(case: &Case<'_>, container: &Container, end: &Terminated) -> bool 
             return true;
         }
     }
-    case.container_events(container, "Killing")
-        .any(|event| INTENDED.iter().any(|words| text::has(&event.message, &[words])) && in_run(event, end))
+    let is_meant = |event: &EventFacts| {
+        INTENDED.iter().any(|words| text::has(&event.message, &[words]))
+            || text::has(&event.message, &[FOR_ITS_HOOK]) && hook::ended_by_hook(case, container, end).is_some()
+    };
+    case.container_events(container, "Killing").any(|event| is_meant(event) && in_run(event, end))
         && stopped_by_probe(case, container, end).is_none()
 }
 

@@ -3,7 +3,7 @@
 
 use super::end::{self, SLACK};
 use crate::diagnosis::Case;
-use crate::facts::{Container, EventFacts, Terminated};
+use crate::facts::{Container, EventFacts, State, Terminated, after};
 
 /// The cause of what the kubelet kills for its hook.
 pub const HOOK_KILL: &str = "PostStartHookError";
@@ -33,8 +33,11 @@ pub(in crate::diagnosis::rules) fn ended_by_hook<'a>(
     if !container.has_post_start || (run.exit_code == 0 && container.restart_count == 0) {
         return None;
     }
+    if ended_before_hook(container) {
+        return None;
+    }
     let event = case.container_events(container, "FailedPostStartHook").next_back();
-    if let Some(event) = event.filter(|event| tells_of(case, run, event)) {
+    if let Some(event) = event.filter(|event| tells_of(case, container, run, event)) {
         return Some(HookProof::Event(event));
     }
     if case.ledger.proven_cause(&container.name, run) == Some(HOOK_KILL) {
@@ -43,10 +46,44 @@ pub(in crate::diagnosis::rules) fn ended_by_hook<'a>(
     is_silent(case, container, run).then_some(HookProof::Silent)
 }
 
+/// Whether a process ends so by itself, and seldom where it is told to end.
+fn is_own_code(code: i32) -> bool {
+    !matches!(code, 0 | 137 | 143)
+}
+
+/// Whether the kubelet could not run the hook because the container had ended already: then the hook fails of that.
+pub(in crate::diagnosis::rules) fn ended_before_hook(container: &Container) -> bool {
+    const GONE: [&str; 6] = [
+        "in a stopped state",
+        "stopped container",
+        "container_exited",
+        "not running",
+        "container not found",
+        "task not found",
+    ];
+    let end = container.last_end();
+    // The kubelet's own kill is no OOMKilled.
+    if end.is_some_and(|end| end.reason == end::OOM_KILLED) {
+        return true;
+    }
+    let by_own_code = end.is_some_and(|end| is_own_code(end.exit_code));
+    let said = container.waiting().filter(|(reason, _)| *reason == HOOK_KILL).map(|(_, said)| said.to_lowercase());
+    said.is_some_and(|said| {
+        GONE.iter().any(|words| said.contains(words)) || (by_own_code && said.contains("exited with 137"))
+    })
+}
+
 /// Whether the hook's failure ended this run too. An Event long before the end is about another run, and then this one must
-/// have ended as the kubelet ends those: by a signal or in peace, and as soon as the hook allows.
-fn tells_of(case: &Case<'_>, run: &Terminated, event: &EventFacts) -> bool {
+/// have ended as the kubelet ends those: by a signal or in peace, and as soon as the hook allows. What ended before it failed
+/// ended of itself.
+fn tells_of(case: &Case<'_>, container: &Container, run: &Terminated, event: &EventFacts) -> bool {
     let Some((told, ended)) = event.last.zip(run.finished_at) else { return true };
+    let is_of_next_run = matches!(container.state, State::Running { started_at: Some(start) } if start <= told);
+    // In the same second a process that ends by a code of its own has rather taken its hook with it than the other way round.
+    let is_before = if is_own_code(run.exit_code) { ended <= told } else { after(ended, SLACK) < told };
+    if is_before && !is_of_next_run {
+        return false;
+    }
     let kill_takes = case.pod.termination_grace_seconds + 60;
     let later = ended.as_second() - told.as_second();
     let longest = match run.exit_code {

@@ -197,6 +197,11 @@ impl Unmet {
         }
     }
 
+    /// Whether it is about what a cloud says of its nodes: a wrong word there misleads volumes and routes as well.
+    pub(super) fn is_told_by_clouds(&self) -> bool {
+        self.key.contains(TOLD_BY_CLOUDS) || self.key.starts_with("node.kubernetes.io/")
+    }
+
     /// Whether it asks for one node by its name, as the pods of a DaemonSet do.
     pub(super) fn is_node_name(&self) -> bool {
         self.key == NODE_NAME

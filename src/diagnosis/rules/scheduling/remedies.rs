@@ -790,7 +790,7 @@ fn selector(analysis: &Analysis<'_>, target: &Target) -> Vec<Remedy> {
     let another = label.is_none() && unmet.operator == Operator::In && unmet.resembles.is_none();
     let another = another.then(|| remedy::fix(say!(analysis, "Add a node with {wanted}.", wanted = unmet.wanted())));
     // A label that is there with another value is rather right than wrong.
-    let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some();
+    let rather_the_pod = unmet.resembles.is_some() || unmet.has.is_some() || unmet.is_told_by_clouds();
     let mut found =
         if rather_the_pod { vec![another, Some(correct), label] } else { vec![another, label, Some(correct)] };
     found.push(Some(remedy::command(

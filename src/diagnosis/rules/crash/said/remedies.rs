@@ -101,7 +101,14 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             ),
             remedy::fix(say!(case, "Or mount claim {name} in another pod, and remove there what is not needed.", name)),
         ],
-        Full::Memory { volume, .. } => vec![remedy::fix(say!(
+        Full::Memory { volume, limit: None } => vec![remedy::fix(say!(
+            case,
+            "Volume {volume} is as large as the memory that {container} may use: raise its memory limit in {owner}, or drop medium: Memory.",
+            volume,
+            owner,
+            container = container.name
+        ))],
+        Full::Memory { volume, limit: Some(_) } => vec![remedy::fix(say!(
             case,
             "Raise sizeLimit of volume {volume} in {owner} (it counts as memory of {container}: its memory limit too), or drop medium: Memory.",
             volume,
@@ -119,9 +126,18 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                 target::yaml_string(&container.name)
             ),
         )],
-        Full::Disk { .. } | Full::Unknown => {
+        full => {
+            let volumes = if let Full::Unknown { volumes } = full { Some(volumes.join(", ")) } else { None };
+            let volumes = volumes.map(|volumes| {
+                remedy::fix(say!(
+                    case,
+                    "See in its log to which of its volumes {container} writes ({volumes}), and make that one larger; those in memory and /dev/shm are small.",
+                    container = container.name,
+                    volumes
+                ))
+            });
             let node = case.pod.node_name.as_deref().unwrap_or("NODE");
-            vec![
+            let disk = [
                 remedy::command(
                     remedy::fix(say!(
                         case,
@@ -135,7 +151,8 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                     "Or give {container} a volume of its own where it writes much.",
                     container = container.name
                 )),
-            ]
+            ];
+            volumes.into_iter().chain(disk).collect()
         }
     };
     out.push(log_remedy(case, container));

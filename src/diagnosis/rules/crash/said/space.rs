@@ -24,8 +24,10 @@ pub(super) enum Full<'a> {
     Disk {
         volume: Option<&'a str>,
     },
-    /// The line does not say where, and more than one thing may be meant.
-    Unknown,
+    /// The line does not say where: one of these volumes, or the disk.
+    Unknown {
+        volumes: Vec<&'a str>,
+    },
 }
 
 /// Whether the line is about a disk or the like: some limits of the kernel are told by the same error.
@@ -53,11 +55,11 @@ pub(super) fn full<'a>(case: &Case<'a>, container: &'a Container, line: &str) ->
                 Some(VolumeSource::Claim { .. } | VolumeSource::EmptyDir { .. } | VolumeSource::HostPath { .. })
             )
         };
-        let mut written = container.mounts.iter().filter(|mount| is_written(&mount.volume));
-        match (written.next(), written.next()) {
-            (only, None) => only,
-            _ => return Full::Unknown,
+        let written: Vec<_> = container.mounts.iter().filter(|mount| is_written(&mount.volume)).collect();
+        if written.len() > 1 {
+            return Full::Unknown { volumes: written.iter().map(|mount| &*mount.volume).collect() };
         }
+        written.first().copied()
     };
     match mount.map(|mount| (&*mount.volume, source(&mount.volume))) {
         Some((_, Some(VolumeSource::Claim { name, .. }))) => Full::Claim { name },
@@ -85,7 +87,9 @@ impl Full<'_> {
                 say!(case, "volume {volume} or the disk of {node} below it", volume, node)
             }
             Self::Disk { volume: None } => say!(case, "the disk of {node}", node),
-            Self::Unknown => phrase!(case, "the disk or a volume").to_owned(),
+            Self::Unknown { volumes } => {
+                say!(case, "one of its volumes ({volumes}) or the disk", volumes = volumes.join(", "))
+            }
         }
     }
 }
@@ -128,7 +132,7 @@ spec:
                 Full::Memory { volume, .. } => format!("memory {volume}"),
                 Full::SharedMemory => "shared memory".to_owned(),
                 Full::Disk { volume } => format!("disk {}", volume.unwrap_or("of the node")),
-                Full::Unknown => "unknown".to_owned(),
+                Full::Unknown { volumes } => format!("one of {volumes:?}"),
             }
         };
         const DATA: &str = "{name: data, mountPath: /var/lib/pg}";
@@ -141,7 +145,7 @@ spec:
         let only = format!("{DATA}, {CONF}");
         for (mounts, line, expected) in [
             (&*only, wal, "claim pg"),
-            (&*all, wal, "unknown"),
+            (&*all, wal, "one of [\"data\", \"shm\"]"),
             (&*all, log, "claim pg"),
             (CONF, log, "disk of the node"),
             (&*all, segment, "memory shm"),
