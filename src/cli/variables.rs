@@ -15,11 +15,15 @@ const OFF_BY: usize = 2;
 /// Variables that are set and nearly have the name of a setting: nobody reads them, and nothing else would say so. Others that
 /// begin like ours may be anybody's; Kubernetes itself sets some for a Service of our name.
 pub(super) fn misspelt() -> Vec<String> {
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let set: Vec<String> = set.filter(|name| name.starts_with(OURS)).collect();
+    if set.is_empty() {
+        return Vec::new();
+    }
     let command = Cli::command();
     let all = command.get_subcommands().flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_env);
     let known: Vec<String> = all.map(|name| name.to_string_lossy().into_owned()).collect();
-    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let mut notes: Vec<String> = set.filter_map(|name| note(&name, &known)).collect();
+    let mut notes: Vec<String> = set.iter().filter_map(|name| note(name, &known)).collect();
     notes.sort_unstable();
     notes
 }

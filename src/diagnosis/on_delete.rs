@@ -54,8 +54,7 @@ pub(super) fn with_deletion(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
 /// Whether an update is meant for this pod, and waits until it is Ready: a StatefulSet takes its pods in order.
 fn waits_for(workload: &WorkloadFacts, pod: &str) -> bool {
     let OwnFacts::StatefulSet(set) = &workload.own else { return false };
-    let ordinal = pod.rsplit('-').next().and_then(|ordinal| ordinal.parse::<i64>().ok());
-    set.ordered && ordinal.is_some_and(|ordinal| ordinal >= set.partition)
+    set.ordered && workload.ordinal(pod).is_some_and(|ordinal| ordinal >= set.partition)
 }
 
 #[cfg(test)]

@@ -332,6 +332,11 @@ impl WorkloadFacts {
         }
     }
 
+    /// Of a pod of a StatefulSet: `2` of `db-2`.
+    pub fn ordinal(&self, pod: &str) -> Option<i64> {
+        pod.strip_prefix(&*self.key.name)?.strip_prefix('-')?.parse().ok()
+    }
+
     /// `updateStrategy: OnDelete`: a pod gets the new template when somebody deletes it.
     pub fn is_updated_on_delete(&self) -> bool {
         match &self.own {

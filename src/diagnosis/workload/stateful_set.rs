@@ -23,7 +23,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             .pods
             .iter()
             .filter(|pod| !pod.ready)
-            .filter_map(|pod| Some((ordinal(&workload.key.name, &pod.name)?, *pod)))
+            .filter_map(|pod| Some((workload.ordinal(&pod.name)?, *pod)))
             .min_by_key(|(at, _)| *at);
         let held = lead.and_then(|(at, pod)| held_up(case, set, at, pod));
         let (problem, stands) = match held {
@@ -110,11 +110,6 @@ fn waiting(language: Language, name: &str, from: i64, to: i64) -> String {
     }
 }
 
-/// `2` of `db-2`.
-fn ordinal(set: &str, pod: &str) -> Option<i64> {
-    pod.strip_prefix(set)?.strip_prefix('-')?.parse().ok()
-}
-
 /// `Create Pod db-1 in StatefulSet db failed error: ...`, and the same of a claim `for Pod db-1 in StatefulSet`: a pod that
 /// is there by now was made after all.
 fn is_of_missing_pod(case: &WorkloadCase<'_>, set: &StatefulSetFacts, event: &EventFacts) -> bool {
@@ -124,6 +119,6 @@ fn is_of_missing_pod(case: &WorkloadCase<'_>, set: &StatefulSetFacts, event: &Ev
     }
     let mut words = event.message.split_whitespace();
     let named = words.by_ref().find(|word| *word == "Pod").and_then(|_| words.next());
-    let at = named.and_then(|pod| ordinal(&workload.key.name, pod));
+    let at = named.and_then(|pod| workload.ordinal(pod));
     at.is_none_or(|at| !set.ordered || at >= set.first_ordinal.saturating_add(workload.current))
 }

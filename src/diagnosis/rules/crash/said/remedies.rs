@@ -54,10 +54,8 @@ pub(super) fn bind_permission(case: &Case<'_>, finding: &Finding) -> Vec<Remedy>
 
 pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
-    let folder =
-        words::path(&said).and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
-    let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
-    let mount = words::path(&said).and_then(|path| container.mount_over(path));
+    let path = words::path(&said);
+    let mount = path.and_then(|path| container.mount_over(path));
     if let Some(mount) = mount.filter(|mount| is_always_read_only(case, &mount.volume)) {
         return vec![
             remedy::fix(say!(
@@ -69,6 +67,8 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             log_remedy(case, container),
         ];
     }
+    let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
+    let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
     vec![
         remedy::fix(say!(
             case,
