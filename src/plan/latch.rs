@@ -125,7 +125,9 @@ fn when_due(record: &Record, new: &PodDiagnosisStatus, case: &Case<'_>, policy: 
         return Some(if all_answered(case) { case.now } else { after(began, IMPACT_WITHIN) });
     }
     let impact = (suffers(new) != suffers(old)).then(|| after(record.written_at, policy.impact_interval.max(busy)));
-    let is_better_told = new.confidence < old.confidence || !record.shown.has_all_of(new);
+    // After a restart the workload is not known at once, and with it what can be done.
+    let has_another_remedy = || all_answered(case) && !record.shown.has_remedy_of(new);
+    let is_better_told = new.confidence < old.confidence || !record.shown.has_all_of(new) || has_another_remedy();
     let better = is_better_told.then(|| after(record.written_at, policy.minor_interval.max(busy)));
     impact.into_iter().chain(better).chain(status_due(record, new, case, policy)).min()
 }

@@ -48,7 +48,7 @@ impl Shown {
     }
 
     pub fn add(&mut self, status: &PodDiagnosisStatus) {
-        self.parts.extend(parts(status));
+        self.parts.extend(signs(status).chain(remedy(status)));
         let restarts = restarts(status);
         if self.restarts != restarts {
             self.restarts = restarts;
@@ -62,9 +62,14 @@ impl Shown {
         self.restarts == restarts(status) && self.words.contains(&hash(&status.pod_status))
     }
 
-    /// Whether the status shows nothing that was not shown before.
+    /// Whether the status shows no evidence and no side finding that was not shown before.
     pub fn has_all_of(&self, status: &PodDiagnosisStatus) -> bool {
-        parts(status).all(|part| self.parts.contains(&part))
+        signs(status).all(|sign| self.parts.contains(&sign))
+    }
+
+    /// Whether what is to be done first was shown before.
+    pub fn has_remedy_of(&self, status: &PodDiagnosisStatus) -> bool {
+        remedy(status).is_none_or(|remedy| self.parts.contains(&remedy))
     }
 }
 
@@ -80,15 +85,17 @@ fn hash(part: impl Hash) -> u32 {
     hasher.finish() as u32
 }
 
-fn parts(status: &PodDiagnosisStatus) -> impl Iterator<Item = u32> {
+fn signs(status: &PodDiagnosisStatus) -> impl Iterator<Item = u32> {
     // The end of a run moves from one to the other and back while the kubelet backs off.
     let source = |e: &Evidence| e.source.replace(".lastState.", ".state.");
     let evidence = status.evidence.iter().map(move |e| hash(("evidence", &status.cause, source(e))));
-    let findings = status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container)));
-    // What is to be done first may become another thing. How much of it is not followed: what is free changes all the time.
+    evidence.chain(status.other_findings.iter().map(|o| hash(("finding", &o.cause, &o.container))))
+}
+
+/// What is to be done first. How much of it is not followed: what is free changes all the time.
+fn remedy(status: &PodDiagnosisStatus) -> Option<u32> {
     let without_amounts = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
-    let remedy = status.remedies.first().map(|first| hash(("remedy", &status.cause, without_amounts(&first.text))));
-    evidence.chain(findings).chain(remedy)
+    status.remedies.first().map(|first| hash(("remedy", &status.cause, without_amounts(&first.text))))
 }
 
 impl Record {

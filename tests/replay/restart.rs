@@ -1,10 +1,12 @@
 //! A new process takes up where the old one stopped.
 
 use shindan::api::DiagnosisState::{Active, Gone, Recovered};
+use shindan::facts::{ReplicaSetFacts, Want};
 use shindan::world::Caps;
 
 use super::operator::{
-    Operator, Server, WELL, at, crashed, event, killing, node, oom, oom_of, pod, pod_of, running_again, well,
+    Operator, Server, WELL, at, crashed, event, killing, node, oom, oom_of, pod, pod_of, pod_of_template, rollout,
+    running_again, well,
 };
 
 #[test]
@@ -51,6 +53,42 @@ fn a_hook_that_an_event_named_stays_the_cause_when_the_kubelet_has_no_events_lef
     assert_eq!(operator.told(), ["Diagnosed PostStartHookError"]);
     let causes = operator.status("a").restarts.as_ref().unwrap().history.iter().map(|run| run.cause.as_deref());
     assert!(causes.eq([Some("PostStartHookError"); 3]), "{:?}", operator.status("a").restarts);
+}
+
+/// After a restart the revisions are not known at once, nor ever where they may not be read any more.
+#[test]
+fn the_revision_to_go_back_to_is_not_forgotten_over_a_restart() {
+    let set = |name: &str, revision, ready| ReplicaSetFacts {
+        name: name.into(),
+        revision,
+        desired: 1,
+        ready,
+        ..ReplicaSetFacts::default()
+    };
+    let mut web = rollout("web", 2, 1);
+    web.replica_sets = vec![set("web-5", 3, 0), set("web-4", 2, 1)];
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image \"app:2\": manifest unknown'}}";
+    let pods = [
+        pod_of_template("web-a", "u1", Some(("web", "5")), false, waits),
+        pod_of_template("web-b", "u2", Some(("web", "4")), true, WELL),
+    ];
+    let mut operator = Operator::idle();
+    operator.workload(&web);
+    pods.iter().for_each(|pod| operator.pod(pod));
+    operator.advance(400);
+    let first = |operator: &Operator| operator.status("web-a").remedies[0].text.clone();
+    assert!(first(&operator).ends_with("go back to revision 2."), "{}", first(&operator));
+    let applies = operator.server.applies;
+    for refused in [false, true] {
+        operator = operator.restarted(3600);
+        if refused {
+            operator.refused.insert(Want::Workload(web.key.clone()));
+        }
+        operator.list_with(&[], &pods, std::slice::from_ref(&web));
+        operator.advance(400);
+        assert!(first(&operator).ends_with("go back to revision 2."), "refused: {refused}; {}", first(&operator));
+        assert_eq!(operator.server.applies, applies, "refused: {refused}");
+    }
 }
 
 #[test]
