@@ -81,6 +81,21 @@ fn a_hook_that_is_a_request_has_no_command_to_be_run() {
 }
 
 #[test]
+fn the_command_of_a_hook_that_is_not_in_the_image_is_named() {
+    let failed = r#"Exec lifecycle hook ([/opt/register.sh]) for Container "app" in Pod "x" failed - error: rpc error: code = Unknown desc = failed to exec in container: failed to start exec "4f": OCI runtime exec failed: exec failed: unable to start container process: exec: "/opt/register.sh": stat /opt/register.sh: no such file or directory: unknown, message: """#;
+    let pod = not_started("lifecycle: {postStart: {exec: {command: [/opt/register.sh]}}}", "", "").replace(
+        "state: {waiting: {reason: CrashLoopBackOff}}",
+        &format!("state: {{waiting: {{reason: PostStartHookError, message: '{failed}'}}}}"),
+    );
+    let (summary, first) = said(&pod);
+    assert!(
+        summary.ends_with("its postStart hook fails: its command /opt/register.sh is not in image shop/web:1"),
+        "{summary}"
+    );
+    assert!(first.starts_with("Correct the command of lifecycle.postStart in Deployment web: "), "{first}");
+}
+
+#[test]
 fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
     let words = |at: &str| {
         format!(

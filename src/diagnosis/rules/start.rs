@@ -290,10 +290,17 @@ fn say(case: &Case<'_>, container: &Container, seen: &Seen<'_>, says: &'static s
         container.limits.memory.map(|m| say!(case, " of {limit}", limit = format_bytes(m))).unwrap_or_default()
     });
     fill("hook", &|| {
-        if seen.reason == "PostStartHookError" && !text.is_empty() {
-            format!(": {}", hook_words(text))
-        } else {
-            String::new()
+        if seen.reason != "PostStartHookError" || text.is_empty() {
+            return String::new();
+        }
+        match missing_in_hook(text) {
+            Some(command) => say!(
+                case,
+                ": its command {command} is not in image {image}",
+                command,
+                image = signature::middle_cut(&container.image, 70)
+            ),
+            None => format!(": {}", hook_words(text)),
         }
     });
     fill("perhaps", &|| if is_guess(case, seen) { phrase!(case, " perhaps") } else { "" }.to_owned());
@@ -372,6 +379,15 @@ fn mount_target(text: &str) -> Option<&str> {
     // runc before 1.0 names the rootfs too: `mounting "A" to rootfs "B" at "C"`.
     let of_old = || signature::quoted_after(text.split_once("to rootfs ")?.1, " at ");
     signature::quoted_after(text, "to rootfs at ").or_else(|| signature::between(text, "` to `", "`")).or_else(of_old)
+}
+
+/// The command of a hook that the runtime did not find.
+fn missing_in_hook(text: &str) -> Option<&str> {
+    let named =
+        signature::quoted_after(text, "exec: ").or_else(|| signature::between(text, "executable file `", "`"))?;
+    let lower = text.to_ascii_lowercase();
+    let is_missing = lower.contains("no such file or directory") || lower.contains("executable file");
+    is_missing.then_some(named)
 }
 
 /// What a hook's failure comes down to: how it ended, and what it printed.

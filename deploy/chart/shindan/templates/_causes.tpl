@@ -87,6 +87,7 @@
 - InitContainerFailed
 - InitContainerStuck
 - InitOomKilled
+- InotifyLimitReached
 - InsufficientCpu
 - InsufficientEphemeralStorage
 - InsufficientExtendedResource
@@ -244,6 +245,7 @@
 - TerminatingFinalizer
 - TerminatingKillFailing
 - TerminatingNodeUnreachable
+- TooManyOpenFiles
 - TooManyPods
 - TopologyAffinityError
 - TopologySpreadUnsatisfied

@@ -11,7 +11,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 36] = [
+const SIGNS: [&str; 38] = [
     "error",
     "fatal",
     "panic",
@@ -31,6 +31,8 @@ const SIGNS: [&str; 36] = [
     "in use",
     "out of memory",
     "heap space",
+    "too many open files",
+    "no space left",
     "read-only",
     "not set",
     "must be set",

@@ -1,6 +1,7 @@
 //! Causes that only the program itself tells, in the line that it wrote last: an address in use, a module that is
 //! missing, a dependency that does not answer. What Kubernetes shows of them is an exit code.
 
+mod handles;
 mod remedies;
 mod rows;
 mod space;
@@ -8,6 +9,7 @@ mod words;
 
 use std::cell::OnceCell;
 
+use self::handles::Handles;
 use super::end::{self, settled_crash, who};
 use super::{end_evidence, last_words};
 use crate::api::Confidence;
@@ -116,6 +118,8 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
     let path = || words::path(said).filter(|_| !space::is_shared_memory(said));
     fill("path", &|| path().map_or_else(String::new, |path| format!(" {path}")));
     fill("full", &|| space::full(case, container, said).told(case));
+    fill("node", &|| case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")).to_owned());
+    fill("sysctl", &|| handles::met(said).and_then(Handles::sysctl).unwrap_or_default().to_owned());
     fill("variable", &|| {
         variable(case, container, run, said).unwrap_or_else(|| phrase!(case, "that it needs").to_owned())
     });

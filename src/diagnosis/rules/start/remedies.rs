@@ -1,6 +1,6 @@
 //! What to do about a container that cannot be started.
 
-use super::{executable, key, mount_target, object, refs, see, working_dir as named_dir};
+use super::{executable, key, missing_in_hook, mount_target, object, refs, see, working_dir as named_dir};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
@@ -484,6 +484,14 @@ pub(super) fn post_start(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
     if about.container.is_some_and(|container| container.post_start_is_request) {
         out.push(remedy::fix(say!(case, "The request of lifecycle.postStart in {target} is sent once, as soon as the container is started, which most servers are too late for: leave it to a startupProbe, or make it a command (exec) that tries again.", target = about.target.display())));
+    } else if let (Some(container), Some(command)) = (about.container, missing_in_hook(&about.text)) {
+        out.push(remedy::fix(say!(
+            case,
+            "Correct the command of lifecycle.postStart in {target}: {command} is not in {image}. It runs in the container, and without a shell unless it names one.",
+            target = about.target.display(),
+            command,
+            image = container.image
+        )));
     } else {
         out.push(remedy::fix(say!(case, "Run the command of lifecycle.postStart in {target} by hand in the image, and make it end with 0; it may run before the main process is ready.", target = about.target.display())));
     }

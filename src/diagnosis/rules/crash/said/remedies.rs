@@ -1,12 +1,13 @@
 //! What to do about what a program said of its own end.
 
+use super::handles::{self, Handles};
 use super::space::{self, Full};
 use super::words;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::crash::{blamed, go_back, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
-use crate::facts::{Container, VolumeSource, format_bytes};
+use crate::facts::{Container, Terminated, VolumeSource, format_bytes};
 
 /// The container that is blamed, and the line that it wrote.
 fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
@@ -108,13 +109,20 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             owner,
             container = container.name
         ))],
-        Full::Memory { volume, limit: Some(_) } => vec![remedy::fix(say!(
-            case,
-            "Raise sizeLimit of volume {volume} in {owner} (it counts as memory of {container}: its memory limit too), or drop medium: Memory.",
-            volume,
-            owner,
-            container = container.name
-        ))],
+        Full::Memory { volume, limit: Some(limit) } => vec![target.with_pod_patch(
+            remedy::fix(say!(
+                case,
+                "Raise sizeLimit of volume {volume} in {owner} (it counts as memory of {container}: its memory limit too), or drop medium: Memory.",
+                volume,
+                owner,
+                container = container.name
+            )),
+            &format!(
+                "volumes:\n- name: {}\n  emptyDir: {{sizeLimit: {}}}\n",
+                target::yaml_string(volume),
+                format_bytes(limit.saturating_mul(2))
+            ),
+        )],
         Full::SharedMemory => vec![target.with_pod_patch(
             remedy::fix(say!(
                 case,
@@ -172,6 +180,60 @@ fn is_always_read_only(case: &Case<'_>, volume: &str) -> bool {
         Some(VolumeSource::Other { kind }) => kind == "downwardAPI",
         _ => false,
     }
+}
+
+/// What the node allows is raised on the node; a pod may not set it.
+pub(super) fn inotify(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, said)) = told(case, finding) else { return Vec::new() };
+    let Some((limit, sysctl)) = handles::met(&said).and_then(|met| Some((met, met.sysctl()?))) else {
+        return Vec::new();
+    };
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    vec![
+        remedy::fix(say!(
+            case,
+            "On {node}, and each node that may run it, raise the limit: sysctl -w {sysctl}={value} (and a file in /etc/sysctl.d, so that it stays). A pod may not set it: it is the node's, for all containers of one user together.",
+            node,
+            sysctl,
+            value = limit.generous()
+        )),
+        remedy::fix(say!(
+            case,
+            "Or let {container} poll, or not watch at all: DOTNET_USE_POLLING_FILE_WATCHER=1, CHOKIDAR_USEPOLLING=1, or its own setting.",
+            container = container.name
+        )),
+        remedy::command(
+            remedy::fix(say!(
+                case,
+                "Many pods that watch files on {node} use the limit up together: see which are there.",
+                node
+            )),
+            format!(
+                "kubectl get pods -A -o wide --field-selector spec.nodeName={}",
+                target::shell_word(case.pod.node_name.as_deref().unwrap_or("NODE"))
+            ),
+        ),
+        log_remedy(case, container),
+    ]
+}
+
+pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    // A leak takes its time.
+    const SOON: i64 = 60;
+    let Some((container, _)) = told(case, finding) else { return Vec::new() };
+    let leak = remedy::fix(say!(
+        case,
+        "If {container} ran well for a while, look for what it opens and never closes: connections without a pool, responses that are not closed, a log opened again and again.",
+        container = container.name
+    ));
+    let raise = remedy::fix(say!(
+        case,
+        "If it needs as many, raise the limit: `ulimit -n {value}` in its entry point where the hard limit allows it, else LimitNOFILE of the container runtime's service on the node. No field of a pod sets it.",
+        value = Handles::Files.generous()
+    ));
+    let ended_soon = container.last_end().and_then(Terminated::ran_for).is_some_and(|ran| ran < SOON);
+    let [first, second] = if ended_soon { [raise, leak] } else { [leak, raise] };
+    vec![first, second, log_remedy(case, container)]
 }
 
 pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -1,5 +1,6 @@
 //! The table: one row a cause, asked about one line, which names the thing before the row may answer.
 
+use super::handles::{self, Handles};
 use super::space::{self, Full};
 use super::{remedies, words};
 use crate::api::Root;
@@ -83,6 +84,45 @@ pub(super) const ROWS: &[Row] = &[
                          (EvictedPodEphemeralLimit), and a node that is short of it tells DiskPressure.",
             action: "Make room on what is full, or make it larger.",
             source: "the program's last words (termination message, or its log): ENOSPC, EDQUOT",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "InotifyLimitReached",
+        words: &[
+            &["too many open files"],
+            &["emfile"],
+            &["enospc"],
+            &["no space left on device"],
+            &["inotify instances"],
+            &["number of file watchers"],
+            &["file watch limit"],
+            &["max_user_watches"],
+        ],
+        also: Some(|_, seen| handles::met(seen.text).is_some_and(|met| met != Handles::Files)),
+        says: "{container} cannot watch its files: {node} allows its user no more of inotify ({sysctl}); it ends",
+        remedies: remedies::inotify,
+        explain: Explain {
+            meaning: "The program watches files for changes, and the kernel of its node allows its user no further inotify instance or watch.",
+            told_apart: "Its last line speaks of watching, and of a limit, too many open files or no space left. The limits are the node's: all \
+                         containers of one user count together. A disk that is full is NoSpaceLeft; a process with too many files or \
+                         connections is TooManyOpenFiles.",
+            action: "Raise fs.inotify.max_user_instances or fs.inotify.max_user_watches on the node, or let the program poll or not watch.",
+            source: "the program's last words (termination message, or its log): EMFILE of inotify_init(2), ENOSPC of inotify_add_watch(2)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "TooManyOpenFiles",
+        words: &[&["too many open files"], &["emfile"], &["enfile"]],
+        also: Some(|_, seen| handles::met(seen.text) == Some(Handles::Files)),
+        says: "{container} may not open any more files or connections; it ends",
+        remedies: remedies::files,
+        explain: Explain {
+            meaning: "The program has as many files and connections open as one process may (its RLIMIT_NOFILE, `ulimit -n`).",
+            told_apart: "Its last line says too many open files. The same words of a program that watches files are InotifyLimitReached.",
+            action: "Look for what it opens and never closes; raise the limit where it needs more. No field of a pod sets it.",
+            source: "the program's last words (termination message, or its log): EMFILE, ENFILE",
         },
         ..ROW
     },

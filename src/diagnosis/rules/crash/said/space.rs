@@ -1,6 +1,6 @@
 //! What is full where a program has no space left to write.
 
-use super::words;
+use super::{handles, words};
 use crate::diagnosis::Case;
 use crate::diagnosis::language::{phrase, say};
 use crate::facts::{Container, VolumeSource, format_bytes};
@@ -32,8 +32,8 @@ pub(super) enum Full<'a> {
 
 /// Whether the line is about a disk or the like: some limits of the kernel are told by the same error.
 pub(super) fn is_about_space(line: &str) -> bool {
-    let line = line.to_ascii_lowercase();
-    !["inotify", "watch", "semaphore", "semget", "epoll"].iter().any(|word| line.contains(word))
+    let lower = line.to_ascii_lowercase();
+    handles::met(line).is_none() && !["semaphore", "semget", "epoll"].iter().any(|word| lower.contains(word))
 }
 
 /// Whether it is about POSIX shared memory, whose segments are named like files.

@@ -1,0 +1,91 @@
+//! Limits of the kernel on what may be open, where a program says that it met one.
+
+/// What a program may have no more of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handles {
+    /// Files and connections of one process (RLIMIT_NOFILE).
+    Files,
+    /// Queues of inotify, one for whoever watches files: of one user on the whole node.
+    InotifyInstances,
+    /// Files and folders that are watched: of one user on the whole node.
+    InotifyWatches,
+}
+
+/// Words of a program that watches files.
+const WATCHING: [&str; 5] = ["inotify", "fsnotify", "watch", "watcher", "watchers"];
+
+/// Beside words of [`WATCHING`]: the error of inotify_add_watch(2), and what Node and JetBrains' tools make of it.
+const NO_MORE_WATCHES: [&str; 5] =
+    ["enospc", "no space left on device", "number of file watchers", "file watch limit", "max_user_watches"];
+
+/// Which limit the line is about. Both errors have other meanings too: a full disk, an open file too many.
+pub(super) fn met(line: &str) -> Option<Handles> {
+    let line = line.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    // Whole words, and none of a path: what cannot be opened may be called like it.
+    let outside_paths = line.split_whitespace().filter_map(|word| word.split('/').next());
+    let mut words = outside_paths.flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
+    let watches = words.any(|word| WATCHING.contains(&word));
+    if watches && has(&NO_MORE_WATCHES) {
+        return Some(Handles::InotifyWatches);
+    }
+    let too_many = has(&["too many open files", "emfile", "enfile"]);
+    // .NET tells of both limits in one sentence.
+    if (watches && too_many) || line.contains("inotify instances") {
+        return Some(Handles::InotifyInstances);
+    }
+    too_many.then_some(Handles::Files)
+}
+
+impl Handles {
+    /// The kernel's own name for the limit, where it is the node's.
+    pub(super) fn sysctl(self) -> Option<&'static str> {
+        match self {
+            Self::Files => None,
+            Self::InotifyInstances => Some("fs.inotify.max_user_instances"),
+            Self::InotifyWatches => Some("fs.inotify.max_user_watches"),
+        }
+    }
+
+    /// A value of it that serves a busy node; the kernel's own defaults are 128 instances and, with little memory, 8192 watches.
+    pub(super) fn generous(self) -> u32 {
+        match self {
+            Self::Files => 65_536,
+            Self::InotifyInstances => 1024,
+            Self::InotifyWatches => 1_048_576,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Handles::{Files, InotifyInstances, InotifyWatches};
+    use super::met;
+
+    #[test]
+    fn the_limit_is_told_by_who_met_it() {
+        for (line, expected) in [
+            ("http: Accept error: accept tcp [::]:8080: accept4: too many open files", Some(Files)),
+            ("OSError: [Errno 24] Too many open files: '/data/watchlist.csv'", Some(Files)),
+            ("java.net.SocketException: Too many open files", Some(Files)),
+            ("Error: EMFILE: too many open files, open '/app/index.js'", Some(Files)),
+            ("fatal: open /etc/watch.d/rules.yaml: too many open files", Some(Files)),
+            ("open /proc/sys/fs/file-max: too many open files in system", Some(Files)),
+            ("Error: EMFILE: too many open files, watch '/app'", Some(InotifyInstances)),
+            ("failed to create fsnotify watcher: too many open files", Some(InotifyInstances)),
+            ("inotify_init() failed (24: Too many open files)", Some(InotifyInstances)),
+            (
+                "System.IO.IOException: The configured user limit (128) on the number of inotify instances has been reached, or the per-process limit on the number of open file descriptors has been reached.",
+                Some(InotifyInstances),
+            ),
+            ("Error: ENOSPC: System limit for number of file watchers reached, watch '/app'", Some(InotifyWatches)),
+            ("inotify_add_watch(\"/etc/nginx\"): no space left on device", Some(InotifyWatches)),
+            ("Error: OS file watch limit reached. about watching \"/app/src\"", Some(InotifyWatches)),
+            ("write /data/log: no space left on device", None),
+            ("FATAL:  could not create semaphores: No space left on device", None),
+            ("failed to watch *v1.Pod: connection refused", None),
+        ] {
+            assert_eq!(met(line), expected, "{line}");
+        }
+    }
+}
