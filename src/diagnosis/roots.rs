@@ -137,7 +137,7 @@ pub(super) fn only_claim(case: &Case<'_>) -> Option<Root> {
 /// What is behind the volume of this name: the claim of a volume of the pod, else the PersistentVolume itself. What the
 /// pod declares of a volume is its own.
 pub(super) fn volume(case: &Case<'_>, name: &str) -> Option<Root> {
-    match case.pod.volumes.iter().find(|volume| volume.name == name).map(|volume| &volume.source) {
+    match case.pod.volume_source(name) {
         Some(VolumeSource::Claim { name, .. }) => Some(RootKind::PersistentVolumeClaim.named(name)),
         Some(_) => None,
         // The attacher and the kubelet name the PersistentVolume of a claim; old ones a path that is no object's name.

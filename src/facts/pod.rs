@@ -87,6 +87,11 @@ impl PodFacts {
         })
     }
 
+    /// What a volume of this name is made of.
+    pub fn volume_source(&self, name: &str) -> Option<&VolumeSource> {
+        self.volumes.iter().find(|volume| volume.name == name).map(|volume| &volume.source)
+    }
+
     /// `Ready=True` in the pod's own conditions.
     pub fn is_ready(&self) -> bool {
         self.condition_is_true("Ready")
@@ -245,6 +250,11 @@ impl Container {
             !mount.path.is_empty() && rest.is_some_and(|rest| rest.starts_with('/'))
         };
         self.mounts.iter().filter(holds).max_by_key(|mount| mount.path.len())
+    }
+
+    /// The same, or the mount whose own place `path` is.
+    pub fn mount_at(&self, path: &str) -> Option<&Mount> {
+        self.mount_over(&format!("{}/", path.trim_end_matches('/')))
     }
 
     /// The run that ended last: the present state's, else `lastState`'s.

@@ -4,6 +4,7 @@
 - AdmissionNodePressure
 - AdmissionPolicyDenied
 - ApiEviction
+- ApiKindMissing
 - AppArmor
 - AppError
 - AttachFailed
@@ -24,6 +25,7 @@
 - ContainerStatusUnknown
 - CreateContainerConfigError
 - CreateContainerError
+- CredentialsRejected
 - CronJobCreateFailed
 - CronJobForbid
 - CronJobMissed
@@ -60,6 +62,8 @@
 - FailedPodSandBoxStatus
 - FailedPrepareDynamicResources
 - FailedSync
+- FileMissing
+- FilePermissionDenied
 - FileSystemResizeFailed
 - FilesystemErrors
 - FsGroupSlow
@@ -193,6 +197,7 @@
 - PvcWaitingProvisioner
 - QuotaExceeded
 - QuotaMustSpecify
+- RbacForbidden
 - ReadOnlyFilesystem
 - ReadinessGateNotReady
 - ReadinessProbeFailed
@@ -245,12 +250,14 @@
 - TerminatingFinalizer
 - TerminatingKillFailing
 - TerminatingNodeUnreachable
+- TlsVerificationFailed
 - TooManyOpenFiles
 - TooManyPods
 - TopologyAffinityError
 - TopologySpreadUnsatisfied
 - UnexpectedAdmissionError
 - Unknown
+- UnknownArgument
 - UntoleratedTaint
 - UserNamespaceFailed
 - VolumeAttachmentLimitExceeded

@@ -1,6 +1,10 @@
 //! What an ended run wrote last: its termination message (with `FallbackToLogsOnError` the end of its log), and its log
 //! where somebody allowed it to be read. Of all that, one line is told: the one that says why it ended.
 
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
 use crate::api::Evidence;
 use crate::diagnosis::{Case, evidence, text};
 use crate::facts::{Container, LogKey, Terminated, Want};
@@ -11,7 +15,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 38] = [
+const SIGNS: [&str; 39] = [
     "error",
     "fatal",
     "panic",
@@ -47,6 +51,7 @@ const SIGNS: [&str; 38] = [
     "not defined",
     "unknown ",
     "unrecognized",
+    "already running",
     "invalid",
     "illegal",
     "forbidden",
@@ -73,6 +78,27 @@ const NOISE: [&str; 19] = [
     "note: run with",
     "exit status ",
     "(background on this error at",
+];
+
+/// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
+const EPILOGUES: [&str; 17] = [
+    "for further information visit",
+    "worker failed to boot",
+    "shutting down: master",
+    "exited with code",
+    "did not exit normally",
+    "exited unexpectedly, with exit code",
+    "for more details run the same command",
+    "fpm initialization failed",
+    "failed to post process the configuration",
+    "failed to load configuration file '/usr/local/etc/php-fpm.conf'",
+    "unable to create mmap-ed active query log",
+    "application run failed",
+    "aborted (core dumped)",
+    "to see the full stack trace",
+    "failed to start component",
+    "exiting due to fatal exception",
+    "configuration file /etc/nginx/nginx.conf test failed",
 ];
 
 /// Beginnings of what npm says: it tells something only where the program that it ran said nothing.
@@ -154,7 +180,7 @@ impl Line {
 
     /// `: "..."` for a summary.
     fn quoted(&self, most: usize) -> String {
-        format!(": \"{}\"", text::line(&self.text, most))
+        format!(": \"{}\"", text::line(bare(&self.text), most))
     }
 
     pub(super) fn evidence(&self, container: &Container) -> Evidence {
@@ -198,13 +224,26 @@ pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Op
 fn decisive(words: &str) -> Option<String> {
     let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    let told = lines.iter().rposition(|line| is_telling(line));
+    if let Some(described) = of_spring(lines) {
+        return Some(described.to_owned());
+    }
+    // What stands below is how it should have been called.
+    let usage = lines.iter().rposition(|line| line.to_ascii_lowercase().starts_with("usage"));
+    let of_usage =
+        usage.and_then(|at| at.checked_sub(1)).filter(|above| lines.get(*above).is_some_and(|line| is_telling(line)));
+    let told = of_usage.or_else(|| lines.iter().rposition(|line| is_telling(line)));
     let at = told.or_else(|| lines.iter().rposition(|line| npm_tells(line))).or_else(|| lines.len().checked_sub(1))?;
     let line = lines.get(at)?;
     // Rust's message stands in the line below the place.
     let place = at.checked_sub(1).and_then(|above| lines.get(above)).filter(|line| is_place_of_panic(line));
     if let Some(place) = place {
         return Some(format!("{place} {line}"));
+    }
+    // Pydantic names the field in the line above.
+    if let Some(field) =
+        at.checked_sub(1).and_then(|above| lines.get(above)).filter(|_| line.starts_with("Field required"))
+    {
+        return Some(format!("{field}: {line}"));
     }
     // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line, and libpq names the server there.
     let goes_on = |next: &&&str| line.ends_with(':') || next.starts_with("Is the server running on host ");
@@ -215,7 +254,15 @@ fn decisive(words: &str) -> Option<String> {
 /// Whether a line speaks of an error, and not just of where it was met.
 fn is_telling(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
-    !NOISE.iter().any(|noise| lower.starts_with(noise)) && SIGNS.iter().any(|sign| lower.contains(sign))
+    let is_noise = NOISE.iter().any(|noise| lower.starts_with(noise))
+        || EPILOGUES.iter().any(|words| lower.contains(words))
+        || is_native_frame(line);
+    !is_noise && SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+/// `1: 0xb80c0c node::OOMErrorHandler(...)`, as V8 writes its own stack.
+fn is_native_frame(line: &str) -> bool {
+    line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Whether npm itself says what is wrong.
@@ -230,10 +277,43 @@ fn is_place_of_panic(line: &str) -> bool {
     line.starts_with("thread '") && line.contains("panicked at ") && line.ends_with(':')
 }
 
-/// Message and error of a line that a program wrote as JSON.
+/// What Spring Boot writes under `Description:` where an application does not start; what follows is advice.
+fn of_spring<'l>(lines: &[&'l str]) -> Option<&'l str> {
+    let failed = lines.iter().rposition(|line| *line == "APPLICATION FAILED TO START")?;
+    let rest = lines.get(failed..)?;
+    let described = rest.iter().position(|line| *line == "Description:")?;
+    rest.get(described + 1).copied()
+}
+
+/// A field of a line of key=value: its name, and its value with or without quotes.
+static FIELD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?:^|\s)(msg|message|err|error)=(?:"((?:[^"\\]|\\.)*)"|(\S+))"#).ok());
+
+/// Message and error of a line of key=value (logfmt).
+fn of_pairs(line: &str) -> Option<String> {
+    let is_one =
+        line.contains("level=") || line.contains("lvl=") || line.starts_with("time=") || line.starts_with("ts=");
+    let fields = FIELD.as_ref().filter(|_| is_one)?;
+    let (mut message, mut error) = (None, None);
+    for found in fields.captures_iter(line) {
+        let value = found.get(2).or_else(|| found.get(3))?.as_str().replace("\\\"", "\"");
+        let place = if found.get(1)?.as_str().starts_with('m') { &mut message } else { &mut error };
+        *place = Some(value).filter(|value| !value.is_empty());
+    }
+    joined(message, error)
+}
+
+fn joined(message: Option<String>, error: Option<String>) -> Option<String> {
+    match (message, error) {
+        (Some(message), Some(error)) => Some(format!("{message}: {error}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Message and error of a line that a program wrote as JSON, or as key=value.
 fn plain(line: &str) -> Option<String> {
     if !line.starts_with('{') {
-        return None;
+        return of_pairs(line);
     }
     let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let first = |names: &[&str]| {
@@ -241,10 +321,47 @@ fn plain(line: &str) -> Option<String> {
     };
     let message = first(&["msg", "message", "@message", "log"]);
     let error = first(&["error", "err", "exception"]);
-    match (message, error) {
-        (Some(message), Some(error)) => Some(format!("{message}: {error}")),
-        (one, other) => one.or(other).map(str::to_owned),
+    joined(message.map(str::to_owned), error.map(str::to_owned))
+}
+
+/// What stands before a message: when, how grave, of whom. One after the other is left out.
+static HEADS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // klog
+        r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] ",
+        // The time
+        r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?[:, ] *",
+        // Spring Boot, behind its level
+        r"^[A-Z]+ +\d+ --- (?:\[[^\]]*\] )*\S+ *: ",
+        // The level
+        r"^\[(?i:error|fatal|critical|severe|emerg|alert|panic|warn|warning)\] +",
+        r"^(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][\w.$/-]*\] )",
+        // nginx's process, or another's in brackets
+        r"^\d+#\d+: ",
+        r"^\[\d+\] ",
+        // A logger and a thread
+        r"^\[[A-Za-z][\w.$/-]*\] ",
+        r"^\([\w-]+\) ",
+        r"^thread '[^']*' (?:\(\d+\) )?panicked at \S+: ",
+        // Elasticsearch
+        r"^.*bootstrap check failure \[1\] of \[\d+\]: ",
+    ]
+    .iter()
+    .filter_map(|head| Regex::new(head).ok())
+    .collect()
+});
+
+/// The message of a line, for a summary, which has no room for what stands before.
+pub(super) fn bare(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(head) = HEADS.iter().find_map(|head| head.find(rest)) {
+        match rest.get(head.end()..).map(str::trim_start) {
+            // A level alone, or one that belongs to the sentence, is no head.
+            Some(shorter) if shorter.split_whitespace().count() > 1 => rest = shorter,
+            _ => break,
+        }
     }
+    rest
 }
 
 #[cfg(test)]
@@ -285,6 +402,52 @@ mod tests {
     }
 
     #[test]
+    fn what_a_launcher_says_of_the_end_tells_nothing() {
+        let gunicorn = "ModuleNotFoundError: No module named 'shop.wsgi'\n[2026-11-23 10:00:00 +0000] [7] [INFO] Worker exiting (pid: 7)\n\
+                        [2026-11-23 10:00:00 +0000] [1] [ERROR] Worker (pid:7) exited with code 3\n\
+                        [2026-11-23 10:00:00 +0000] [1] [ERROR] Reason: Worker failed to boot.\n";
+        assert_eq!(told(gunicorn).as_deref(), Some("ModuleNotFoundError: No module named 'shop.wsgi'"));
+        let node = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n\
+                    ----- Native stack trace -----\n\n 1: 0xb80c0c node::OOMErrorHandler(char const*) [node]\nAborted (core dumped)\n";
+        assert!(told(node).unwrap().ends_with("JavaScript heap out of memory"));
+        let spring = "APPLICATION FAILED TO START\n***************************\n\nDescription:\n\n\
+                      Failed to configure a DataSource: 'url' attribute is not specified.\n\n\
+                      Reason: Failed to determine a suitable driver class\n\nAction:\n\nConsider the following:\n";
+        assert!(told(spring).unwrap().starts_with("Failed to configure a DataSource"));
+        let pydantic =
+            "1 validation error for Settings\ndatabase_url\n  Field required [type=missing, input_value={}]\n";
+        assert_eq!(told(pydantic).as_deref(), Some("database_url: Field required [type=missing, input_value={}]"));
+    }
+
+    #[test]
+    fn what_stands_before_a_message_takes_no_room() {
+        for (line, rest) in [
+            (
+                "E1123 10:00:00.000000       1 leaderelection.go:330] error retrieving resource lock",
+                "error retrieving resource lock",
+            ),
+            ("2026/11/23 10:00:00 [emerg] 1#1: mkdir() failed", "mkdir() failed"),
+            (
+                "2026-11-23 22:05:01,002 ERROR [org.keycloak.Handler] (main) Strict hostname resolution",
+                "Strict hostname resolution",
+            ),
+            ("[2026-11-23 10:00:00 +0000] [1] [ERROR] Reason: it failed", "Reason: it failed"),
+            ("2026-11-23T10:00:00.123Z ERROR 1 --- [main] o.s.boot.SpringApplication : it failed", "it failed"),
+            ("thread 'main' panicked at src/main.rs:2:5: index out of bounds", "index out of bounds"),
+            (
+                "[2026-11-23 10:00:00,000: CRITICAL/MainProcess] Unrecoverable error: AccessRefused(403)",
+                "Unrecoverable error: AccessRefused(403)",
+            ),
+            ("ERROR 1045 (28000): Access denied for user 'shop'", "ERROR 1045 (28000): Access denied for user 'shop'"),
+            ("FATAL:  database \"shop\" does not exist", "database \"shop\" does not exist"),
+            ("Error: listen EADDRINUSE", "Error: listen EADDRINUSE"),
+            ("ERROR: failed", "ERROR: failed"),
+        ] {
+            assert_eq!(bare(line), rest, "{line}");
+        }
+    }
+
+    #[test]
     fn where_nobody_else_speaks_npm_tells() {
         for npm in ["npm ERR!", "npm error"] {
             let script = format!(
@@ -307,5 +470,10 @@ mod tests {
         let line = r#"{"level":"fatal","ts":1,"msg":"cannot start","error":"listen tcp :80: bind: permission denied"}"#;
         assert_eq!(told(line).as_deref(), Some("cannot start: listen tcp :80: bind: permission denied"));
         assert_eq!(told("{not json: error}").as_deref(), Some("{not json: error}"));
+        let pairs = r#"ts=2026-11-23T10:00:00Z caller=main.go:1 level=error msg="Error loading config" file=/etc/a.yml err="open \"/etc/a.yml\": no such file or directory""#;
+        assert_eq!(
+            told(pairs).as_deref(),
+            Some(r#"Error loading config: open "/etc/a.yml": no such file or directory"#)
+        );
     }
 }

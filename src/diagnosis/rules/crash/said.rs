@@ -1,9 +1,11 @@
 //! Causes that only the program itself tells, in the line that it wrote last: an address in use, a module that is
 //! missing, a dependency that does not answer. What Kubernetes shows of them is an exit code.
 
+mod access;
 mod handles;
 mod remedies;
 mod rows;
+mod settings;
 mod space;
 mod words;
 
@@ -115,6 +117,17 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
             .or_else(|| words::unnamed(said).map(|what| case.language().of(what).to_owned()))
             .unwrap_or_default()
     });
+    fill("refused", &|| access::refused(said).map_or_else(String::new, |refused| refused.told(case.language())));
+    fill("forbidden", &|| access::forbidden_path(said).unwrap_or_default().to_owned());
+    fill("missing", &|| access::missing_path(said).unwrap_or_default().to_owned());
+    fill("place", &|| {
+        let path = access::forbidden_path(said).or_else(|| access::missing_path(said));
+        access::place(case, container, path.unwrap_or_default())
+    });
+    fill("distrust", &|| access::distrust(said).told(case.language()).to_owned());
+    fill("server", &|| words::endpoint(said).unwrap_or_else(|| phrase!(case, "the server").to_owned()));
+    fill("argument", &|| settings::argument(container, said).unwrap_or_default().to_owned());
+    fill("kind", &|| settings::kind(said).map_or_else(String::new, |(kind, of)| format!("{kind} ({of})")));
     let path = || words::path(said).filter(|_| !space::is_shared_memory(said));
     fill("path", &|| path().map_or_else(String::new, |path| format!(" {path}")));
     fill("full", &|| space::full(case, container, said).told(case));
@@ -127,5 +140,5 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
     if let Some(rhythm) = restarts::rhythm(case, container) {
         out = say!(case, "{what} {rhythm}", what = out, rhythm);
     }
-    format!("{out}: \"{}\"{}", text::line(said, 90), restarts::tail(case, container))
+    format!("{out}: \"{}\"{}", text::line(last_words::bare(said), 90), restarts::tail(case, container))
 }

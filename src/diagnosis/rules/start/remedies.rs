@@ -399,7 +399,7 @@ fn single_file(case: &Case<'_>, about: &About<'_>, at: &str) -> Option<String> {
         return None;
     }
     let mount = about.container?.mounts.iter().find(|m| m.path.trim_end_matches('/') == at.trim_end_matches('/'))?;
-    match &case.pod.volumes.iter().find(|v| v.name == mount.volume)?.source {
+    match case.pod.volume_source(&mount.volume)? {
         // Their keys are files; in others the kubelet makes a directory of a subPath that is not there.
         VolumeSource::ConfigMap { .. } | VolumeSource::Secret { .. } | VolumeSource::Projected { .. } => {
             Some(mount.sub_path.clone()).filter(|path| !path.is_empty())

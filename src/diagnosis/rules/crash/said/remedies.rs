@@ -10,7 +10,7 @@ use crate::diagnosis::{Case, Finding, remedy, target};
 use crate::facts::{Container, Terminated, VolumeSource, format_bytes};
 
 /// The container that is blamed, and the line that it wrote.
-fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
+pub(super) fn told<'c>(case: &Case<'c>, finding: &Finding) -> Option<(&'c Container, String)> {
     let container = blamed(case, finding)?;
     let line = super::line(case, container, container.last_end()?)?;
     Some((container, line.text))
@@ -70,13 +70,17 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     }
     let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
     let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
+    let mount = remedy::fix(say!(
+        case,
+        "Mount an emptyDir (or another writable volume) at {at} in {container}. If a volume is there already, see that its mount is not readOnly.",
+        at,
+        container = container.name
+    ));
     vec![
-        remedy::fix(say!(
-            case,
-            "Mount an emptyDir (or another writable volume) at {at} in {container}. If a volume is there already, see that its mount is not readOnly.",
-            at,
-            container = container.name
-        )),
+        match folder {
+            Some(folder) => with_empty_dir(case, container, folder, mount),
+            None => mount,
+        },
         remedy::fix(say!(
             case,
             "Or let {container} write to its own files: securityContext.readOnlyRootFilesystem: false.",
@@ -84,6 +88,21 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         )),
         log_remedy(case, container),
     ]
+}
+
+/// The patch that mounts an emptyDir there, where no volume is yet.
+pub(super) fn with_empty_dir(case: &Case<'_>, container: &Container, at: &str, remedy: Remedy) -> Remedy {
+    if container.mount_at(at).is_some() {
+        return remedy;
+    }
+    let name = at.trim_matches('/').replace(|c: char| !c.is_ascii_alphanumeric(), "-").to_ascii_lowercase();
+    let name = name.get(..name.len().min(50)).unwrap_or_default().trim_matches('-');
+    let (list, container) = (container.spec_list(), target::yaml_string(&container.name));
+    let (name, at) = (target::yaml_string(&format!("writable-{name}")), target::yaml_string(at));
+    let fields = format!(
+        "volumes:\n- name: {name}\n  emptyDir: {{}}\n{list}:\n- name: {container}\n  volumeMounts:\n  - name: {name}\n    mountPath: {at}\n"
+    );
+    target::of(case).with_pod_patch(remedy, &fields)
 }
 
 pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
@@ -169,8 +188,7 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 
 /// Whether the kubelet mounts this volume so that no container can write to it, whatever its mount says.
 fn is_always_read_only(case: &Case<'_>, volume: &str) -> bool {
-    let source = case.pod.volumes.iter().find(|known| known.name == volume).map(|known| &known.source);
-    match source {
+    match case.pod.volume_source(volume) {
         Some(
             VolumeSource::ConfigMap { .. }
             | VolumeSource::Secret { .. }

@@ -2,7 +2,7 @@
 
 use super::handles::{self, Handles};
 use super::space::{self, Full};
-use super::{remedies, words};
+use super::{access, remedies, settings, words};
 use crate::api::Root;
 use crate::diagnosis::rules::signature::{ROW, Row, Seen};
 use crate::diagnosis::{Case, Explain, RootKind};
@@ -47,6 +47,114 @@ pub(super) const ROWS: &[Row] = &[
                          so. A port that somebody else has is AddressInUse.",
             action: "Listen on a port from 1024 on and point the Service's targetPort there, or add NET_BIND_SERVICE.",
             source: "the program's last words (termination message, or its log): EACCES of bind(2)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "RbacForbidden",
+        words: &[&["forbidden: user ", " cannot ", " resource "]],
+        also: Some(|_, seen| access::refused(seen.text).is_some()),
+        says: "{refused}; {container} ends",
+        remedies: access::rights,
+        explain: Explain {
+            meaning: "The program asks the API server for something that its ServiceAccount has no right to, and ends.",
+            told_apart: "Its last line is the API server's refusal, which names the account, the verb, the resource and the namespace. \
+                         A refusal of the registry is ImagePullUnauthorized; of another server CredentialsRejected.",
+            action: "Bind a role with that right to the ServiceAccount, or let the pod run as the account that has it.",
+            source: "the program's last words (termination message, or its log); the sentence is k8s.io/apiserver \
+                     pkg/endpoints/handlers/responsewriters/errors.go",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "ApiKindMissing",
+        words: &[&["no matches for kind "]],
+        also: Some(|_, seen| settings::kind(seen.text).is_some()),
+        says: "{container} needs {kind}, which the API server does not have; it ends",
+        remedies: settings::definitions,
+        explain: Explain {
+            meaning: "The program works with a kind of object that is not installed in this cluster, or not in that version.",
+            told_apart: "Its last line says that nothing matches the kind, which is a client's answer to what the API server lists. \
+                         A kind that is there and may not be read is RbacForbidden.",
+            action: "Install the CustomResourceDefinition, or the version of the program that fits the one that is there.",
+            source: "the program's last words (termination message, or its log); the sentence is k8s.io/apimachinery \
+                     pkg/api/meta/errors.go (NoKindMatchError)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "TlsVerificationFailed",
+        words: &[
+            &["x509: "],
+            &["certificate_verify_failed"],
+            &["certificate verify failed"],
+            &["ssl certificate problem"],
+            &["pkix path building failed"],
+            &["unable to get local issuer certificate"],
+            &["unable to verify the first certificate"],
+            &["self signed certificate"],
+            &["self-signed certificate"],
+            &["certificate has expired"],
+            &["depth_zero_self_signed_cert"],
+            &["err_tls_cert_altname_invalid"],
+            &["remote certificate is invalid"],
+        ],
+        says: "{container} does not trust the certificate of {server}: {distrust}; it ends",
+        remedies: access::certificate,
+        explain: Explain {
+            meaning: "The program ends because it cannot verify the certificate of a server that it connects to.",
+            told_apart: "Its last line tells of the verification: an unknown authority, a date, a name. Of a registry's certificate the \
+                         kubelet tells, before anything runs (RegistryTlsUntrusted).",
+            action: "Give the program the right authority, renew the certificate, or use a name that it has.",
+            source: "the program's last words (termination message, or its log): Go crypto/x509, OpenSSL, the JVM, .NET, Node",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "CredentialsRejected",
+        words: &[
+            &["password authentication failed"],
+            &["access denied for user"],
+            &["login failed for user"],
+            &["wrongpass "],
+            &["noauth authentication required"],
+            &["login was refused"],
+            &["authentication failed"],
+            &["invalid username or password"],
+            &["incorrect username or password"],
+            &["invalid credentials"],
+            &["bad credentials"],
+            &["no pg_hba.conf entry"],
+            &["invalidaccesskeyid"],
+            &["signaturedoesnotmatch"],
+            &["unable to locate credentials"],
+            &["nocredentialproviders"],
+        ],
+        says: "{container} is refused where it logs in; it ends",
+        remedies: access::credentials,
+        explain: Explain {
+            meaning: "The program ends because a server (a database, a queue, a cloud) does not accept its user or password.",
+            told_apart: "Its last line is that server's refusal. A server that does not answer at all is DependencyUnreachable.",
+            action: "Compare what the program is given with what the server has, and make new pods after a change.",
+            source: "the program's last words (termination message, or its log): PostgreSQL, MySQL, SQL Server, Redis, MongoDB, \
+                     RabbitMQ, Kafka, AWS",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "FilePermissionDenied",
+        reasons: ENDED,
+        words: &[&["permission denied"], &["eacces"], &["not writable"], &["accessdenied"], &["access denied"]],
+        also: Some(|_, seen| access::forbidden_path(seen.text).is_some()),
+        says: "{container} has no permission for {forbidden}, of {place}; it ends",
+        remedies: access::files,
+        explain: Explain {
+            meaning: "The program may not read or write a file or folder, as the user that it runs as.",
+            told_apart: "Its last line says permission denied, and names a path that is none of the kernel's own. A port is \
+                         BindPermissionDenied, a file system without writing ReadOnlyFilesystem, a program that may not be executed \
+                         ExecutablePermissionDenied.",
+            action: "Set fsGroup for a volume; run as the image's own user, or mount an emptyDir, for a folder of the image.",
+            source: "the program's last words (termination message, or its log): EACCES",
         },
         ..ROW
     },
@@ -163,6 +271,7 @@ pub(super) const ROWS: &[Row] = &[
             &["cannot load such file"],
             &["version `glibc_", "not found"],
             &["error loading shared library"],
+            &["cannot open shared object file"],
             &["can't locate ", " in @inc"],
         ],
         says: "{container} misses a part of its own program; it ends",
@@ -257,6 +366,61 @@ pub(super) const ROWS: &[Row] = &[
                          not exist, the container never starts (ConfigMapNotFound, SecretKeyMissing and the like).",
             action: "Set the variable in the container's env, or take it from a ConfigMap or Secret.",
             source: "the program's last words (termination message, or its log)",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "UnknownArgument",
+        reasons: ENDED,
+        words: &[
+            &["unknown flag"],
+            &["unknown long flag"],
+            &["unknown shorthand flag"],
+            &["flag provided but not defined"],
+            &["unrecognized argument"],
+            &["unrecognized option"],
+            &["unknown option"],
+            &["unknown argument"],
+            &["invalid option"],
+            &["illegal option"],
+            &["bad option"],
+            &["no such option"],
+            &["unexpected argument"],
+            &["unknown command"],
+        ],
+        also: Some(|_, seen| {
+            seen.container.is_some_and(|container| settings::argument(container, seen.text).is_some())
+        }),
+        says: "{container} does not know the argument {argument} that it is given; it ends",
+        remedies: settings::arguments,
+        explain: Explain {
+            meaning: "The program is started with an option or a command that this version of it does not have.",
+            told_apart: "Its last line names the argument, and it stands in `args` or `command` of the container. A program that is not \
+                         there at all is ExecutableNotFound.",
+            action: "Correct args, or use the version of the image that they are for.",
+            source: "the program's last words (termination message, or its log): Go flag and pflag, argparse, click, clap, getopt, Node",
+        },
+        ..ROW
+    },
+    Row {
+        cause: "FileMissing",
+        reasons: ENDED,
+        words: &[
+            &["no such file or directory"],
+            &["enoent"],
+            &["could not find file"],
+            &["filenotfound"],
+            &["nosuchfile"],
+        ],
+        also: Some(|_, seen| access::missing_path(seen.text).is_some()),
+        says: "{container} does not find {missing}, which would be in {place}; it ends",
+        remedies: settings::file,
+        explain: Explain {
+            meaning: "The program ends because a file or folder that it needs is not there: its settings, its data, a key.",
+            told_apart: "Its last line says that there is no such file, and names it with its whole path. A part of the program itself is \
+                         ModuleMissing; a ConfigMap or Secret that does not exist keeps the container from starting at all.",
+            action: "Mount what holds the file, correct the key or the path, or put it into the image.",
+            source: "the program's last words (termination message, or its log): ENOENT",
         },
         ..ROW
     },

@@ -45,7 +45,7 @@ pub(super) fn full<'a>(case: &Case<'a>, container: &'a Container, line: &str) ->
     let is_shared = is_shared_memory(line);
     let within = format!("{SHARED_MEMORY}/segment");
     let path = if is_shared { Some(&*within) } else { words::path(line) };
-    let source = |volume: &str| case.pod.volumes.iter().find(|known| known.name == volume).map(|known| &known.source);
+    let source = |volume: &str| case.pod.volume_source(volume);
     let mount = if let Some(path) = path {
         container.mount_over(path)
     } else {

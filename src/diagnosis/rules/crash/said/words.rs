@@ -6,6 +6,7 @@ use regex_lite::Regex;
 
 use crate::api::ContainerType;
 use crate::diagnosis::Case;
+use crate::diagnosis::rules::crash::last_words;
 use crate::facts::Container;
 
 /// A host's name or address, and a port after it. The first pattern that fits names what could not be reached.
@@ -121,7 +122,8 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// What an exception that names no server says of it.
-const UNNAMED: [(&str, &str); 16] = [
+const UNNAMED: [(&str, &str); 17] = [
+    ("sqlstate[hy000] [2002]", "its MySQL server"),
     ("amqpconnectionerror", "its AMQP server"),
     ("zookeeperclienttimeoutexception", "its ZooKeeper"),
     ("no resolvable bootstrap urls", "its Kafka: no name in bootstrap.servers is found"),
@@ -144,7 +146,7 @@ const UNNAMED: [(&str, &str); 16] = [
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let class = r"[A-Za-z_][\w.$]*(?:[Ee]rror|Exception)";
     Regex::new(&format!(
-        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception"#
+        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception|SQLSTATE\[HY000\] \[2002\]"#
     ))
     .ok()
 });
@@ -163,7 +165,9 @@ pub(super) fn is_try(line: &str) -> bool {
 
 pub(super) fn is_refusal(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
-    REFUSALS.iter().any(|words| lower.contains(words))
+    // Who refuses a login was reached.
+    !["access_refused", "accessrefused", "login was refused"].iter().any(|words| lower.contains(words))
+        && REFUSALS.iter().any(|words| lower.contains(words))
 }
 
 /// Whether the line tells of a refusal and not by whom.
@@ -178,8 +182,8 @@ pub(super) fn host(endpoint: &str) -> &str {
 
 /// The port that a program wanted to listen on: the last that the line names.
 pub(super) fn port(line: &str) -> Option<i32> {
-    let pattern = PORT.as_ref()?;
-    let found = pattern.captures_iter(line).last()?;
+    // Not the column of the place where it panicked.
+    let found = PORT.as_ref()?.captures_iter(last_words::bare(line)).last()?;
     found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
 }
 
@@ -197,7 +201,13 @@ pub(super) fn rival(case: &Case<'_>, container: &Container, port: Option<i32>) -
 
 /// The file or folder that the line is about.
 pub(super) fn path(line: &str) -> Option<&str> {
-    Some(PATH.as_ref()?.captures(line)?.get(1)?.as_str().trim_end_matches(['.', ':']))
+    paths(line).next()
+}
+
+/// All files and folders that the line names.
+pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
+    let found = PATH.iter().flat_map(|pattern| pattern.captures_iter(line));
+    found.filter_map(|found| Some(found.get(1)?.as_str().trim_end_matches(['.', ':'])))
 }
 
 /// The environment variable that the line names: in capitals, and with an underscore where nothing else says that it is
@@ -293,7 +303,7 @@ mod tests {
             ("pika.exceptions.AMQPConnectionError", Some("its AMQP server")),
             (
                 "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection refused in /app/db.php:12",
-                Some("a server that refuses the connection"),
+                Some("its MySQL server"),
             ),
             (
                 "Unhandled exception. System.Net.Sockets.SocketException (5): Name or service not known",
@@ -310,6 +320,10 @@ mod tests {
 
     #[test]
     fn ports_paths_and_variables_are_found() {
+        assert_eq!(
+            port("thread 'main' panicked at src/main.rs:33:10: Os { code: 98, message: \"Address already in use\" }"),
+            None
+        );
         assert_eq!(port("listen tcp :8080: bind: address already in use"), Some(8080));
         assert_eq!(port("Error: listen EADDRINUSE: address already in use :::3000"), Some(3000));
         assert_eq!(port("Web server failed to start. Port 8080 was already in use."), Some(8080));
