@@ -338,7 +338,7 @@ fn cause(text: &str) -> Result<String, String> {
 
 /// A cause, and how long it must last: what counts at once has no such time.
 fn threshold(text: &str) -> Result<Threshold, String> {
-    let (name, after) = text.split_once('=').ok_or("write CAUSE=DURATION, such as ImagePullTimeout=10m")?;
+    let (name, after) = text.split_once('=').ok_or("write CAUSE=DURATION, such as ReadinessProbeFailed=10m")?;
     let name = cause(name)?;
     let Some(cause) = rules::patient().find(|cause| *cause == name) else {
         let mut others: Vec<_> = rules::patient().collect();

@@ -300,7 +300,7 @@ impl Tree<'_> {
             let own = status.head.evidence.iter().filter(|evidence| !evidence.source.starts_with("pod/"));
             self.evidence(trunk, own)?;
         }
-        self.remedies(trunk, &status.head.remedies)
+        self.remedies(trunk, status.head.state, &status.head.remedies)
     }
 
     fn head(&mut self, head: &Head, trunk: &str) -> io::Result<()> {
@@ -308,7 +308,7 @@ impl Tree<'_> {
         if self.detail == Detail::Full {
             self.evidence(trunk, &head.evidence)?;
         }
-        self.remedies(trunk, &head.remedies)
+        self.remedies(trunk, head.state, &head.remedies)
     }
 
     fn pod(&mut self, pod: &OfPod, branch: &str, below: &str, repeats: bool) -> io::Result<()> {
@@ -358,7 +358,7 @@ impl Tree<'_> {
             }
         }
         if !repeats {
-            self.remedies(below, &status.remedies)?;
+            self.remedies(below, status.state, &status.remedies)?;
         }
         Ok(())
     }
@@ -394,7 +394,11 @@ impl Tree<'_> {
         Ok(())
     }
 
-    fn remedies(&mut self, indent: &str, remedies: &[Remedy]) -> io::Result<()> {
+    /// Of what has ended nothing is left to do, and a name in a command may be another's by now.
+    fn remedies(&mut self, indent: &str, state: DiagnosisState, remedies: &[Remedy]) -> io::Result<()> {
+        if state != DiagnosisState::Active {
+            return Ok(());
+        }
         let most = if self.detail == Detail::Full { usize::MAX } else { 1 };
         let arrow = format!("{} ", self.style.signs.arrow);
         let below = " ".repeat(columns(&arrow));

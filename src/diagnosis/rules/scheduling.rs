@@ -135,10 +135,24 @@ fn answer(case: &Case<'_>) -> Option<(&'static str, Verdict)> {
     if case.now < due {
         return Some((cause, Verdict::NotBefore(due)));
     }
+    if is_being_opened(case, &analysis) {
+        return Some((cause, Verdict::NotBefore(after(case.now, OPENED))));
+    }
     if analysis.kind == Kind::PvcUnbound && claim::told(case).is_some() {
         return None;
     }
     Some((cause, Verdict::Yes(Box::new(finding(case, &condition, &analysis)))))
+}
+
+/// How long the scheduler may take to look again at a node that was opened, in seconds.
+const OPENED: i64 = 10;
+
+/// Whether no node has a taint any more that the scheduler could have meant: that of a cordon stays for a moment when the
+/// cordon is lifted, and then the scheduler says something else.
+fn is_being_opened(case: &Case<'_>, analysis: &Analysis<'_>) -> bool {
+    let is_lifted =
+        |view: &explain::View<'_>| view.total > 0 && view.taints.iter().all(|taint| explain::is_of_cordon(taint));
+    analysis.kind == Kind::Taint && case.thresholds.patient && analysis.view.as_ref().is_some_and(is_lifted)
 }
 
 /// One look at what the scheduler and the claims say answers for all of their causes.

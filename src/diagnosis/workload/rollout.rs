@@ -121,10 +121,12 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     // Where a pod of the old template has the place of the new one, no template is to blame.
     let waits_for_old = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
     let lacks_room = has_no_room_for_one_more(verdict);
+    // Pods of the older template would find no place either.
+    let is_closed = matches!(&verdict.why, Why::Pods(group) if &*group.lead.cause == "NodesUnschedulable");
     if lacks_room && good.is_some() {
         verdict.remedies.push(remedies::old_pods_first(case));
     }
-    let is_doubtful = (good.is_none() && was_complete) || waits_for_old || lacks_room;
+    let is_doubtful = (good.is_none() && was_complete) || waits_for_old || lacks_room || is_closed;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
 }

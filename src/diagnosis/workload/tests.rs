@@ -248,6 +248,19 @@ fn a_refusal_that_may_pass_waits() {
 }
 
 #[test]
+fn a_rollout_that_waits_for_a_cordoned_node_has_no_bad_template() {
+    let mut world = recorded("ImageTagNotFound/rollout-stuck.yaml");
+    for (.., pod) in &mut world.failing {
+        "NodesUnschedulable".clone_into(&mut pod.cause);
+        pod.category = Category::Scheduling;
+        pod.remedies = vec![crate::diagnosis::remedy::fix("Open the node.".to_owned())];
+    }
+    let remedies = world.failure().remedies;
+    assert_eq!(remedies[0].text, "Open the node.");
+    assert!(remedies.last().unwrap().command.as_ref().unwrap().contains(" rollout undo "), "{remedies:?}");
+}
+
+#[test]
 fn a_stuck_rollout_tells_who_serves_and_how_to_go_back() {
     let failure = recorded("ImageTagNotFound/rollout-stuck.yaml").failure();
     assert_eq!((failure.cause.as_str(), failure.problem), ("ImageTagNotFound", "RolloutStuck"));

@@ -20,6 +20,11 @@ use crate::facts::{
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 /// The taint that a cordon brings with it.
 const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
+/// Whether a taint, as it is written out, is that of a cordon.
+pub(super) fn is_of_cordon(taint: &str) -> bool {
+    taint.starts_with(CORDON_TAINT)
+}
+
 /// Taints that tell of a node's state (`node.kubernetes.io/not-ready`): to repair, not to tolerate.
 const STATE_TAINTS: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
 

@@ -597,3 +597,14 @@ fn where_not_all_pods_are_known_no_room_is_counted() {
     }
     assert!(summary(&too_large).contains("64 CPUs"), "{}", summary(&too_large));
 }
+
+#[test]
+fn the_taint_of_a_cordon_that_is_being_lifted_is_nothing_to_tolerate() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let cordon = "taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
+    let other = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
+    let told = |spec: &str| cause(&waiting("containers: []", message, &[node("n1", "2", spec, "")]));
+    assert_eq!(told(cordon), None, "it goes in a moment");
+    assert_eq!(told(""), None, "it is gone, and the scheduler has not looked again");
+    assert_eq!(told(other), Some("UntoleratedTaint"));
+}
