@@ -81,7 +81,7 @@ const NOISE: [&str; 19] = [
 ];
 
 /// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
-const EPILOGUES: [&str; 17] = [
+const EPILOGUES: [&str; 24] = [
     "for further information visit",
     "worker failed to boot",
     "shutting down: master",
@@ -99,6 +99,13 @@ const EPILOGUES: [&str; 17] = [
     "failed to start component",
     "exiting due to fatal exception",
     "configuration file /etc/nginx/nginx.conf test failed",
+    "aborting startup due to",
+    "could not create the java virtual machine",
+    "a fatal exception has occurred",
+    "still could not bind()",
+    "[server] aborting",
+    "contains errors",
+    "validation error count",
 ];
 
 /// Beginnings of what npm says: it tells something only where the program that it ran said nothing.
@@ -414,6 +421,24 @@ mod tests {
                       Failed to configure a DataSource: 'url' attribute is not specified.\n\n\
                       Reason: Failed to determine a suitable driver class\n\nAction:\n\nConsider the following:\n";
         assert!(told(spring).unwrap().starts_with("Failed to configure a DataSource"));
+        let flag = "flag provided but not defined: -metrics-adr\nUsage of /manager:\n  -kubeconfig string\n    \tPaths to a kubeconfig. Only required if out-of-cluster.\n";
+        assert_eq!(told(flag).as_deref(), Some("flag provided but not defined: -metrics-adr"));
+        for (words, line) in [
+            (
+                "PANIC:  could not write to file \"pg_wal/x\": No space left on device\nLOG:  aborting startup due to startup process failure\n",
+                "PANIC:  could not write",
+            ),
+            (
+                "Unrecognized VM option 'UseConcMarkSweepGC'\nError: Could not create the Java Virtual Machine.\nError: A fatal exception has occurred. Program will exit.\n",
+                "Unrecognized VM option",
+            ),
+            (
+                "nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)\nnginx: [emerg] still could not bind()\n",
+                "nginx: [emerg] bind() to",
+            ),
+        ] {
+            assert!(told(words).unwrap().starts_with(line), "{words}");
+        }
         let pydantic =
             "1 validation error for Settings\ndatabase_url\n  Field required [type=missing, input_value={}]\n";
         assert_eq!(told(pydantic).as_deref(), Some("database_url: Field required [type=missing, input_value={}]"));

@@ -259,6 +259,8 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let said = said.to_ascii_lowercase();
     let knob = if said.contains("javascript heap") {
         "--max-old-space-size (NODE_OPTIONS)"
+    } else if said.contains("metaspace") {
+        "-XX:MaxMetaspaceSize (JAVA_TOOL_OPTIONS)"
     } else if said.contains("java") {
         "-XX:MaxRAMPercentage or -Xmx (JAVA_TOOL_OPTIONS)"
     } else if said.contains("allowed memory size") {

@@ -307,6 +307,7 @@ pub(super) const ROWS: &[Row] = &[
             &["no route to host"],
             &["connection timed out"],
             &["connect timed out"],
+            &["connect call failed"],
             &["etimedout"],
             &["i/o timeout"],
             // wait-for-it
@@ -379,6 +380,7 @@ pub(super) const ROWS: &[Row] = &[
             &["flag provided but not defined"],
             &["unrecognized argument"],
             &["unrecognized option"],
+            &["unrecognized vm option"],
             &["unknown option"],
             &["unknown argument"],
             &["invalid option"],

@@ -19,7 +19,7 @@ static ARGUMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let says = [
         r"unknown (?:long |shorthand )?(?:flag|option|argument)s?",
         r"flag provided but not defined",
-        r"unrecognized (?:arguments?|options?)",
+        r"unrecognized (?:arguments?|options?|vm option)",
         r"(?:invalid|illegal|bad|no such) option",
         r"unexpected argument",
         r"unknown command",
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_argument_counts_where_the_pod_gives_it() {
         let scenario = Scenario::from_yaml(
-            "{kind: Pod, metadata: {name: a, namespace: n, uid: u}, spec: {containers: [{name: app, image: 'a:1', command: [serv], args: [--metrics-addres=:8080, -x, '-abc']}]}}",
+            "{kind: Pod, metadata: {name: a, namespace: n, uid: u}, spec: {containers: [{name: app, image: 'a:1', command: [serv], args: [--metrics-addres=:8080, -x, '-XX:+UseConcMarkSweepGC']}]}}",
         );
         let case = scenario.case();
         let container = &case.pod.containers[0];
@@ -163,6 +163,7 @@ mod tests {
             ("sh: unrecognized option '--metrics-addres'", Some("--metrics-addres")),
             ("grep: invalid option -- 'x'", Some("x")),
             ("Error: unknown command \"serv\" for \"app\"", Some("serv")),
+            ("Unrecognized VM option 'UseConcMarkSweepGC'", Some("UseConcMarkSweepGC")),
             ("unknown option --folow in /etc/app.conf", None),
             ("unknown command received from peer", None),
         ] {

@@ -35,6 +35,10 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
             r"timeout occurred after waiting \d+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>\d+)",
         ),
         ("resolve server ", r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>\d+)"),
+        // PHP
+        ("getaddrinfo for ", r"getaddrinfo for (?<host>[A-Za-z0-9._-]+) failed"),
+        // Python's asyncio
+        ("connect call failed ", r"Connect call failed \('(?<host>[^']+)', (?<port>\d+)"),
         // Ruby
         ("connect(2) for ", r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>\d+)"#),
         // MySQL
@@ -266,6 +270,8 @@ mod tests {
             ("curl: (7) Failed to connect to api port 80 after 0 ms: Connection refused", "api:80"),
             ("curl: (6) Could not resolve host: api", "api"),
             ("wget: bad address 'api:80'", "api:80"),
+            ("php_network_getaddresses: getaddrinfo for mysql failed: Temporary failure in name resolution", "mysql"),
+            ("OSError: [Errno 111] Connect call failed ('10.96.0.20', 5432)", "10.96.0.20:5432"),
             ("wget: can't connect to remote host (10.0.0.9): Connection refused", "10.0.0.9"),
             ("redis.exceptions.ConnectionError: Error 111 connecting to redis:6379. Connection refused.", "redis:6379"),
             ("Connection to db:5432 refused. Check that the hostname and port are correct", "db:5432"),
