@@ -303,3 +303,25 @@ status:
     let set = found.remedies.iter().find(|remedy| remedy.text.starts_with("Set an image")).unwrap();
     assert!(set.text.ends_with("delete the Job and create it anew."), "{}", set.text);
 }
+
+#[test]
+fn what_only_the_reader_knows_is_never_pasted() {
+    let crashed = |container: &str, words: &str| {
+        not_started(container, "{name: data, emptyDir: {}}", words).replace(
+            "exitCode: 128, reason: StartError",
+            "exitCode: 1, reason: Error, startedAt: '2026-11-21T09:58:59Z'",
+        )
+    };
+    let forbidden = r#"pods is forbidden: User "system:serviceaccount:shop:default" cannot list resource "pods" in API group "" in the namespace "shop""#;
+    for (container, words, cause) in [
+        ("args: [--bogus]", "Error: unknown flag: --bogus", "UnknownArgument"),
+        ("volumeMounts: [{name: data, mountPath: /data}]", "open /data/x: permission denied", "FilePermissionDenied"),
+        ("", forbidden, "RbacForbidden"),
+    ] {
+        let found = diagnosed(&crashed(container, words));
+        assert_eq!(found.cause, cause);
+        let first = &found.remedies[0];
+        let command = first.command.as_deref().unwrap_or_default();
+        assert!(command.ends_with(" edit deployment/web") && first.patch.is_none(), "{cause}: {command}");
+    }
+}

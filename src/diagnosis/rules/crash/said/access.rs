@@ -9,7 +9,7 @@ use super::words;
 use crate::api::Remedy;
 use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::rules::crash::log_remedy;
-use crate::diagnosis::target::{self, shell_word};
+use crate::diagnosis::target::{self, PLACEHOLDER, shell_word};
 use crate::diagnosis::{Case, Finding, remedy};
 use crate::facts::{Container, RefKind, VolumeSource};
 
@@ -101,7 +101,7 @@ pub(super) fn rights(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             target = target.display(),
             name
         );
-        out.push(target.with_pod_patch(remedy::fix(text), "serviceAccountName: CHANGE-ME\n"));
+        out.push(target.with_pod_patch(remedy::fix(text), &format!("serviceAccountName: {PLACEHOLDER}\n")));
     }
     let grant = remedy::fix(phrase!(
         case,
@@ -206,7 +206,7 @@ pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                 volume = mount.volume,
                 container = container.name
             );
-            let group = group.map_or_else(|| "CHANGE-ME".to_owned(), |group| group.to_string());
+            let group = group.map_or_else(|| PLACEHOLDER.to_owned(), |group| group.to_string());
             let fix = target.with_pod_patch(remedy::fix(text), &format!("securityContext:\n  fsGroup: {group}\n"));
             let other = if is_config {
                 phrase!(

@@ -10,7 +10,7 @@ use super::remedies::told;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::crash::{go_back, log_remedy};
-use crate::diagnosis::target::{self, shell_word};
+use crate::diagnosis::target::{self, PLACEHOLDER, shell_word};
 use crate::diagnosis::{Case, Finding, remedy};
 use crate::facts::{Container, VolumeSource};
 
@@ -49,7 +49,7 @@ pub(super) fn arguments(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         target = target.display(),
         argument
     ));
-    let mut out = vec![target.with_container_patch(fix, Some(container), &format!("{field}: [CHANGE-ME]\n"))];
+    let mut out = vec![target.with_container_patch(fix, Some(container), &format!("{field}: [{PLACEHOLDER}]\n"))];
     out.push(remedy::fix(say!(
         case,
         "If the image {image} is newer or older than the arguments, take the one that they are for.",
