@@ -32,23 +32,35 @@ struct Seen {
     all: BTreeSet<Transition>,
     /// Those that owed an Event.
     owed: BTreeSet<Transition>,
-    /// Those whose first write was not seen, because the watch was interrupted: that they owed an Event is not known.
+    /// Those of which it is not known that they owed an Event: the first write was not seen, because the watch was interrupted; or
+    /// its answer was lost, and what it told of was over before the next try: such an object is removed.
     missed: BTreeSet<Transition>,
 }
 
 impl Seen {
     fn note(&mut self, object: PodDiagnosis, is_listed: bool) {
-        let Some(status) = object.status else { return };
-        let namespace = object.metadata.namespace.unwrap_or_default();
-        let transition = (namespace, object.spec.pod_uid, status.transition);
+        let Some((transition, owes)) = transition(object) else { return };
         let is_new = self.all.insert(transition.clone());
-        if status.event_owed {
+        if owes {
             self.missed.remove(&transition);
             self.owed.insert(transition);
         } else if is_new && is_listed {
             self.missed.insert(transition);
         }
     }
+
+    fn note_removed(&mut self, object: PodDiagnosis) {
+        let Some((transition, true)) = transition(object) else { return };
+        self.owed.remove(&transition);
+        self.missed.insert(transition);
+    }
+}
+
+/// And whether it still owes its Event.
+fn transition(object: PodDiagnosis) -> Option<(Transition, bool)> {
+    let status = object.status?;
+    let namespace = object.metadata.namespace.unwrap_or_default();
+    Some(((namespace, object.spec.pod_uid, status.transition), status.event_owed))
 }
 
 /// How many of these are of each pod of a namespace.
@@ -134,8 +146,9 @@ async fn watch(client: Client, seen: Arc<Mutex<Seen>>) {
         match all.try_next().await {
             Ok(Some(watcher::Event::Apply(object))) => seen.lock().unwrap().note(object, false),
             Ok(Some(watcher::Event::InitApply(object))) => seen.lock().unwrap().note(object, true),
+            Ok(Some(watcher::Event::Delete(object))) => seen.lock().unwrap().note_removed(object),
             Ok(None) => return,
-            // What is gone says nothing, and the API server is not always there in these tests.
+            // The API server is not always there in these tests.
             Ok(Some(_)) | Err(_) => {}
         }
     }
