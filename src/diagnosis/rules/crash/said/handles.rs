@@ -25,7 +25,8 @@ pub(super) fn met(line: &str) -> Option<Handles> {
     // Whole words, and none of a path: what cannot be opened may be called like it.
     let outside_paths = line.split_whitespace().filter_map(|word| word.split('/').next());
     let mut words = outside_paths.flat_map(|word| word.split(|c: char| !c.is_ascii_alphanumeric()));
-    let watches = words.any(|word| WATCHING.contains(&word));
+    // Who watches over a connection watches no files.
+    let watches = words.any(|word| WATCHING.contains(&word)) && !has(&["socket", "dial ", "accept"]);
     if watches && has(&NO_MORE_WATCHES) {
         return Some(Handles::InotifyWatches);
     }
@@ -71,6 +72,7 @@ mod tests {
             ("Error: EMFILE: too many open files, open '/app/index.js'", Some(Files)),
             ("fatal: open /etc/watch.d/rules.yaml: too many open files", Some(Files)),
             ("open /proc/sys/fs/file-max: too many open files in system", Some(Files)),
+            ("Failed to watch *v1.Pod: dial tcp 10.96.0.1:443: socket: too many open files", Some(Files)),
             ("Error: EMFILE: too many open files, watch '/app'", Some(InotifyInstances)),
             ("failed to create fsnotify watcher: too many open files", Some(InotifyInstances)),
             ("inotify_init() failed (24: Too many open files)", Some(InotifyInstances)),

@@ -127,8 +127,6 @@ pub(super) const ROWS: &[Row] = &[
             &["no pg_hba.conf entry"],
             &["invalidaccesskeyid"],
             &["signaturedoesnotmatch"],
-            &["unable to locate credentials"],
-            &["nocredentialproviders"],
         ],
         says: "{container} is refused where it logs in; it ends",
         remedies: access::credentials,
