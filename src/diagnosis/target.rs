@@ -247,6 +247,11 @@ pub fn is_injected(container: &Container) -> bool {
     INJECTED.contains(&&*container.name)
 }
 
+/// The command that shows what runs on a node.
+pub fn pods_on_node(node: &str) -> String {
+    format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}")
+}
+
 /// A YAML scalar for any text. A JSON string is one.
 pub fn yaml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, remedy};
+use crate::diagnosis::{Language, remedy, target};
 use crate::facts::NodeState;
 
 pub(super) fn of(language: Language, cause: &str, node: &NodeState, flaps: bool) -> Vec<Remedy> {
@@ -168,7 +168,7 @@ impl Repairs<'_> {
     }
 
     fn pods_there(&self) -> String {
-        format!("kubectl get pods -A -o wide --field-selector spec.nodeName={}", self.name)
+        target::pods_on_node(self.name)
     }
 }
 

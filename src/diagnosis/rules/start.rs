@@ -363,10 +363,13 @@ fn user(text: &str) -> Option<&str> {
 
 /// What was to be run, as the runtime names it, else as the pod does.
 fn executable<'t>(container: &'t Container, text: &'t str) -> Option<&'t str> {
+    named_executable(text).or_else(|| container.command.first().map(String::as_str))
+}
+
+fn named_executable(text: &str) -> Option<&str> {
     signature::quoted_after(text, "exec: ")
         .or_else(|| signature::between(text, "executable file `", "`"))
         .or_else(|| signature::between(text, "the path `", "`"))
-        .or_else(|| container.command.first().map(String::as_str))
 }
 
 fn working_dir<'t>(container: &'t Container, text: &'t str) -> Option<&'t str> {
@@ -383,11 +386,9 @@ fn mount_target(text: &str) -> Option<&str> {
 
 /// The command of a hook that the runtime did not find.
 fn missing_in_hook(text: &str) -> Option<&str> {
-    let named =
-        signature::quoted_after(text, "exec: ").or_else(|| signature::between(text, "executable file `", "`"))?;
     let lower = text.to_ascii_lowercase();
     let is_missing = lower.contains("no such file or directory") || lower.contains("executable file");
-    is_missing.then_some(named)
+    named_executable(text).filter(|_| is_missing)
 }
 
 /// What a hook's failure comes down to: how it ended, and what it printed.

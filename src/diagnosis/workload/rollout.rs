@@ -99,8 +99,9 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, refused: Option<Box<Own>>
     Some(verdict)
 }
 
-/// Causes of pods that wait for a place which a pod of their own workload may have.
-const FOR_A_PLACE: [&str; 3] = ["HostPortConflict", "PodAntiAffinityConflict", "ExistingAntiAffinityConflict"];
+/// Causes of pods that wait for a place which a pod of their own workload may have, or which is closed to all.
+const FOR_A_PLACE: [&str; 4] =
+    ["HostPortConflict", "PodAntiAffinityConflict", "ExistingAntiAffinityConflict", "NodesUnschedulable"];
 
 /// What the newest template has otherwise, and how to go back to one that was good.
 fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
@@ -118,15 +119,13 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let undo = remedies::undo(case, back, good.is_some());
     // Where the newest template was good once, something else may have changed since.
     let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
-    // Where a pod of the old template has the place of the new one, no template is to blame.
-    let waits_for_old = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
+    // Where a pod of the old template has the place of the new one, or would find none either, no template is to blame.
+    let waits_for_place = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
     let lacks_room = has_no_room_for_one_more(verdict);
-    // Pods of the older template would find no place either.
-    let is_closed = matches!(&verdict.why, Why::Pods(group) if &*group.lead.cause == "NodesUnschedulable");
     if lacks_room && good.is_some() {
         verdict.remedies.push(remedies::old_pods_first(case));
     }
-    let is_doubtful = (good.is_none() && was_complete) || waits_for_old || lacks_room || is_closed;
+    let is_doubtful = (good.is_none() && was_complete) || waits_for_place || lacks_room;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
 }

@@ -81,7 +81,7 @@ const NOISE: [&str; 19] = [
 ];
 
 /// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
-const EPILOGUES: [&str; 24] = [
+const EPILOGUES: [&str; 23] = [
     "for further information visit",
     "worker failed to boot",
     "shutting down: master",
@@ -98,7 +98,6 @@ const EPILOGUES: [&str; 24] = [
     "to see the full stack trace",
     "failed to start component",
     "exiting due to fatal exception",
-    "configuration file /etc/nginx/nginx.conf test failed",
     "aborting startup due to",
     "could not create the java virtual machine",
     "a fatal exception has occurred",
@@ -235,21 +234,19 @@ fn decisive(words: &str) -> Option<String> {
         return Some(described.to_owned());
     }
     // What stands below is how it should have been called.
-    let usage = lines.iter().rposition(|line| line.to_ascii_lowercase().starts_with("usage"));
+    let usage = lines.iter().rposition(|line| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("usage")));
     let of_usage =
         usage.and_then(|at| at.checked_sub(1)).filter(|above| lines.get(*above).is_some_and(|line| is_telling(line)));
     let told = of_usage.or_else(|| lines.iter().rposition(|line| is_telling(line)));
     let at = told.or_else(|| lines.iter().rposition(|line| npm_tells(line))).or_else(|| lines.len().checked_sub(1))?;
     let line = lines.get(at)?;
+    let above = at.checked_sub(1).and_then(|above| lines.get(above));
     // Rust's message stands in the line below the place.
-    let place = at.checked_sub(1).and_then(|above| lines.get(above)).filter(|line| is_place_of_panic(line));
-    if let Some(place) = place {
+    if let Some(place) = above.filter(|line| is_place_of_panic(line)) {
         return Some(format!("{place} {line}"));
     }
     // Pydantic names the field in the line above.
-    if let Some(field) =
-        at.checked_sub(1).and_then(|above| lines.get(above)).filter(|_| line.starts_with("Field required"))
-    {
+    if let Some(field) = above.filter(|_| line.starts_with("Field required")) {
         return Some(format!("{field}: {line}"));
     }
     // `thread 'main' panicked at src/main.rs:2:5:` goes on in the next line, and libpq names the server there.

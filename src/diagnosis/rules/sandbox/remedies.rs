@@ -131,7 +131,7 @@ pub(super) fn dra(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::command(
             remedy::fix(say!(case, "Look at the DRA driver's pod on node {node}.", node = node(case))),
-            format!("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node(case)),
+            target::pods_on_node(node(case)),
         ),
         elsewhere(case),
     ]

@@ -20,11 +20,6 @@ use crate::facts::{
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 /// The taint that a cordon brings with it.
 const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
-/// Whether a taint, as it is written out, is that of a cordon.
-pub(super) fn is_of_cordon(taint: &str) -> bool {
-    taint.starts_with(CORDON_TAINT)
-}
-
 /// Taints that tell of a node's state (`node.kubernetes.io/not-ready`): to repair, not to tolerate.
 const STATE_TAINTS: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
 
@@ -294,6 +289,11 @@ impl<'a> NodeView<'a> {
     fn is_control_plane(&self) -> bool {
         self.taints.iter().any(|t| CONTROL_PLANE.contains(&t.key.as_str()))
     }
+}
+
+/// Whether a taint, as it is written out, is that of a cordon.
+pub(super) fn is_of_cordon(taint: &str) -> bool {
+    taint.starts_with(CORDON_TAINT)
 }
 
 /// Whether a taint tells of a node's state rather than of somebody's intention.

@@ -325,7 +325,7 @@ pub(super) fn set_up(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
 pub(super) fn driver_log(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![remedy::command(
         remedy::fix(say!(case, "Read the log of the volume driver's pod on node {node}.", node = node(case))),
-        format!("kubectl get pods -A -o wide --field-selector spec.nodeName={}", node(case)),
+        target::pods_on_node(node(case)),
     )]
 }
 

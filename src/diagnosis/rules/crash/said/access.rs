@@ -185,7 +185,6 @@ pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(path) = forbidden_path(&said) else { return Vec::new() };
     let target = target::of(case);
     let mount = container.mount_at(path);
-    let user = container.run_as_user;
     let mut out = match mount.map(|mount| (mount, case.pod.volume_source(&mount.volume))) {
         Some((mount, Some(VolumeSource::HostPath { path: of_node }))) => vec![remedy::fix(say!(
             case,
@@ -199,7 +198,7 @@ pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                 source,
                 Some(VolumeSource::ConfigMap { .. } | VolumeSource::Secret { .. } | VolumeSource::Projected { .. })
             );
-            let group = user.filter(|user| *user > 0);
+            let group = container.run_as_user.filter(|user| *user > 0);
             let text = say!(
                 case,
                 "Let the files of volume {volume} belong to a group of {container}: securityContext.fsGroup of the pod, with the group or user that its program runs as.",
@@ -222,7 +221,13 @@ pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             vec![fix, remedy::fix(other)]
         }
         None => {
-            let folder = path.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty());
+            let at = words::folder(path).unwrap_or(path);
+            let scratch = remedy::fix(say!(
+                case,
+                "Or mount an emptyDir at {at} in {container}, if it need not keep what it writes, and needs nothing of what the image has there.",
+                at,
+                container = container.name
+            ));
             vec![
                 remedy::fix(say!(
                     case,
@@ -230,26 +235,12 @@ pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                     path,
                     container = container.name
                 )),
-                with_empty_dir(
-                    case,
-                    container,
-                    folder.unwrap_or(path),
-                    scratch(case, container, folder.unwrap_or(path)),
-                ),
+                with_empty_dir(case, container, at, scratch),
             ]
         }
     };
     out.push(log_remedy(case, container));
     out
-}
-
-fn scratch(case: &Case<'_>, container: &Container, at: &str) -> Remedy {
-    remedy::fix(say!(
-        case,
-        "Or mount an emptyDir at {at} in {container}, if it need not keep what it writes, and needs nothing of what the image has there.",
-        at,
-        container = container.name
-    ))
 }
 
 pub(super) fn credentials(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

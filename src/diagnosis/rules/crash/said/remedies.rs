@@ -68,7 +68,7 @@ pub(super) fn read_only(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
             log_remedy(case, container),
         ];
     }
-    let folder = path.and_then(|path| path.rsplit_once('/')).map(|(folder, _)| folder).filter(|f| !f.is_empty());
+    let folder = path.and_then(words::folder);
     let at = folder.map_or_else(|| phrase!(case, "the folder that it writes to").to_owned(), str::to_owned);
     let mount = remedy::fix(say!(
         case,
@@ -226,10 +226,7 @@ pub(super) fn inotify(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                 "Many pods that watch files on {node} use the limit up together: see which are there.",
                 node
             )),
-            format!(
-                "kubectl get pods -A -o wide --field-selector spec.nodeName={}",
-                target::shell_word(case.pod.node_name.as_deref().unwrap_or("NODE"))
-            ),
+            target::pods_on_node(case.pod.node_name.as_deref().unwrap_or("NODE")),
         ),
         log_remedy(case, container),
     ]

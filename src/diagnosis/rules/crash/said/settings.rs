@@ -64,29 +64,21 @@ pub(super) fn file(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, said)) = told(case, finding) else { return Vec::new() };
     let Some(path) = missing_path(&said) else { return Vec::new() };
     let target = target::of(case);
-    let prefix = target.command_prefix();
     let mount = container.mount_at(path);
     let mut out = Vec::new();
     match mount.map(|mount| (mount, case.pod.volume_source(&mount.volume))) {
-        Some((mount, Some(VolumeSource::ConfigMap { name, .. }))) => {
+        Some((mount, Some(source @ (VolumeSource::ConfigMap { name, .. } | VolumeSource::Secret { name, .. })))) => {
+            let kind = if matches!(source, VolumeSource::Secret { .. }) { "Secret" } else { "ConfigMap" };
             let text = say!(
                 case,
-                "{at} is ConfigMap {name}: see that it has a key for {path}, and that the volume's items do not leave it out.",
+                "{at} is {kind} {name}: see that it has a key for {path}, and that the volume's items do not leave it out.",
                 at = mount.path,
+                kind,
                 name,
                 path
             );
-            out.push(remedy::command(remedy::fix(text), format!("{prefix} describe configmap {}", shell_word(name))));
-        }
-        Some((mount, Some(VolumeSource::Secret { name, .. }))) => {
-            let text = say!(
-                case,
-                "{at} is Secret {name}: see that it has a key for {path}, and that the volume's items do not leave it out.",
-                at = mount.path,
-                name,
-                path
-            );
-            out.push(remedy::command(remedy::fix(text), format!("{prefix} describe secret {}", shell_word(name))));
+            let (prefix, resource) = (target.command_prefix(), kind.to_ascii_lowercase());
+            out.push(remedy::command(remedy::fix(text), format!("{prefix} describe {resource} {}", shell_word(name))));
         }
         Some((mount, _)) => out.push(remedy::fix(say!(
             case,

@@ -208,6 +208,11 @@ pub(super) fn path(line: &str) -> Option<&str> {
     paths(line).next()
 }
 
+/// The folder that a path lies in, where that is not the root.
+pub(super) fn folder(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty())
+}
+
 /// All files and folders that the line names.
 pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
     let found = PATH.iter().flat_map(|pattern| pattern.captures_iter(line));
