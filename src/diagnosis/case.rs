@@ -62,9 +62,20 @@ impl<'a> Case<'a> {
     /// asks for is nearer to it than what holds for a cause everywhere; and where nobody has chosen, there is no waiting for what
     /// its own Deployment waits for no more.
     pub fn never_ready(&self, cause: &str) -> i64 {
-        let chosen = self.surroundings.wishes.never_ready.or_else(|| self.thresholds.chosen(cause));
         let usual = if self.surroundings.is_given_up { 0 } else { self.thresholds.never_ready };
-        chosen.unwrap_or(usual)
+        self.surroundings.wishes.never_ready.unwrap_or_else(|| self.thresholds.of(cause, usual))
+    }
+
+    /// Seconds that anything before a container's start, or its start itself, may take until it is a failure of this cause:
+    /// `usual`, and no more than a moment where its own Deployment waits no more.
+    pub fn patience(&self, cause: &str, usual: i64) -> i64 {
+        let usual = match (self.surroundings.is_given_up, self.thresholds.patient) {
+            (false, _) => usual,
+            // Its next pod is new, and takes the time that any pod takes.
+            (true, true) => usual.min(A_MOMENT),
+            (true, false) => 0,
+        };
+        self.thresholds.of(cause, usual)
     }
 
     /// Seconds since `time`, never negative.
@@ -89,6 +100,9 @@ impl<'a> Case<'a> {
         if self.now >= at || self.observed.at_start { Ok(()) } else { Err(at) }
     }
 }
+
+/// In which a new pod can come up, in seconds.
+const A_MOMENT: i64 = 60;
 
 /// When we saw what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

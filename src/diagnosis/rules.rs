@@ -18,12 +18,14 @@ mod unknown;
 mod volume;
 
 pub(super) use self::crash::last_words::wanted as log_wanted;
-use super::rule::{Family, Known, Rule};
+use super::rule::{Family, Known, Recovery, Rule};
 use super::{node as nodes, workload as workloads};
+use crate::api::ContainerType;
 
 pub use self::crash::hook::HOOK_KILL;
 pub use self::image::holds_up_pulls;
 pub use self::names::unknown;
+pub use self::probe::STARTUP;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
@@ -62,6 +64,16 @@ pub fn named(name: &str) -> Option<Known> {
 pub fn patient() -> impl Iterator<Item = &'static str> {
     let by_words = volume::patient().chain(sandbox::patient()).chain(image::patient()).chain(start::patient());
     scheduling::patient().chain(by_words).chain([probe::READINESS]).chain(lifecycle::PATIENT)
+}
+
+/// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version
+/// does not know.
+pub fn recovery(cause: &str, container: Option<ContainerType>) -> Recovery {
+    match container {
+        // Once its pod is Ready, nothing starts it again.
+        Some(ContainerType::Init) => Recovery::NeverStarted,
+        _ => find(cause).map_or(Recovery::Restarting, |rule| rule.recovery),
+    }
 }
 
 /// The rule of a cause.

@@ -97,6 +97,11 @@ impl PodFacts {
         self.condition_is_true("Ready")
     }
 
+    /// Whether any container of it was started more than once.
+    pub fn has_restarted(&self) -> bool {
+        self.containers.iter().any(|container| container.restart_count > 0)
+    }
+
     pub fn container(&self, name: &str) -> Option<&Container> {
         self.containers.iter().find(|c| &*c.name == name)
     }

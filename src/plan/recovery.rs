@@ -46,7 +46,11 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
     }
     let Some(ready) = pod.condition("Ready").filter(|c| c.status == "True") else { return Verdict::No };
     let ready_since = case.held_since(ready.last_transition);
-    let due = match recovery_of(&record.status.cause) {
+    let due = match rules::recovery(&record.status.cause, record.status.container_type) {
+        // What its probe has never ended had only not started yet.
+        Recovery::Restarting if record.status.cause == rules::STARTUP && !pod.has_restarted() => {
+            after(ready_since, case.thresholds.recovered_never_started)
+        }
         Recovery::NeverStarted => after(ready_since, case.thresholds.recovered_never_started),
         Recovery::Restarting => {
             let since = pod.last_start().map_or(ready_since, |start| start.max(ready_since).min(case.now));
@@ -58,11 +62,6 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
 
 fn category_of(cause: &str) -> Option<Category> {
     rules::find(cause).map(|rule| rule.category)
-}
-
-/// The slower rule for a cause that this version does not know.
-fn recovery_of(cause: &str) -> Recovery {
-    rules::find(cause).map_or(Recovery::Restarting, |rule| rule.recovery)
 }
 
 /// Whether the record of this pod ended after the pod did: nothing runs there again, so nothing fails there again.

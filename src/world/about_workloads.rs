@@ -1,5 +1,6 @@
 //! What is to be done for a workload: its judgement, and what its pods have in common.
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::brief::Brief;
@@ -12,8 +13,8 @@ use crate::api::{
     WorkloadRef,
 };
 use crate::diagnosis::{
-    Category, FailingPod, GonePod, Health, RootKind, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, WorkloadCase,
-    WorkloadFailure, diagnose, follows_from_pods, judge_workload, lies_in_template, node, told_as,
+    Case, Category, FailingPod, GonePod, Health, RootKind, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING,
+    WorkloadCase, WorkloadFailure, diagnose, follows_from_pods, judge_workload, lies_in_template, node, told_as,
 };
 use crate::facts::{Looked, PodFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -25,6 +26,12 @@ const GATHERING: i64 = 5;
 
 /// The longest that a workload waits for its next pod, in seconds, before nothing is wrong with it any more.
 const BETWEEN_PODS: i64 = 600;
+
+/// What a pod has to say within so many seconds is waited for.
+const SOON: i64 = 120;
+
+/// How many pods of one workload are looked at for what keeps all of them from being ready.
+const A_FEW: usize = 50;
 
 /// What is wrong with a workload that is well again.
 const NO_PROBLEM: &str = "None";
@@ -159,11 +166,13 @@ impl World {
         let failed = self.stories.templates(key);
         let has_given_up = known.facts.condition("Progressing").is_some_and(|progress| progress.status == "False");
         let undecided = has_given_up.then(|| self.undecided(key, now)).flatten();
+        let gates = if has_given_up { self.gates(key) } else { Vec::new() };
         let judged = judge_workload(&WorkloadCase {
             workload: &known.facts,
             failing: &failing,
             failed: &failed,
             undecided,
+            gates: &gates,
             loses_pods: self.workloads.loses_pods(key, now),
             gone: &gone,
             ready: ready.as_deref(),
@@ -246,32 +255,40 @@ impl World {
         known.is_some_and(|(workload, maker)| workload.facts.has_given_up_on(&maker.name))
     }
 
-    /// The pods that are not to be waited for any more because their workload has just said so, and whose probe fails: where
-    /// many workloads say so at once, not all pods are gone through for each.
+    /// The pods that are not to be waited for any more because their workload has just said so.
     fn given_up(&self, facts: &WorkloadFacts) -> super::Touched {
         let known = self.owners.get(&facts.key);
         if !facts.has_given_up() || known.is_some_and(|known| known.facts.has_given_up()) {
             return Vec::new();
         }
-        let is_its_own = |uid: &Arc<str>| {
-            let place = self.pods.place(uid);
-            place.is_some_and(|p| !p.over && p.kin.workload.as_ref() == Some(&facts.key))
-        };
-        let probed = self.events.pods_with("Unhealthy").filter(|uid| is_its_own(uid));
-        probed.map(|uid| (Subject::Pod(uid.clone()), Lane::Change)).collect()
+        self.workloads.unready(&facts.key).map(|uid| (Subject::Pod(uid.clone()), Lane::Change)).collect()
     }
 
-    /// When a pod of this workload is looked at again whose probe fails, and that is neither ready nor said to fail yet.
+    /// When a pod of this workload is looked at again that is not ready, and that is not said to fail yet: soon, or one whose
+    /// probe fails, or that was meant to be given longer.
     fn undecided(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
-        let is_waiting = |uid: &&Arc<str>| {
-            let place = self.pods.place(uid);
-            place.is_some_and(|p| !p.ready && !p.over && p.kin.workload.as_ref() == Some(key))
-        };
-        let wakes = self.events.pods_with("Unhealthy").filter(is_waiting).filter_map(|uid| {
-            let outcome = self.with_case(uid, now, diagnose)?;
-            outcome.wake.filter(|wake| *wake > now && matches!(outcome.health, Health::Well))
+        let wakes = self.unready_and_untold(key).filter_map(|uid| {
+            let is_to_wait = |case: &Case<'_>| {
+                case.surroundings.wishes.never_ready.is_some() || case.events_with("Unhealthy").next().is_some()
+            };
+            let (outcome, is_to_wait) = self.with_case(uid, now, |case| (diagnose(case), is_to_wait(case)))?;
+            let is_near = |wake: &Timestamp| *wake > now && (is_to_wait || *wake <= after(now, SOON));
+            outcome.wake.filter(|wake| is_near(wake) && matches!(outcome.health, Health::Well))
         });
         wakes.min()
+    }
+
+    /// The scheduling gates of its pods.
+    fn gates(&self, key: &WorkloadKey) -> Vec<String> {
+        let pods = self.unready_and_untold(key).filter_map(|uid| self.pods.full(uid));
+        let gates: BTreeSet<String> = pods.flat_map(|pod| pod.facts.scheduling_gates).collect();
+        gates.into_iter().collect()
+    }
+
+    /// Pods of this workload that are not ready, and of which nothing is told: they are alike, and a few of many will do.
+    fn unready_and_untold(&self, key: &WorkloadKey) -> impl Iterator<Item = &Arc<str>> {
+        let told: HashSet<&Arc<str>> = self.workloads.failing(key).collect();
+        self.workloads.unready(key).filter(move |uid| !told.contains(*uid)).take(A_FEW)
     }
 
     /// Until when a workload none of whose pods fails is only between two of them: it has not all that it asks for.

@@ -119,12 +119,6 @@ impl Events {
         self.by_pod.remove(uid);
     }
 
-    /// Pods with an Event of this reason: far fewer than there are pods.
-    pub(super) fn pods_with(&self, reason: &str) -> impl Iterator<Item = &Arc<str>> {
-        let has = move |kept: &Kept| kept.events.iter().any(|event| &*event.reason == reason);
-        self.by_pod.iter().filter(move |(_, kept)| has(kept)).map(|(uid, _)| uid)
-    }
-
     /// All pods are known: Events of others are of pods that are gone, or that will come in a moment.
     pub(super) fn limit_strangers(&mut self) {
         while self.strangers.len() > STRANGERS {

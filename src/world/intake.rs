@@ -159,10 +159,11 @@ impl World {
         let job = crate::diagnosis::immediate_workload(&facts).filter(|own| &*own.kind == "Job");
         let is_thrown_out = facts.phase == Phase::Failed && !facts.reason.is_empty();
         let top = if is_thrown_out { crate::diagnosis::top_workload(&facts, None) } else { None };
+        let owner = top.as_ref().and_then(|_| crate::diagnosis::immediate_workload(&facts)).map(|own| own.name.clone());
         let ended = facts.over_since().map_or(now, |at| at.min(now));
         let change = self.pods.put(facts, keep, past, at_start, now);
         if let Some(top) = top.filter(|_| change.is_met_over()) {
-            self.workloads.thrown_out(top, ended, now);
+            self.workloads.thrown_out(top, owner, ended, now);
         }
         if let Some(job) = job.filter(|_| change.has_ended()) {
             // It may be complete now, and then its failed pods are no failure any more.

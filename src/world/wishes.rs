@@ -62,7 +62,8 @@ impl World {
         if before == facts.wishes {
             return Touched::new();
         }
-        let failing = self.workloads.failing(&facts.key).cloned();
-        failing.map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
+        // Those that fail, and those that would if it were not for what was asked before.
+        let pods = self.workloads.failing(&facts.key).chain(self.workloads.unready(&facts.key)).cloned();
+        pods.map(|uid| (Subject::Pod(uid), Lane::Change)).collect()
     }
 }

@@ -14,8 +14,8 @@ use crate::outbox::{Lane, Subject};
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     counts: HashMap<WorkloadKey, Counts>,
-    /// When pods were thrown out last (evicted, shut down, rejected), oldest first.
-    thrown_out: HashMap<WorkloadKey, VecDeque<Timestamp>>,
+    /// Pods that were thrown out last (evicted, shut down, rejected), oldest first.
+    thrown_out: HashMap<WorkloadKey, VecDeque<ThrownOut>>,
     sweeps: Sweeps,
 }
 
@@ -23,9 +23,25 @@ pub(super) struct Workloads {
 struct Counts {
     total: u32,
     ready: u32,
-    ready_by_owner: HashMap<Arc<str>, u32>,
+    by_owner: HashMap<Arc<str>, OfOwner>,
     /// UIDs of the pods with an Active diagnosis.
     failing: HashSet<Arc<str>>,
+    /// UIDs of the pods that are neither ready nor over.
+    unready: HashSet<Arc<str>>,
+}
+
+/// The pods that one object has made (a `ReplicaSet`; the workload itself, where it makes its pods).
+#[derive(Debug, Default, Clone, Copy)]
+struct OfOwner {
+    total: u32,
+    ready: u32,
+}
+
+#[derive(Debug)]
+struct ThrownOut {
+    at: Timestamp,
+    /// Who had made it.
+    owner: Option<Arc<str>>,
 }
 
 /// How many such ends are remembered.
@@ -41,8 +57,8 @@ impl Workloads {
     pub(super) fn moved(&mut self, uid: &Arc<str>, moved: &Moved) -> Touched {
         let serving = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.ready && !p.over);
         let changed = serving(&moved.before) != serving(&moved.after) || moved.has_ended();
-        self.add(moved.before.as_ref(), -1);
-        self.add(moved.after.as_ref(), 1);
+        self.add(uid, moved.before.as_ref(), -1);
+        self.add(uid, moved.after.as_ref(), 1);
         let Some(workload) = moved.after.as_ref().or(moved.before.as_ref()).and_then(|p| p.kin.workload.as_ref())
         else {
             return Vec::new();
@@ -58,20 +74,27 @@ impl Workloads {
         others.map(|other| (Subject::Pod(other.clone()), Lane::Resync)).chain(itself).collect()
     }
 
-    fn add(&mut self, place: Option<&Place>, by: i32) {
+    fn add(&mut self, uid: &Arc<str>, place: Option<&Place>, by: i32) {
         let Some(place) = place.filter(|p| !p.over) else { return };
         let Some(workload) = &place.kin.workload else { return };
         let counts = self.counts.entry(workload.clone()).or_default();
         counts.total = counts.total.saturating_add_signed(by);
+        if let Some(owner) = &place.kin.owner {
+            let of_owner = counts.by_owner.entry(owner.clone()).or_default();
+            of_owner.total = of_owner.total.saturating_add_signed(by);
+            if place.ready {
+                of_owner.ready = of_owner.ready.saturating_add_signed(by);
+            }
+            if of_owner.total == 0 {
+                counts.by_owner.remove(owner);
+            }
+        }
         if place.ready {
             counts.ready = counts.ready.saturating_add_signed(by);
-            if let Some(owner) = &place.kin.owner {
-                let ready = counts.ready_by_owner.entry(owner.clone()).or_default();
-                *ready = ready.saturating_add_signed(by);
-                if *ready == 0 {
-                    counts.ready_by_owner.remove(owner);
-                }
-            }
+        } else if by > 0 {
+            counts.unready.insert(uid.clone());
+        } else {
+            counts.unready.remove(uid);
         }
         if counts.total == 0 && counts.failing.is_empty() {
             self.counts.remove(workload);
@@ -83,6 +106,11 @@ impl Workloads {
         self.counts.get(workload).into_iter().flat_map(|counts| &counts.failing)
     }
 
+    /// UIDs of its pods that are neither ready nor over.
+    pub(super) fn unready(&self, workload: &WorkloadKey) -> impl Iterator<Item = &Arc<str>> {
+        self.counts.get(workload).into_iter().flat_map(|counts| &counts.unready)
+    }
+
     /// Workloads with a pod that has an Active diagnosis.
     pub(super) fn that_fail(&self) -> impl Iterator<Item = &WorkloadKey> {
         self.counts.iter().filter(|(_, counts)| !counts.failing.is_empty()).map(|(key, _)| key)
@@ -91,7 +119,8 @@ impl Workloads {
     /// How many of its pods are Ready, by the object that made them; `None` where it has no pods.
     pub(super) fn ready_by_owner(&self, workload: &WorkloadKey) -> Option<Vec<(Arc<str>, u32)>> {
         let counts = self.counts.get(workload).filter(|counts| counts.total > 0)?;
-        let mut ready: Vec<_> = counts.ready_by_owner.iter().map(|(owner, ready)| (owner.clone(), *ready)).collect();
+        let some_ready = counts.by_owner.iter().filter(|(_, of)| of.ready > 0);
+        let mut ready: Vec<_> = some_ready.map(|(owner, of)| (owner.clone(), of.ready)).collect();
         ready.sort();
         Some(ready)
     }
@@ -101,19 +130,19 @@ impl Workloads {
         self.counts.iter().map(|(key, counts)| (key, counts.total))
     }
 
-    /// A pod of this workload was thrown out at that time.
-    pub(super) fn thrown_out(&mut self, workload: WorkloadKey, at: Timestamp, now: Timestamp) {
+    /// A pod of this workload, which that owner had made, was thrown out at that time.
+    pub(super) fn thrown_out(&mut self, workload: WorkloadKey, owner: Option<Arc<str>>, at: Timestamp, now: Timestamp) {
         let is_recent = |at: Timestamp| seconds_between(at, now) < Siblings::LATELY;
         if self.sweeps.is_due(now) {
-            self.thrown_out.retain(|_, times| times.back().copied().is_some_and(is_recent));
+            self.thrown_out.retain(|_, times| times.back().is_some_and(|last| is_recent(last.at)));
         }
         if !is_recent(at) {
             return;
         }
         // What is found at the start comes in any order.
         let times = self.thrown_out.entry(workload).or_default();
-        let place = times.partition_point(|known| *known <= at);
-        times.insert(place, at);
+        let place = times.partition_point(|known| known.at <= at);
+        times.insert(place, ThrownOut { at, owner });
         if times.len() > ENDS {
             times.pop_front();
         }
@@ -125,11 +154,16 @@ impl Workloads {
         Siblings { thrown_out_lately, thrown_out_since, ..Siblings::default() }.are_thrown_out_again_and_again()
     }
 
-    /// How many pods of a workload were thrown out lately, as far as they are remembered, and when the first of them.
+    /// How many pods of a workload were thrown out lately, as far as they are remembered, and when the first of them. Those of a
+    /// template that another has replaced count no more.
     fn thrown_out_lately(&self, workload: &WorkloadKey, now: Timestamp) -> (u32, Option<Timestamp>) {
-        let lately = |at: &&Timestamp| seconds_between(**at, now) < Siblings::LATELY;
-        let mut ends = self.thrown_out.get(workload).into_iter().flatten().filter(lately);
-        let first = ends.next().copied();
+        let there = self.counts.get(workload).map(|counts| &counts.by_owner).filter(|there| !there.is_empty());
+        let is_there = |owner: &Arc<str>| there.is_none_or(|there| there.contains_key(owner));
+        let counts = |end: &&ThrownOut| {
+            seconds_between(end.at, now) < Siblings::LATELY && end.owner.as_ref().is_none_or(is_there)
+        };
+        let mut ends = self.thrown_out.get(workload).into_iter().flatten().filter(counts).map(|end| end.at);
+        let first = ends.next();
         (u32::try_from(ends.count()).unwrap_or(u32::MAX).saturating_add(u32::from(first.is_some())), first)
     }
 
@@ -139,7 +173,7 @@ impl Workloads {
         let Some(counts) = self.counts.get(&key) else {
             return Siblings { thrown_out_lately, thrown_out_since, ..Siblings::default() };
         };
-        let same = immediate_workload(pod).and_then(|own| counts.ready_by_owner.get(&own.name)).copied().unwrap_or(0);
+        let same = immediate_workload(pod).and_then(|own| counts.by_owner.get(&own.name)).map_or(0, |of| of.ready);
         let failing = u32::try_from(counts.failing.len()).unwrap_or(u32::MAX);
         Siblings {
             total: counts.total,

@@ -7,7 +7,7 @@ use shindan::facts::{Looked, PodFacts, Probe, ProbeHandler, RestartPolicy, Want,
 
 use super::operator::{
     Operator, Server, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, evicted_at, killing, node,
-    oom, oom_of, pod, pod_of, rollout, running_again, well,
+    oom, oom_of, pod, pod_of, pod_of_template, rollout, running_again, well,
 };
 
 #[test]
@@ -271,6 +271,40 @@ fn what_never_started_is_over_after_thirty_seconds() {
 }
 
 #[test]
+fn an_init_container_that_failed_is_over_thirty_seconds_after_its_pod_is_ready() {
+    let mut operator = Operator::idle();
+    let with_init = |ready: bool, of_init: &str, of_app: &str| {
+        let ready = if ready { "'True'" } else { "'False', reason: ContainersNotReady" };
+        let text = format!(
+            "kind: Pod
+metadata: {{namespace: demo, name: a, uid: u1, creationTimestamp: '2026-11-21T08:00:00Z'}}
+spec: {{nodeName: n1, restartPolicy: Always, initContainers: [{{name: migrate, image: app:1}}], containers: [{{name: app, image: app:1}}]}}
+status:
+  phase: Pending
+  conditions: [{{type: Ready, status: {ready}, lastTransitionTime: '2026-11-21T08:00:00Z'}}]
+  initContainerStatuses: [{{name: migrate, {of_init}}}]
+  containerStatuses: [{{name: app, {of_app}}}]
+"
+        );
+        dump(&text).pods.remove(0)
+    };
+    let waits = "ready: false, restartCount: 0, state: {waiting: {reason: PodInitializing}}";
+    operator.pod(&with_init(false, &crashed(1, 1, "Error"), waits));
+    operator.advance(10);
+    assert_eq!(operator.status("a").cause, "InitContainerFailed");
+    let failed = "{exitCode: 1, reason: Error, finishedAt: '2026-11-21T08:01:00Z'}";
+    let done =
+        "{exitCode: 0, reason: Completed, startedAt: '2026-11-21T08:01:10Z', finishedAt: '2026-11-21T08:01:12Z'}";
+    let of_init =
+        format!("ready: true, restartCount: 1, lastState: {{terminated: {failed}}}, state: {{terminated: {done}}}");
+    operator.pod(&with_init(true, &of_init, WELL));
+    operator.advance(29);
+    assert_eq!(operator.state("a"), Active);
+    operator.advance(2);
+    assert_eq!(operator.state("a"), Recovered);
+}
+
+#[test]
 fn a_pod_that_ends_while_it_is_deleted_is_gone_and_never_recovered() {
     let mut operator = Operator::idle();
     operator.pod(&oom_of("web", "web-a", "u1"));
@@ -470,6 +504,17 @@ fn pods_that_were_evicted_again_and_again_before_we_came_are_a_loop_as_well() {
     let operator = found_losing_pods(2400);
     assert_eq!(operator.server.objects.len(), 0, "the loop has ended: {:?}", operator.told());
     assert_eq!(operator.told_of_workloads(), [] as [&str; 0]);
+}
+
+#[test]
+fn a_loop_of_evictions_is_over_once_another_template_has_taken_its_place() {
+    let mut operator = found_losing_pods(20);
+    assert_eq!(operator.workload_status("deployment-web").problem, "PodsThrownOut");
+    operator.pod(&pod_of_template("web-next", "next", Some(("web", "6")), true, WELL));
+    operator.deleted(&pod_of("web-new", "new", Some("web"), true, WELL));
+    operator.advance(60);
+    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
+    assert_eq!(operator.state("web-0"), Recovered);
 }
 
 #[test]

@@ -965,6 +965,41 @@ fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
 }
 
 #[test]
+fn an_init_container_that_holds_up_a_rollout_is_told_once_its_deployment_waits_no_more() {
+    let (mut operator, web) = no_progress("ReplicaSet \"web-5\" has timed out progressing.");
+    let pod = "kind: Pod
+metadata: {namespace: demo, name: web-1, uid: uid-web-1, creationTimestamp: '2026-11-21T08:00:00Z', labels: {pod-template-hash: '5'}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5, uid: rs, controller: true}]}
+spec: {nodeName: n1, initContainers: [{name: wait, image: app:1, command: [nslookup, db]}], containers: [{name: app, image: app:1}]}
+status:
+  phase: Pending
+  conditions: [{type: Ready, status: 'False', reason: ContainersNotReady}]
+  initContainerStatuses: [{name: wait, ready: false, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}}]
+  containerStatuses: [{name: app, ready: false, restartCount: 0, state: {waiting: {reason: PodInitializing}}}]
+";
+    operator.pod(&dump(pod).pods.remove(0));
+    operator.workload(&web);
+    operator.advance(70);
+    assert_eq!(operator.told(), ["Diagnosed InitContainerStuck"]);
+    assert_eq!(operator.told_of_workloads(), ["Diagnosed InitContainerStuck"]);
+}
+
+#[test]
+fn a_rollout_that_waits_behind_a_scheduling_gate_names_it() {
+    let (mut operator, web) = no_progress("ReplicaSet \"web-5\" has timed out progressing.");
+    let pod = "kind: Pod
+metadata: {namespace: demo, name: web-1, uid: uid-web-1, creationTimestamp: '2026-11-21T08:00:00Z', labels: {pod-template-hash: '5'}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5, uid: rs, controller: true}]}
+spec: {schedulingGates: [{name: example.com/quota}], containers: [{name: app, image: app:1}]}
+status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: SchedulingGated}]}
+";
+    operator.pod(&dump(pod).pods.remove(0));
+    operator.workload(&web);
+    operator.advance(30);
+    assert_eq!(operator.told(), [""; 0]);
+    let summary = &operator.workload_status("deployment-web").head.summary;
+    assert!(summary.contains("its pods wait until example.com/quota is taken off"), "{summary}");
+}
+
+#[test]
 fn what_follows_from_an_ignored_cause_is_not_told_of_the_workload_instead() {
     let told = |ignored: &str| {
         let mut operator = Operator::idle();

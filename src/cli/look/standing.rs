@@ -94,7 +94,7 @@ fn of_pod(pod: &PodFacts, language: Language) -> String {
     let status = pod_status(pod);
     // Who has set them means it: it is no failure, and nothing is told of it.
     if !pod.scheduling_gates.is_empty() {
-        let gates = pod.scheduling_gates.join(", ");
+        let gates = text::line(&pod.scheduling_gates.join(", "), text::EVIDENCE_MAX);
         return say!(language, "{what} ({status}: it waits until {gates} is taken off)", what, status, gates);
     }
     if pod.deletion.is_some() && status != "Terminating" {

@@ -160,9 +160,8 @@ fn only_newest(dump: &mut Dump, subjects: &[Subject], calm: i64, now: Timestamp)
         let Some(mut facts) = workload(dump, subject).cloned() else { continue };
         dump.complete(&mut facts);
         let serves = |pod: &PodFacts| {
-            let has_restarted = pod.containers.iter().any(|container| container.restart_count > 0);
             let is_calm = pod.last_start().is_some_and(|at| seconds_between(at, now) > calm);
-            pod.is_ready() && pod.deletion.is_none() && (!has_restarted || is_calm)
+            pod.is_ready() && pod.deletion.is_none() && (!pod.has_restarted() || is_calm)
         };
         dump.pods.retain(|pod| {
             let is_of_it = top_workload(pod, None).is_some_and(|top| top == facts.key);

@@ -40,7 +40,7 @@ struct Spec {
     node_name: Name,
     restart_policy: Text,
     scheduler_name: Text,
-    scheduling_gates: List<Named>,
+    scheduling_gates: List<Gate>,
     resource_claims: List<DeviceClaim>,
     node_selector: Dict,
     affinity: Obj<Affinity>,
@@ -84,6 +84,13 @@ impl DeviceClaim {
 #[serde(default)]
 struct Named {
     name: Name,
+}
+
+/// Its name has a domain: it is no object's.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Gate {
+    name: Text,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -473,7 +480,7 @@ impl Pod {
             node_name: interned(&spec.node_name, strings),
             restart_policy: RestartPolicy::parse(&spec.restart_policy).unwrap_or_default(),
             scheduler_name: spec.scheduler_name.non_empty().unwrap_or_else(|| "default-scheduler".to_owned()),
-            scheduling_gates: names(spec.scheduling_gates),
+            scheduling_gates: spec.scheduling_gates.map(|gate| gate.name.0),
             resource_claims: spec.resource_claims.map(DeviceClaim::source),
             node_selector: strings.labels(spec.node_selector.into_labels()),
             node_affinity: affinity.node_affinity.or_default().required.or_default().node_selector_terms.map(|term| {

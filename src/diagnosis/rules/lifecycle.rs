@@ -480,7 +480,7 @@ fn init_stuck(case: &Case<'_>, container: &Container) -> Verdict {
     if container.kind != ContainerType::Init || case.pod.deletion.is_some() || case.pod.is_over() {
         return Verdict::No;
     }
-    let due = after(case.held_since(started_at), case.thresholds.of(INIT_STUCK, case.thresholds.init));
+    let due = after(case.held_since(started_at), case.patience(INIT_STUCK, case.thresholds.init));
     if case.now < due {
         return Verdict::NotBefore(due);
     }
@@ -632,7 +632,7 @@ fn creating_too_long(case: &Case<'_>) -> Verdict {
     let pulling = case.events.last().is_some_and(|event| &*event.reason == "Pulling");
     let patience = if pulling { case.thresholds.creating_pulling } else { case.thresholds.creating };
     let since = pod.start_time.or_else(|| pod.condition("PodScheduled").and_then(|c| c.last_transition));
-    let due = after(case.held_since(since), case.thresholds.of(CREATING_TOO_LONG, patience));
+    let due = after(case.held_since(since), case.patience(CREATING_TOO_LONG, patience));
     if case.now < due {
         return Verdict::NotBefore(due);
     }

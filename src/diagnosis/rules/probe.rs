@@ -3,6 +3,7 @@
 //! A kill shows only in a Normal `Killing` Event; the status never names the probe, and the exit code says nothing:
 //! 0, 137, 143 and the process's own codes all occur.
 
+mod starting;
 mod words;
 
 use self::words::{Trouble, handler_text, handler_yaml, trouble};
@@ -20,7 +21,7 @@ use crate::facts::{
     format_cpu, seconds_between,
 };
 
-pub(super) const STARTUP: &str = "StartupProbeFailed";
+pub const STARTUP: &str = "StartupProbeFailed";
 pub(super) const READINESS: &str = "ReadinessProbeFailed";
 
 pub(super) const RULES: &[Rule] = &[
@@ -34,7 +35,8 @@ pub(super) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The container did not pass its startup probe in time, so the kubelet killed it and starts it anew.",
             told_apart: "A Normal Killing Event says `failed startup probe`. A crash has no such Event; a liveness kill \
-                         names the liveness probe; while the startup probe fails, the other probes are not run at all.",
+                         names the liveness probe; while the startup probe fails, the other probes are not run at all. Before \
+                         the kill it counts only where its Deployment has stopped waiting (progressDeadlineSeconds).",
             action: "Look at what the probe got (the Unhealthy Event). Raise failureThreshold x periodSeconds above the \
                      slowest start, or correct the probe's port, path or command.",
             source: "kubernetes pkg/kubelet/kuberuntime/kuberuntime_manager.go computePodActions; pkg/kubelet/prober",
@@ -87,38 +89,12 @@ fn last_words<'a>(case: &Case<'a>, container: &Container, kind: ProbeKind) -> Op
     end::unhealthy(case, container, kind).or_else(|| end::errored(case, container, kind))
 }
 
-/// A startup probe that is past its budget, and yet has neither succeeded nor killed: it cannot be run.
-fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
-    let (State::Running { started_at }, Some(probe)) = (&container.state, &container.startup) else {
-        return Verdict::No;
-    };
-    if container.started != Some(false) || case.pod.deletion.is_some() || case.pod.is_over() {
-        return Verdict::No;
-    }
-    let Some(event) = end::errored(case, container, ProbeKind::Startup) else { return Verdict::No };
-    let due = after(case.held_since(*started_at), case.never_ready(STARTUP) + probe.budget());
-    if case.now < due {
-        return Verdict::NotBefore(due);
-    }
-    let what = describe(case.language(), container, Some(probe), Some(&trouble(&event.message)));
-    let summary = say!(
-        case,
-        "{container} runs but never counts as started: its startup probe has no result{what}, so the pod gets no traffic",
-        container = end::who(container),
-        what
-    );
-    let finding = Finding::of_container(container, summary)
-        .with(evidence::event(event))
-        .with(evidence::field(format!("{}.started", container.status_path()), "false"));
-    Verdict::Yes(Box::new(finding))
-}
-
 fn killed(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Verdict {
     if case.events.is_empty() && case.ledger.runs.is_empty() {
         return Verdict::No;
     }
     let Some(killed) = find_kill(case, container) else {
-        return if kind == ProbeKind::Startup { never_started(case, container) } else { Verdict::No };
+        return if kind == ProbeKind::Startup { starting::never_started(case, container) } else { Verdict::No };
     };
     if killed.kill.probe != kind {
         return Verdict::No;
@@ -414,14 +390,21 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
         return Vec::new();
     };
     let heard = last_words(case, container, kind).map(|event| trouble(&event.message));
-    let mut remedies = probe_remedies(case, container, kind, heard.as_ref());
+    let mut remedies = match (&heard, container.probe(kind), long_well(case, container, finding, kind)) {
+        (Some(Trouble::Status(404)), Some(probe), Some(ran)) => {
+            vec![no_longer_served(case, container, probe, kind, ran)]
+        }
+        _ => probe_remedies(case, container, kind, heard.as_ref()),
+    };
     if matches!(heard, Some(Trouble::CannotRun(_))) && container.is_running() {
         return remedies;
     }
     let target = target::of(case);
     let may_be_slow = !heard.as_ref().is_some_and(Trouble::outlasts_patience);
     if let Some(probe) = container.probe(kind).filter(|_| may_be_slow) {
-        if kind == ProbeKind::Startup {
+        if kind == ProbeKind::Startup && find_kill(case, container).is_none() {
+            remedies.push(starting::longer(&target, container, probe));
+        } else if kind == ProbeKind::Startup {
             let threshold = probe.failure_threshold.max(1) * 4;
             let text = say!(
                 case,
@@ -477,6 +460,18 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     remedies.push(log_remedy(case, container));
     remedies.truncate(5);
     remedies
+}
+
+/// For a path that must have been there for as long as the run went well.
+fn no_longer_served(case: &Case<'_>, container: &Container, probe: &Probe, kind: ProbeKind, ran: i64) -> Remedy {
+    remedy::fix(say!(
+        case,
+        "{who} must have served {place} at first, for it ran for {ran}, and now says 404: look at what takes that path away (a reload, a file that goes, an application that is undeployed). A {name} probe should not hang on it.",
+        who = container.name,
+        place = handler_text(case.language(), container, &probe.handler),
+        ran = text::duration(ran),
+        name = kind.lower()
+    ))
 }
 
 /// How long the run lasted that a finding is about, where that is much longer than a run that never passes its probes.
@@ -858,5 +853,16 @@ mod tests {
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         let text = format!("{:?}", found.remedies);
         assert!(text.contains("knows no such path") && !text.contains("startupProbe"), "{text}");
+    }
+
+    #[test]
+    fn a_path_that_was_served_for_long_was_taken_away() {
+        let text = include_str!("../../../tests/causes/LivenessProbeFailed/http-404.yaml");
+        let started = "startedAt: \"2026-11-21T16:16:21Z\"";
+        assert!(text.contains(started), "the fixture was recorded anew");
+        let later = text.replace(started, "startedAt: \"2026-11-21T15:16:21Z\"");
+        let Health::Failing(found) = diagnose(&Scenario::from_yaml(&later).case()).health else { panic!("it fails") };
+        let first = &found.remedies[0].text;
+        assert!(first.contains("must have served") && !first.contains("knows no such path"), "{first}");
     }
 }

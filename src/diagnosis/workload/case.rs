@@ -18,8 +18,10 @@ pub struct WorkloadCase<'a> {
     pub failing: &'a [FailingPod],
     /// Templates whose pods have failed since the workload did, whether or not they are still there.
     pub failed: &'a [String],
-    /// When one of its pods is looked at again whose probe fails, and that is not said to fail yet.
+    /// When one of its pods is looked at again that is not ready, and not said to fail yet: soon, or its probe fails.
     pub undecided: Option<Timestamp>,
+    /// Scheduling gates that its pods wait behind.
+    pub gates: &'a [String],
     /// Its pods are thrown out (evicted, shut down, rejected) again and again: that others take their place is no recovery.
     pub loses_pods: bool,
     /// Of a Job or `CronJob`: its pods that were deleted while they failed.

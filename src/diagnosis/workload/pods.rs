@@ -201,7 +201,7 @@ impl<'a> Pods<'a> {
 
 /// Whether a pod is Ready in spite of what only keeps pods from starting. (Between two crashes a pod is Ready as well.)
 fn has_got_over(pod: &FailingPod) -> bool {
-    pod.ready && rules::find(&pod.cause).is_some_and(|rule| rule.recovery == Recovery::NeverStarted)
+    pod.ready && rules::recovery(&pod.cause, pod.container_type) == Recovery::NeverStarted
 }
 
 /// Ready pods of the newest template, and of others.

@@ -74,6 +74,22 @@ pub(super) fn no_progress(case: &WorkloadCase<'_>) -> Vec<Remedy> {
     ]
 }
 
+/// New pods are held back on purpose.
+pub(super) fn gated(case: &WorkloadCase<'_>) -> Vec<Remedy> {
+    let gates = case.gates.join(", ");
+    vec![remedy::command(
+        remedy::fix(say!(
+            case,
+            "Look at what takes {gates} off: the controller that puts it there (a queue such as Kueue, a webhook) holds the pods back, or is down.",
+            gates
+        )),
+        format!(
+            "{} get pods -o 'custom-columns=NAME:.metadata.name,GATES:.spec.schedulingGates[*].name'",
+            kubectl(case)
+        ),
+    )]
+}
+
 /// An update of a StatefulSet waits for a pod that fails.
 pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_proven: bool, pod: &FailingPod) -> Remedy {
     let pod = &pod.name;

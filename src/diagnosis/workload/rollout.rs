@@ -6,8 +6,8 @@ use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
 use crate::api::Confidence;
-use crate::diagnosis::Category;
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Category, evidence};
 use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
@@ -35,11 +35,12 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
 /// A node that is down tells of itself: its pods are looked at again so many seconds later.
 const OF_NODE: i64 = 600;
 
-/// Until when a pod may still say what a rollout lacks that made no progress: one whose probe fails, or that only its node
-/// keeps from being ready.
+/// Until when a pod may still say what a rollout lacks that made no progress: one that is soon to be judged, or that only its
+/// node keeps from being ready. A snapshot says no more, unless its pods were meant to be given longer.
 fn may_say(case: &WorkloadCase<'_>, verdict: &Verdict<'_>) -> Option<Timestamp> {
     let is_unexplained = matches!(&verdict.why, Why::Own(own) if own.cause == known::PROGRESS_DEADLINE_EXCEEDED);
-    if !is_unexplained || !case.thresholds.patient {
+    let is_asked = case.workload.wishes.as_ref().is_some_and(|wishes| wishes.never_ready.is_some());
+    if !is_unexplained || !(case.thresholds.patient || is_asked) {
         return None;
     }
     let of_node = |pod: &FailingPod| pod.category == Category::Node && is_of_update(case, pod);
@@ -165,17 +166,22 @@ fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
         return None;
     }
     let seconds = workload.progress_deadline.unwrap_or(600);
-    let but = if case.undecided.is_some() {
-        phrase!(case, "and the probe of a new pod fails")
-    } else {
-        phrase!(case, "and no pod says why")
+    let but = match case.gates {
+        [] if case.undecided.is_some() => phrase!(case, "and a new pod is only not ready yet").to_owned(),
+        [] => phrase!(case, "and no pod says why").to_owned(),
+        gates => say!(case, "for its pods wait until {gates} is taken off (schedulingGates)", gates = gates.join(", ")),
+    };
+    let remedies = if case.gates.is_empty() { remedies::no_progress(case) } else { remedies::gated(case) };
+    let (confidence, evidence) = match case.gates {
+        [] => (Confidence::Likely, Vec::new()),
+        gates => (Confidence::Certain, vec![evidence::field("pod/spec.schedulingGates", gates.join(", "))]),
     };
     Some(Box::new(Own {
         cause: known::PROGRESS_DEADLINE_EXCEEDED,
-        confidence: Confidence::Likely,
+        confidence,
         summary: say!(case, "no progress for {seconds} s (progressDeadlineSeconds), {but}", seconds, but),
-        remedies: remedies::no_progress(case),
-        evidence: Vec::new(),
+        remedies,
+        evidence,
         root: None,
     }))
 }

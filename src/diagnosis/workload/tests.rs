@@ -109,6 +109,7 @@ impl World {
             failing: &failing,
             failed: &self.failed,
             undecided: None,
+            gates: &[],
             loses_pods: self.loses_pods,
             gone: &[],
             ready: (!ready.is_empty()).then_some(&ready),

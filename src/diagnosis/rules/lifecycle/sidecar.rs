@@ -84,7 +84,7 @@ fn not_started(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let since = before().filter_map(|c| c.last_end()?.finished_at).max().or(pod.start_time);
-    let due = after(case.held_since(since), case.thresholds.of(NOT_STARTED_CAUSE, case.thresholds.creating));
+    let due = after(case.held_since(since), case.patience(NOT_STARTED_CAUSE, case.thresholds.creating));
     if case.now < due {
         return Verdict::NotBefore(due);
     }
