@@ -6,6 +6,7 @@ mod case;
 mod finding;
 mod impact;
 pub(crate) mod language;
+mod misread;
 pub mod node;
 mod on_delete;
 mod outcome;

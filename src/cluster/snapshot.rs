@@ -106,6 +106,8 @@ pub struct Lister<'a> {
     pub client: &'a Client,
     /// How long one page may take.
     pub limit: Duration,
+    /// It is asked about nodes only: of them much can be told without the pods.
+    pub of_nodes: bool,
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
@@ -116,10 +118,17 @@ impl std::fmt::Debug for Lister<'_> {
 }
 
 impl Lister<'_> {
-    /// Lists a namespace, or all of them, and what belongs to none. Without the pods there is nothing to be said.
+    /// Lists a namespace, or all of them, and what belongs to none. Without the pods there is nothing to be said but of nodes.
     pub async fn snapshot(&self, namespace: Option<&str>) -> Result<Snapshot, Failure> {
         let mut snapshot = Snapshot { has_all_pods: namespace.is_none(), ..Snapshot::default() };
-        self.list(&PODS, namespace, None, &mut snapshot.dump).await?;
+        match self.list(&PODS, namespace, None, &mut snapshot.dump).await {
+            Err(refusal) if self.of_nodes && refusal.is_forbidden() => {
+                snapshot.has_all_pods = false;
+                let without = "what suffers on the nodes is not told";
+                snapshot.lacking.push(Lacking { what: (PODS.plural)(), without, refusal });
+            }
+            listed => listed?,
+        }
         for kind in &AROUND {
             match self.list(kind, namespace, None, &mut snapshot.dump).await {
                 Ok(()) => {}

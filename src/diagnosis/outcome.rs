@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, on_delete, roots, target, text};
+use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, misread, on_delete, roots, target, text};
 use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Root, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
@@ -86,7 +86,8 @@ pub(super) fn report(
     let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
     let root = roots::of(case, rule.category, &finding);
     let ignored = target::ignored_manifest(case).map(evidence::event);
-    let around: Vec<Evidence> = super::ownership::job_given_up(case).into_iter().chain(ignored).collect();
+    let around: Vec<Evidence> =
+        super::ownership::job_given_up(case).into_iter().chain(ignored).chain(misread::of(case)).collect();
     let mut evidence = finding.evidence;
     evidence.truncate(MOST_EVIDENCE - around.len());
     evidence.extend(around);

@@ -13,6 +13,9 @@ pub const NEVER_READY_AFTER: &str = "shindan.dev/never-ready-after";
 /// The longest that anybody may ask to wait, in seconds.
 const DAY: i64 = 86_400;
 
+/// How much is kept of what cannot be read.
+const SHOWN: usize = 40;
+
 /// Wishes of a pod, of its workload, and of whoever runs the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Wishes {
@@ -20,21 +23,31 @@ pub struct Wishes {
     ignored: BTreeSet<Arc<str>>,
     /// Seconds that a container may take to be ready, beyond what its probes allow.
     pub never_ready: Option<i64>,
+    /// What stands in place of such a duration and is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<Arc<str>>,
 }
 
 impl Wishes {
-    /// What the annotations of an object ask for. What is no cause and no duration asks for nothing.
+    /// What the annotations of an object ask for. What is no cause and no duration asks for nothing, and is remembered.
     pub fn of<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> Option<Box<Self>> {
         let ignored = Self::ignoring(annotation(IGNORE).into_iter().flat_map(|causes| causes.split(','))).ignored;
-        let never_ready =
-            annotation(NEVER_READY_AFTER).and_then(parse_duration).filter(|after| (0..=DAY).contains(after));
-        let wishes = Self { ignored, never_ready };
+        let after = annotation(NEVER_READY_AFTER);
+        let never_ready = after.and_then(parse_duration).filter(|after| (0..=DAY).contains(after));
+        let unread =
+            after.filter(|_| never_ready.is_none()).map(|text| text.chars().take(SHOWN).collect::<String>().into());
+        let wishes = Self { ignored, never_ready, unread };
         (wishes != Self::default()).then(|| Box::new(wishes))
     }
 
     pub fn ignoring<'a>(causes: impl IntoIterator<Item = &'a str>) -> Self {
         let causes = causes.into_iter().map(str::trim).filter(|cause| !cause.is_empty());
-        Self { ignored: causes.map(|cause| cause.to_ascii_lowercase().into()).collect(), never_ready: None }
+        Self { ignored: causes.map(|cause| cause.to_ascii_lowercase().into()).collect(), ..Self::default() }
+    }
+
+    /// The causes that are not to be told, in lower case, as they were written.
+    pub fn ignored(&self) -> impl Iterator<Item = &str> {
+        self.ignored.iter().map(|cause| &**cause)
     }
 
     pub fn ignores(&self, cause: &str) -> bool {
@@ -46,6 +59,7 @@ impl Wishes {
     pub fn add(&mut self, wider: &Self) {
         self.ignored.extend(wider.ignored.iter().cloned());
         self.never_ready = self.never_ready.or(wider.never_ready);
+        self.unread = self.unread.take().or_else(|| wider.unread.clone());
     }
 }
 
@@ -91,8 +105,10 @@ mod tests {
         assert!(some.ignores("AppError") && some.ignores("OOMKilled") && !some.ignores("ImageTagNotFound"));
         assert_eq!(some.never_ready, Some(600));
         assert!(wishes("*", "").unwrap().ignores("ImageTagNotFound"));
-        for (ignore, never_ready) in [("", ""), (",", "soon"), ("", "-5m"), ("", "2d")] {
-            assert_eq!(wishes(ignore, never_ready), None, "{ignore:?} {never_ready:?}");
+        assert_eq!(wishes(",", ""), None);
+        for never_ready in ["soon", "-5m", "2d"] {
+            let unread = Some(never_ready.into());
+            assert_eq!(wishes("", never_ready).map(|w| *w), Some(Wishes { unread, ..Wishes::default() }));
         }
     }
 

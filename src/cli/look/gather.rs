@@ -253,7 +253,12 @@ impl Question<'_> {
             bar.set_position(progress.listed);
             bar.set_message(format!("listing {}", progress.plural));
         };
-        let lister = Lister { client: &self.clients.watch, limit: self.limit, progress: &show };
+        let of_nodes = match &self.asked {
+            Asked::Kind(kind) => *kind == Kind::Node,
+            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
+            Asked::All | Asked::Pods(_) => false,
+        };
+        let lister = Lister { client: &self.clients.watch, limit: self.limit, of_nodes, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
         snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))

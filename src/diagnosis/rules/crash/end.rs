@@ -226,8 +226,10 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
     })
     .or_else(|| {
         probes.into_iter().find_map(|probe| {
-            let event = killings(case, container, probe).find(|_| ended_within_budget(case, container, end, probe))?;
-            Some(Kill { probe, proof: Proof::Earlier(event) })
+            let event = killings(case, container, probe).next()?;
+            let is_alike = ended_within_budget(case, container, end, probe)
+                || probe == ProbeKind::Liveness && ended_after_a_kill(case, container, end);
+            is_alike.then_some(Kill { probe, proof: Proof::Earlier(event) })
         })
     })
     .or_else(|| {
@@ -268,18 +270,22 @@ fn ended_at_budget(case: &Case<'_>, container: &Container, end: &Terminated, kin
     end.ran_for().is_some_and(|ran| (least..=most).contains(&ran))
 }
 
-/// Whether runs of a loop pass their liveness probe for a while, and then end by a SIGKILL that is not put down to memory:
-/// what follows a probe's SIGTERM that nobody heeds. Which is not before the earliest kill and the grace period.
+/// Whether runs of a loop pass their liveness probe for a while, and then end by a SIGKILL that is not put down to memory.
 fn outlived_a_kill(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    let is_short = end.ran_for().is_some_and(|ran| ran < case.thresholds.recovered_restarting);
+    is_short && container.limits.memory.is_none() && ended_after_a_kill(case, container, end)
+}
+
+/// Whether a run of a loop ended by SIGKILL as what follows a liveness probe's SIGTERM that nobody heeds: not before the
+/// earliest kill and the grace period.
+fn ended_after_a_kill(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
     let Some(probe) = container.liveness.as_ref() else { return false };
-    let is_killed = end.exit_code == 137 && end.reason == "Error" && container.limits.memory.is_none();
     let earliest = probe.initial_delay
         + probe.period * (probe.failure_threshold.max(1) - 1)
         + grace(case, container, ProbeKind::Liveness);
+    let is_killed = end.exit_code == 137 && end.reason == "Error";
     let is_loop = container.restart_count > 1;
-    is_killed
-        && is_loop
-        && end.ran_for().is_some_and(|ran| (earliest..case.thresholds.recovered_restarting).contains(&ran))
+    is_killed && is_loop && end.ran_for().is_some_and(|ran| ran >= earliest)
 }
 
 /// What a container has from this probe's kill to SIGKILL, in seconds.

@@ -69,6 +69,17 @@ fn later_runs_inherit_a_proven_kill_and_their_rhythm() {
 }
 
 #[test]
+fn a_later_run_that_was_well_for_a_while_before_its_sigkill_is_its_probes_as_well() {
+    let kill = KILLED.replace("lastTimestamp: \"2026-11-21T09:20:11Z\"", "lastTimestamp: \"2026-11-21T09:13:40Z\"");
+    let lasted = |start: &str| {
+        let pod = REDIS.replace("startedAt: \"2026-11-21T09:20:02Z\"", &format!("startedAt: \"{start}\""));
+        diagnosed(&Scenario::from_yaml(&format!("{pod}{kill}"))).cause
+    };
+    assert_eq!(lasted("2026-11-21T09:14:00Z"), "LivenessProbeFailed", "its Event was swallowed");
+    assert_eq!(lasted("2026-11-21T09:20:36Z"), "SigKilledNotOom", "its probe cannot have ended it by then");
+}
+
+#[test]
 fn nothing_is_concluded_from_a_missing_event_before_it_could_come() {
     // One that was longer than its probe lets any be; and one that ended as its probe ends runs, whose Event is expected.
     let long = REDIS.replace("startedAt: \"2026-11-21T09:20:02Z\"", "startedAt: \"2026-11-21T08:20:02Z\"");

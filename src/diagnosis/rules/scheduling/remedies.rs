@@ -343,8 +343,15 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
         return for_several(case, view, (*node, short), target);
     }
     let mut found = Vec::new();
-    let lower = view.largest_that_fits(kind).and_then(|most| lowered(view.pod, resource, most));
+    let most = view.largest_that_fits(kind);
+    let lower = most.and_then(|most| lowered(view.pod, resource, most));
+    // Where full nodes are all that is in its way, what is left of them would not do for it.
+    let is_little = |(container, amount): (&Container, i64)| {
+        resource.of(&container.requests).is_some_and(|asked| amount.saturating_mul(LITTLE) < asked)
+    };
+    let is_full = view.fits_empty().is_some() && (most.is_none() || lower.is_some_and(is_little));
     match lower {
+        _ if is_full => {}
         Some((container, amount)) => found.push(lower_request(case, target, container, resource, amount)),
         None => found.push(remedy::fix(say!(
             case,
@@ -353,19 +360,20 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
             target = target.display()
         ))),
     }
-    for other in node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0) {
+    for other in node.shortfalls.iter().filter(|s| !is_full && s.resource != *resource && s.free > 0) {
         if let Some((container, amount)) = lowered(view.pod, &other.resource, other.free) {
             found.push(lower_request(case, target, container, &other.resource, amount));
         }
     }
     found.extend(open_a_node(case.language(), view));
-    if view.fits_empty().is_some() {
-        found.push(fewer_replicas(case, target));
-        found.push(remedy::fix(say!(
+    if let Some(empty) = view.fits_empty() {
+        let fewer = fewer_replicas(case, target);
+        let add = remedy::fix(say!(
             case,
             "Add one node of the size of {node}: empty, it takes the pod.",
-            node = view.fits_empty().map_or(node.name(), NodeView::name)
-        )));
+            node = empty.name()
+        ));
+        found.extend(if is_full { [add, fewer] } else { [fewer, add] });
     } else {
         let need = resource.amount_of(case.language(), short.asked);
         found.push(remedy::fix(say!(
@@ -377,6 +385,9 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
     found.extend(who_has_reserved(case.language(), node, short));
     found
 }
+
+/// A request is not lowered to less than one of so many parts of it: with that little no program does what it is there for.
+const LITTLE: i64 = 4;
 
 /// Some pods of the workload run, and several find no room.
 fn for_several(

@@ -112,6 +112,20 @@ fn a_request_that_fits_an_empty_node_asks_for_one_more() {
 }
 
 #[test]
+fn of_full_nodes_the_little_that_is_left_is_no_advice() {
+    let advice = |used: &str| {
+        let scenario = waiting(&asks("1"), CPU_1, &[plain("node1", "2"), taken("node1", used)]);
+        diagnosed(&scenario).unwrap().2.into_iter().map(|remedy| remedy.text).collect::<Vec<_>>()
+    };
+    assert!(advice("1500m")[0].starts_with("Lower the cpu request of web to 500m"));
+    for used in ["1900m", "2"] {
+        let advice = advice(used);
+        assert!(advice[0].starts_with("Add one node of the size of node1"), "{advice:?}");
+        assert!(!advice.iter().any(|text| text.starts_with("Lower")), "{advice:?}");
+    }
+}
+
+#[test]
 fn init_containers_count_as_the_scheduler_counts_them() {
     let spec = "initContainers: [{name: setup, image: i, resources: {requests: {cpu: \"3\"}}}], \
                 containers: [{name: web, image: web, resources: {requests: {cpu: \"1\"}}}]";
