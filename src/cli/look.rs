@@ -157,7 +157,7 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
 /// Prints what changes, for as long as somebody looks.
 async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let is_screen = args.output == Form::Tree && io::stdout().is_terminal();
-    let mut shown = Vec::new();
+    let mut shown = None;
     loop {
         let now = clock();
         let gathered = question.answer(now).await?;
@@ -175,10 +175,15 @@ async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) 
         }
         // Ages change by themselves: on a screen they are shown, in a log they would repeat everything.
         let news = signature(&gathered);
-        if is_screen || news != shown {
+        let is_news = shown.as_ref() != Some(&news);
+        if is_screen || is_news {
+            // In a log nobody would see where one answer ends, and of when it is.
+            if !is_screen && args.output == Form::Tree {
+                writeln!(streams.out, "{}As of {now}:", if shown.is_some() { "\n" } else { "" })?;
+            }
             streams.out.write_all(&text)?;
             streams.out.flush()?;
-            shown = news;
+            shown = Some(news);
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_AGAIN) => {}

@@ -46,6 +46,11 @@ impl Kind {
     fn path(&self, namespace: Option<&str>) -> String {
         (self.path)(namespace.filter(|_| self.is_namespaced))
     }
+
+    /// Whether nodes can be judged by it where there are no pods.
+    fn is_of_nodes(&self) -> bool {
+        ["Node", "Event"].contains(&&*(self.name)())
+    }
 }
 
 const PODS: Kind = Kind::of::<wire::Pod>("nothing can be diagnosed");
@@ -129,7 +134,9 @@ impl Lister<'_> {
             }
             listed => listed?,
         }
-        for kind in &AROUND {
+        // What belongs to pods is of no use without them.
+        let has_pods = snapshot.lacking.is_empty();
+        for kind in AROUND.iter().filter(|kind| has_pods || kind.is_of_nodes()) {
             match self.list(kind, namespace, None, &mut snapshot.dump).await {
                 Ok(()) => {}
                 // The API server has no such kind: nobody uses it here.

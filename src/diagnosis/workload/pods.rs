@@ -186,6 +186,7 @@ impl<'a> Pods<'a> {
         let desired = count(workload.desired);
         match self.ready {
             0 if workload.current <= 0 => ("NoPods", phrase!(language, "no pod exists").to_owned()),
+            0 if desired == 1 => ("Unavailable", phrase!(language, "its only pod is not ready").to_owned()),
             0 => ("Unavailable", say!(language, "none of {desired} pods is ready", desired)),
             1 => ("PartlyFailing", say!(language, "1 of {desired} pods is ready", desired)),
             ready => ("PartlyFailing", say!(language, "{ready} of {desired} pods are ready", ready, desired)),
