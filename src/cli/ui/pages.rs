@@ -21,6 +21,7 @@ use super::view::filter::Filter;
 use super::view::link::Subject;
 use super::view::words::{When, clean};
 use super::view::{Frame, Seen, Trouble, diagnosis, overview};
+use crate::diagnosis::language::say;
 use crate::facts::Timestamp;
 
 const STYLE: &str = include_str!("assets/page.css");
@@ -82,13 +83,18 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
 fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
     let (answer, clock) = (&state.answer, clock());
     let now = if board.is_live { clock } else { answer.when };
-    let trouble = state.trouble.as_ref().map(|trouble| Trouble {
-        text: clean(&trouble.text),
-        since: When::of(trouble.since, clock),
-        shown: When::of(state.answered_at, clock),
+    let language = board.language;
+    let trouble = state.trouble.as_ref().map(|trouble| {
+        let (since, shown) = (When::of(trouble.since, clock), When::of(state.answered_at, clock));
+        Trouble {
+            text: clean(&trouble.text),
+            silence: say!(language, "No new answer for {age}.", age = since.age),
+            shown_from: say!(language, "What is shown is from {age} ago", age = shown.age),
+            shown,
+        }
     });
     let frame = Frame {
-        language: board.language,
+        language,
         title: String::new(),
         place: clean(&board.place),
         by: answer.by.to_owned(),
@@ -122,8 +128,12 @@ mod tests {
     use tower::ServiceExt;
 
     async fn ask(found: Found, uri: &str) -> (StatusCode, String) {
+        ask_in(Language::English, found, uri).await
+    }
+
+    async fn ask_in(language: Language, found: Found, uri: &str) -> (StatusCode, String) {
         let answer = Answer { found, when: Timestamp::UNIX_EPOCH, by: "a test", notes: vec!["<i>note</i>".to_owned()] };
-        let board = Arc::new(Board::new("<u>place</u>".to_owned(), false, Language::English, answer));
+        let board = Arc::new(Board::new("<u>place</u>".to_owned(), false, language, answer));
         let guard = Arc::new(Guard::new(4711));
         let (host, rest) = guard
             .url()
@@ -175,6 +185,23 @@ mod tests {
             assert!(status == StatusCode::OK && text.starts_with(begins), "{uri}");
         }
         assert_eq!(ask(dump(), "/secret").await.0, StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn what_stands_around_is_in_the_language_of_who_looks() {
+        for (uri, english, japanese) in [
+            ("/", ["Failing now", "By severity", "Pod in shop", "1 failing"], "失敗中"),
+            ("/pod?namespace=shop&name=web", [">Copy<", "Where this is", "Family ", "One thing could"], ">コピー<"),
+            ("/node?name=n1", ["Nothing is told", "as of", "Copied", "Not connected"], "伝えることはない"),
+        ] {
+            let dump = || sample::found(&sample::image("web", "shop"));
+            let (_, ours) = ask(dump(), uri).await;
+            let (_, theirs) = ask_in(Language::Japanese, dump(), uri).await;
+            for words in english {
+                assert!(ours.contains(words) && !theirs.contains(words), "{uri}: {words}\n{theirs}");
+            }
+            assert!(theirs.contains(japanese), "{uri}: {japanese}\n{theirs}");
+        }
     }
 
     #[tokio::test]

@@ -14,6 +14,7 @@ pub(super) mod words;
 use self::words::When;
 use crate::cli::found::Found;
 use crate::diagnosis::Language;
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::Timestamp;
 
 /// What was found, and now.
@@ -41,11 +42,29 @@ pub(super) struct Frame {
     pub(super) told: u64,
 }
 
+impl Frame {
+    /// `5m ago`.
+    pub(super) fn ago(&self, when: &When) -> String {
+        when.ago(self.language)
+    }
+
+    /// Of how much there are notes.
+    pub(super) fn unread(&self) -> String {
+        match self.notes.len() {
+            1 => phrase!(self.language, "One thing could not be read").to_owned(),
+            n => say!(self.language, "{n} things could not be read", n),
+        }
+    }
+}
+
 /// Why what is shown is not of now.
 #[derive(Debug, Clone)]
 pub(super) struct Trouble {
     pub(super) text: String,
-    pub(super) since: When,
+    /// `No new answer for 5m.`
+    pub(super) silence: String,
+    /// `What is shown is from 5m ago`, before the moment.
+    pub(super) shown_from: String,
     /// When the answer that is shown was made.
     pub(super) shown: When,
 }

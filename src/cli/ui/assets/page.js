@@ -5,6 +5,8 @@
 (() => {
   const main = () => document.getElementById("main");
   const link = document.getElementById("link");
+  // What this script says itself, in the language of the page.
+  const words = document.body.dataset;
   // Typing is answered when it pauses.
   const PAUSE = 150;
 
@@ -103,7 +105,7 @@
     link.textContent = text;
     link.classList.toggle("bad", text !== "");
   };
-  const lost = () => say("Not connected: is shindan ui still running? What is shown may be old.");
+  const lost = () => say(words.lost);
 
   const listen = () => {
     if (news) return;
@@ -161,15 +163,14 @@
 
   const copy = async (button) => {
     const from = document.getElementById(button.dataset.copy);
-    const was = "Copy";
     try {
       await navigator.clipboard.writeText(from.textContent);
-      button.textContent = "Copied";
+      button.textContent = words.copied;
     } catch {
       document.getSelection().selectAllChildren(from);
-      button.textContent = "Selected";
+      button.textContent = words.selected;
     }
-    setTimeout(() => { button.textContent = was; }, 1500);
+    setTimeout(() => { button.textContent = words.toCopy; }, 1500);
   };
 
   document.addEventListener("click", (event) => {

@@ -7,6 +7,7 @@ use anyhow::Context;
 
 use super::{Answer, Args};
 use crate::cli::dump::{DumpArgs, Judged};
+use crate::diagnosis::language::phrase;
 use crate::diagnosis::{Thresholds, text};
 
 /// Files below a folder whose times are looked at. A change of further ones is not seen.
@@ -51,7 +52,7 @@ impl Files {
             let input = dump.read(&files)?;
             let notes = dump.warnings(&input);
             let Judged { found, now, .. } = dump.judge(input, thresholds, namespace.as_deref());
-            Ok(Answer { found, when: now, by: "diagnosed from a dump", notes })
+            Ok(Answer { found, when: now, by: phrase!(thresholds, "diagnosed from a dump"), notes })
         };
         tokio::task::spawn_blocking(read).await.context("the files could not be read to their end")?
     }
@@ -73,7 +74,7 @@ impl Files {
     pub(super) fn place(&self) -> String {
         const NAMED: usize = 3;
         let named = self.paths.iter().take(NAMED).map(|path| match path.to_str() {
-            Some("-") => "standard input".to_owned(),
+            Some("-") => phrase!(self.thresholds, "standard input").to_owned(),
             _ => text::line(&path.display().to_string(), 120),
         });
         let mut place = named.collect::<Vec<_>>().join(", ");

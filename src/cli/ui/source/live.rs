@@ -8,6 +8,7 @@ use crate::cli::ui::clock;
 use crate::cluster::client::{self, Clients};
 use crate::cluster::snapshot::Failure;
 use crate::diagnosis::Thresholds;
+use crate::diagnosis::language::{phrase, say};
 
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Live {
@@ -47,9 +48,11 @@ impl Live {
         };
         let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let by = match by {
-            By::Operator => "told by the operator",
-            By::Here => "diagnosed here, with your rights",
-            By::HereInstead => "diagnosed here: the operator is installed, and has told nothing of it",
+            By::Operator => phrase!(self.thresholds, "told by the operator"),
+            By::Here => phrase!(self.thresholds, "diagnosed here, with your rights"),
+            By::HereInstead => {
+                phrase!(self.thresholds, "diagnosed here: the operator is installed, and has told nothing of it")
+            }
         };
         Ok(Answer { found, when: now, by, notes })
     }
@@ -64,7 +67,8 @@ impl Live {
     }
 
     pub(super) fn place(&self) -> String {
-        let namespace = self.namespace.as_ref().map(|namespace| format!(", namespace {namespace}"));
+        let namespace =
+            self.namespace.as_ref().map(|namespace| say!(self.thresholds, ", namespace {namespace}", namespace));
         format!("{}{}", self.clients.server, namespace.unwrap_or_default())
     }
 }

@@ -1,5 +1,7 @@
 //! Times on a line: where a moment stands, and which moments are written below it.
 
+use crate::diagnosis::Language;
+use crate::diagnosis::language::phrase;
 use crate::facts::{Timestamp, after, seconds_between};
 
 /// Of a drawing, in its own units; it is drawn larger or smaller.
@@ -10,6 +12,8 @@ const RIGHT: i64 = 24;
 const TICKS: i64 = 7;
 /// How wide a letter is, about, in tenths.
 const LETTER: usize = 66;
+/// A Japanese one.
+const WIDE: usize = 120;
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 3600;
@@ -74,14 +78,14 @@ impl Axis {
     }
 
     /// Round times, in UTC as all times of a cluster.
-    pub(super) fn ticks(&self) -> Vec<Tick> {
+    pub(super) fn ticks(&self, language: Language) -> Vec<Tick> {
         let longest = STEPS[STEPS.len() - 1];
         let step = STEPS.into_iter().find(|step| self.seconds / step < TICKS).unwrap_or(longest);
         let form = match step {
             ..MINUTE => "%H:%M:%S",
             MINUTE..DAY if self.seconds < DAY => "%H:%M",
-            MINUTE..DAY => "%d %b %H:%M",
-            _ => "%d %b %Y",
+            MINUTE..DAY => phrase!(language, "%d %b %H:%M"),
+            _ => phrase!(language, "%d %b %Y"),
         };
         let first = self.from.as_second().div_euclid(step) * step + step;
         let wait = first - self.from.as_second();
@@ -105,7 +109,8 @@ impl Axis {
 
 /// What a text takes, about.
 pub(super) fn width(text: &str) -> i64 {
-    i64::try_from(text.chars().count() * LETTER / 10).unwrap_or(WIDTH)
+    let tenths: usize = text.chars().map(|c| if c < '\u{2e80}' { LETTER } else { WIDE }).sum();
+    i64::try_from(tenths / 10).unwrap_or(WIDTH)
 }
 
 #[cfg(test)]
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn marks_are_round_times_that_do_not_touch() {
         let labels = |from, to| {
-            let ticks = Axis::between(at(from), at(to)).ticks();
+            let ticks = Axis::between(at(from), at(to)).ticks(Language::English);
             assert!(ticks.windows(2).all(|two| two[0].x + width(&two[0].label) < two[1].x), "{ticks:?}");
             ticks.into_iter().map(|tick| tick.label).collect::<Vec<_>>()
         };

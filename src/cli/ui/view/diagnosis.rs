@@ -15,6 +15,7 @@ use crate::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, Ser
 use crate::cli::found::OfPod;
 use crate::cli::sentences;
 use crate::diagnosis::Language;
+use crate::diagnosis::language::say;
 use crate::diagnosis::rules::known;
 use crate::facts::Timestamp;
 use crate::plan::Outer;
@@ -56,9 +57,8 @@ pub(in crate::cli::ui) struct Page {
 #[template(path = "nothing.html")]
 pub(in crate::cli::ui) struct Nothing {
     pub(in crate::cli::ui) frame: Frame,
-    kind: String,
-    name: String,
     namespace: Option<Link>,
+    told: String,
 }
 
 /// Words that lead somewhere, or only stand there.
@@ -173,8 +173,9 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) ->
 
 pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject) -> Nothing {
     let (kind, name) = (clean(subject.kind()), clean(subject.name()));
+    let told = say!(frame.language, "Nothing is told of {kind} {name}: it is well, or it is not there.", kind, name);
     let frame = Frame { title: format!("{kind} {name}"), ..frame };
-    Nothing { frame, kind, name, namespace: in_namespace(subject.namespace()) }
+    Nothing { frame, namespace: in_namespace(subject.namespace()), told }
 }
 
 /// What is said of each kind alike.
@@ -194,7 +195,7 @@ impl Page {
         let (kind, name) = (clean(subject.kind()), clean(subject.name()));
         let cause = clean(gist.cause);
         let mut facts = vec![Fact::words("Confidence", gist.confidence.as_str())];
-        facts.extend(gist.first_seen.map(|since| Fact::since("First seen", since, seen.now)));
+        facts.extend(gist.first_seen.map(|since| Fact::since("First seen", since, seen)));
         Self {
             frame: Frame { title: format!("{name}: {cause}"), ..frame },
             kind,
@@ -255,9 +256,9 @@ impl Fact {
         Self { term, value, when: None }
     }
 
-    fn since(term: &'static str, since: Timestamp, now: Timestamp) -> Self {
-        let when = When::of(since, now);
-        Self { term, value: Link { words: format!("{} ago", when.age), href: None }, when: Some(when) }
+    fn since(term: &'static str, since: Timestamp, seen: Seen<'_>) -> Self {
+        let when = When::of(since, seen.now);
+        Self { term, value: Link { words: when.ago(seen.language), href: None }, when: Some(when) }
     }
 }
 
@@ -318,7 +319,7 @@ impl PodRow {
             cause: clean(&status.cause),
             container: status.container.as_deref().map(clean).unwrap_or_default(),
             pod_status: clean(&status.pod_status),
-            restarts: restarts.map(|of| super::words::count(of.count, "restart")).unwrap_or_default(),
+            restarts: restarts.map(|of| super::words::restarts(of.count, seen.language)).unwrap_or_default(),
             node,
             since: status.first_seen.map(|since| When::of(since, seen.now)),
         }

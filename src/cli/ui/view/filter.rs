@@ -3,6 +3,8 @@
 use super::overview::Row;
 use super::words::clean;
 use crate::api::Severity;
+use crate::diagnosis::Language;
+use crate::diagnosis::language::phrase;
 
 /// Which states are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +16,15 @@ pub(in crate::cli::ui) enum States {
 }
 
 impl States {
-    pub(super) const ALL: [(Self, &'static str); 3] =
-        [(Self::Active, "Failing now"), (Self::Ended, "Ended"), (Self::All, "Failing and ended")];
+    pub(super) const ALL: [Self; 3] = [Self::Active, Self::Ended, Self::All];
+
+    pub(super) fn label(self, language: Language) -> &'static str {
+        match self {
+            Self::Active => phrase!(language, "Failing now"),
+            Self::Ended => phrase!(language, "Ended"),
+            Self::All => phrase!(language, "Failing and ended"),
+        }
+    }
 
     pub(super) fn value(self) -> &'static str {
         match self {
@@ -54,8 +63,8 @@ impl Filter {
                     filter.severity = SEVERITIES.into_iter().find(|of| of.as_str().eq_ignore_ascii_case(&value));
                 }
                 "state" => {
-                    let known = States::ALL.into_iter().find(|(states, _)| states.value() == value);
-                    filter.states = known.map(|(states, _)| states).unwrap_or_default();
+                    let known = States::ALL.into_iter().find(|states| states.value() == value);
+                    filter.states = known.unwrap_or_default();
                 }
                 _ => {}
             }

@@ -7,10 +7,12 @@ use askama::Template;
 
 use super::filter::{Filter, States};
 use super::link::Subject;
-use super::words::{When, badge, class, clean, count};
+use super::words::{When, badge, class, clean};
 use super::{Frame, Seen};
 use crate::api::{DiagnosisState, Head, Severity};
 use crate::cli::found::{OfOuter, OfPod};
+use crate::diagnosis::Language;
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::{Timestamp, WorkloadKey};
 use crate::plan::Outer;
 
@@ -30,8 +32,8 @@ pub(in crate::cli::ui) struct Overview {
     groups: Vec<Group>,
     /// Where there is no row: why.
     nothing: String,
-    /// Rows beside those that are shown.
-    beside: usize,
+    /// How many rows there are beside those that are shown; empty where none.
+    beside: String,
     is_filtered: bool,
 }
 
@@ -62,9 +64,9 @@ struct Group {
 #[derive(Debug)]
 pub(super) struct Row {
     href: String,
-    kind: String,
     name: String,
-    namespace: String,
+    /// `Deployment in shop`, `Node`.
+    place: String,
     cause: String,
     container: String,
     summary: String,
@@ -86,7 +88,7 @@ pub(super) struct Row {
 
 pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> Overview {
     let rows = rows(seen);
-    let frame = Frame { title: title(&rows), ..frame };
+    let frame = Frame { title: title(&rows, seen.language), ..frame };
     let (namespaces, causes) = (namespaces(&rows, filter), causes(&rows, filter));
     let total = rows.len();
     let (rows, hidden): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| filter.takes_but_severity(row));
@@ -95,15 +97,18 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
     rows.sort_by(|a, b| a.order().cmp(&b.order()));
     let nothing = match (rows.is_empty(), total, hidden.is_empty()) {
         (false, ..) => "",
-        (true, 0, _) => "Nothing fails.",
-        (true, _, false) if filter.is_none() => "Nothing fails now.",
-        (true, ..) => "Nothing of this kind fails.",
+        (true, 0, _) => phrase!(seen.language, "Nothing fails."),
+        (true, _, false) if filter.is_none() => phrase!(seen.language, "Nothing fails now."),
+        (true, ..) => phrase!(seen.language, "Nothing of this kind fails."),
     };
-    let beside = rows.len().saturating_sub(MOST);
+    let beside = match rows.len().saturating_sub(MOST) {
+        0 => String::new(),
+        n => say!(seen.language, "{n} more: filter, or search.", n),
+    };
     rows.truncate(MOST);
-    let chosen = |value: &str, of: States| Choice {
+    let choice = |of: States| Choice {
         value: of.value().to_owned(),
-        label: value.to_owned(),
+        label: of.label(seen.language).to_owned(),
         is_chosen: of == filter.states,
     };
     Overview {
@@ -112,7 +117,7 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
         severity: filter.severity.map(|severity| severity.as_str().to_ascii_lowercase()).unwrap_or_default(),
         namespaces,
         causes,
-        states: States::ALL.iter().map(|(states, label)| chosen(label, *states)).collect(),
+        states: States::ALL.into_iter().map(choice).collect(),
         counts,
         groups: groups(rows),
         nothing: nothing.to_owned(),
@@ -121,9 +126,12 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
     }
 }
 
-fn title(rows: &[Row]) -> String {
+fn title(rows: &[Row], language: Language) -> String {
     let failing = rows.iter().filter(|row| row.is_active && row.of_severity != Severity::Info).count();
-    if failing == 0 { "Nothing fails".to_owned() } else { format!("{failing} failing") }
+    match failing {
+        0 => phrase!(language, "Nothing fails").to_owned(),
+        failing => say!(language, "{failing} failing", failing),
+    }
 }
 
 fn rows(seen: Seen<'_>) -> Vec<Row> {
@@ -141,25 +149,27 @@ fn rows(seen: Seen<'_>) -> Vec<Row> {
             Outer::Workload(spec, _) => pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace)),
             Outer::Node(..) => None,
         };
-        rows.push(Row::of_outer(of, &own.unwrap_or_default(), seen.now));
+        rows.push(Row::of_outer(of, &own.unwrap_or_default(), seen));
     }
     // Of a workload that is not diagnosed itself, its pods are told.
     let alone = pods.into_values().flatten().chain(bare);
-    rows.extend(alone.map(|pod| Row::of_pod(pod, seen.now)));
+    rows.extend(alone.map(|pod| Row::of_pod(pod, seen)));
     rows
 }
 
 impl Row {
-    fn of_outer(of: &OfOuter, pods: &[&OfPod], now: Timestamp) -> Self {
-        let head = of.object.head();
+    fn of_outer(of: &OfOuter, pods: &[&OfPod], seen: Seen<'_>) -> Self {
+        let (head, language) = (of.object.head(), seen.language);
         let (ready, container) = match &of.object {
-            Outer::Node(_, status) if status.pods == 1 => ("1 pod suffers".to_owned(), None),
-            Outer::Node(_, status) => (format!("{} suffer", count(status.pods, "pod")), None),
+            Outer::Node(_, status) if status.pods == 1 => (phrase!(language, "1 pod suffers").to_owned(), None),
+            Outer::Node(_, status) => (say!(language, "{pods} pods suffer", pods = status.pods), None),
             // A Job's pods need never be ready.
             Outer::Workload(spec, status) if status.pods.display.is_empty() || spec.workload.kind == "Job" => {
                 (String::new(), status.container.as_ref())
             }
-            Outer::Workload(_, status) => (format!("{} ready", status.pods.display), status.container.as_ref()),
+            Outer::Workload(_, status) => {
+                (say!(language, "{ready} ready", ready = status.pods.display), status.container.as_ref())
+            }
         };
         let container = container.cloned().unwrap_or_default();
         let subject = Subject::of_outer(of);
@@ -170,10 +180,10 @@ impl Row {
         let words: Vec<&str> = [&*head.summary, &container].into_iter().chain(of_pods).collect();
         let mut causes: BTreeSet<String> = pods.iter().map(|pod| clean(&pod.status.cause)).collect();
         causes.insert(clean(&head.cause));
-        Self::of(&subject, head, &words, now).with(causes, &container, &ready)
+        Self::of(&subject, head, &words, seen).with(causes, &container, &ready)
     }
 
-    fn of_pod(pod: &OfPod, now: Timestamp) -> Self {
+    fn of_pod(pod: &OfPod, seen: Seen<'_>) -> Self {
         let status = &pod.status;
         let mut head =
             Head::active(&status.cause, &status.category, status.severity, status.confidence, status.summary.clone());
@@ -181,32 +191,36 @@ impl Row {
         let container = status.container.clone().unwrap_or_default();
         let own = pod.spec.workload.as_ref().map(|own| &*own.display).unwrap_or_default();
         let words = [&*status.summary, &container, own, pod.spec.node_name.as_deref().unwrap_or_default()];
-        Self::of(&Subject::of_pod(pod), &head, &words, now).with(
+        Self::of(&Subject::of_pod(pod), &head, &words, seen).with(
             BTreeSet::from([clean(&status.cause)]),
             &container,
             &status.pod_status,
         )
     }
 
-    fn of(subject: &Subject, head: &Head, words: &[&str], now: Timestamp) -> Self {
+    fn of(subject: &Subject, head: &Head, words: &[&str], seen: Seen<'_>) -> Self {
         let named = [subject.kind(), subject.name(), subject.namespace(), &*head.cause];
         let words: Vec<&str> = named.iter().chain(words).copied().collect();
+        let (kind, namespace) = (clean(subject.kind()), clean(subject.namespace()));
+        let place = match &*namespace {
+            "" => kind,
+            namespace => say!(seen.language, "{kind} in {namespace}", kind, namespace),
+        };
         Self {
             href: subject.href(),
-            kind: clean(subject.kind()),
             name: clean(subject.name()),
-            namespace: clean(subject.namespace()),
+            place,
             cause: clean(&head.cause),
             container: String::new(),
             summary: clean(&head.summary),
             badge: badge(head.state, head.severity),
             class: class(head.state, head.severity),
             ready: String::new(),
-            since: head.first_seen.map(|since| When::of(since, now)),
+            since: head.first_seen.map(|since| When::of(since, seen.now)),
             seen: head.first_seen,
             of_severity: head.severity,
             is_active: head.state == DiagnosisState::Active,
-            in_namespace: clean(subject.namespace()),
+            in_namespace: namespace,
             causes: BTreeSet::new(),
             words: words.join("\n").to_lowercase(),
         }

@@ -4,6 +4,8 @@ use super::axis::{Axis, Tick, WIDTH, width};
 use super::words::{clean, exact};
 use crate::api::ReadyChange;
 use crate::cli::print;
+use crate::diagnosis::Language;
+use crate::diagnosis::language::{phrase, say};
 use crate::facts::{Timestamp, seconds_between};
 
 #[derive(Debug)]
@@ -36,16 +38,16 @@ pub(in crate::cli::ui) struct Told {
     pub(in crate::cli::ui) message: String,
 }
 
-fn words(status: &str) -> (&'static str, &'static str) {
+fn words(status: &str, language: Language) -> (&'static str, &'static str) {
     match status {
         "True" => ("well", "Ready"),
-        "False" => ("failed", "Not ready"),
-        _ => ("unseen", "Unknown"),
+        "False" => ("failed", phrase!(language, "Not ready")),
+        _ => ("unseen", phrase!(language, "Unknown")),
     }
 }
 
 /// `None` where no change is known.
-pub(super) fn of(history: &[ReadyChange], now: Timestamp) -> Option<Readiness> {
+pub(super) fn of(history: &[ReadyChange], now: Timestamp, language: Language) -> Option<Readiness> {
     let mut changes: Vec<&ReadyChange> = history.iter().collect();
     changes.sort_by_key(|change| change.time);
     let first = changes.first()?.time;
@@ -56,7 +58,7 @@ pub(super) fn of(history: &[ReadyChange], now: Timestamp) -> Option<Readiness> {
     let ends = changes.iter().skip(1).map(|change| change.time).chain([to]);
     let spans = changes.iter().zip(ends).map(|(change, end)| {
         let (x, far) = (axis.x(change.time), axis.x(end));
-        let (class, words) = words(&change.status);
+        let (class, words) = words(&change.status, language);
         let lasted = print::age(change.time, end);
         Span {
             x,
@@ -64,16 +66,23 @@ pub(super) fn of(history: &[ReadyChange], now: Timestamp) -> Option<Readiness> {
             middle: i64::midpoint(x, far),
             class,
             label: if width(words) + 12 <= far - x { words } else { "" },
-            title: format!("{words} for {lasted}, from {}: {}", exact(change.time), clean(&change.reason)),
+            title: say!(
+                language,
+                "{words} for {lasted}, from {from}: {reason}",
+                words,
+                lasted,
+                from = exact(change.time),
+                reason = clean(&change.reason)
+            ),
         }
     });
     let spans = spans.collect();
     let told = changes.iter().rev().map(|change| {
-        let (class, words) = words(&change.status);
+        let (class, words) = words(&change.status, language);
         let (reason, message) = (clean(&change.reason), clean(&change.message));
         Told { time: exact(change.time), class, words, reason, message }
     });
-    Some(Readiness { width: WIDTH, ticks: axis.ticks(), spans, told: told.collect() })
+    Some(Readiness { width: WIDTH, ticks: axis.ticks(language), spans, told: told.collect() })
 }
 
 #[cfg(test)]
@@ -91,14 +100,14 @@ mod tests {
             message: "PLEG is not\u{1b} healthy".to_owned(),
         };
         let history = [change(0, "True"), change(600, "False"), change(610, "Unknown")];
-        let drawn = of(&history, at(1200)).unwrap();
+        let drawn = of(&history, at(1200), Language::English).unwrap();
         let spans: Vec<_> = drawn.spans.iter().map(|span| (span.class, span.label)).collect();
         assert_eq!(spans, [("well", "Ready"), ("failed", ""), ("unseen", "Unknown")]);
         assert!(drawn.spans.windows(2).all(|two| two[0].x + two[0].width >= two[1].x), "no gap");
         assert!(drawn.spans.iter().all(|span| span.x + span.width <= WIDTH && span.width > 0));
         assert_eq!((drawn.told[0].words, &*drawn.told[0].message), ("Unknown", "PLEG is not healthy"));
-        let just_now = of(&history, at(610)).unwrap();
+        let just_now = of(&history, at(610), Language::English).unwrap();
         assert!(just_now.spans[2].width > 10, "{just_now:?}");
-        assert!(of(&[], at(0)).is_none());
+        assert!(of(&[], at(0), Language::English).is_none());
     }
 }

@@ -6,6 +6,7 @@ use super::axis::{Axis, Tick, WIDTH, width};
 use super::words::{clean, exact};
 use crate::api::{Restarts, Run};
 use crate::cli::{print, sentences};
+use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Language, text};
 use crate::facts::{Timestamp, after, seconds_between};
 
@@ -138,7 +139,7 @@ pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp, lan
             let y = i64::try_from(n).unwrap_or(0) * LANE + 44;
             let is_culprit = culprit.map_or(lanes.len() == 1, |culprit| culprit == *name);
             let next = restarts.next_restart_time.filter(|_| is_culprit);
-            drawn.push(lane(name, runs, y, axis, next));
+            drawn.push(lane(name, runs, y, axis, next, language));
         }
     }
     let floor = i64::try_from(drawn.len()).unwrap_or(0) * LANE + 4;
@@ -151,12 +152,12 @@ pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp, lan
         width: WIDTH,
         height: floor + AXIS,
         floor,
-        ticks: span.map(|axis| axis.ticks()).unwrap_or_default(),
+        ticks: span.map(|axis| axis.ticks(language)).unwrap_or_default(),
         now: shown.map(|axis| axis.x(now)),
         lanes: drawn,
         said: clean(&sentences::restarts(restarts, now, language)),
         legend,
-        told: told(&restarts.history),
+        told: told(&restarts.history, language),
     })
 }
 
@@ -212,7 +213,7 @@ fn earlier(runs: &[&Run]) -> u32 {
     runs.first().and_then(|run| run.number).map_or(0, |number| number.saturating_sub(1))
 }
 
-fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>) -> Lane {
+fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>, language: Language) -> Lane {
     let mut lane = Lane {
         name: text::cut(&clean(name), 60),
         y,
@@ -223,50 +224,61 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>)
     };
     if let (earlier @ 1.., Some(from)) = (earlier(runs), runs.first().and_then(|run| began(run))) {
         let (x, far) = (axis.start(), axis.x(from));
-        let label = fitting(&format!("{earlier} before"), far - x);
-        let title = format!("{} before, of which nothing is known any more", super::words::count(earlier, "run"));
+        let label = fitting(&say!(language, "{earlier} before", earlier), far - x);
+        let title = match earlier {
+            1 => phrase!(language, "1 run before, of which nothing is known any more").to_owned(),
+            n => say!(language, "{n} runs before, of which nothing is known any more", n),
+        };
         lane.waits.push(Bar { x, width: far - x, middle: i64::midpoint(x, far), class: "unseen", label, title });
     }
     let mut before: Option<&Run> = None;
     for run in runs {
         let (Some(from), Some(to)) = (began(run), run.finished_at) else { continue };
         if let Some(ended) = before.and_then(|before| before.finished_at) {
-            lane.waits.push(wait(before, Some(run), ended, from, axis));
+            lane.waits.push(wait(before, Some(run), ended, from, axis, language));
         }
         let end = End::of(run);
         let ran = run.started_at.map(|from| print::age(from, to));
         let (x, far) = (axis.x(from), axis.x(to));
         if let Some(ran) = ran {
             let label = fitting(&ran, far - x);
-            let title = format!("ran {ran}, from {} to {}", exact(from), exact(to));
+            let title = say!(language, "ran {ran}, from {from} to {to}", ran, from = exact(from), to = exact(to));
             let width = (far - x).max(NARROWEST);
             lane.runs.push(Bar { x, width, middle: x + width / 2, class: end.class(), label, title });
         }
-        let title = format!("{}: {}", exit(run), exact(to));
-        lane.ends.push(Mark { x: far, end, label: short_exit(run), anchor: "middle", title });
+        let title = format!("{}: {}", exit(run, language), exact(to));
+        lane.ends.push(Mark { x: far, end, label: short_exit(run, language), anchor: "middle", title });
         before = Some(run);
     }
     if let (Some(next), Some(ended)) = (next, before.and_then(|before| before.finished_at)) {
-        lane.waits.push(wait(before, None, ended, next, axis));
-        let title = format!("starts again at {}", exact(next));
-        lane.next = Some(Mark { x: axis.x(next), end: End::Next, label: "next".to_owned(), anchor: "middle", title });
+        lane.waits.push(wait(before, None, ended, next, axis, language));
+        let title = say!(language, "starts again at {at}", at = exact(next));
+        let label = phrase!(language, "next").to_owned();
+        lane.next = Some(Mark { x: axis.x(next), end: End::Next, label, anchor: "middle", title });
     }
     without_overlap(&mut lane);
     lane
 }
 
 /// From an end to the next start.
-fn wait(before: Option<&Run>, run: Option<&Run>, from: Timestamp, to: Timestamp, axis: &Axis) -> Bar {
+fn wait(
+    before: Option<&Run>,
+    run: Option<&Run>,
+    from: Timestamp,
+    to: Timestamp,
+    axis: &Axis,
+    language: Language,
+) -> Bar {
     let (x, far) = (axis.x(from), axis.x(to));
     let waited = print::age(from, to);
     let numbers = before.and_then(|run| run.number).zip(run.and_then(|run| run.number));
     let unseen = numbers.map_or(0, |(before, number)| number.saturating_sub(before).saturating_sub(1));
     let (class, title) = match unseen {
-        0 => ("wait", format!("waited {waited}")),
-        1 => ("unseen", format!("1 run that nobody saw, within {waited}")),
-        runs => ("unseen", format!("{runs} runs that nobody saw, within {waited}")),
+        0 => ("wait", say!(language, "waited {waited}", waited)),
+        1 => ("unseen", say!(language, "1 run that nobody saw, within {waited}", waited)),
+        runs => ("unseen", say!(language, "{runs} runs that nobody saw, within {waited}", runs, waited)),
     };
-    let label = if unseen == 0 { waited } else { format!("{unseen} not seen") };
+    let label = if unseen == 0 { waited } else { say!(language, "{unseen} not seen", unseen) };
     Bar { x, width: (far - x).max(0), middle: i64::midpoint(x, far), class, label: fitting(&label, far - x), title }
 }
 
@@ -295,21 +307,19 @@ fn without_overlap(lane: &mut Lane) {
 }
 
 /// `exit 137 (SIGKILL, OOMKilled)`.
-fn exit(run: &Run) -> String {
-    let signal = signal(run).map(str::to_owned).or_else(|| run.signal.map(|signal| format!("signal {signal}")));
+fn exit(run: &Run, language: Language) -> String {
+    let numbered = || run.signal.map(|signal| say!(language, "signal {signal}", signal));
+    let signal = signal(run).map(str::to_owned).or_else(numbered);
     let reason = Some(clean(&run.reason)).filter(|reason| !reason.is_empty() && reason != "Error");
     let beside: Vec<String> = signal.into_iter().chain(reason).collect();
-    if beside.is_empty() {
-        format!("exit {}", run.exit_code)
-    } else {
-        format!("exit {} ({})", run.exit_code, beside.join(", "))
-    }
+    let code = say!(language, "exit {code}", code = run.exit_code);
+    if beside.is_empty() { code } else { format!("{code} ({})", beside.join(", ")) }
 }
 
-fn short_exit(run: &Run) -> String {
+fn short_exit(run: &Run, language: Language) -> String {
     match signal(run) {
         Some(signal) => format!("{} {signal}", run.exit_code),
-        None => format!("exit {}", run.exit_code),
+        None => say!(language, "exit {code}", code = run.exit_code),
     }
 }
 
@@ -331,7 +341,7 @@ fn signal(run: &Run) -> Option<&'static str> {
     }
 }
 
-fn told(history: &[Run]) -> Vec<Told> {
+fn told(history: &[Run], language: Language) -> Vec<Told> {
     let mut runs: Vec<&Run> = history.iter().collect();
     runs.sort_by_key(|run| std::cmp::Reverse((run.finished_at, run.number)));
     runs.into_iter()
@@ -341,7 +351,7 @@ fn told(history: &[Run]) -> Vec<Told> {
                 container: clean(&run.container),
                 started: run.started_at.map(exact).unwrap_or_default(),
                 lasted: ran.unwrap_or_default(),
-                exit: exit(run),
+                exit: exit(run, language),
                 cause: run.cause.as_deref().map(clean).unwrap_or_default(),
             }
         })

@@ -2,7 +2,8 @@
 
 use crate::api::{DiagnosisState, Severity};
 use crate::cli::print;
-use crate::diagnosis::text;
+use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::{Language, text};
 use crate::facts::Timestamp;
 
 /// The most characters of any text from the cluster in one place.
@@ -36,6 +37,11 @@ impl When {
     pub(in crate::cli::ui) fn of(time: Timestamp, now: Timestamp) -> Self {
         Self { age: print::age(time, now), exact: exact(time), iso: time.to_string() }
     }
+
+    /// `5m ago`.
+    pub(super) fn ago(&self, language: Language) -> String {
+        say!(language, "{age} ago", age = self.age)
+    }
 }
 
 pub(super) fn exact(time: Timestamp) -> String {
@@ -58,8 +64,25 @@ pub(super) fn badge(state: DiagnosisState, severity: Severity) -> &'static str {
 }
 
 /// `1 pod`, `3 pods`.
-pub(super) fn count(n: u32, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+pub(super) fn pods(n: u32, language: Language) -> String {
+    match n {
+        1 => phrase!(language, "1 pod").to_owned(),
+        n => say!(language, "{n} pods", n),
+    }
+}
+
+pub(super) fn workloads(n: u32, language: Language) -> String {
+    match n {
+        1 => phrase!(language, "1 workload").to_owned(),
+        n => say!(language, "{n} workloads", n),
+    }
+}
+
+pub(super) fn restarts(n: u32, language: Language) -> String {
+    match n {
+        1 => phrase!(language, "1 restart").to_owned(),
+        n => say!(language, "{n} restarts", n),
+    }
 }
 
 #[cfg(test)]

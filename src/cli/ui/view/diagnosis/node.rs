@@ -2,10 +2,11 @@
 
 use super::super::link::Subject;
 use super::super::readiness;
-use super::super::words::{When, clean, count};
+use super::super::words::{When, clean, pods, workloads};
 use super::super::{Frame, Seen};
 use super::{Affected, Finding, Gist, Link, Page, PodRow, Quote, Sufferer};
 use crate::api::{AffectedWorkload, NodeDiagnosisSpec, NodeDiagnosisStatus};
+use crate::diagnosis::language::{phrase, say};
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus) -> Page {
     let head = &status.head;
@@ -23,23 +24,28 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
     if let Some(flapping) = &status.flapping {
         page.fact("Flapping", &flapping.display);
     }
-    page.readiness = readiness::of(&status.ready_history, seen.now);
+    page.readiness = readiness::of(&status.ready_history, seen.now, seen.language);
     page.last_words = status
         .last_words
         .as_ref()
         .map(|words| Quote { text: clean(&words.message), when: words.time.map(|time| When::of(time, seen.now)) });
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     if status.pods > 0 {
-        let verb = if status.pods == 1 { "suffers" } else { "suffer" };
-        page.suffers.push(Sufferer { class: "warning", text: format!("{} there {verb}.", count(status.pods, "pod")) });
+        let text = match status.pods {
+            1 => phrase!(seen.language, "1 pod there suffers.").to_owned(),
+            pods => say!(seen.language, "{pods} pods there suffer.", pods),
+        };
+        page.suffers.push(Sufferer { class: "warning", text });
     }
     for missing in &status.daemon_sets_missing {
-        let text = format!("DaemonSet {} should serve this node, and does not.", clean(missing));
+        let name = clean(missing);
+        let text = say!(seen.language, "DaemonSet {name} should serve this node, and does not.", name);
         page.suffers.push(Sufferer { class: "warning", text });
     }
     page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();
     if status.affected_beside > 0 {
-        page.remarks.push(format!("{} more suffer.", count(status.affected_beside, "workload")));
+        let workloads = workloads(status.affected_beside, seen.language);
+        page.remarks.push(say!(seen.language, "{workloads} more suffer.", workloads));
     }
     let there = seen.found.pods.iter().filter(|pod| pod.spec.node_name.as_deref() == Some(&*spec.node_name));
     page.pods = PodRow::all(there, seen);
@@ -57,6 +63,6 @@ fn affected(of: &AffectedWorkload, seen: Seen<'_>) -> Affected {
     Affected {
         workload: Link { words: clean(&of.workload.replacen('/', " ", 1)), href },
         namespace: clean(&of.namespace),
-        pods: count(of.pods, "pod"),
+        pods: pods(of.pods, seen.language),
     }
 }

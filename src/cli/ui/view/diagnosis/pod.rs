@@ -2,12 +2,13 @@
 
 use super::super::link::Subject;
 use super::super::timeline;
-use super::super::words::{clean, count};
+use super::super::words::{clean, pods};
 use super::super::{Frame, Seen};
 use super::{Fact, Finding, Gist, Link, Page, Sufferer};
 use crate::api::{Impact, WorkloadRef};
 use crate::cli::found::OfPod;
 use crate::diagnosis::Language;
+use crate::diagnosis::language::{phrase, say};
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     let (spec, status) = (&pod.spec, &pod.status);
@@ -42,16 +43,20 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     page.suffers = status.impact.as_ref().map(|impact| suffers(impact, seen.language)).unwrap_or_default();
     if status.repeats > 0 {
-        page.remarks.push(format!("It stands for {} more of the same that have ended.", status.repeats));
+        let n = status.repeats;
+        page.remarks.push(say!(seen.language, "It stands for {n} more of the same that have ended.", n));
     }
     if status.truncated > 0 {
-        page.remarks.push(format!("{} left out to keep the object small.", are(status.truncated)));
+        page.remarks.push(left_out(status.truncated, seen.language));
     }
     page
 }
 
-fn are(n: u32) -> String {
-    if n == 1 { "1 entry is".to_owned() } else { format!("{n} entries are") }
+fn left_out(n: u32, language: Language) -> String {
+    match n {
+        1 => phrase!(language, "1 entry is left out to keep the object small.").to_owned(),
+        n => say!(language, "{n} entries are left out to keep the object small.", n),
+    }
 }
 
 fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
@@ -62,18 +67,21 @@ fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
 fn suffers(impact: &Impact, language: Language) -> Vec<Sufferer> {
     let mut all: Vec<Sufferer> = impact.services.iter().map(|service| Sufferer::of(service, language)).collect();
     if impact.pod_ready {
-        all.push(Sufferer { class: "info", text: "The pod is Ready all the same.".to_owned() });
+        all.push(Sufferer { class: "info", text: phrase!(language, "The pod is Ready all the same.").to_owned() });
     }
     if !impact.healthy_containers.is_empty() {
-        let text = format!("Well in the same pod, and down with it: {}.", clean(&impact.healthy_containers.join(", ")));
+        let names = clean(&impact.healthy_containers.join(", "));
+        let text = say!(language, "Well in the same pod, and down with it: {names}.", names);
         all.push(Sufferer { class: "info", text });
     }
     if let Some(of) = &impact.workload {
         let ready = of.updated_ready + of.old_ready;
-        let old = Some(of.old_ready).filter(|old| *old > 0).map(|old| format!(", {old} of an older template"));
-        let stuck = if of.rollout_stuck { "; its rollout is stuck" } else { "" };
-        let (desired, old) = (count(of.desired, "pod"), old.unwrap_or_default());
-        let text = format!("Its workload has {ready} of {desired} ready{old}{stuck}.");
+        let old = Some(of.old_ready).filter(|old| *old > 0);
+        let old = old.map(|old| say!(language, ", {old} of an older template", old)).unwrap_or_default();
+        let stuck = if of.rollout_stuck { phrase!(language, "; its rollout is stuck") } else { "" };
+        let desired = pods(of.desired, language);
+        let text =
+            say!(language, "Its workload has {ready} of {desired} ready{old}{stuck}.", ready, desired, old, stuck);
         all.push(Sufferer { class: if ready == 0 { "critical" } else { "warning" }, text });
     }
     all

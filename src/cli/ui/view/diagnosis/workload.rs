@@ -2,11 +2,12 @@
 
 use super::super::link::Subject;
 use super::super::timeline;
-use super::super::words::{When, clean, count};
+use super::super::words::{When, clean, pods, workloads};
 use super::super::{Frame, Seen};
 use super::{Change, Fact, Gist, Ledger, Link, Page, PodRow, Sufferer};
 use crate::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus};
 use crate::cli::found::OfPod;
+use crate::diagnosis::language::say;
 use crate::diagnosis::text;
 use crate::facts::WorkloadKey;
 
@@ -36,7 +37,8 @@ pub(super) fn page(
     let mut page = Page::of(frame, seen, &subject, &gist);
     page.fact("Problem", if status.problem == "None" { "" } else { &status.problem });
     page.fact("Ready", &status.pods.display);
-    page.fact("Failing", &Some(status.pods.failing).filter(|n| *n > 0).map(|n| count(n, "pod")).unwrap_or_default());
+    let failing = Some(status.pods.failing).filter(|n| *n > 0).map(|n| pods(n, seen.language));
+    page.fact("Failing", &failing.unwrap_or_default());
     page.fact("Container", status.container.as_deref().unwrap_or_default());
     page.facts.extend(status.root.as_ref().map(|root| root_of(root, seen)));
 
@@ -56,10 +58,11 @@ pub(super) fn page(
     if let Some(serving) = &status.serving {
         page.suffers = serving.services.iter().map(|service| Sufferer::of(service, seen.language)).collect();
         if serving.updated_ready + serving.old_ready > 0 {
-            let text = format!(
-                "{} of the newest template and {} of older ones are ready.",
-                count(serving.updated_ready, "pod"),
-                serving.old_ready
+            let text = say!(
+                seen.language,
+                "{updated} of the newest template and {old} of older ones are ready.",
+                updated = pods(serving.updated_ready, seen.language),
+                old = serving.old_ready
             );
             page.suffers.push(Sufferer { class: "info", text });
         }
@@ -76,7 +79,7 @@ pub(super) fn page(
         .rev()
         .map(|ledger| Ledger {
             template: clean(&ledger.template),
-            failed: count(ledger.failed_pods, "pod"),
+            failed: pods(ledger.failed_pods, seen.language),
             restarts: ledger.restarts,
             cause: clean(&ledger.cause),
             last: ledger.last_failure.map(|last| When::of(last, seen.now)),
@@ -91,8 +94,8 @@ fn root_of(reach: &RootReach, seen: Seen<'_>) -> Fact {
     let href = (root.kind == "Node").then(|| seen.href(&Subject::Node { name: root.name.clone() })).flatten();
     let mut words = format!("{} {}", root.kind, text::cut(&root.name, 120));
     if reach.workloads > 1 {
-        let (pods, workloads) = (count(reach.pods, "pod"), count(reach.workloads, "workload"));
-        words = format!("{words}, with {pods} of {workloads}");
+        let (pods, workloads) = (pods(reach.pods, seen.language), workloads(reach.workloads, seen.language));
+        words = say!(seen.language, "{words}, with {pods} of {workloads}", words, pods, workloads);
     }
     Fact::link("Lies in", Link { words: clean(&words), href })
 }
