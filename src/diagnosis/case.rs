@@ -67,9 +67,10 @@ impl<'a> Case<'a> {
     }
 
     /// Seconds that anything before a container's start, or its start itself, may take until it is a failure of this cause:
-    /// `usual`, and no more than a moment where its own Deployment waits no more.
+    /// `usual`, and no more than a moment where its own Deployment waits no more and nobody has asked for patience.
     pub fn patience(&self, cause: &str, usual: i64) -> i64 {
-        let usual = match (self.surroundings.is_given_up, self.thresholds.patient) {
+        let is_given_up = self.surroundings.is_given_up && self.surroundings.wishes.never_ready.is_none();
+        let usual = match (is_given_up, self.thresholds.patient) {
             (false, _) => usual,
             // Its next pod is new, and takes the time that any pod takes.
             (true, true) => usual.min(A_MOMENT),

@@ -20,10 +20,7 @@ pub(super) fn never_started(case: &Case<'_>, container: &Container) -> Verdict {
     let errored = end::errored(case, container, ProbeKind::Startup);
     let failed = || end::unhealthy(case, container, ProbeKind::Startup).filter(|_| case.surroundings.is_given_up);
     let Some(event) = errored.or_else(failed) else { return Verdict::No };
-    let patience = match errored {
-        Some(_) => case.never_ready(STARTUP) + probe.budget(),
-        None => case.patience(STARTUP, probe.budget()),
-    };
+    let patience = case.patience(STARTUP, case.never_ready(STARTUP) + probe.budget());
     let due = after(case.held_since(*started_at), patience);
     if case.now < due {
         return Verdict::NotBefore(due);
