@@ -2,7 +2,6 @@
 
 mod template;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -737,16 +736,18 @@ fn state(s: State) -> facts::State {
     }
 }
 
+/// What the program has left as its message. Where the kubelet could read none, it says so in its place.
+fn own_words(message: &str) -> &str {
+    if message.starts_with("Error on reading termination ") { "" } else { message }
+}
+
 fn ended(e: Ended) -> Terminated {
     Terminated {
         exit_code: e.exit_code.as_i32().unwrap_or(0),
         signal: e.signal.as_i32().filter(|s| *s != 0),
         reason: e.reason.0,
         // One line of several is told later, and a line of a key is known by its neighbours only.
-        message: match text::without_keys(&e.message) {
-            Cow::Owned(without) => without,
-            Cow::Borrowed(_) => e.message.0,
-        },
+        message: text::without_keys(own_words(&e.message)).into_owned(),
         started_at: e.started_at.real(),
         finished_at: e.finished_at.real(),
     }
@@ -758,6 +759,17 @@ mod tests {
 
     fn facts_of(json: &str) -> PodFacts {
         serde_json::from_str::<Pod>(json).unwrap().into_facts(&mut Interner::default())
+    }
+
+    #[test]
+    fn what_the_kubelet_says_in_place_of_a_message_is_none() {
+        let message = |said: &str| {
+            let end = format!(r#"{{"exitCode": 1, "message": "{said}"}}"#);
+            ended(serde_json::from_str(&end).unwrap()).message
+        };
+        assert_eq!(message("Error on reading termination message from logs: failed to try resolving symlinks"), "");
+        assert_eq!(message("Error on reading termination log /x: permission denied"), "");
+        assert_eq!(message("no DATABASE_URL"), "no DATABASE_URL");
     }
 
     #[test]

@@ -58,7 +58,7 @@ const SIGNS: [&str; 39] = [
 ];
 
 /// Beginnings of lines that hold such a word and tell nothing: frames of a stack, and what wraps another's failure.
-const NOISE: [&str; 19] = [
+const NOISE: [&str; 20] = [
     "at ",
     "from ",
     "goroutine ",
@@ -74,6 +74,7 @@ const NOISE: [&str; 19] = [
     "error command failed with exit code",
     "error: command failed with exit code",
     "code: ",
+    "codename: ",
     "errno: ",
     "note: run with",
     "exit status ",
@@ -81,7 +82,7 @@ const NOISE: [&str; 19] = [
 ];
 
 /// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
-const EPILOGUES: [&str; 23] = [
+const EPILOGUES: [&str; 31] = [
     "for further information visit",
     "worker failed to boot",
     "shutting down: master",
@@ -105,6 +106,15 @@ const EPILOGUES: [&str; 23] = [
     "[server] aborting",
     "contains errors",
     "validation error count",
+    // controllers that may not read what they watch, or whose kind is not there
+    "caches to sync",
+    "cache to sync",
+    "failed listening on port",
+    "aborting after fassert() failure",
+    "\"msg\":\"fatal assertion\"",
+    "data dictionary initialization failed",
+    "failed to initialize dd storage engine",
+    "bootstrap checks failed. you must address",
 ];
 
 /// Beginnings of what npm says: it tells something only where the program that it ran said nothing.
@@ -220,6 +230,11 @@ pub(in crate::diagnosis::rules) fn line_evidence(
     line(case, container, run).map(|line| line.evidence(container))
 }
 
+/// Whether a run ended by an exception that nobody caught, of a runtime (.NET) which then aborts itself: no crash of native code.
+pub(super) fn is_of_managed_code(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    all(case, container, run).any(|(line, _)| line.starts_with("Unhandled exception. "))
+}
+
 /// What should be read of a container that is to blame: the log of a run that ended by itself and left no message.
 pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
     let run = end::crash(case, container).filter(|run| run.reason != end::OOM_KILLED)?;
@@ -324,7 +339,12 @@ fn plain(line: &str) -> Option<String> {
         names.iter().find_map(|name| fields.get(*name)?.as_str()).map(str::trim).filter(|text| !text.is_empty())
     };
     let message = first(&["msg", "message", "@message", "log"]);
-    let error = first(&["error", "err", "exception"]);
+    // MongoDB has what it is about in a map of its own.
+    let of_attributes = || {
+        let attributes = fields.get("attr")?.as_object()?;
+        ["error", "message"].iter().find_map(|name| attributes.get(*name)?.as_str()).map(str::trim)
+    };
+    let error = first(&["error", "err", "exception"]).or_else(of_attributes);
     joined(message.map(str::to_owned), error.map(str::to_owned))
 }
 
@@ -335,6 +355,12 @@ static HEADS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+:\d+\] ",
         // The time
         r"^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?\]?[:, ] *",
+        // Envoy
+        r"^\[\d{4}-\d\d-\d\d [\d:.]+\]\[\d+\]\[\w+\]\[\w+\] (?:\[\S+\] )?",
+        // libpq, where the server answers
+        r#"^(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port \d+ failed: FATAL: +"#,
+        // .NET
+        r"^Unhandled exception\. ",
         // Spring Boot, behind its level
         r"^[A-Z]+ +\d+ --- (?:\[[^\]]*\] )*\S+ *: ",
         // The level
@@ -436,6 +462,35 @@ mod tests {
         ] {
             assert!(told(words).unwrap().starts_with(line), "{words}");
         }
+        for (words, line) in [
+            (
+                "E1124 04:00:00.000000       1 reflector.go:147] failed to list *v1.Node: nodes is forbidden: User \"x\" cannot list\n\
+                 {\"level\":\"error\",\"msg\":\"problem running manager\",\"error\":\"failed to wait for node caches to sync: timed out\"}\n",
+                "E1124 04:00:00.000000       1 reflector.go:147] failed to list",
+            ),
+            (
+                "1:M 24 Nov 2026 04:00:00.001 # Warning: Could not create server TCP listening socket *:6379: bind: Address in use\n\
+                 1:M 24 Nov 2026 04:00:00.001 # Failed listening on port 6379 (tcp), aborting.\n",
+                "1:M 24 Nov 2026 04:00:00.001 # Warning: Could not create",
+            ),
+            (
+                "MongoServerError: Authentication failed.\n    at Connection.onMessage (/app/x.js:210:30) {\n  ok: 0,\n  code: 18,\n  codeName: 'AuthenticationFailed'\n}\n",
+                "MongoServerError: Authentication failed.",
+            ),
+            (
+                "{\"s\":\"E\",\"msg\":\"WiredTiger error message\",\"attr\":{\"error\":28,\"message\":\"pwrite: failed to write: No space left on device\"}}\n\
+                 {\"s\":\"F\",\"msg\":\"Fatal assertion\",\"attr\":{\"msgid\":50853}}\n\
+                 {\"s\":\"F\",\"msg\":\"\\n\\n***aborting after fassert() failure\\n\\n\"}\n",
+                "WiredTiger error message: pwrite: failed to write",
+            ),
+            (
+                "1 [ERROR] [MY-012574] [InnoDB] Unable to lock ./ibdata1 error: 11\n0 [ERROR] [MY-010334] [Server] Failed to initialize DD Storage Engine\n\
+                 0 [ERROR] [MY-010020] [Server] Data Dictionary initialization failed.\n0 [ERROR] [MY-010119] [Server] Aborting\n",
+                "1 [ERROR] [MY-012574] [InnoDB] Unable to lock ./ibdata1",
+            ),
+        ] {
+            assert!(told(words).unwrap().starts_with(line), "{words}");
+        }
         let pydantic =
             "1 validation error for Settings\ndatabase_url\n  Field required [type=missing, input_value={}]\n";
         assert_eq!(told(pydantic).as_deref(), Some("database_url: Field required [type=missing, input_value={}]"));
@@ -462,6 +517,18 @@ mod tests {
             ),
             ("ERROR 1045 (28000): Access denied for user 'shop'", "ERROR 1045 (28000): Access denied for user 'shop'"),
             ("FATAL:  database \"shop\" does not exist", "database \"shop\" does not exist"),
+            (
+                "psycopg2.OperationalError: connection to server at \"db\" (10.96.3.9), port 5432 failed: FATAL:  the database system is starting up",
+                "the database system is starting up",
+            ),
+            (
+                "sqlalchemy.exc.OperationalError: (psycopg2.OperationalError) connection to server at \"10.96.3.9\", port 5432 failed: FATAL:  sorry, too many clients already",
+                "sorry, too many clients already",
+            ),
+            (
+                "[2026-11-24 04:00:00.000][1][critical][main] [source/server/server.cc:131] error initializing configuration",
+                "error initializing configuration",
+            ),
             ("Error: listen EADDRINUSE", "Error: listen EADDRINUSE"),
             ("ERROR: failed", "ERROR: failed"),
         ] {

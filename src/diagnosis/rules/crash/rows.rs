@@ -38,7 +38,8 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
         explain: Explain {
             meaning: "The process was ended by a signal of its own making: an invalid access, an abort, a forbidden call.",
             told_apart: "Exit codes 132 to 136, 139, 141 and 159 stand for such signals. 137 (SIGKILL) and 143 (SIGTERM) come \
-                         from outside and are other causes.",
+                         from outside and are other causes. An exception that nobody catches ends .NET with 134 as well, and is \
+                         AppError.",
             action: "Read the last lines of its log (stack trace, failed assertion). 132: the CPU lacks an instruction that \
                      the build uses. 135: /dev/shm may be full. 139: wrong libc or architecture, or a bug. 159: seccomp.",
             source: "kernel signals, as exit code 128 + n in containerd and runc",

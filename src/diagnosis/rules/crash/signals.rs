@@ -17,7 +17,7 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
     let Some(signal) = run.ending_signal().and_then(|number| exit::native_signal(case.language(), number)) else {
         return Verdict::No;
     };
-    if end::is_seccomps(run) {
+    if end::is_seccomps(run) || last_words::is_of_managed_code(case, container, run) {
         return Verdict::No;
     }
     let name = who(container);

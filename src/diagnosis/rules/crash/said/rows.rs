@@ -257,8 +257,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         cause: "ModuleMissing",
-        reasons: ENDED,
         words: &[
+            &["could not load file or assembly"],
             &["no module named"],
             &["cannot find module"],
             &["cannot find package"],
@@ -272,11 +272,13 @@ pub(super) const ROWS: &[Row] = &[
             &["cannot open shared object file"],
             &["can't locate ", " in @inc"],
         ],
+        // .NET aborts where nobody catches an exception.
+        also: Some(|_, seen| seen.reason != ABORTED || seen.has("exception")),
         says: "{container} misses a part of its own program; it ends",
         remedies: remedies::module,
         explain: Explain {
             meaning: "A module, package, class or library that the program loads is not in the image, or not where it looks for it.",
-            told_apart: "Its last line names what could not be found (Python, Node, Java, Ruby, Perl, libc). A command that a \
+            told_apart: "Its last line names what could not be found (Python, Node, Java, .NET, Ruby, Perl, libc). A command that a \
                          shell, or a library that the dynamic linker does not find, is ExitCommandNotFound.",
             action: "Install it in the image; see that no volume hides it, and that the working directory is right.",
             source: "the program's last words (termination message, or its log)",
