@@ -84,9 +84,22 @@ fn brought_up_to_date(record: &Record, case: &Case<'_>) -> PodDiagnosisStatus {
         let cut = u32::try_from(restarts.history.len().saturating_sub(kept)).unwrap_or(u32::MAX);
         status.truncated = status.truncated.saturating_sub(cut);
         status.restarts = Some(restarts);
+        status.summary = summary_with_restarts(&status, case);
     }
     status.pod_status = shown_status(case);
     status
+}
+
+/// The summary with the restarts that it ends with counted anew.
+fn summary_with_restarts(status: &PodDiagnosisStatus, case: &Case<'_>) -> String {
+    let head = restarts::without_tail(&status.summary);
+    let culprit = status.container.as_deref().and_then(|name| case.pod.container(name));
+    match culprit {
+        Some(culprit) if head != status.summary && Language::of_text(head) == case.language() => {
+            text::line(&format!("{head}{}", restarts::tail(case, culprit)), text::SUMMARY_MAX)
+        }
+        _ => status.summary.clone(),
+    }
 }
 
 /// What kubectl prints; where a raw error stands for a reason, as much of it as fits.

@@ -19,6 +19,8 @@ const LASTING_RUN: i64 = 60;
 const OTHER_STATUS: i64 = 20;
 /// The same for a word that was written since the last restart already: words that take turns are not followed.
 const STATUS_AGAIN: i64 = 120;
+/// So many runs in a row that ended of another cause are no exception any more.
+const SETTLED_RUNS: usize = 3;
 
 /// The pod fails, and did so already.
 pub(super) fn still_failing(
@@ -30,7 +32,7 @@ pub(super) fn still_failing(
 ) -> Plan {
     let same = record.is_same_failure(diagnosis);
     let node_is_well = is_of_node(&record.status.cause) && !is_of_node(diagnosis.cause) && !has_incident(case);
-    let is_latched = !same && !node_is_well && !is_better(record, diagnosis);
+    let is_latched = !same && !node_is_well && !is_better(record, case, diagnosis);
     let severity = match case.pod.deletion {
         // On its way out it is not ready for that alone.
         Some(_) if diagnosis.category != Category::Lifecycle => record.status.severity,
@@ -162,8 +164,16 @@ fn is_overcome(record: &Record, old: &Rule, diagnosis: &Diagnosis) -> bool {
     old.recovery == Recovery::NeverStarted && concerns_it && has_run
 }
 
+/// Whether the runs of the container ended of the new cause for long enough that it is no exception: what the first one
+/// ended of is history then, however well that was told.
+fn has_settled(case: &Case<'_>, diagnosis: &Diagnosis) -> bool {
+    let Some(container) = diagnosis.container.as_deref() else { return false };
+    let mut causes = case.ledger.of(container).rev().filter_map(|run| run.cause.as_deref());
+    (0..SETTLED_RUNS).all(|_| causes.next() == Some(diagnosis.cause))
+}
+
 /// Whether another cause than the latched one takes over.
-fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
+fn is_better(record: &Record, case: &Case<'_>, diagnosis: &Diagnosis) -> bool {
     // What was only noted gives way to any alarm, and takes over from none.
     match (record.status.severity, diagnosis.severity) {
         (Severity::Info, Severity::Critical | Severity::Warning) => return true,
@@ -188,6 +198,9 @@ fn is_better(record: &Record, diagnosis: &Diagnosis) -> bool {
     let is_scheduling = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.category == Category::Scheduling);
     if !still_holds && is_scheduling(old) && is_scheduling(new) {
         return vagueness(new) == vagueness(old);
+    }
+    if record.status.container.as_deref() == diagnosis.container.as_deref() && has_settled(case, diagnosis) {
+        return true;
     }
     if record.told.contains(&cause_and_container(diagnosis)) {
         return false;

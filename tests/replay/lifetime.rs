@@ -244,6 +244,33 @@ fn two_causes_that_alternate_are_told_once_each() {
 }
 
 #[test]
+fn what_three_runs_in_a_row_ended_of_takes_over_however_well_the_first_was_told() {
+    let mut operator = Operator::idle();
+    operator.pod(&pod("a", "u1", false, &crashed(2, 137, "OOMKilled")));
+    operator.advance(60);
+    for n in 3..6 {
+        assert_eq!(operator.status("a").cause, "OOMKilled", "run {n}");
+        operator.pod(&pod("a", "u1", false, &crashed(n, 1, "Error")));
+        operator.advance(60);
+    }
+    assert_eq!(operator.status("a").cause, "AppError", "{:?}", operator.status("a").summary);
+    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed AppError"]);
+}
+
+#[test]
+fn a_summary_that_is_kept_counts_the_restarts_that_are() {
+    let mut operator = Operator::idle();
+    operator.pod(&pod("a", "u1", false, &crashed(2, 137, "OOMKilled")));
+    operator.advance(60);
+    assert!(operator.status("a").summary.contains("; 1 restart, back-off 5m"), "{}", operator.status("a").summary);
+    operator.pod(&pod("a", "u1", false, &crashed(4, 1, "Error")));
+    operator.advance(60);
+    let status = operator.status("a");
+    assert_eq!(status.cause, "OOMKilled");
+    assert!(status.summary.contains("; 3 restarts, back-off 5m"), "{}", status.summary);
+}
+
+#[test]
 fn a_crash_is_over_after_ten_minutes_and_not_between_two_crashes() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
