@@ -79,9 +79,16 @@ pub(super) const RULES: &[Rule] = &[
 /// What is known of a container that a probe ended or is ending.
 struct Killed<'a, 'c> {
     kill: Kill<'a>,
-    /// The run that was ended; `None` while the container still has its grace period.
+    /// The run that was ended; `None` while the container still has its grace period, or where its end is not recorded.
     run: Option<&'c Terminated>,
     started: Option<Timestamp>,
+}
+
+impl Killed<'_, '_> {
+    /// Whether the container still has its grace period.
+    fn goes_on(&self) -> bool {
+        self.run.is_none() && !matches!(self.kill.proof, Proof::Unrecorded(_))
+    }
 }
 
 /// What a probe got last: a failure, else that it could not be run.
@@ -129,7 +136,9 @@ fn find_kill<'a, 'c>(case: &Case<'a>, container: &'c Container) -> Option<Killed
             return Some(Killed { kill, run: None, started: Some(started) });
         }
     }
-    let run = end::counted(case, container)?;
+    let Some(run) = end::counted(case, container) else {
+        return Some(Killed { kill: end::unrecorded_kill(case, container)?, run: None, started: None });
+    };
     Some(Killed { kill: end::kill(case, container, run)?, run: Some(run), started: run.started_at })
 }
 
@@ -155,7 +164,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
             what,
             when
         )
-    } else if killed.run.is_none() {
+    } else if killed.goes_on() {
         say!(case, "{who} is being killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
     } else if matches!(killed.kill.proof, Proof::Silent) {
         say!(case, "{who} is perhaps killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
@@ -163,7 +172,7 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         say!(case, "{who} is killed by its {name} probe{what}{when}{tail}", who, name, what, when, tail)
     };
     let mut finding = Finding::of_container(container, summary);
-    if killed.run.is_none() {
+    if killed.goes_on() {
         finding = finding.goes_on();
     }
     finding = match killed.kill.proof {
@@ -175,6 +184,9 @@ fn kill_finding(case: &Case<'_>, container: &Container, killed: &Killed<'_, '_>)
         Proof::Earlier(event) => finding.proven().with(evidence::event(event)).with(evidence::field(
             "event/Killing",
             "of an earlier run that ended alike; the kubelet limits how many Events it sends of a pod",
+        )),
+        Proof::Unrecorded(event) => finding.proven().with(evidence::event(event)).with(evidence::contradicting(
+            evidence::field(container.last_end_path(), "empty: how the run ended is not recorded"),
         )),
         Proof::Silent => finding.confidence(Confidence::Possible).with(evidence::contradicting(evidence::field(
             "event/Killing",

@@ -1,13 +1,13 @@
 //! The honest answer where something fails and no rule knows why.
 
-use super::crash::end::{crash, disruption};
+use super::crash::end::{crash, disruption, is_of_late, is_unrecorded};
 use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::ownership::{JobState, job_state};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
 use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
-use crate::facts::{Container, Phase, State, after};
+use crate::facts::{Container, EventFacts, Phase, State, after};
 
 pub(super) const RULES: &[Rule] = &[Rule {
     cause: "Unknown",
@@ -79,12 +79,16 @@ fn unscheduled(language: Language, message: &str) -> String {
 }
 
 fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
-    match &container.state {
-        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last.is_none() => Some(say!(
+    let is_put_off =
+        || case.container_events(container, "BackOff").any(|event| is_of_late(case, event) && is_restart(event));
+    if is_unrecorded(case, container) && (container.waiting().is_some() || is_put_off()) {
+        return Some(say!(
             case,
             "ends again and again, and how is not recorded{tail}",
             tail = restarts::tail(case, container)
-        )),
+        ));
+    }
+    match &container.state {
         State::Terminated(_) => {
             let end = crash(case, container).filter(|end| !matches!(end.exit_code, 143))?;
             Some(
@@ -99,6 +103,11 @@ fn wrong(case: &Case<'_>, container: &Container) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// `Back-off restarting failed container`; the same reason tells of an image that is not pulled.
+fn is_restart(event: &EventFacts) -> bool {
+    text::has(&event.message, &["restarting failed container"])
 }
 
 fn unknown(case: &Case<'_>, finding: Finding) -> Finding {

@@ -190,6 +190,8 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
     /// It said so of an earlier run that nobody remembers, and this one ended as this probe ends runs. (The kubelet sends
     /// 25 Events a pod and then one in 5 min: a loop outlives its Events.)
     Earlier(&'a EventFacts),
+    /// It said so of a run whose end the status does not hold: its container was cleared away before the kubelet looked.
+    Unrecorded(&'a EventFacts),
     /// The probe failed until the end, and the end looks like a kill.
     Inferred,
     /// No Event of the pod is known at all (they live for an hour); the run took as long and ended as this probe ends runs:
@@ -244,6 +246,32 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
     .or_else(|| {
         let probe = killed_in_silence(case, container, end)?;
         Some(Kill { probe, proof: Proof::Silent })
+    })
+}
+
+/// Whether a container was restarted lately, and the status does not hold how the run before ended.
+pub(in crate::diagnosis::rules) fn is_unrecorded(case: &Case<'_>, container: &Container) -> bool {
+    let is_late = match &container.state {
+        State::Running { started_at } => {
+            started_at.is_some_and(|at| case.age(at) <= case.thresholds.recovered_restarting)
+        }
+        State::Waiting { reason, .. } => reason == "CrashLoopBackOff",
+        State::Terminated(_) => false,
+    };
+    is_late && container.restart_count > 0 && container.last.is_none() && case.pod.deletion.is_none()
+}
+
+/// Whether an Event about a run that is not recorded is of late.
+pub(in crate::diagnosis::rules) fn is_of_late(case: &Case<'_>, event: &EventFacts) -> bool {
+    event.last.is_some_and(|at| case.age(at) <= case.thresholds.recovered_restarting)
+}
+
+/// The kill of a run whose end is not recorded.
+pub(in crate::diagnosis::rules) fn unrecorded_kill<'a>(case: &Case<'a>, container: &Container) -> Option<Kill<'a>> {
+    is_unrecorded(case, container).then_some(())?;
+    [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find_map(|probe| {
+        let event = killings(case, container, probe).next().filter(|event| is_of_late(case, event))?;
+        Some(Kill { probe, proof: Proof::Unrecorded(event) })
     })
 }
 
