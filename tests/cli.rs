@@ -461,6 +461,34 @@ lastTimestamp: "2026-11-21T09:00:45Z"
     assert!(!found(&pod("dial tcp 10.0.0.1:80: connect: connection refused", 5)), "it may be starting");
 }
 
+/// What kube-system's pods have of a node is in no file of one namespace.
+#[test]
+fn of_one_namespaces_pods_no_room_on_a_node_is_worked_out() {
+    let pod = |namespace: &str, name: &str, spec: &str, status: &str| {
+        format!(
+            "---\nkind: Pod\nmetadata: {{namespace: {namespace}, name: {name}, uid: {name}}}\nspec: {{{spec}}}\nstatus: {{{status}}}\n"
+        )
+    };
+    let asks = |cpu: &str| format!("containers: [{{name: c, resources: {{requests: {{cpu: '{cpu}'}}}}}}]");
+    let refused = "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: '0/1 nodes are available: 1 Insufficient cpu.'}]";
+    let runs = |cpu: &str| format!("nodeName: n1, {}", asks(cpu));
+    let well = "phase: Running, conditions: [{type: Ready, status: 'True'}]";
+    let node = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}\n";
+    let told = |others: &str| {
+        let input = format!(
+            "{node}{}{}{}",
+            pod("shop", "new", &asks("3500m"), refused),
+            pod("shop", "old", &runs("1"), well),
+            pod(others, "other", &runs("500m"), well)
+        );
+        let output = shindan(&["diagnose", "-f", "-", "-o", "tree"], &input);
+        out(&output).to_owned()
+    };
+    let (one, all) = (told("shop"), told("kube-system"));
+    assert!(one.contains("n1 has at most 2.5 free of 4") && !one.contains("2500m"), "{one}");
+    assert!(all.contains("n1 has 2.5 free of 4") && all.contains("2500m"), "{all}");
+}
+
 #[test]
 fn what_is_only_noted_is_no_failure_to_a_script() {
     let code = |case: &str| shindan(&["diagnose", "-f", case, "--exit-code"], "").status.code();

@@ -6,7 +6,8 @@ use anyhow::bail;
 
 use super::found::Found;
 use super::input::{Input, Size};
-use super::offline;
+use super::offline::{self, View};
+use crate::cluster::wire::Dump;
 use crate::diagnosis::Thresholds;
 use crate::facts::{Timestamp, seconds_between};
 use crate::world::EVENTS_KEPT;
@@ -86,7 +87,8 @@ impl DumpArgs {
             None => Timestamp::UNIX_EPOCH,
         };
         let thresholds = if self.at.is_some() { thresholds } else { thresholds.for_snapshot() };
-        let report = offline::diagnose(input.dump, input.logs, now, thresholds);
+        let view = View { has_all_pods: spans_namespaces(&input.dump), ..View::from(thresholds) };
+        let report = offline::diagnose(input.dump, input.logs, now, view);
         let mut found = Found::of(report.objects, report.outers);
         let shown = |of: &str| namespace.is_none_or(|only| only == of);
         found.pods.retain(|write| shown(&write.key.namespace));
@@ -94,4 +96,12 @@ impl DumpArgs {
         found.outers.retain(|write| shown(&write.key.object.namespace));
         Judged { found, now, wake: report.wake }
     }
+}
+
+/// Whether the pods that run are of more than one namespace. A cluster has its own pods in kube-system on each node: where
+/// they are not there, neither is who else has reserved what of it.
+fn spans_namespaces(dump: &Dump) -> bool {
+    let mut namespaces = dump.pods.iter().filter(|pod| pod.node_name.is_some()).map(|pod| &pod.key.namespace);
+    let first = namespaces.next();
+    first.is_none_or(|first| namespaces.any(|other| other != first))
 }

@@ -104,12 +104,10 @@ impl NodeState {
         self.facts.condition("Ready").filter(|ready| ready.status == "True")?.last_transition
     }
 
-    /// Allocatable less requested: what a further pod could get. Where not all pods are known, the most that it ever could.
+    /// Allocatable less requested: what a further pod could get; where not all pods are known, at most.
     pub fn free(&self) -> Resources {
         let mut free = self.facts.allocatable.clone();
-        if self.all_pods_known {
-            free.subtract(&self.requested);
-        }
+        free.subtract(&self.requested);
         free
     }
 }

@@ -399,9 +399,10 @@ impl<'a> View<'a> {
         short
     }
 
-    /// The largest request of this resource for which some node has room now.
+    /// The largest request of this resource for which some node has room now, as far as is known.
     pub(super) fn largest_that_fits(&self, kind: Kind) -> Option<i64> {
-        self.nearest(kind).first().map(|(_, short)| short.free).filter(|free| *free > 0)
+        let nearest = self.nearest(kind);
+        nearest.first().filter(|(n, _)| n.state.all_pods_known).map(|(_, short)| short.free).filter(|free| *free > 0)
     }
 
     /// A node with room for the pod that something else keeps from it: what is quickest to change first.

@@ -96,12 +96,13 @@ pub(super) fn nodes(analysis: &Analysis<'_>) -> Vec<Evidence> {
             .into_iter()
             .take(NODES_SHOWN)
             .map(|(node, s)| {
-                let value = format!(
-                    "{} free of {}, {} short",
-                    s.resource.amount(s.free.max(0)),
-                    s.resource.amount(s.allocatable),
-                    s.resource.amount(s.missing())
-                );
+                let amount = |n| s.resource.amount(n);
+                let (free, of, missing) = (amount(s.free.max(0)), amount(s.allocatable), amount(s.missing()));
+                let value = if node.state.all_pods_known {
+                    format!("{free} free of {of}, {missing} short")
+                } else {
+                    format!("at most {free} free of {of}: not all pods that may run there are known")
+                };
                 evidence::field(format!("node/{}.status.allocatable.{}", node.name(), s.resource.name()), value)
             })
             .collect(),

@@ -360,7 +360,8 @@ fn capacity(case: &Case<'_>, analysis: &Analysis<'_>, target: &Target, kind: Kin
             target = target.display()
         ))),
     }
-    for other in node.shortfalls.iter().filter(|s| !is_full && s.resource != *resource && s.free > 0) {
+    let has_room = |s: &&Shortfall| node.state.all_pods_known && s.free > 0;
+    for other in node.shortfalls.iter().filter(|s| !is_full && s.resource != *resource).filter(has_room) {
         if let Some((container, amount)) = lowered(view.pod, &other.resource, other.free) {
             found.push(lower_request(case, target, container, &other.resource, amount));
         }

@@ -298,16 +298,28 @@ fn shortage(language: Language, view: &View<'_>, kind: Kind) -> Option<String> {
     let others = node.shortfalls.iter().filter(|s| s.resource != *resource).map(|s| s.resource.name());
     let others = names(language, others);
     let others = if others.is_empty() { others } else { say!(language, ", and too little {others}", others) };
-    let out = say!(
-        language,
-        "asks for {asks}; {subject} {free} free of {of} ({missing} short){others}",
-        asks,
-        subject,
-        free,
-        of,
-        missing,
-        others
-    );
+    let out = if node.state.all_pods_known {
+        say!(
+            language,
+            "asks for {asks}; {subject} {free} free of {of} ({missing} short){others}",
+            asks,
+            subject,
+            free,
+            of,
+            missing,
+            others
+        )
+    } else {
+        say!(
+            language,
+            "asks for {asks}; {subject} at most {free} free of {of}{others}",
+            asks,
+            subject,
+            free,
+            of,
+            others
+        )
+    };
     if let Some(roomy) = view.with_room().filter(|n| n.unmet.is_empty()) {
         let but = match roomy.taints.first() {
             None => phrase!(language, "is cordoned").to_owned(),

@@ -602,14 +602,23 @@ fn where_not_all_pods_are_known_no_room_is_counted() {
     for node in full.nodes.values_mut() {
         node.all_pods_known = false;
     }
+    let told = "InsufficientCpu: asks for 2 CPUs; n1 has at most 1 free of 4; it fits an empty node";
+    assert_eq!(summary(&full), told, "what is known to be taken is");
+    let mut unseen = waiting(&asks("2"), CPU_1, &[plain("n1", "4")]);
+    unseen.nodes.values_mut().for_each(|node| node.all_pods_known = false);
     let told = "InsufficientCpu: asks for 2 CPUs, more than is free on the only node";
-    assert_eq!(summary(&full), told, "and no amount is told");
+    assert_eq!(summary(&unseen), told, "and no amount is told");
 
     let mut too_large = waiting(&asks("64"), CPU_1, &nodes);
     for node in too_large.nodes.values_mut() {
         node.all_pods_known = false;
     }
-    assert!(summary(&too_large).contains("64 CPUs"), "{}", summary(&too_large));
+    assert_eq!(
+        summary(&too_large),
+        "InsufficientCpu: asks for 64 CPUs; n1 has at most 1 free of 4; no node is that large"
+    );
+    let told = diagnosed(&too_large).unwrap().2.remove(0);
+    assert_eq!((told.text.as_str(), told.patch), ("Lower the cpu requests of Deployment web.", None));
 }
 
 #[test]
