@@ -111,6 +111,9 @@ fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
     assert!(first("/etc", "nginx.conf", map).starts_with("nginx.conf is a file, and /etc a directory of the image"));
     // The kubelet makes a directory of it.
     assert!(first("/etc/passwd", "adir", "emptyDir: {}").contains("not over the file /etc/passwd"));
+    assert!(first("/etc/app.conf", "app.conf", "emptyDir: {}").contains("volume c has no file app.conf"));
+    assert!(first("/etc/app.conf", "nginx.conf", map).contains("ConfigMap conf has no key nginx.conf"));
+    assert!(first("/etc/passwd", "passwd", "secret: {secretName: s}").contains("Secret s has no key passwd"));
     assert!(first("/var/www", "", "hostPath: {path: /etc/hostname}").contains("mountPath: /var/www/hostname"));
     let below = words("/etc/passwd/x").replace(
         "mount /x:/etc/passwd/x (via /proc/self/fd/6), flags: 0x5001",

@@ -1,6 +1,9 @@
 //! What to do about a container that cannot be started.
 
-use super::{executable, key, missing_in_hook, mount_target, object, refs, see, working_dir as named_dir};
+mod mount;
+
+pub(super) use self::mount::mount;
+use super::{executable, key, missing_in_hook, object, refs, see, working_dir as named_dir};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::target::{self, Target, shell_word, yaml_string};
@@ -353,60 +356,6 @@ pub(super) fn image_volume(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         "Correct the subPath of the image volume's mount in {target}, or the image's content.",
         target = display
     ))]
-}
-
-pub(super) fn mount(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
-    let about = about(case, finding);
-    let at = mount_target(&about.text).unwrap_or(phrase!(case, "its mountPath"));
-    let display = about.target.display();
-    let mut out: Vec<_> = undo::of_stuck_rollout(case).into_iter().collect();
-    if about.text.contains("because it is inside /proc") {
-        out.push(remedy::fix(say!(
-            case,
-            "Mount the volume in {target} somewhere else than below /proc, where the runtime allows none.",
-            target = display
-        )));
-        return out;
-    }
-    if let Some(parent) = file_above(&about.text, at) {
-        out.push(remedy::fix(say!(case, "{at} cannot be made: the image has a file where a directory is needed (most likely {parent}). Mount the volume in {target} at another path.", at, parent, target = display)));
-        return out;
-    }
-    out.push(remedy::fix(match single_file(case, &about, at) {
-        Some(file) => {
-            let name = file.rsplit('/').next().unwrap_or(&file);
-            say!(case, "{file} is a file, and {at} a directory of the image: in {target}, mount it at a file (mountPath: {folder}/{name}), or mount a directory.", file, at, target = display, folder = at.trim_end_matches('/'), name)
-        }
-        None => {
-            say!(case, "Mount the volume in {target} at a directory, not over the file {at}; for a single file set subPath to its key.", target = display, at)
-        }
-    }));
-    out
-}
-
-/// What lies above a place that runc cannot even open or make, as a part of its path is a file (`prepareBindMount`,
-/// `mountToRootfs`). Where it can, the mount itself is refused, and one of both is a file.
-fn file_above<'t>(text: &str, at: &'t str) -> Option<&'t str> {
-    let is_on_the_way = ["open o_path procfd", "create mountpoint for"].iter().any(|step| text.contains(step));
-    let (parent, _) = at.rsplit_once('/').filter(|(parent, _)| !parent.is_empty())?;
-    (is_on_the_way && text.contains("not a directory")).then_some(parent)
-}
-
-/// What seems to be one file and is mounted over a directory: that has no ending in its name, and the file is a part of a
-/// volume, or a path on the node.
-fn single_file(case: &Case<'_>, about: &About<'_>, at: &str) -> Option<String> {
-    if !about.text.contains("not a directory") || at.rsplit('/').next()?.contains('.') {
-        return None;
-    }
-    let mount = about.container?.mounts.iter().find(|m| m.path.trim_end_matches('/') == at.trim_end_matches('/'))?;
-    match case.pod.volume_source(&mount.volume)? {
-        // Their keys are files; in others the kubelet makes a directory of a subPath that is not there.
-        VolumeSource::ConfigMap { .. } | VolumeSource::Secret { .. } | VolumeSource::Projected { .. } => {
-            Some(mount.sub_path.clone()).filter(|path| !path.is_empty())
-        }
-        VolumeSource::HostPath { path } if mount.sub_path.is_empty() => Some(path.clone()),
-        _ => None,
-    }
 }
 
 pub(super) fn working_dir(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

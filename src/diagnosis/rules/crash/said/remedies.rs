@@ -153,6 +153,23 @@ pub(super) fn space(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
                 target::yaml_string(&container.name)
             ),
         )],
+        // Its node's disk may be empty: what is used up is set elsewhere, and often for a user.
+        Full::Quota { claim, volumes } => {
+            let of = match claim {
+                Some(name) => say!(case, "claim {name}", name),
+                None if volumes.is_empty() => phrase!(case, "the file system that it writes to").to_owned(),
+                None => volumes.join(", "),
+            };
+            vec![
+                remedy::fix(say!(
+                    case,
+                    "Raise the quota of {of} where it is set (the file server, CephFS, or project and user quotas of the disk): it may be that of the user whom {container} runs as or of a directory, and the disk itself may have room.",
+                    of,
+                    container = container.name
+                )),
+                remedy::fix(phrase!(case, "Or remove what is not needed there.")),
+            ]
+        }
         full => {
             let volumes = if let Full::Unknown { volumes } = full { Some(volumes.join(", ")) } else { None };
             let volumes = volumes.map(|volumes| {

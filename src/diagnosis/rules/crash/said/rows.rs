@@ -184,11 +184,11 @@ pub(super) const ROWS: &[Row] = &[
         root: full_claim,
         remedies: remedies::space,
         explain: Explain {
-            meaning: "The program cannot write any more, because its volume, its shared memory or the disk of its node is full.",
+            meaning: "The program cannot write any more, because its volume, its quota there, its shared memory or the disk of its node is full.",
             told_apart: "Its last line says that no space is left. The same error for watches of inotify or for semaphores is no \
                          matter of space. A pod that takes more than its own limit of local storage is evicted \
                          (EvictedPodEphemeralLimit), and a node that is short of it tells DiskPressure.",
-            action: "Make room on what is full, or make it larger.",
+            action: "Make room on what is full, or make it larger; where a quota is used up, raise that.",
             source: "the program's last words (termination message, or its log): ENOSPC, EDQUOT",
         },
         ..ROW
@@ -444,7 +444,9 @@ pub(super) const ROWS: &[Row] = &[
 
 fn full_claim(case: &Case<'_>, seen: &Seen<'_>) -> Option<Root> {
     match space::full(case, seen.container?, seen.text) {
-        Full::Claim { name } => Some(RootKind::PersistentVolumeClaim.named(name)),
+        Full::Claim { name } | Full::Quota { claim: Some(name), .. } => {
+            Some(RootKind::PersistentVolumeClaim.named(name))
+        }
         _ => None,
     }
 }

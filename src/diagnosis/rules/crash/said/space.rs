@@ -7,6 +7,8 @@ use crate::facts::{Container, VolumeSource, format_bytes};
 
 /// Where POSIX shared memory lies.
 const SHARED_MEMORY: &str = "/dev/shm";
+/// `EDQUOT`.
+const QUOTA: &str = "disk quota exceeded";
 
 /// What has no space left.
 pub(super) enum Full<'a> {
@@ -23,6 +25,11 @@ pub(super) enum Full<'a> {
     /// Another volume, or the container's own files: they are on the node's disk, most often.
     Disk {
         volume: Option<&'a str>,
+    },
+    /// What somebody allows of a disk that may have room: of a claim, or of one of these volumes, where any are known.
+    Quota {
+        claim: Option<&'a str>,
+        volumes: Vec<&'a str>,
     },
     /// The line does not say where: one of these volumes, or the disk.
     Unknown {
@@ -42,6 +49,21 @@ pub(super) fn is_shared_memory(line: &str) -> bool {
 }
 
 pub(super) fn full<'a>(case: &Case<'a>, container: &'a Container, line: &str) -> Full<'a> {
+    let full = full_place(case, container, line);
+    if !line.to_ascii_lowercase().contains(QUOTA) {
+        return full;
+    }
+    match full {
+        Full::Claim { name } => Full::Quota { claim: Some(name), volumes: Vec::new() },
+        Full::Unknown { volumes } => Full::Quota { claim: None, volumes },
+        Full::Disk { volume: Some(volume) } | Full::Memory { volume, .. } => {
+            Full::Quota { claim: None, volumes: vec![volume] }
+        }
+        _ => Full::Quota { claim: None, volumes: Vec::new() },
+    }
+}
+
+fn full_place<'a>(case: &Case<'a>, container: &'a Container, line: &str) -> Full<'a> {
     let is_shared = is_shared_memory(line);
     let within = format!("{SHARED_MEMORY}/segment");
     let path = if is_shared { Some(&*within) } else { words::path(line) };
@@ -87,6 +109,14 @@ impl Full<'_> {
                 say!(case, "volume {volume} or the disk of {node} below it", volume, node)
             }
             Self::Disk { volume: None } => say!(case, "the disk of {node}", node),
+            Self::Quota { claim: Some(name), .. } => say!(case, "claim {name} (its quota is used up)", name),
+            Self::Quota { claim: None, volumes } => match volumes.as_slice() {
+                [] => phrase!(case, "a file system whose quota is used up").to_owned(),
+                [volume] => say!(case, "volume {volume} (its quota is used up)", volume),
+                several => {
+                    say!(case, "one of its volumes ({volumes}), whose quota is used up", volumes = several.join(", "))
+                }
+            },
             Self::Unknown { volumes } => {
                 say!(case, "one of its volumes ({volumes}) or the disk", volumes = volumes.join(", "))
             }
@@ -132,6 +162,7 @@ spec:
                 Full::Memory { volume, .. } => format!("memory {volume}"),
                 Full::SharedMemory => "shared memory".to_owned(),
                 Full::Disk { volume } => format!("disk {}", volume.unwrap_or("of the node")),
+                Full::Quota { claim, volumes } => format!("quota of {claim:?} {volumes:?}"),
                 Full::Unknown { volumes } => format!("one of {volumes:?}"),
             }
         };
@@ -141,6 +172,7 @@ spec:
         let wal = "PANIC:  could not write to file \"pg_wal/xlogtemp.29\": No space left on device";
         let segment = "could not resize shared memory segment \"/PostgreSQL.12\" to 8 bytes: No space left on device";
         let log = "write /var/lib/pg/log: no space left on device";
+        let quota = "cp: write error: Disk quota exceeded";
         let all = format!("{DATA}, {SHM}");
         let only = format!("{DATA}, {CONF}");
         for (mounts, line, expected) in [
@@ -150,6 +182,9 @@ spec:
             (CONF, log, "disk of the node"),
             (&*all, segment, "memory shm"),
             (DATA, segment, "shared memory"),
+            (DATA, quota, "quota of Some(\"pg\") []"),
+            (&*all, quota, "quota of None [\"data\", \"shm\"]"),
+            (CONF, quota, "quota of None []"),
         ] {
             assert_eq!(told(mounts, line), expected, "{mounts}: {line}");
         }
