@@ -182,6 +182,7 @@
 - PreemptedByScheduler
 - PreemptionPending
 - PriorityClassNotFound
+- ProcessLimitReached
 - ProgressDeadlineExceeded
 - ProjectedTokenFailed
 - PullQPSExceeded

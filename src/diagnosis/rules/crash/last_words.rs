@@ -15,7 +15,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 39] = [
+const SIGNS: [&str; 41] = [
     "error",
     "fatal",
     "panic",
@@ -35,6 +35,8 @@ const SIGNS: [&str; 39] = [
     "in use",
     "out of memory",
     "heap space",
+    "insufficient memory",
+    "temporarily unavailable",
     "too many open files",
     "no space left",
     "read-only",
@@ -82,8 +84,9 @@ const NOISE: [&str; 20] = [
 ];
 
 /// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
-const EPILOGUES: [&str; 31] = [
+const EPILOGUES: [&str; 32] = [
     "for further information visit",
+    "an error report file with more information",
     "worker failed to boot",
     "shutting down: master",
     "exited with code",
@@ -180,12 +183,14 @@ fn follows(line: &str) -> bool {
     line.is_empty() || is_rest || BY_THE_WAY.iter().any(|level| line.contains(level))
 }
 
-/// Whether one of the few lines above the last `line` holds `part`: the frame of a stack that it comes from.
+/// Whether one of the few lines around the last `line` that are frames of its stack holds `part`, in any case.
 pub(super) fn comes_from(case: &Case<'_>, container: &Container, run: &Terminated, line: &str, part: &str) -> bool {
     const FRAME: usize = 3;
     let lines: Vec<_> = all(case, container, run).map(|(line, _)| line).collect();
     let Some(at) = lines.iter().rposition(|other| *other == line) else { return false };
-    lines.get(at.saturating_sub(FRAME)..at).is_some_and(|above| above.iter().any(|line| line.contains(part)))
+    let above = lines.iter().take(at).skip(at.saturating_sub(FRAME));
+    let below = lines.iter().skip(at + 1).take(FRAME).take_while(|frame| frame.starts_with("at "));
+    above.chain(below).any(|frame| frame.to_ascii_lowercase().contains(part))
 }
 
 impl Line {
@@ -235,6 +240,13 @@ pub(super) fn is_of_managed_code(case: &Case<'_>, container: &Container, run: &T
     all(case, container, run).any(|(line, _)| line.starts_with("Unhandled exception. "))
 }
 
+/// Whether a run ended by an exception or panic that nobody caught, whatever the runtime then did to end it.
+pub(super) fn is_of_exception(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    const NATIVE: [&str; 2] = ["terminate called after throwing", "' panicked at "];
+    let is_native = |line: &str| NATIVE.iter().any(|words| line.contains(words));
+    is_of_managed_code(case, container, run) || all(case, container, run).any(|(line, _)| is_native(line))
+}
+
 /// What should be read of a container that is to blame: the log of a run that ended by itself and left no message.
 pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
     let run = end::crash(case, container).filter(|run| run.reason != end::OOM_KILLED)?;
@@ -275,13 +287,19 @@ fn is_telling(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let is_noise = NOISE.iter().any(|noise| lower.starts_with(noise))
         || EPILOGUES.iter().any(|words| lower.contains(words))
-        || is_native_frame(line);
+        || is_native_frame(line)
+        || is_go_frame(line);
     !is_noise && SIGNS.iter().any(|sign| lower.contains(sign))
 }
 
 /// `1: 0xb80c0c node::OOMErrorHandler(...)`, as V8 writes its own stack.
 fn is_native_frame(line: &str) -> bool {
     line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// `/usr/local/go/src/runtime/panic.go:1077 +0x5c`, where a Go program was.
+fn is_go_frame(line: &str) -> bool {
+    line.starts_with('/') && line.contains(".go:") && !line.contains(": ")
 }
 
 /// Whether npm itself says what is wrong.
@@ -360,7 +378,9 @@ static HEADS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         // libpq, where the server answers
         r#"^(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port \d+ failed: FATAL: +"#,
         // .NET
-        r"^Unhandled exception\. ",
+        r"^(?:Unhandled exception\. |---> )",
+        // The JVM's own
+        r"^# ",
         // Spring Boot, behind its level
         r"^[A-Z]+ +\d+ --- (?:\[[^\]]*\] )*\S+ *: ",
         // The level

@@ -31,6 +31,16 @@ const ABORTED: i32 = 134;
 /// cause of a stack), the nearest line above it that says by whom.
 pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<last_words::Line> {
     let last = last_words::line(case, container, run)?;
+    // .NET writes the innermost exception last, and what it was about above.
+    if last.text.starts_with("---> ") {
+        let is_named = |line: &last_words::Line| {
+            let is_port = text::has(&line.text, &["in use"]) && words::port(&line.text).is_some();
+            !line.text.starts_with("---> ") && (is_port || access::forbidden_path(&line.text).is_some())
+        };
+        if let Some(named) = last_words::telling(case, container, run).find(is_named) {
+            return Some(named);
+        }
+    }
     if !words::is_unnamed_refusal(&last.text) {
         return Some(last);
     }
@@ -51,9 +61,9 @@ fn fell_to_a_refusal(case: &Case<'_>, seen: &Seen<'_>) -> bool {
     words::unnamed(seen.text).is_some() && last_words::is_the_end(case, container, run, seen.text)
 }
 
-/// Whether the stack above an exception ends in a call of `bind`.
+/// Whether the stack of an exception ends in a call of `bind`: Python writes it above, .NET below.
 fn comes_from_bind(case: &Case<'_>, seen: &Seen<'_>) -> bool {
-    run_of(seen).is_some_and(|(container, run)| last_words::comes_from(case, container, run, seen.text, ".bind("))
+    run_of(seen).is_some_and(|(container, run)| last_words::comes_from(case, container, run, seen.text, "bind("))
 }
 
 fn run_of<'a>(seen: &Seen<'a>) -> Option<(&'a Container, &'a Terminated)> {
@@ -72,7 +82,7 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         let run = end::crash(case, container).filter(|run| ended_by_itself(run))?;
         let line = line(case, container, run)?;
         let seen = Seen {
-            reason: if run.exit_code == ABORTED { rows::ABORTED } else { "Ended" },
+            reason: if aborted(case, container, run) { rows::ABORTED } else { rows::BY_ITSELF },
             text: &line.text,
             lower: OnceCell::new(),
             event: None,
@@ -90,6 +100,11 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
         let finding = end_evidence(container, run, finding).with(line.evidence(container));
         Some((place, end::judged(case, finding)))
     })
+}
+
+/// Whether the process aborted itself for what it found broken within; not for an exception that nobody caught.
+fn aborted(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    run.exit_code == ABORTED && !last_words::is_of_exception(case, container, run)
 }
 
 /// An end by the program's own code. 126 and 127 (a shell's, or the dynamic linker's) have causes of their own, and a signal

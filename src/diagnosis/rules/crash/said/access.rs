@@ -146,7 +146,11 @@ pub(super) fn forbidden_path(line: &str) -> Option<&str> {
     if NO_FILE.iter().any(|word| lower.contains(word)) {
         return None;
     }
-    path_beside(line, &lower, &["permission denied", "eacces", "access denied", "not writable", "accessdenied"])
+    path_beside(
+        line,
+        &lower,
+        &["permission denied", "eacces", "access denied", "not writable", "accessdenied", "is denied"],
+    )
 }
 
 /// The file or folder that the line says is not there.

@@ -275,6 +275,8 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         "--max-old-space-size (NODE_OPTIONS)"
     } else if said.contains("metaspace") {
         "-XX:MaxMetaspaceSize (JAVA_TOOL_OPTIONS)"
+    } else if ["java runtime", "native memory", "commit_memory"].iter().any(|words| said.contains(words)) {
+        return native_memory(case, container);
     } else if said.contains("java") {
         "-XX:MaxRAMPercentage or -Xmx (JAVA_TOOL_OPTIONS)"
     } else if said.contains("allowed memory size") {
@@ -300,6 +302,58 @@ pub(super) fn heap(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     vec![
         remedy::fix(raise),
         remedy::fix(phrase!(case, "If it ran well for a while, look for a leak: take a heap dump before it ends.")),
+        log_remedy(case, container),
+    ]
+}
+
+/// What the JVM needs beside its heap is short, not the heap.
+fn native_memory(case: &Case<'_>, container: &Container) -> Vec<Remedy> {
+    let name = &container.name;
+    let lower = match container.limits.memory {
+        Some(limit) => say!(
+            case,
+            "The heap of {name} leaves too little of its memory limit of {limit} to the JVM itself (threads, classes, buffers): lower -Xmx or -XX:MaxRAMPercentage (JAVA_TOOL_OPTIONS), or raise the limit.",
+            name,
+            limit = format_bytes(limit)
+        ),
+        None => say!(
+            case,
+            "The node gives {name} no more memory: lower -Xmx or -XX:MaxRAMPercentage (JAVA_TOOL_OPTIONS), and give it a memory request, so that it runs where there is enough.",
+            name
+        ),
+    };
+    vec![remedy::fix(lower), log_remedy(case, container)]
+}
+
+/// How many may run is set by the kubelet (podPidsLimit), for a pod as a whole, or by whoever started it (`ulimit -u`).
+pub(super) fn processes(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, _)) = told(case, finding) else { return Vec::new() };
+    let (name, pod) = (&container.name, &case.pod.key);
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    vec![
+        remedy::command(
+            remedy::fix(say!(
+                case,
+                "While it runs, compare what {name} has with what it may have (threads count as well); what grows without an end is a leak.",
+                name
+            )),
+            format!(
+                "kubectl -n {} exec {} -c {} -- sh -c 'cat /sys/fs/cgroup/pids.current /sys/fs/cgroup/pids.max; ulimit -u'",
+                pod.namespace,
+                pod.name,
+                target::shell_word(name)
+            ),
+        ),
+        remedy::fix(say!(
+            case,
+            "Let it start fewer: many pools have a thread for each CPU of the node, whatever {name} may use (GOMAXPROCS, OPENBLAS_NUM_THREADS, -XX:ActiveProcessorCount).",
+            name
+        )),
+        remedy::fix(say!(
+            case,
+            "If it needs as many, raise podPidsLimit in the kubelet's configuration of {node}, or `ulimit -u` in its entry point. No field of a pod sets it.",
+            node
+        )),
         log_remedy(case, container),
     ]
 }

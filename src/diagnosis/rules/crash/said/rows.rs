@@ -7,10 +7,11 @@ use crate::api::Root;
 use crate::diagnosis::rules::signature::{ROW, Row, Seen};
 use crate::diagnosis::{Case, Explain, RootKind};
 
-/// Ends by a code of the program's own, and not by SIGABRT.
-const ENDED: &[&str] = &["Ended"];
+/// Ends by a code of the program's own, or by an exception that nobody caught.
+pub(super) const BY_ITSELF: &str = "Ended";
+const ENDED: &[&str] = &[BY_ITSELF];
 
-/// Ends by SIGABRT.
+/// Other ends by SIGABRT.
 pub(super) const ABORTED: &str = "Aborted";
 
 pub(super) const ROWS: &[Row] = &[
@@ -37,13 +38,17 @@ pub(super) const ROWS: &[Row] = &[
             &["listen", "permission denied"],
             &["listen eacces"],
             &["permissionerror: [errno 13] permission denied"],
+            &["socketexception (13): permission denied"],
         ],
-        also: Some(|case, seen| !seen.has("permissionerror") || seen.has("bind") || super::comes_from_bind(case, seen)),
+        also: Some(|case, seen| {
+            let names_no_port = seen.has("permissionerror") || seen.has("socketexception (13)");
+            !names_no_port || seen.has("bind") || super::comes_from_bind(case, seen)
+        }),
         says: "{container} may not listen on {port}: permission denied; it ends",
         remedies: remedies::bind_permission,
         explain: Explain {
             meaning: "The program may not listen on its port, most often because it is below 1024 and the process is not root.",
-            told_apart: "Its last line names bind or listen, and permission denied, or an exception of Python that comes from bind() says \
+            told_apart: "Its last line names bind or listen, and permission denied, or an exception of Python or .NET that comes from bind() says \
                          so. A port that somebody else has is AddressInUse.",
             action: "Listen on a port from 1024 on and point the Service's targetPort there, or add NET_BIND_SERVICE.",
             source: "the program's last words (termination message, or its log): EACCES of bind(2)",
@@ -142,7 +147,14 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         cause: "FilePermissionDenied",
         reasons: ENDED,
-        words: &[&["permission denied"], &["eacces"], &["not writable"], &["accessdenied"], &["access denied"]],
+        words: &[
+            &["permission denied"],
+            &["eacces"],
+            &["not writable"],
+            &["accessdenied"],
+            &["access denied"],
+            &["access to the path ", "is denied"],
+        ],
         also: Some(|_, seen| access::forbidden_path(seen.text).is_some()),
         says: "{container} has no permission for {forbidden}, of {place}; it ends",
         remedies: access::files,
@@ -233,8 +245,38 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        cause: "ProcessLimitReached",
+        words: &[
+            &["unable to create native thread"],
+            &["unable to create new native thread"],
+            &["failed to create new os thread"],
+            &["fatal error: newosproc"],
+            &["can't start new thread"],
+            &["can't create thread"],
+            &["failed to spawn thread"],
+            &["pthread_create failed"],
+            &["fork", "resource temporarily unavailable"],
+            &["fork", "errno 11"],
+            &["thread", "resource temporarily unavailable"],
+            &["spawn", "eagain"],
+        ],
+        says: "{container} cannot start another thread or process: the limit on their number is reached; it ends",
+        remedies: remedies::processes,
+        explain: Explain {
+            meaning: "The program wants to start a thread or a process, and as many as may run do.",
+            told_apart: "Its last line tells of fork or a thread, and that the resource is unavailable. Java calls it OutOfMemoryError as \
+                         well, but no memory is short (else HeapExhausted). A node that has no process ids left at all tells NodePIDPressure.",
+            action: "Look for what starts threads without an end; else raise podPidsLimit of the kubelet. No field of a pod sets it.",
+            source: "the program's last words (termination message, or its log): EAGAIN of fork(2), clone(2) and pthread_create(3)",
+        },
+        ..ROW
+    },
+    Row {
         cause: "HeapExhausted",
         words: &[
+            &["insufficient memory for the java runtime"],
+            &["native memory allocation", "failed"],
+            &["os::commit_memory(", "failed"],
             &["heap out of memory"],
             &["java.lang.outofmemoryerror"],
             &["runtime: out of memory"],
