@@ -2,13 +2,13 @@
 //!
 //! Pure: no clock, no I/O, and it cannot fail. What it does not know is `Unknown`, with the evidence.
 
+mod by_hand;
 mod case;
 mod finding;
 mod impact;
 pub(crate) mod language;
 mod misread;
 pub mod node;
-mod on_delete;
 mod outcome;
 mod ownership;
 mod pod_status;

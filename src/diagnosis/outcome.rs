@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Case, Category, Finding, Recovery, Rule, evidence, impact, misread, on_delete, roots, target, text};
+use super::{Case, Category, Finding, Recovery, Rule, by_hand, evidence, impact, misread, roots, target, text};
 use crate::api::{Confidence, ContainerType, Evidence, Impact, OtherFinding, Remedy, Root, Severity};
 use crate::facts::{Timestamp, Want, WorkloadKey};
 
@@ -74,7 +74,7 @@ pub(super) fn report(
         remedies = target::of_static_pod(case, remedies);
     }
     if rule.category != Category::Node {
-        remedies = on_delete::with_deletion(case, remedies);
+        remedies = by_hand::with_steps(case, remedies);
     }
     remedies.truncate(MOST_REMEDIES);
     for remedy in &mut remedies {

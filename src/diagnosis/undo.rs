@@ -13,10 +13,15 @@ fn rollout(workload: &WorkloadFacts, verb: &str) -> String {
     format!("kubectl -n {} rollout {verb} {}/{}", key.namespace, key.kind.to_ascii_lowercase(), key.name)
 }
 
+/// Lets a rollout go on that is paused.
+pub(super) fn resume(workload: &WorkloadFacts) -> String {
+    rollout(workload, "resume")
+}
+
 /// Goes back to this revision. A rollout that is paused must go on for that.
 pub(super) fn command(workload: &WorkloadFacts, revision: impl Display) -> String {
     let undo = format!("{} --to-revision={revision}", rollout(workload, "undo"));
-    if workload.paused { format!("{} && {undo}", rollout(workload, "resume")) } else { undo }
+    if workload.paused { format!("{} && {undo}", resume(workload)) } else { undo }
 }
 
 /// The same for a StatefulSet, whose status tells revisions by their names.

@@ -402,12 +402,8 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
         return Vec::new();
     };
     let heard = last_words(case, container, kind).map(|event| trouble(&event.message));
-    let mut remedies = match (&heard, container.probe(kind), long_well(case, container, finding, kind)) {
-        (Some(Trouble::Status(404)), Some(probe), Some(ran)) => {
-            vec![no_longer_served(case, container, probe, kind, ran)]
-        }
-        _ => probe_remedies(case, container, kind, heard.as_ref()),
-    };
+    let ran = long_well(case, container, finding, kind);
+    let mut remedies = remedies_after(case, container, kind, heard.as_ref(), ran);
     if matches!(heard, Some(Trouble::CannotRun(_))) && container.is_running() {
         return remedies;
     }
@@ -472,6 +468,37 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     remedies.push(log_remedy(case, container));
     remedies.truncate(5);
     remedies
+}
+
+/// What the probe's own words ask for, of a run that went well for so many seconds first.
+fn remedies_after(
+    case: &Case<'_>,
+    container: &Container,
+    kind: ProbeKind,
+    heard: Option<&Trouble>,
+    ran: Option<i64>,
+) -> Vec<Remedy> {
+    let probe = container.probe(kind).filter(|probe| !probe.by_istio);
+    match (heard, probe.zip(ran)) {
+        (Some(Trouble::Status(404)), Some((probe, ran))) => vec![no_longer_served(case, container, probe, kind, ran)],
+        (Some(Trouble::Refused), Some((probe, ran))) if !matches!(probe.handler, ProbeHandler::Exec { .. }) => {
+            vec![listens_no_more(case, container, probe, ran)]
+        }
+        _ => probe_remedies(case, container, kind, heard),
+    }
+}
+
+/// For a port that must have been open for as long as the run went well.
+fn listens_no_more(case: &Case<'_>, container: &Container, probe: &Probe, ran: i64) -> Remedy {
+    let place = words::port_number(container, &probe.handler)
+        .map_or_else(|| handler_text(case.language(), container, &probe.handler), |port| port.to_string());
+    remedy::fix(say!(
+        case,
+        "{who} must have listened on {place} at first, for it was well for {ran}, and does not any more, though it runs: look in its log for what ended its server (a child that died, a listener that was closed, a shutdown that does not end).",
+        who = container.name,
+        place,
+        ran = text::duration(ran)
+    ))
 }
 
 /// For a path that must have been there for as long as the run went well.
@@ -761,12 +788,7 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     if restarting {
         return Verdict::No;
     }
-    let ready = case.pod.condition("Ready");
-    // The condition turned False after the container had started: it had been True.
-    let lost_at = ready
-        .filter(|c| c.status == "False")
-        .and_then(|c| c.last_transition)
-        .filter(|at| started_at.is_some_and(|start| *at > after(start, 1)));
+    let lost_at = lost_at(case, container);
     let due = if lost_at.is_some() {
         after(case.held_since(lost_at), case.thresholds.of(READINESS, case.thresholds.readiness_lost))
     } else {
@@ -816,6 +838,20 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
     Verdict::Yes(Box::new(finding))
 }
 
+/// When the pod ceased to be ready, where that was after the container had started: it had been ready.
+fn lost_at(case: &Case<'_>, container: &Container) -> Option<Timestamp> {
+    let State::Running { started_at: Some(started) } = container.state else { return None };
+    let ready = case.pod.condition("Ready").filter(|condition| condition.status == "False")?;
+    ready.last_transition.filter(|at| *at > after(started, 1))
+}
+
+/// For how long a container that runs was ready, where it was so for more than a moment.
+fn ready_for(case: &Case<'_>, container: &Container) -> Option<i64> {
+    const A_WHILE: i64 = 120;
+    let State::Running { started_at: Some(started) } = container.state else { return None };
+    Some(seconds_between(started, lost_at(case, container)?)).filter(|ran| *ran >= A_WHILE)
+}
+
 /// Whether a probe has failed so often that its pod is not just starting: beyond its threshold though no answer of the program
 /// could mend it, or many times for two minutes.
 fn lasts(probe: &Probe, event: &EventFacts, heard: &Trouble) -> bool {
@@ -831,7 +867,8 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         return Vec::new();
     };
     let heard = last_words(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
-    let mut remedies = probe_remedies(case, container, ProbeKind::Readiness, heard.as_ref());
+    let ran = ready_for(case, container);
+    let mut remedies = remedies_after(case, container, ProbeKind::Readiness, heard.as_ref(), ran);
     remedies.push(remedy::command(
         remedy::fix(phrase!(case, "Read what the process says: a dependency that it waits for is the usual reason.")),
         format!("{} logs {} -c {} --tail=50", target::of(case).command_prefix(), case.pod.key.name, container.name),
@@ -865,6 +902,31 @@ mod tests {
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         let text = format!("{:?}", found.remedies);
         assert!(text.contains("knows no such path") && !text.contains("startupProbe"), "{text}");
+    }
+
+    #[test]
+    fn what_was_ready_for_a_while_did_serve_what_its_probe_asks_for() {
+        for (case, never, once) in [
+            ("http-404", "knows no such path", "must have served"),
+            ("tcp-refused", "Nothing listens on", "must have listened on"),
+        ] {
+            let path = format!("tests/causes/ReadinessProbeFailed/{case}.yaml");
+            let text = std::fs::read_to_string(path).unwrap();
+            let first = |text: &str| {
+                let scenario = Scenario::from_yaml(text).later(600);
+                let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+                found.remedies[0].text.clone()
+            };
+            assert!(first(&text).contains(never), "{}", first(&text));
+            let scenario = Scenario::from_yaml(&text);
+            let lost = scenario.pods[0].condition("Ready").unwrap().last_transition.unwrap();
+            let mut long_ready = Scenario::from_yaml(&text).later(600);
+            for condition in &mut long_ready.pods[0].conditions {
+                condition.last_transition = Some(crate::facts::after(lost, 300));
+            }
+            let Health::Failing(found) = diagnose(&long_ready.case()).health else { panic!("it fails") };
+            assert!(found.remedies[0].text.contains(once), "{}", found.remedies[0].text);
+        }
     }
 
     #[test]

@@ -112,6 +112,9 @@ pub(super) fn tell(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_
             evidence.push(complaint);
         }
     }
+    if workload.paused {
+        evidence.push(evidence::field("spec.paused", "true"));
+    }
     let is_of_no_node = cause == MISSING_NODE;
     let summary = if verdict.stands.is_empty() { summary } else { format!("{}: {summary}", verdict.stands) };
     Box::new(WorkloadFailure {

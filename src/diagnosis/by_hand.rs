@@ -1,15 +1,18 @@
-//! Pods that keep their template until somebody deletes them: `updateStrategy: OnDelete` of a StatefulSet or DaemonSet, and
-//! those of a StatefulSet that are not Ready.
+//! Pods that get no new template by themselves: `updateStrategy: OnDelete` of a StatefulSet or DaemonSet, those of a StatefulSet
+//! that are not Ready, and those of a Deployment that is paused.
 
 use super::target::shell_word;
-use super::{Case, remedy};
+use super::{Case, remedy, undo};
 use crate::api::Remedy;
 use crate::diagnosis::language::say;
 use crate::facts::{OwnFacts, WorkloadFacts};
 
 /// With what is to be done besides the correction of the template; once that is done, it is all that is left.
-pub(super) fn with_deletion(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
+pub(super) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
     let Some(workload) = case.surroundings.known_workload() else { return remedies };
+    if workload.paused {
+        return with_resumption(case, workload, remedies);
+    }
     let (kind, name, pod) = (&workload.key.kind, &workload.key.name, &case.pod.key.name);
     let hash = case.pod.labels.get("controller-revision-hash");
     let is_outdated = hash.is_some_and(|hash| workload.is_newest(hash) == Some(false));
@@ -48,6 +51,23 @@ pub(super) fn with_deletion(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
     };
     let command = format!("kubectl -n {} delete pod {}", case.pod.key.namespace, shell_word(pod));
     remedies.insert(place, remedy::command(remedy::fix(text), command));
+    remedies
+}
+
+/// With what lets a corrected template take effect, where one of the remedies corrects it.
+fn with_resumption(case: &Case<'_>, workload: &WorkloadFacts, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
+    const CHANGES: [&str; 4] = [" edit deployment", " patch deployment", " set image deployment", " rollout restart "];
+    let changes = |command: &str| CHANGES.iter().any(|verb| command.contains(verb));
+    if !remedies.iter().any(|remedy| remedy.command.as_deref().is_some_and(changes)) {
+        return remedies;
+    }
+    let text = say!(
+        case,
+        "{kind} {name} is paused: what is changed in its template reaches no pod until its rollout goes on.",
+        kind = workload.key.kind,
+        name = workload.key.name
+    );
+    remedies.insert(remedies.len().min(1), remedy::command(remedy::fix(text), undo::resume(workload)));
     remedies
 }
 
@@ -91,6 +111,41 @@ status:
         ));
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         found.remedies.into_iter().take(2).map(|remedy| remedy.command.unwrap_or_default()).collect()
+    }
+
+    #[test]
+    fn a_deployment_that_is_paused_must_go_on_for_a_corrected_template_to_take_effect() {
+        let told = |spec: &str| {
+            let scenario = Scenario::from_yaml(&format!(
+                "kind: Deployment
+apiVersion: apps/v1
+metadata: {{name: web, namespace: shop, uid: d1, generation: 1}}
+spec: {{replicas: 1{spec}}}
+status: {{replicas: 1}}
+---
+kind: ReplicaSet
+apiVersion: apps/v1
+metadata: {{name: web-5d8f9c7b6, namespace: shop, uid: r1, ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: d1, controller: true}}]}}
+---
+kind: Pod
+apiVersion: v1
+metadata: {{name: web-5d8f9c7b6-x, namespace: shop, uid: u1, labels: {{pod-template-hash: 5d8f9c7b6}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f9c7b6, uid: r1, controller: true}}]}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1, resources: {{limits: {{memory: 64Mi}}}}}}]}}
+status:
+  phase: Running
+  containerStatuses:
+  - name: app
+    restartCount: 4
+    state: {{waiting: {{reason: CrashLoopBackOff}}}}
+    lastState: {{terminated: {{exitCode: 137, reason: OOMKilled, startedAt: '2026-11-21T09:00:00Z', finishedAt: '2026-11-21T09:00:01Z'}}}}
+"
+            ));
+            let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+            let resumes = |command: &String| command == "kubectl -n shop rollout resume deployment/web";
+            found.remedies.iter().position(|remedy| remedy.command.as_ref().is_some_and(resumes))
+        };
+        assert_eq!(told(", paused: true"), Some(1));
+        assert_eq!(told(""), None);
     }
 
     const DELETE: &str = "kubectl -n shop delete pod db-0";
