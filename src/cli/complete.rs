@@ -74,7 +74,9 @@ fn takes_value<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
         Some(long) => arg.get_long() == Some(long),
         None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]))),
     };
-    command.get_arguments().find(is_it).filter(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+    let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    // A switch that may be given a value has it in the same word: -A, -A=true.
+    command.get_arguments().find(is_it).filter(takes).filter(|arg| !arg.is_require_equals_set())
 }
 
 fn values(flag: &Arg, partial: &str, before: &str) -> Offer {

@@ -38,7 +38,17 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
     /// All namespaces, and the nodes; goes before -n
-    #[arg(short = 'A', long)]
+    #[arg(
+        short = 'A',
+        long,
+        value_name = "true|false",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = false,
+        default_missing_value = "true",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     all_namespaces: bool,
     /// The pods with these labels, as in app=web,tier!=cache
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
@@ -101,7 +111,9 @@ async fn look(args: &Args, asked: Asked, streams: &mut Streams<'_>) -> anyhow::R
 
 async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
     let limit = args.connection.limit();
-    let namespace = args.namespace.clone().unwrap_or_else(|| clients.namespace.clone());
+    // An empty name is none, as where a script's variable is not set.
+    let named = args.namespace.clone().filter(|name| !name.is_empty());
+    let namespace = named.unwrap_or_else(|| clients.namespace.clone());
     let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
     let subjects = asked.subjects();
     if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {

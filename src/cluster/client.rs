@@ -4,6 +4,7 @@
 //! lost. Neither retries by itself: kube's own policy waits up to 1000 s, and the outbox knows better what is worth
 //! writing by then.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,9 +44,15 @@ pub struct Target {
 pub struct Instead {
     pub server: Option<String>,
     pub token: Option<String>,
-    /// Act as this user, and as a member of these groups.
+    /// A name and its password.
+    pub login: Option<(String, String)>,
+    /// The files of a certificate and of its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// Act as this user, and as a member of these groups, of this UID, and with what else is said of it.
     pub user: Option<String>,
     pub groups: Vec<String>,
+    pub uid: Option<String>,
+    pub extra: Vec<(String, String)>,
     /// A file of PEM certificates that the API server's own is checked against.
     pub certificate_authority: Option<PathBuf>,
     pub tls_server_name: Option<String>,
@@ -63,12 +70,16 @@ impl Instead {
         if let Some(token) = &self.token {
             config.auth_info = AuthInfo { token: Some(token.clone().into()), ..AuthInfo::default() };
         }
-        if self.user.is_some() {
-            config.auth_info.impersonate.clone_from(&self.user);
-            config.auth_info.impersonate_groups = Some(self.groups.clone());
-        } else if !self.groups.is_empty() {
-            return Err(flag("--as-group", "give the user as well, with --as".to_owned()));
+        if let Some((name, password)) = &self.login {
+            let (username, password) = (Some(name.clone()), Some(password.clone().into()));
+            config.auth_info = AuthInfo { username, password, ..AuthInfo::default() };
         }
+        if let Some((certificate, key)) = &self.certificate {
+            let path = |path: &PathBuf| Some(path.to_string_lossy().into_owned());
+            let (client_certificate, client_key) = (path(certificate), path(key));
+            config.auth_info = AuthInfo { client_certificate, client_key, ..AuthInfo::default() };
+        }
+        self.impersonate(&mut config.auth_info)?;
         if let Some(path) = &self.certificate_authority {
             config.root_cert = None;
             config.root_cert_file = Some(path.clone());
@@ -77,6 +88,31 @@ impl Instead {
             config.tls_server_name.clone_from(&self.tls_server_name);
         }
         config.accept_invalid_certs |= self.insecure_skip_tls_verify;
+        Ok(())
+    }
+
+    fn impersonate(&self, auth_info: &mut AuthInfo) -> Result<(), ClientError> {
+        let of_user = [
+            ("--as-group", !self.groups.is_empty()),
+            ("--as-uid", self.uid.is_some()),
+            ("--as-user-extra", !self.extra.is_empty()),
+        ];
+        if self.user.is_none() {
+            return match of_user.into_iter().find(|(_, is_given)| *is_given) {
+                Some((flag, _)) => {
+                    Err(ClientError::Flag { flag, reason: "give the user as well, with --as".to_owned() })
+                }
+                None => Ok(()),
+            };
+        }
+        auth_info.impersonate.clone_from(&self.user);
+        auth_info.impersonate_groups = Some(self.groups.clone());
+        auth_info.impersonate_uid.clone_from(&self.uid);
+        let mut extra: HashMap<String, Vec<String>> = HashMap::new();
+        for (key, value) in &self.extra {
+            extra.entry(key.clone()).or_default().push(value.clone());
+        }
+        auth_info.impersonate_user_extra = Some(extra).filter(|extra| !extra.is_empty());
         Ok(())
     }
 }

@@ -143,6 +143,10 @@ async fn with_few_rights_it_says_what_it_could_not_read() {
     sees("pod/hog").is(0, &["OOMKilled"], &["warning: not allowed to list deployments: "]);
     plugin.asks(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
     plugin.asks(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: give the user as well, with --as"]);
+    plugin.asks(&["--as-uid=7", "-A"]).is(1, &[], &["--as-uid: give the user as well, with --as"]);
+    let as_master = ["--as=nobody", "--as-group=system:masters", "--as-uid=7", "--as-user-extra=team=a"];
+    plugin.asks(&[&as_master[..], &["-A=true"]].concat()).is(0, &["OOMKilled"], &[]);
+    plugin.asks(&["--client-certificate=/absent"]).is(1, &[], &["--client-key <FILE>"]);
 }
 
 /// What the operator says is told; where it says nothing, that is no proof.

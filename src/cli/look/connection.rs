@@ -31,12 +31,30 @@ pub(in crate::cli) struct Connection {
     /// A bearer token to be known by
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
+    /// A name to be known by, where the API server takes passwords
+    #[arg(long, value_name = "NAME", requires = "password")]
+    username: Option<String>,
+    /// The password of --username
+    #[arg(long, value_name = "PASSWORD", requires = "username")]
+    password: Option<String>,
+    /// A file with the certificate to be known by
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_certificate: Option<PathBuf>,
+    /// The file with the key of --client-certificate
+    #[arg(long, value_name = "FILE", requires = "client_certificate")]
+    client_key: Option<PathBuf>,
     /// Act as this user
     #[arg(long = "as", value_name = "USER")]
     as_user: Option<String>,
     /// Act as a member of this group; may be repeated
     #[arg(long, value_name = "GROUP")]
     as_group: Vec<String>,
+    /// Act as the user with this UID
+    #[arg(long, value_name = "UID")]
+    as_uid: Option<String>,
+    /// Act as a user of whom this is said besides; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    as_user_extra: Vec<(String, String)>,
     /// A file with the certificates that the API server's is checked against
     #[arg(long, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
@@ -49,6 +67,12 @@ pub(in crate::cli) struct Connection {
     /// How long the API server may take for one answer; 0 is without end
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = Seconds::parse)]
     request_timeout: Seconds,
+}
+
+/// `KEY=VALUE`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| "write it as KEY=VALUE".to_owned())
 }
 
 impl Connection {
@@ -70,8 +94,12 @@ impl Connection {
             instead: Instead {
                 server: self.server.clone(),
                 token: self.token.clone(),
+                login: self.username.clone().zip(self.password.clone()),
+                certificate: self.client_certificate.clone().zip(self.client_key.clone()),
                 user: self.as_user.clone(),
                 groups: self.as_group.clone(),
+                uid: self.as_uid.clone(),
+                extra: self.as_user_extra.clone(),
                 certificate_authority: self.certificate_authority.clone(),
                 tls_server_name: self.tls_server_name.clone(),
                 insecure_skip_tls_verify: self.insecure_skip_tls_verify,

@@ -306,20 +306,28 @@ fn old_pods_first(case: &Case<'_>, target: &Target) -> Option<Remedy> {
 
 fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
     let own = old_pods_first(case, target);
-    let others = [
-        remedy::fix(say!(
-            case,
-            "Drop hostPort ({ports}) from {target} and reach the pods through a Service, or choose a free port.",
-            ports = host_ports(case),
-            target = target.display()
-        )),
-        remedy::mitigate(if case.pod.owner.is_some() {
-            say!(case, "Run no more pods of {target} than there are nodes.", target = target.display())
-        } else {
-            phrase!(case, "Add a node, or delete the pod that has the port.").to_owned()
-        }),
-    ];
-    own.into_iter().chain(others).collect()
+    let drop = remedy::fix(say!(
+        case,
+        "Drop hostPort ({ports}) from {target} and reach the pods through a Service, or choose a free port.",
+        ports = host_ports(case),
+        target = target.display()
+    ));
+    let ports = host_ports(case).replace(", ", "|");
+    let holder = remedy::command(
+        remedy::fix(phrase!(case, "See which pod has the port: one of the two has to change it, or to go.")),
+        format!(
+            "kubectl get pods -A -o 'custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,HOSTPORTS:.spec.containers[*].ports[*].hostPort' | grep -wE 'NODE|{ports}'"
+        ),
+    );
+    let fewer = match &*target.kind {
+        // It has one pod for each node as it is.
+        "DaemonSet" => None,
+        _ if case.pod.owner.is_some() => {
+            Some(say!(case, "Run no more pods of {target} than there are nodes.", target = target.display()))
+        }
+        _ => Some(phrase!(case, "Add a node, or delete the pod that has the port.").to_owned()),
+    };
+    own.into_iter().chain([drop, holder]).chain(fewer.map(remedy::mitigate)).collect()
 }
 
 fn describe_claims(case: &Case<'_>) -> String {
