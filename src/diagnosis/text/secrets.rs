@@ -400,7 +400,7 @@ fn is_base64(value: &str) -> bool {
 
 /// Not what follows `password:` in a sentence, or begins the error that `failed to fetch token:` wraps.
 fn is_no_word(value: &str) -> bool {
-    const WORDS: &str = " not no is was must has have does cannot can't missing required invalid expired unset empty unable failed \
+    const WORDS: &str = " not no yes is was must has have does cannot can't missing required invalid expired unset empty unable failed \
         authentication unexpected serviceaccount serviceaccounts rpc error context dial request unauthorized forbidden denied \
         access illegal could couldn't the got timeout get post put eof null nil none undefined true false permission connection \
         open read unknown wrong bad file secret secrets token key keys password value found only too neither either ";
@@ -507,6 +507,7 @@ mod tests {
             "https://user@example.com/path",
             "mkdir /etc/passwd: not a directory",
             "DB_PASSWORD: not set",
+            "Access denied for user 'app'@'10.0.0.1' (using password: YES)",
             "DB_PASSWORD must be set",
             "token: expired",
             "ExpiredToken: The security token included in the request is expired",

@@ -106,6 +106,7 @@
 - JobPodFailurePolicy
 - LimitRangeViolation
 - LivenessProbeFailed
+- MaxMapCountTooLow
 - MaxVolumeCount
 - ModuleMissing
 - MountCommandFailed

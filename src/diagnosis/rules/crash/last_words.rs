@@ -260,6 +260,9 @@ fn decisive(words: &str) -> Option<String> {
     if let Some(described) = of_spring(lines) {
         return Some(described.to_owned());
     }
+    if let Some(described) = of_zod(lines) {
+        return Some(described);
+    }
     // What stands below is how it should have been called.
     let usage = lines.iter().rposition(|line| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("usage")));
     let of_usage =
@@ -320,6 +323,17 @@ fn of_spring<'l>(lines: &[&'l str]) -> Option<&'l str> {
     let rest = lines.get(failed..)?;
     let described = rest.iter().position(|line| *line == "Description:")?;
     rest.get(described + 1).copied()
+}
+
+/// What zod does not accept, which it writes as JSON over many lines: the first field, and what is wrong with it.
+fn of_zod(lines: &[&str]) -> Option<String> {
+    let begin = lines.iter().rposition(|line| line.starts_with("ZodError: ["))?;
+    let rest = lines.get(begin + 1..)?;
+    let value = |line: &&str, name: &str| Some(line.strip_prefix(name)?.trim_matches([' ', ':', '"', ',']).to_owned());
+    let path = rest.iter().position(|line| line.starts_with("\"path\": ["))?;
+    let field = rest.get(path + 1)?.trim_matches(['"', ',']);
+    let message = rest.iter().find_map(|line| value(line, "\"message\""))?;
+    Some(format!("ZodError: {field}: {message}"))
 }
 
 /// A field of a line of key=value: its name, and its value with or without quotes.
@@ -411,7 +425,23 @@ pub(super) fn bare(line: &str) -> &str {
             _ => break,
         }
     }
-    rest
+    without_package(rest)
+}
+
+/// `IllegalStateException: no token` of `java.lang.IllegalStateException: no token`.
+fn without_package(line: &str) -> &str {
+    let class = line.split_once(": ").map_or("", |(class, _)| class);
+    let parts = class.split('.');
+    let is_package = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && part.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let packages = parts.clone().take_while(|part| is_package(part)).count();
+    let is_class = packages >= 2
+        && parts.count() == packages + 1
+        && class.rsplit('.').next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+        && !class.contains(' ');
+    if is_class { class.rfind('.').and_then(|at| line.get(at + 1..)).unwrap_or(line) } else { line }
 }
 
 #[cfg(test)]
@@ -427,6 +457,27 @@ mod tests {
         assert_eq!(told("starting\nError: no DATABASE_URL\nbye\n").as_deref(), Some("Error: no DATABASE_URL"));
         assert_eq!(told("one\ntwo\n\n").as_deref(), Some("two"));
         assert_eq!(told(" \n"), None);
+    }
+
+    #[test]
+    fn zod_names_the_field_below() {
+        let zod = "ZodError: [\n  {\n    \"code\": \"invalid_type\",\n    \"expected\": \"string\",\n    \"received\": \"undefined\",\n    \
+                   \"path\": [\n      \"DATABASE_URL\"\n    ],\n    \"message\": \"Required\"\n  }\n]\n    at Object.get error [as error] \
+                   (/app/node_modules/zod/lib/types.js:55:31)\n\nNode.js v20.11.0\n";
+        assert_eq!(told(zod).as_deref(), Some("ZodError: DATABASE_URL: Required"));
+    }
+
+    #[test]
+    fn of_a_class_its_name_is_told() {
+        for (line, expected) in [
+            ("java.lang.IllegalStateException: no token", "IllegalStateException: no token"),
+            ("django.core.exceptions.ImproperlyConfigured: no key", "ImproperlyConfigured: no key"),
+            ("db.shop.svc: no such host", "db.shop.svc: no such host"),
+            ("10.0.0.1:80: refused", "10.0.0.1:80: refused"),
+            ("open /a.b.C: no such file", "open /a.b.C: no such file"),
+        ] {
+            assert_eq!(bare(line), expected);
+        }
     }
 
     #[test]

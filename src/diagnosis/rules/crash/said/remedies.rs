@@ -249,6 +249,28 @@ pub(super) fn inotify(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     ]
 }
 
+/// As many as Elasticsearch asks for.
+const MAP_COUNT: u32 = 262_144;
+
+pub(super) fn map_count(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
+    let Some((container, _)) = told(case, finding) else { return Vec::new() };
+    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    vec![
+        remedy::fix(say!(
+            case,
+            "On {node}, and each node that may run it: sysctl -w vm.max_map_count={value} (and a file in /etc/sysctl.d, so that it stays). It is no sysctl that a pod may set; a privileged init container may.",
+            node,
+            value = MAP_COUNT
+        )),
+        remedy::fix(say!(
+            case,
+            "Or let {container} map no files: node.store.allow_mmap=false in Elasticsearch and OpenSearch (slower).",
+            container = container.name
+        )),
+        log_remedy(case, container),
+    ]
+}
+
 pub(super) fn files(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     // A leak takes its time.
     const SOON: i64 = 60;

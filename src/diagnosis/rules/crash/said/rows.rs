@@ -245,6 +245,24 @@ pub(super) const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        cause: "MaxMapCountTooLow",
+        words: &[
+            &["vm.max_map_count", "too low"],
+            &["vm.max_map_count", "increase"],
+            &["max virtual memory areas", "too low"],
+        ],
+        says: "the kernel of {node} allows {container} too few memory areas (vm.max_map_count); it ends",
+        remedies: remedies::map_count,
+        explain: Explain {
+            meaning: "The program maps many files into memory and does not start where the kernel of its node allows too few areas.",
+            told_apart: "Its last line names vm.max_map_count. It is no matter of memory or of a limit of the pod: the setting is the node's.",
+            action: "Raise vm.max_map_count on the nodes, from the node's own configuration or by a privileged init container.",
+            source: "the program's last words (termination message, or its log): bootstrap checks of Elasticsearch and OpenSearch, which \
+                     SonarQube contains",
+        },
+        ..ROW
+    },
+    Row {
         cause: "ProcessLimitReached",
         words: &[
             &["unable to create native thread"],
@@ -358,6 +376,7 @@ pub(super) const ROWS: &[Row] = &[
             &["amqpconnectionerror"],
             &["zookeeperclienttimeoutexception"],
             &["no resolvable bootstrap urls"],
+            &["timed out waiting for a node assignment"],
         ],
         also: Some(|case, seen| {
             // .NET aborts where nobody catches an exception; of others an abort is their own doing.
@@ -394,6 +413,8 @@ pub(super) const ROWS: &[Row] = &[
             &["password is not specified"],
             &["password option is not specified"],
             &["could not resolve placeholder '"],
+            &["zoderror: ", ": required"],
+            &["zoderror: ", "received undefined"],
         ],
         also: Some(|_, seen| {
             words::variable(seen.text).is_some()

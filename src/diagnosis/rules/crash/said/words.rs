@@ -126,7 +126,8 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// What an exception that names no server says of it.
-const UNNAMED: [(&str, &str); 18] = [
+const UNNAMED: [(&str, &str); 19] = [
+    ("timed out waiting for a node assignment", "its Kafka"),
     ("sqlstate[hy000] [2002]", "its MySQL server"),
     ("amqpconnectionerror", "its AMQP server"),
     ("zookeeperclienttimeoutexception", "its ZooKeeper"),
