@@ -123,7 +123,8 @@ fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
     let one = shindan(&["diagnose", "-f", "-", "-n", "bank", "-o", "name"], &text);
     assert_eq!(out(&one), "poddiagnosis.shindan.dev/web\n");
     let none = shindan(&["diagnose", "-f", "-", "-n", "other", "--exit-code"], &text);
-    assert_eq!((none.status.code(), err(&none)), (Some(0), "No failing pods found in 0 pods of namespace other.\n"));
+    let refused = "error: the input holds nothing of namespace other: it is of bank, shop\n";
+    assert_eq!((none.status.code(), err(&none)), (Some(1), refused), "what is misspelt is not well");
 }
 
 #[test]

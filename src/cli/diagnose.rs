@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use anyhow::bail;
+
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
 use super::tree::{Detail, Reading};
 use super::{Ending, Streams};
+use crate::cluster::wire::Dump;
 use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
@@ -39,20 +42,25 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     for warning in args.dump.warnings(&input) {
         writeln!(streams.err, "warning: {warning}")?;
     }
+    // An empty name is none, as where a script's variable is not set.
+    let namespace = args.namespace.as_deref().filter(|name| !name.is_empty());
+    if let Some(namespace) = namespace {
+        holds(&input.dump, namespace)?;
+    }
     let is_partly = !input.problems.is_empty();
     let only_manifests = input.dump.pods.is_empty() && !input.dump.workloads.is_empty();
     let owners_are_missing = input.dump.workloads.is_empty() && input.dump.pods.iter().any(|pod| pod.owner.is_some());
-    let shown = |namespace: &str| args.namespace.as_deref().is_none_or(|only| only == namespace);
+    let shown = |of: &str| namespace.is_none_or(|only| only == of);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
-    let Judged { found, now, wake } = args.dump.judge(input, thresholds, args.namespace.as_deref());
+    let Judged { found, now, wake } = args.dump.judge(input, thresholds, namespace);
     let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
     found.write(args.output, reading, now, streams.out)?;
     // What is on standard error is read beside the output: that is to be there first.
     streams.out.flush()?;
     if found.is_empty() {
-        let (noun, of) = (if pods == 1 { "pod" } else { "pods" }, args.namespace.as_deref());
+        let (noun, of) = (if pods == 1 { "pod" } else { "pods" }, namespace);
         let place = of.map(|n| format!(" of namespace {n}")).unwrap_or_default();
         writeln!(streams.err, "No failing pods found in {pods} {noun}{place}.")?;
         if only_manifests {
@@ -83,4 +91,18 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         (false, true) => Ending::PodsFail,
         (false, false) => Ending::Good,
     })
+}
+
+/// An error where the input is of other namespaces only: what is misspelt must not look well.
+fn holds(dump: &Dump, namespace: &str) -> anyhow::Result<()> {
+    const SHOWN: usize = 5;
+    let of_pods = dump.pods.iter().map(|pod| &*pod.key.namespace);
+    let all: BTreeSet<_> = of_pods.chain(dump.workloads.iter().map(|workload| &*workload.key.namespace)).collect();
+    if all.is_empty() || all.contains(namespace) {
+        return Ok(());
+    }
+    let more = all.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let some: Vec<_> = all.into_iter().take(SHOWN).collect();
+    bail!("the input holds nothing of namespace {namespace}: it is of {}{more}", some.join(", "))
 }
