@@ -51,6 +51,9 @@ pub(super) fn changed(
     is_transition: bool,
 ) -> Write {
     let mut status = status_of(case, diagnosis, severity);
+    if !is_transition && told_more(&record.status, &status) {
+        keep_words(&record.status, &mut status, case);
+    }
     status.first_seen = record.status.first_seen;
     status.repeats = record.status.repeats;
     status.announced = record.status.announced;
@@ -60,6 +63,21 @@ pub(super) fn changed(
     let spec = spec_of(case, diagnosis.workload.as_ref());
     let told = is_transition.then_some((transition, Action::Changed));
     finish(Some(record), record.key.clone(), spec, status, told, (case.language(), case.now))
+}
+
+/// Whether the same was told before, and why as well: the kubelet's own words of a failed hook are gone once it backs off.
+fn told_more(old: &PodDiagnosisStatus, new: &PodDiagnosisStatus) -> bool {
+    let (before, now) = (restarts::without_tail(&old.summary), restarts::without_tail(&new.summary));
+    let is_same = (&old.cause, &old.container) == (&new.cause, &new.container);
+    is_same && before.strip_prefix(now).is_some_and(|why| why.starts_with(": ")) && old.confidence <= new.confidence
+}
+
+fn keep_words(old: &PodDiagnosisStatus, new: &mut PodDiagnosisStatus, case: &Case<'_>) {
+    new.confidence = old.confidence;
+    new.remedies.clone_from(&old.remedies);
+    new.evidence.clone_from(&old.evidence);
+    new.summary.clone_from(&old.summary);
+    new.summary = summary_with_restarts(new, case);
 }
 
 /// The record as it was, with what the restarts say now.

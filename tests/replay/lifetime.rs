@@ -257,6 +257,34 @@ fn what_three_runs_in_a_row_ended_of_takes_over_however_well_the_first_was_told(
     assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed AppError"]);
 }
 
+/// As the kubelet tells it: its words of the hook stand in the status until it backs off.
+#[test]
+fn why_a_hook_failed_is_still_told_when_the_kubelet_says_no_more_of_it() {
+    let mut operator = Operator::idle();
+    let with_hook = |status: &str| {
+        let mut pod = pod("a", "u1", false, status);
+        pod.containers[0].has_post_start = true;
+        pod
+    };
+    let end = "lastState: {terminated: {exitCode: 137, reason: Error, startedAt: '2026-11-21T08:00:00Z', finishedAt: '2026-11-21T08:00:03Z'}}";
+    let words = "command ''/register'' exited with 1: , message: \"no such user\"";
+    let said = format!(
+        "ready: false, restartCount: 2, {end}, state: {{waiting: {{reason: PostStartHookError, message: '{words}'}}}}"
+    );
+    let later = format!(
+        "ready: false, restartCount: 2, {end}, state: {{waiting: {{reason: CrashLoopBackOff, message: 'back-off 40s restarting failed container=app'}}}}"
+    );
+    operator.pod(&with_hook(&said));
+    operator.event(&event(&with_hook(&said), "FailedPostStartHook", "PostStartHook failed", "08:00:01"));
+    operator.advance(30);
+    assert!(operator.status("a").summary.contains("no such user"), "{}", operator.status("a").summary);
+    operator.pod(&with_hook(&later));
+    operator.advance(120);
+    let status = operator.status("a");
+    assert_eq!((status.cause.as_str(), status.pod_status.as_str()), ("PostStartHookError", "CrashLoopBackOff"));
+    assert!(status.summary.contains("no such user"), "{}", status.summary);
+}
+
 #[test]
 fn a_summary_that_is_kept_counts_the_restarts_that_are() {
     let mut operator = Operator::idle();
