@@ -3,6 +3,7 @@
 mod admission;
 mod disrupted;
 mod evicted;
+mod left_over;
 mod resize;
 mod sidecar;
 mod terminating;
@@ -411,7 +412,7 @@ fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
         remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
     }
-    remedies.push(disrupted::left_over(case));
+    remedies.push(left_over::records(case));
     remedies
 }
 

@@ -1,5 +1,6 @@
 //! Pods that a node's kubelet refused: phase Failed, the check's name as the pod's reason, nothing ever ran.
 
+use super::left_over;
 use crate::api::Remedy;
 use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::{
@@ -201,22 +202,7 @@ fn what_to_change(case: &Case<'_>) -> Option<String> {
 
 fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
-    let delete = format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name);
     let mut remedies: Vec<_> = what_to_change(case).map(remedy::fix).into_iter().collect();
-    remedies.push(if pod.owner.is_some() {
-        remedy::command(
-            remedy::mitigate(phrase!(
-                case,
-                "Its controller makes a new pod; this one is only a record and can be deleted."
-            )),
-            delete,
-        )
-    } else {
-        remedy::command(
-            remedy::fix(phrase!(case, "A refused pod is never tried again: delete it and apply it anew.")),
-            delete,
-        )
-    });
     let own_node = pod.node_selector.get("kubernetes.io/hostname").is_some();
     if pod.reason.starts_with("OutOf") {
         let target = target::of(case);
@@ -227,6 +213,8 @@ fn remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             selector = if own_node { phrase!(case, ", no hostname selector") } else { "" }
         )));
     }
+    remedies.extend(left_over::rest(case));
+    remedies.push(left_over::records(case));
     if let Some(node) = &pod.node_name {
         remedies.push(remedy::command(
             remedy::fix(say!(case, "See what {node} offers and what it is taken by.", node)),

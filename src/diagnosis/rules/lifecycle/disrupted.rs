@@ -2,6 +2,7 @@
 //! the replacement of what was ended on purpose is no failure.
 
 use super::super::crash::end;
+use super::left_over;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::signature;
@@ -66,7 +67,7 @@ pub(super) const BY_DEVICE_TAINT: Rule = super::rule(
                 )),
                 "kubectl get resourceslices,devicetaintrules",
             ),
-            left_over(case),
+            left_over::records(case),
         ]
     },
     Explain {
@@ -87,7 +88,7 @@ pub(super) const BY_API: Rule = super::rule(
             phrase!(case, "was evicted through the API, as a drain or an autoscaler does"),
         )
     },
-    |case, _| vec![left_over(case)],
+    |case, _| vec![left_over::records(case)],
     Explain {
         meaning: "Somebody evicted the pod: a drain, a cluster autoscaler, a descheduler. Nothing is wrong with the pod itself.",
         told_apart: TOLD_APART,
@@ -103,7 +104,7 @@ pub(super) const BY_GARBAGE_COLLECTOR: Rule = super::rule(
         disrupted(case, "DeletionByPodGC", phrase!(case, "was ended because its node no longer exists"))
             .rooted(roots::node(case))
     },
-    |case, _| vec![left_over(case)],
+    |case, _| vec![left_over::records(case)],
     Explain {
         meaning: "The pod's node was removed from the cluster, so the garbage collector wrote the pod off.",
         told_apart: TOLD_APART,
@@ -142,20 +143,6 @@ pub(super) fn is_not_replaced(case: &Case<'_>, since: Option<Timestamp>) -> Resu
     signature::has_lasted(case, case.held_since(since), patience, 1).map_err(Verdict::NotBefore)
 }
 
-/// What is left of a pod that has ended.
-pub(super) fn left_over(case: &Case<'_>) -> Remedy {
-    let pod = case.pod;
-    let text = if pod.owner.is_some() {
-        phrase!(
-            case,
-            "Its controller makes a new pod where one is wanted; this one is only a record and can be deleted."
-        )
-    } else {
-        phrase!(case, "A bare pod is not made again: delete it and apply it anew.")
-    };
-    remedy::command(remedy::mitigate(text), format!("kubectl -n {} delete pod {}", pod.key.namespace, pod.key.name))
-}
-
 fn preemption_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     vec![
         remedy::fix(say!(
@@ -163,7 +150,7 @@ fn preemption_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             "Add nodes, or raise the pod's priority (now {priority}) with a priorityClassName that fits its weight.",
             priority = case.pod.priority
         )),
-        left_over(case),
+        left_over::records(case),
     ]
 }
 
@@ -178,6 +165,6 @@ fn node_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             )),
             format!("kubectl describe node {node}"),
         ),
-        left_over(case),
+        left_over::records(case),
     ]
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-use super::rule;
+use super::{left_over, rule};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots, target, text};
@@ -220,7 +220,7 @@ fn empty_dir_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
         case,
         "Write less there (rotate logs, bound caches), or use a PersistentVolumeClaim."
     )));
-    remedies.push(cleanup(case));
+    remedies.push(left_over::records(case));
     remedies
 }
 
@@ -247,13 +247,13 @@ fn ephemeral_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         case,
         "Write less to the container's file system and log, or put the data on a volume."
     )));
-    remedies.push(cleanup(case));
+    remedies.push(left_over::records(case));
     remedies
 }
 
 fn pressure_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     if case.pod.reason.is_empty() {
-        return vec![cleanup(case)];
+        return vec![left_over::records(case)];
     }
     let mut remedies = vec![remedy::fix(phrase!(
         case,
@@ -265,18 +265,6 @@ fn pressure_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
             format!("kubectl describe node {node}"),
         ));
     }
-    remedies.push(cleanup(case));
+    remedies.push(left_over::records(case));
     remedies
-}
-
-fn cleanup(case: &Case<'_>) -> Remedy {
-    let text = if case.pod.owner.is_some() {
-        phrase!(case, "Its controller makes a new pod; this one is only a record and can be deleted.")
-    } else {
-        phrase!(case, "A bare pod is not made again: delete it and apply it anew.")
-    };
-    remedy::command(
-        remedy::mitigate(text),
-        format!("kubectl -n {} delete pod {}", case.pod.key.namespace, case.pod.key.name),
-    )
 }
