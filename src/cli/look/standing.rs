@@ -20,7 +20,11 @@ impl Missing {
         let own = || untold.iter().filter(|pod| self.is_of_it(pod));
         let stands = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
         if own().any(|pod| pod.is_ignored) {
-            return say!(language, "{stands}, of what is to be ignored (shindan.dev/ignore)", stands);
+            return say!(
+                language,
+                "{stands}; it fails of what is told to be ignored (annotation shindan.dev/ignore)",
+                stands
+            );
         }
         match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
             Some(from) => {
@@ -243,7 +247,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
         let ignored = [untold("shop", "web-1", "web", "")];
         assert_eq!(
             web.told(false, &ignored, (Language::English, now)),
-            "0 of 1 ready, of what is to be ignored (shindan.dev/ignore)"
+            "0 of 1 ready; it fails of what is told to be ignored (annotation shindan.dev/ignore)"
         );
     }
 }
