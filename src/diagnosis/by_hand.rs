@@ -54,13 +54,8 @@ pub(super) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
     remedies
 }
 
-/// With what lets a corrected template take effect, where one of the remedies corrects it.
+/// With what lets a corrected template take effect.
 fn with_resumption(case: &Case<'_>, workload: &WorkloadFacts, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
-    const CHANGES: [&str; 4] = [" edit deployment", " patch deployment", " set image deployment", " rollout restart "];
-    let changes = |command: &str| CHANGES.iter().any(|verb| command.contains(verb));
-    if !remedies.iter().any(|remedy| remedy.command.as_deref().is_some_and(changes)) {
-        return remedies;
-    }
     let text = say!(
         case,
         "{kind} {name} is paused: what is changed in its template reaches no pod until its rollout goes on.",
