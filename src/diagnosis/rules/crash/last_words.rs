@@ -15,7 +15,7 @@ use super::end;
 const LINES: usize = 60;
 
 /// What a line that tells of a failure holds.
-const SIGNS: [&str; 41] = [
+const SIGNS: [&str; 42] = [
     "error",
     "fatal",
     "panic",
@@ -36,6 +36,7 @@ const SIGNS: [&str; 41] = [
     "out of memory",
     "heap space",
     "insufficient memory",
+    "too low",
     "temporarily unavailable",
     "too many open files",
     "no space left",
@@ -84,7 +85,7 @@ const NOISE: [&str; 20] = [
 ];
 
 /// What launchers and supervisors say of the end of another, which has said why before; and where to read more.
-const EPILOGUES: [&str; 32] = [
+const EPILOGUES: [&str; 33] = [
     "for further information visit",
     "an error report file with more information",
     "worker failed to boot",
@@ -117,7 +118,8 @@ const EPILOGUES: [&str; 32] = [
     "\"msg\":\"fatal assertion\"",
     "data dictionary initialization failed",
     "failed to initialize dd storage engine",
-    "bootstrap checks failed. you must address",
+    "bootstrap checks failed",
+    "elasticsearch died while starting up",
 ];
 
 /// Beginnings of what npm says: it tells something only where the program that it ran said nothing.

@@ -444,6 +444,7 @@ const REPO_OR_ACCESS: Words = &[
     &["repository does not exist or may require"],
     &["does not exist or no pull access"],
     &["name unknown: "],
+    &[": name unknown"],
     &["repository name not known to registry"],
     // Harbor.
     &["unknown: repository ", " not found"],

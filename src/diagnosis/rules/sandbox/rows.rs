@@ -101,6 +101,8 @@ pub(super) const ROWS: &[Row] = &[
             &["failed to assign an ip address to container"],
             &["no more free addresses"],
             &["no more ips available"],
+            // Azure's
+            &["not enough ips available"],
             &["no available ip"],
             &["range is full"],
             &["no available addresses"],

@@ -123,6 +123,7 @@ pub(super) const ROWS: &[Row] = &[
             &["login failed for user"],
             &["wrongpass "],
             &["noauth authentication required"],
+            &["authenticationerror: authentication required"],
             &["login was refused"],
             &["authentication failed"],
             &["invalid username or password"],
