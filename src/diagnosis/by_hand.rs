@@ -77,6 +77,16 @@ mod tests {
     use crate::diagnosis::testing::Scenario;
     use crate::diagnosis::{Health, diagnose};
 
+    /// The status of a pod that fails.
+    const LOOPS: &str = "status:
+  phase: Running
+  containerStatuses:
+  - name: app
+    restartCount: 4
+    state: {waiting: {reason: CrashLoopBackOff}}
+    lastState: {terminated: {exitCode: 1, reason: Error, startedAt: '2026-11-21T09:00:00Z', finishedAt: '2026-11-21T09:00:01Z'}}
+";
+
     /// The commands for pod 0, of revision `a` of a StatefulSet, the first two.
     fn commands(strategy: &str, update_revision: &str) -> Vec<String> {
         commands_of(&format!("updateStrategy: {{type: {strategy}}}"), update_revision)
@@ -95,14 +105,7 @@ apiVersion: v1
 metadata:
   {{name: db-0, namespace: shop, uid: u1, labels: {{controller-revision-hash: db-a}}, ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: s1, controller: true}}]}}
 spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
-status:
-  phase: Running
-  containerStatuses:
-  - name: app
-    restartCount: 4
-    state: {{waiting: {{reason: CrashLoopBackOff}}}}
-    lastState: {{terminated: {{exitCode: 1, reason: Error, startedAt: '2026-11-21T09:00:00Z', finishedAt: '2026-11-21T09:00:01Z'}}}}
-"
+{LOOPS}"
         ));
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         found.remedies.into_iter().take(2).map(|remedy| remedy.command.unwrap_or_default()).collect()
@@ -125,15 +128,8 @@ metadata: {{name: web-5d8f9c7b6, namespace: shop, uid: r1, ownerReferences: [{{a
 kind: Pod
 apiVersion: v1
 metadata: {{name: web-5d8f9c7b6-x, namespace: shop, uid: u1, labels: {{pod-template-hash: 5d8f9c7b6}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f9c7b6, uid: r1, controller: true}}]}}
-spec: {{nodeName: n1, containers: [{{name: app, image: app:1, resources: {{limits: {{memory: 64Mi}}}}}}]}}
-status:
-  phase: Running
-  containerStatuses:
-  - name: app
-    restartCount: 4
-    state: {{waiting: {{reason: CrashLoopBackOff}}}}
-    lastState: {{terminated: {{exitCode: 137, reason: OOMKilled, startedAt: '2026-11-21T09:00:00Z', finishedAt: '2026-11-21T09:00:01Z'}}}}
-"
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
+{LOOPS}"
             ));
             let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
             let resumes = |command: &String| command == "kubectl -n shop rollout resume deployment/web";

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Language;
+use super::language::phrase;
 use crate::facts::{
     Container, EventFacts, NodeState, PodFacts, Surroundings, Terminated, Timestamp, after, seconds_between,
 };
@@ -32,6 +33,11 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     pub fn language(&self) -> Language {
         self.thresholds.language
+    }
+
+    /// The name of the pod's node, for a sentence; where the pod has none that is known, words for it.
+    pub fn its_node(&self) -> &'a str {
+        self.pod.node_name.as_deref().unwrap_or(phrase!(self, "its node"))
     }
 
     /// Events of the pod with this reason, oldest first.

@@ -123,6 +123,12 @@ impl Target {
         self.rollout("history")
     }
 
+    /// `kubectl scale`, where the kind has a number of replicas.
+    pub fn scale_command(&self, replicas: u32) -> Option<String> {
+        let scales = matches!(&*self.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
+        scales.then(|| format!("{} scale {} --replicas={replicas}", self.command_prefix(), self.argument()))
+    }
+
     fn rollout(&self, verb: &str) -> Option<String> {
         let rolls = matches!(&*self.kind, "Deployment" | "StatefulSet" | "DaemonSet") && self.is_patchable();
         rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
@@ -218,7 +224,7 @@ pub(super) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
     const OF_THE_MIRROR: [&str; 5] = [" delete pod ", " edit pod", " patch pod ", " set image pod", " debug "];
     let is_of_mirror = |command: &str| OF_THE_MIRROR.iter().any(|verb| command.contains(verb));
     remedies.retain(|remedy| !remedy.command.as_deref().is_some_and(is_of_mirror));
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let manifest = remedy::fix(say!(
         case,
         "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often /etc/kubernetes/manifests), and the kubelet starts it anew. The Pod is only a mirror of that file.",

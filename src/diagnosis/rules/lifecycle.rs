@@ -692,7 +692,7 @@ fn queue<'a>(case: &Case<'a>) -> Option<&'a PullQueue> {
 /// A pod whose image has not been tried yet, while those of others time out one by one. Of its own workload those tell it;
 /// a pod of another one is overdue at last.
 fn queued(case: &Case<'_>, container: &Container, queue: &PullQueue, overdue: Timestamp) -> Finding {
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let whose =
         if queue.of_workload { phrase!(case, "other pods of its workload") } else { phrase!(case, "other pods there") };
     let summary = say!(
@@ -745,7 +745,7 @@ fn about_hook(case: &Case<'_>, container: &Container) -> &'static str {
 
 fn creating_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
     let pod = case.pod;
-    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let hook = hooked(case).map(|container| {
         remedy::fix(say!(
             case,

@@ -139,7 +139,7 @@ pub(super) fn lost_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 }
 
 fn rebooted_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let mut remedies = Vec::new();
     // A Job makes another pod by itself.
     if !case.pod.is_of_job() {

@@ -132,7 +132,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
 
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     vec![
         remedy::command(
             remedy::fix(say!(

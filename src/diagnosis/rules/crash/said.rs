@@ -146,7 +146,7 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
     let path = || words::path(said).filter(|_| !space::is_shared_memory(said));
     fill("path", &|| path().map_or_else(String::new, |path| format!(" {path}")));
     fill("full", &|| space::full(case, container, said).told(case));
-    fill("node", &|| case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")).to_owned());
+    fill("node", &|| case.its_node().to_owned());
     fill("sysctl", &|| handles::met(said).and_then(Handles::sysctl).unwrap_or_default().to_owned());
     fill("variable", &|| {
         variable(case, container, run, said).unwrap_or_else(|| phrase!(case, "that it needs").to_owned())

@@ -92,7 +92,7 @@ fn tell(case: &Case<'_>) -> Verdict {
     let pod = case.pod;
     let message = pod.message.strip_prefix(PREFIX).or(pod.message.strip_prefix("Pod The ").map(|_| &pod.message[4..]));
     let message = message.unwrap_or(&pod.message).trim();
-    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let what = match message {
         "" => pod.reason.clone(),
         _ => shortage(case.language(), message).unwrap_or_else(|| message.to_owned()),

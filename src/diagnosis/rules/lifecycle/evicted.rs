@@ -144,7 +144,7 @@ fn evicted(case: &Case<'_>, wanted: Kind) -> Verdict {
     // Several containers may be named; then none of them alone is to blame.
     let named = CONTAINER.as_ref().map_or(0, |regex| regex.captures_iter(message).count());
     let container = group(&CONTAINER, 1).filter(|_| named == 1).and_then(|name| pod.container(name));
-    let node = pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     let summary = match wanted {
         Kind::EmptyDirLimit => match (group(&QUOTED, 1), group(&QUOTED, 2)) {
             (Some(volume), Some(limit)) => {

@@ -37,16 +37,13 @@ pub(super) fn records(case: &Case<'_>) -> Remedy {
 /// Where a controller makes pod after pod and each is thrown out: let it rest.
 pub(super) fn rest(case: &Case<'_>) -> Option<Remedy> {
     let target = target::of(case);
-    let has_replicas = matches!(&*target.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
-    (is_loop(case) && has_replicas && case.surroundings.siblings.ready == 0).then(|| {
-        let text = say!(
-            case,
-            "{target} makes pod after pod, and each is thrown out: let it rest until that is mended.",
-            target = target.display()
-        );
-        let command = format!("{} scale {} --replicas=0", target.command_prefix(), target.argument());
-        remedy::command(remedy::mitigate(text), command)
-    })
+    let command = target.scale_command(0).filter(|_| is_loop(case) && case.surroundings.siblings.ready == 0)?;
+    let text = say!(
+        case,
+        "{target} makes pod after pod, and each is thrown out: let it rest until that is mended.",
+        target = target.display()
+    );
+    Some(remedy::command(remedy::mitigate(text), command))
 }
 
 fn is_loop(case: &Case<'_>) -> bool {

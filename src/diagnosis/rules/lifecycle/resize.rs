@@ -66,7 +66,7 @@ fn lasting<'a>(case: &Case<'a>, cause: &str, kind: &str, reason: &str) -> Result
 }
 
 fn node<'a>(case: &Case<'a>) -> &'a str {
-    case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"))
+    case.its_node()
 }
 
 /// What of the condition's message is worth a line.

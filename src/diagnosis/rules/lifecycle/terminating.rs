@@ -239,7 +239,7 @@ fn finalizer_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 }
 
 fn kill_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let (key, node) = (&case.pod.key, case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")));
+    let (key, node) = (&case.pod.key, case.its_node());
     let hook = held_by_hook(case).map(|held| {
         remedy::command(
             remedy::fix(say!(

@@ -306,17 +306,18 @@ fn old_pods_first(case: &Case<'_>, target: &Target) -> Option<Remedy> {
 
 fn host_port(case: &Case<'_>, target: &Target) -> Vec<Remedy> {
     let own = old_pods_first(case, target);
+    let ports = host_ports(case);
     let drop = remedy::fix(say!(
         case,
         "Drop hostPort ({ports}) from {target} and reach the pods through a Service, or choose a free port.",
-        ports = host_ports(case),
+        ports,
         target = target.display()
     ));
-    let ports = host_ports(case).replace(", ", "|");
     let holder = remedy::command(
         remedy::fix(phrase!(case, "See which pod has the port: one of the two has to change it, or to go.")),
         format!(
-            "kubectl get pods -A -o 'custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,HOSTPORTS:.spec.containers[*].ports[*].hostPort' | grep -wE 'NODE|{ports}'"
+            "kubectl get pods -A -o 'custom-columns=NAMESPACE:.metadata.namespace,POD:.metadata.name,NODE:.spec.nodeName,HOSTPORTS:.spec.containers[*].ports[*].hostPort' | grep -wE 'NODE|{}'",
+            ports.replace(", ", "|")
         ),
     );
     let fewer = match &*target.kind {
@@ -452,20 +453,19 @@ fn capacity_in_words(case: &Case<'_>, target: &Target, kind: Kind) -> Vec<Remedy
 }
 
 fn fewer_replicas(case: &Case<'_>, target: &Target) -> Remedy {
-    let scalable = matches!(&*target.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
     // As many as run now fit; one less than are asked for may still be too many.
     let fewer = case.surroundings.siblings.ready;
-    if scalable && fewer > 0 {
-        return remedy::command(
+    match target.scale_command(fewer).filter(|_| fewer > 0) {
+        Some(command) => remedy::command(
             remedy::mitigate(say!(
                 case,
                 "Run fewer replicas of {target}, or of what else runs there.",
                 target = target.display()
             )),
-            format!("{} scale {} --replicas={fewer}", target.command_prefix(), target.argument()),
-        );
+            command,
+        ),
+        None => remedy::mitigate(phrase!(case, "Run fewer replicas of what else runs there.")),
     }
-    remedy::mitigate(phrase!(case, "Run fewer replicas of what else runs there."))
 }
 
 fn lower_request(case: &Case<'_>, target: &Target, container: &Container, resource: &Resource, amount: i64) -> Remedy {

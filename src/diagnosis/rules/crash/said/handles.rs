@@ -31,9 +31,9 @@ pub(super) fn met(line: &str) -> Option<Handles> {
         return Some(Handles::InotifyWatches);
     }
     let too_many = has(&["too many open files", "emfile", "enfile"]);
-    // .NET tells of both limits in one sentence.
     // Promtail's watcher is called otherwise.
     let watches = watches || line.contains("file target manager");
+    // .NET tells of both limits in one sentence.
     if (watches && too_many) || line.contains("inotify instances") {
         return Some(Handles::InotifyInstances);
     }

@@ -23,7 +23,7 @@ pub(super) fn address_in_use(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> 
     let mut out = Vec::new();
     out.push(match words::rival(case, container, port) {
         Some(rival) => remedy::fix(say!(case, "All containers of a pod share one network: let {container} or {rival} listen elsewhere than on {shown}.", container = container.name, rival, shown)),
-        None if case.pod.host_network => remedy::fix(say!(case, "The pod uses the node's network (hostNetwork): something on {node} has {shown}. Choose another port, or do without hostNetwork.", node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node")), shown)),
+        None if case.pod.host_network => remedy::fix(say!(case, "The pod uses the node's network (hostNetwork): something on {node} has {shown}. Choose another port, or do without hostNetwork.", node = case.its_node(), shown)),
         None => remedy::fix(say!(case, "All containers of a pod share one network: look for another one that listens on {shown}, also a sidecar, or for a second server in {container}.", shown, container = container.name)),
     });
     out.push(log_remedy(case, container));
@@ -223,7 +223,7 @@ pub(super) fn inotify(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((limit, sysctl)) = handles::met(&said).and_then(|met| Some((met, met.sysctl()?))) else {
         return Vec::new();
     };
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     vec![
         remedy::fix(say!(
             case,
@@ -254,7 +254,7 @@ const MAP_COUNT: u32 = 262_144;
 
 pub(super) fn map_count(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, _)) = told(case, finding) else { return Vec::new() };
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     vec![
         remedy::fix(say!(
             case,
@@ -351,7 +351,7 @@ fn native_memory(case: &Case<'_>, container: &Container) -> Vec<Remedy> {
 pub(super) fn processes(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some((container, _)) = told(case, finding) else { return Vec::new() };
     let (name, pod) = (&container.name, &case.pod.key);
-    let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+    let node = case.its_node();
     vec![
         remedy::command(
             remedy::fix(say!(

@@ -97,7 +97,7 @@ fn full_place<'a>(case: &Case<'a>, container: &'a Container, line: &str) -> Full
 impl Full<'_> {
     /// `claim data`, `volume cache (in memory, 8Mi)`.
     pub(super) fn told(&self, case: &Case<'_>) -> String {
-        let node = case.pod.node_name.as_deref().unwrap_or(phrase!(case, "its node"));
+        let node = case.its_node();
         match self {
             Self::Claim { name } => say!(case, "claim {name}", name),
             Self::Memory { volume, limit: Some(limit) } => {

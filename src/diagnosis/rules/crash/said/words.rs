@@ -126,7 +126,7 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// What an exception that names no server says of it.
-const UNNAMED: [(&str, &str); 19] = [
+const UNNAMED: [(&str, &str); 18] = [
     ("timed out waiting for a node assignment", "its Kafka"),
     ("sqlstate[hy000] [2002]", "its MySQL server"),
     ("amqpconnectionerror", "its AMQP server"),
@@ -137,7 +137,6 @@ const UNNAMED: [(&str, &str); 19] = [
     ("name does not resolve", "a server whose name is not found"),
     ("temporary failure in name resolution", "a server whose name cannot be looked up"),
     ("unknownhostexception", "a server whose name is not found"),
-    ("no resolvable bootstrap urls", "a server whose name is not found"),
     ("[errno 111]", "a server that refuses the connection"),
     ("econnrefused", "a server that refuses the connection"),
     ("connectionrefused", "a server that refuses the connection"),
