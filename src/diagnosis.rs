@@ -2,8 +2,10 @@
 //!
 //! Pure: no clock, no I/O, and it cannot fail. What it does not know is `Unknown`, with the evidence.
 
+mod actions;
 mod by_hand;
 mod case;
+pub mod catalog;
 mod finding;
 mod impact;
 pub(crate) mod language;
@@ -16,6 +18,7 @@ pub mod restarts;
 mod roots;
 mod rule;
 pub mod rules;
+pub mod signals;
 pub mod target;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -165,14 +168,15 @@ impl Asked {
 fn ask_all(case: &Case<'_>) -> Asked {
     let mut asked = Asked::default();
     let mut order = 0;
-    for family in &rules::FAMILIES {
+    for family in rules::FAMILIES {
         match family {
             Family::Each(rules) => {
                 for (place, rule) in rules.iter().enumerate() {
                     asked.ask(case, rule, order + place);
                 }
             }
-            Family::Table { rules, ask } => {
+            Family::Table { ask, .. } | Family::Signal { ask, .. } => {
+                let rules = family.rules();
                 let mut answers = ask(case);
                 answers.sort_by_key(|(place, _)| *place);
                 for (place, verdict) in answers {

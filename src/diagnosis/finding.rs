@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::catalog::Snapshot;
 use super::text;
 use crate::api::{Confidence, ContainerType, Evidence, OtherFinding, Remedy, RemedyKind, Root, Severity, Weight};
 use crate::facts::{Condition, Container, EventFacts, Timestamp};
@@ -31,6 +32,8 @@ pub struct Finding {
     pub until: Option<Timestamp>,
     /// What is only a consequence of this.
     pub consequences: Vec<OtherFinding>,
+    /// The cause of the catalogue, and the values that its remedies need.
+    pub snapshot: Snapshot,
 }
 
 impl Finding {
@@ -49,6 +52,7 @@ impl Finding {
             quiet: false,
             until: None,
             consequences: Vec::new(),
+            snapshot: Snapshot::default(),
         }
     }
 
@@ -72,6 +76,12 @@ impl Finding {
     #[must_use]
     pub fn rooted(mut self, root: Option<Root>) -> Self {
         self.root = root;
+        self
+    }
+
+    #[must_use]
+    pub(super) fn with_snapshot(mut self, snapshot: Snapshot) -> Self {
+        self.snapshot = snapshot;
         self
     }
 

@@ -50,6 +50,14 @@ impl Language {
         }
     }
 
+    /// Adds a part to a text, as the language is set.
+    pub(crate) fn join(self, out: &mut String, part: &str) {
+        match self {
+            Self::English => out.push_str(part),
+            Self::Japanese => join(out, part),
+        }
+    }
+
     /// A sentence with what stands in its places.
     pub(crate) fn fill(self, english: &'static str, values: &[(&str, &dyn Display)]) -> String {
         fill(self.of(english), values)
@@ -92,10 +100,7 @@ impl Sentence {
     pub(crate) fn told(self) -> String {
         let mut out = String::new();
         for part in &self.parts {
-            match self.language {
-                Language::English => out.push_str(part.text()),
-                Language::Japanese => join(&mut out, part.text()),
-            }
+            self.language.join(&mut out, part.text());
         }
         out
     }

@@ -1,6 +1,6 @@
 //! What a rule is: one cause, how it is recognised and what is told of it.
 
-use super::{Case, Finding, Language};
+use super::{Case, Finding, Language, catalog};
 use crate::api::{Remedy, Root};
 use crate::facts::{Container, Timestamp};
 
@@ -36,12 +36,15 @@ pub enum Family {
     Each(&'static [Rule]),
     /// One look at the pod answers for all: which of the rules (by their places) recognises what was said.
     Table { rules: &'static [Rule], ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
+    /// The causes of a signal: one look at the pod answers which of them (by their places) apply.
+    Signal { name: &'static str, ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
 }
 
 impl Family {
-    pub const fn rules(&self) -> &'static [Rule] {
+    pub fn rules(&self) -> &'static [Rule] {
         match self {
             Self::Each(rules) | Self::Table { rules, .. } => rules,
+            Self::Signal { name, .. } => catalog::rules(name),
         }
     }
 }

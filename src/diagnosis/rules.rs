@@ -12,7 +12,7 @@ mod patience;
 mod probe;
 mod sandbox;
 mod scheduling;
-mod signature;
+pub(super) mod signature;
 mod start;
 mod unknown;
 mod volume;
@@ -29,7 +29,7 @@ pub use self::probe::STARTUP;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
-pub(super) const FAMILIES: [Family; 12] = [
+pub(super) const FAMILIES: &[Family] = &[
     node::FAMILY,
     scheduling::FAMILY,
     volume::FAMILY,

@@ -5,15 +5,16 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::diagnosis::catalog::explained_in_japanese;
+
 /// What stands for each English text in Japanese.
 pub(crate) static JAPANESE: LazyLock<HashMap<&'static str, &'static str>> =
-    LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).collect());
+    LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).chain(explained_in_japanese()).collect());
 
-const FILES_JA: [&str; 12] = [
+const FILES_JA: [&str; 11] = [
     include_str!("ja/cli.txt"),
     include_str!("ja/crash.txt"),
     include_str!("ja/general.txt"),
-    include_str!("ja/image.txt"),
     include_str!("ja/lifecycle.txt"),
     include_str!("ja/node.txt"),
     include_str!("ja/probe.txt"),

@@ -29,7 +29,10 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let mut later = false;
     let mut causes = Vec::new();
     for family in [volume::FAMILY, sandbox::FAMILY, image::FAMILY, start::FAMILY] {
-        let Family::Table { rules, ask } = family else { panic!("each rule asks for itself") };
+        let (Family::Table { ask, .. } | Family::Signal { ask, .. }) = family else {
+            panic!("each rule asks for itself")
+        };
+        let rules = family.rules();
         for (place, verdict) in ask(&case) {
             match verdict {
                 Verdict::Yes(finding) if finding.is_noted() => later |= finding.until.is_some_and(|at| at > case.now),

@@ -64,23 +64,23 @@ fn nothing_to_do(_: &Case<'_>, _: &Finding) -> Vec<Remedy> {
 
 /// The words that a family found, and where.
 #[derive(Debug)]
-pub(super) struct Seen<'a> {
+pub(crate) struct Seen<'a> {
     /// The reason of the state or Event.
-    pub(super) reason: &'a str,
-    pub(super) text: &'a str,
+    pub(in crate::diagnosis) reason: &'a str,
+    pub(in crate::diagnosis) text: &'a str,
     /// The text in lower case, made when first asked for: most rows are ruled out by the reason alone.
-    pub(super) lower: OnceCell<String>,
+    pub(in crate::diagnosis) lower: OnceCell<String>,
     /// The Event that holds the text, where none of the status does.
-    pub(super) event: Option<&'a EventFacts>,
+    pub(in crate::diagnosis) event: Option<&'a EventFacts>,
     /// Name of the container, where the text is about one.
-    pub(super) container: Option<&'a Container>,
+    pub(in crate::diagnosis) container: Option<&'a Container>,
     /// Field path of the text within the container's status, where that holds it.
-    pub(super) path: Option<&'static str>,
+    pub(in crate::diagnosis) path: Option<&'static str>,
 }
 
 impl<'a> Seen<'a> {
     /// Words about the pod as a whole.
-    pub(super) fn in_event(event: &'a EventFacts) -> Self {
+    pub(in crate::diagnosis) fn in_event(event: &'a EventFacts) -> Self {
         Self {
             reason: &event.reason,
             text: &event.message,
@@ -91,7 +91,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    pub(super) fn has(&self, part: &str) -> bool {
+    pub(in crate::diagnosis) fn has(&self, part: &str) -> bool {
         self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)
     }
 }
@@ -156,9 +156,20 @@ pub(super) fn patient(rows: &'static [Row]) -> impl Iterator<Item = &'static str
 /// Whether what a row is about began so long ago, or happened so often, that it counts; else when to ask again. Where
 /// somebody chose a time for its cause, only that counts.
 pub(super) fn counts(case: &Case<'_>, row: &Row, since: Timestamp, times: u32) -> Result<(), Timestamp> {
-    match case.thresholds.chosen(row.cause) {
+    lasts(case, row.cause, row.patience, since, times)
+}
+
+/// The same of a cause that counts after so many seconds.
+pub(super) fn lasts(
+    case: &Case<'_>,
+    cause: &str,
+    threshold: i64,
+    since: Timestamp,
+    times: u32,
+) -> Result<(), Timestamp> {
+    match case.thresholds.chosen(cause) {
         Some(chosen) => has_been(case, since, chosen),
-        None => has_lasted(case, since, row.patience, times),
+        None => has_lasted(case, since, threshold, times),
     }
 }
 
@@ -183,7 +194,7 @@ pub(super) fn first_told(case: &Case<'_>, event: &EventFacts) -> Timestamp {
 }
 
 /// The part of `text` between two marks, without quotes and blanks around it.
-pub(super) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+pub(in crate::diagnosis) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
     let at = text.find(start)? + start.len();
     let rest = text.get(at..)?;
     let stop = rest.find(end)?;
@@ -192,7 +203,7 @@ pub(super) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t s
 }
 
 /// What stands in double quotes right after `mark`.
-pub(super) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
+pub(in crate::diagnosis) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
     let at = text.find(mark)? + mark.len();
     let rest = text.get(at..)?.trim_start().trim_start_matches('\\').strip_prefix('"')?;
     let stop = rest.find(['"', '\\'])?;
@@ -200,7 +211,7 @@ pub(super) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
 }
 
 /// `text` of at most `most` characters, the middle left out: both ends of a path or an image tell.
-pub(super) fn middle_cut(text: &str, most: usize) -> String {
+pub(in crate::diagnosis) fn middle_cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -230,7 +241,7 @@ fn without_request(text: &str) -> &str {
 }
 
 /// The last of the errors that a runtime nests with `: `, at most `most` characters: what actually went wrong.
-pub(super) fn innermost(text: &str, most: usize) -> String {
+pub(in crate::diagnosis) fn innermost(text: &str, most: usize) -> String {
     let trimmed = text.trim().trim_end_matches(": unknown").trim_end_matches('.');
     // dockershim tells of its failed clean-up after the failure itself.
     let trimmed = trimmed.split(", failed to clean up sandbox").next().unwrap_or(trimmed);

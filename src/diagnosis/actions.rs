@@ -1,0 +1,76 @@
+//! Remedies: each action makes one patch or command, where its precondition holds. Pure.
+//!
+//! An action never sets what is set already, never patches a field that cannot be changed, and quotes each value for the
+//! shell. What only a human knows stands in a command as `<LIKE-THIS>`, which a shell refuses.
+
+mod cordon;
+mod create_pull_secret;
+mod rollback;
+mod set_image;
+mod set_image_pull_policy;
+mod set_node_selector;
+mod use_pull_secret;
+
+use super::target::Target;
+use super::{Case, Finding};
+use crate::api::{Remedy, RemedyKind};
+use crate::facts::Container;
+
+/// One kind of remedy.
+#[derive(Debug)]
+pub(crate) struct Action {
+    pub(crate) name: &'static str,
+    /// What it does, and when it is offered.
+    pub(crate) doc: &'static str,
+    /// Names of its parameters.
+    pub(crate) params: &'static [&'static str],
+    /// Whether it has a text of its own where a cause gives none.
+    pub(crate) has_text: bool,
+    /// Makes the remedy; `None` where its precondition does not hold.
+    pub(crate) build: fn(&Ask<'_>) -> Option<Remedy>,
+}
+
+/// What an action may look at.
+pub(crate) struct Ask<'a> {
+    pub(crate) case: &'a Case<'a>,
+    pub(crate) finding: &'a Finding,
+    /// The container that the finding blames.
+    pub(crate) container: Option<&'a Container>,
+    /// The object that holds the template of the pod.
+    pub(crate) target: Target,
+    /// The text of the cause for this remedy; empty where it gives none.
+    pub(crate) text: String,
+    pub(crate) kind: RemedyKind,
+    pub(crate) with: Vec<(&'static str, String)>,
+}
+
+impl Ask<'_> {
+    /// The remedy with its text, and no command yet.
+    pub(crate) fn remedy(&self) -> Remedy {
+        Remedy { kind: self.kind, text: self.text.clone(), command: None, patch: None }
+    }
+
+    /// A parameter that has a value.
+    pub(crate) fn with(&self, name: &str) -> Option<&str> {
+        self.with.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()).filter(|v| !v.is_empty())
+    }
+}
+
+/// All actions, by name.
+const ACTIONS: &[Action] = &[
+    cordon::ACTION,
+    create_pull_secret::ACTION,
+    rollback::ACTION,
+    set_image::ACTION,
+    set_image_pull_policy::ACTION,
+    set_node_selector::ACTION,
+    use_pull_secret::ACTION,
+];
+
+pub(crate) fn named(name: &str) -> Option<&'static Action> {
+    ACTIONS.iter().find(|action| action.name == name)
+}
+
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    ACTIONS.iter().map(|action| action.name)
+}

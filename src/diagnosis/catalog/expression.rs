@@ -1,0 +1,109 @@
+//! Conditions over the fields of a signal, in CEL.
+
+use std::sync::{Arc, LazyLock};
+
+use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::{Context, Env, Program};
+
+use super::Fields;
+use crate::diagnosis::signals::Value;
+
+static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
+/// A condition, compiled once.
+#[derive(Debug)]
+pub(crate) struct Expression {
+    program: Program,
+    /// The fields that it names, such as `termination.exitCode`.
+    paths: Vec<String>,
+}
+
+impl Expression {
+    /// Compiles a condition. An error names line and column within it.
+    pub(crate) fn compile(source: &str) -> Result<Self, String> {
+        let program = STANDARD.compile(source).map_err(|errors| errors.to_string())?;
+        let mut paths = Vec::new();
+        collect(program.expression(), &mut paths);
+        paths.sort();
+        paths.dedup();
+        Ok(Self { program, paths })
+    }
+
+    pub(crate) fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Whether it holds. One over a value that is not known does not.
+    pub(crate) fn holds(&self, fields: &dyn Fields) -> bool {
+        matches!(self.evaluate(fields), Ok(cel::Value::Bool(true)))
+    }
+
+    /// What it yields, for whoever checks its types.
+    pub(crate) fn evaluate(&self, fields: &dyn Fields) -> Result<cel::Value, String> {
+        let mut context = Context::with_env(STANDARD.clone());
+        for path in &self.paths {
+            let value = fields.get(path).unwrap_or(Value::None);
+            context.add_variable_from_value(path.clone(), to_cel(value));
+        }
+        self.program.execute(&context).map_err(|error| error.to_string())
+    }
+}
+
+fn to_cel(value: Value) -> cel::Value {
+    match value {
+        Value::None => cel::Value::Null,
+        Value::Text(text) => cel::Value::String(Arc::new(text)),
+        Value::Number(number) => cel::Value::Int(number),
+        Value::Flag(flag) => cel::Value::Bool(flag),
+        Value::List(list) => {
+            cel::Value::List(Arc::new(list.into_iter().map(|text| cel::Value::String(Arc::new(text))).collect()))
+        }
+    }
+}
+
+/// The qualified names in an expression.
+fn collect(expression: &IdedExpr, out: &mut Vec<String>) {
+    match &expression.expr {
+        Expr::Ident(name) => out.push(name.clone()),
+        Expr::Select(select) => match path(expression) {
+            Some(path) => out.push(path),
+            None => collect(&select.operand, out),
+        },
+        Expr::Call(call) => {
+            call.target.iter().for_each(|target| collect(target, out));
+            call.args.iter().for_each(|argument| collect(argument, out));
+        }
+        Expr::List(list) => list.elements.iter().for_each(|element| collect(element, out)),
+        Expr::Comprehension(comprehension) => {
+            let mut inner = Vec::new();
+            for part in [
+                &comprehension.iter_range,
+                &comprehension.accu_init,
+                &comprehension.loop_cond,
+                &comprehension.loop_step,
+                &comprehension.result,
+            ] {
+                collect(part, &mut inner);
+            }
+            inner.retain(|name| *name != comprehension.iter_var && *name != comprehension.accu_var);
+            out.append(&mut inner);
+        }
+        Expr::Map(map) => {
+            for entry in &map.entries {
+                if let EntryExpr::MapEntry(entry) = &entry.expr {
+                    collect(&entry.key, out);
+                    collect(&entry.value, out);
+                }
+            }
+        }
+        Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => {}
+    }
+}
+
+fn path(expression: &IdedExpr) -> Option<String> {
+    match &expression.expr {
+        Expr::Ident(name) => Some(name.clone()),
+        Expr::Select(select) if !select.test => Some(format!("{}.{}", path(&select.operand)?, select.field)),
+        _ => None,
+    }
+}

@@ -1,0 +1,216 @@
+//! Templates of texts: `{signal.field}`, `{signal.field|default}`, and `[ ... ]`, which is left out where a field in it is
+//! empty. Braces and brackets that are meant are doubled.
+
+use super::Fields;
+use crate::diagnosis::language::Language;
+
+/// A text with fields to fill in.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Field { path: String, default: Option<String> },
+    Optional(Vec<Part>),
+}
+
+impl Template {
+    /// Reads a template. An error names the column within the text.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut reader = Reader { text, at: 0 };
+        let parts = reader.parts(false)?;
+        Ok(Self { parts })
+    }
+
+    /// Paths of all fields that the template names.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        fn collect<'t>(parts: &'t [Part], out: &mut Vec<&'t str>) {
+            for part in parts {
+                match part {
+                    Part::Text(_) => {}
+                    Part::Field { path, .. } => out.push(path),
+                    Part::Optional(parts) => collect(parts, out),
+                }
+            }
+        }
+        let mut out = Vec::new();
+        collect(&self.parts, &mut out);
+        out
+    }
+
+    /// The text with its fields, each as it stands.
+    pub(crate) fn render(&self, fields: &dyn Fields, language: Language) -> String {
+        self.render_with(fields, language, &|value| value)
+    }
+
+    /// The text with its fields, each changed by `quote`.
+    pub(crate) fn render_with(
+        &self,
+        fields: &dyn Fields,
+        language: Language,
+        quote: &dyn Fn(String) -> String,
+    ) -> String {
+        let mut out = String::new();
+        fill(&self.parts, fields, language, quote, &mut out);
+        out
+    }
+
+    /// The text, where no field in it is empty.
+    pub(crate) fn render_if_complete(&self, fields: &dyn Fields, language: Language) -> Option<String> {
+        let mut out = String::new();
+        fill(&self.parts, fields, language, &|value| value, &mut out).then_some(out)
+    }
+}
+
+/// Whether each field had a value.
+fn fill(
+    parts: &[Part],
+    fields: &dyn Fields,
+    language: Language,
+    quote: &dyn Fn(String) -> String,
+    out: &mut String,
+) -> bool {
+    let mut complete = true;
+    for part in parts {
+        match part {
+            Part::Text(text) => language.join(out, text),
+            Part::Field { path, default } => {
+                let value = fields.get(path).map(|value| value.to_string()).unwrap_or_default();
+                if !value.is_empty() {
+                    language.join(out, &quote(value));
+                } else if let Some(default) = default {
+                    language.join(out, default);
+                } else {
+                    complete = false;
+                }
+            }
+            Part::Optional(parts) => {
+                let mut inner = out.clone();
+                if fill(parts, fields, language, quote, &mut inner) {
+                    *out = inner;
+                }
+            }
+        }
+    }
+    complete
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn parts(&mut self, inside: bool) -> Result<Vec<Part>, String> {
+        let mut parts = Vec::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(next) = rest.find(['{', '}', '[', ']']) else {
+                if inside {
+                    return Err(self.problem("a `[` is not closed; write `[[` for a bracket that is meant"));
+                }
+                push_text(&mut parts, rest);
+                return Ok(parts);
+            };
+            push_text(&mut parts, &rest[..next]);
+            self.at += next;
+            let rest = &rest[next..];
+            let (mark, after) = rest.split_at(1);
+            if after.starts_with(mark) {
+                push_text(&mut parts, mark);
+                self.at += 2;
+                continue;
+            }
+            match mark {
+                "{" => parts.push(self.field(after)?),
+                "[" if inside => {
+                    return Err(self.problem("a `[` within `[ ... ]`; write `[[` for a bracket that is meant"));
+                }
+                "[" => {
+                    self.at += 1;
+                    parts.push(Part::Optional(self.parts(true)?));
+                }
+                "]" if inside => {
+                    self.at += 1;
+                    return Ok(parts);
+                }
+                other => {
+                    return Err(self.problem(&format!(
+                        "a `{other}` that closes nothing; write `{other}{other}` for one that is meant"
+                    )));
+                }
+            }
+        }
+    }
+
+    fn field(&mut self, after: &'t str) -> Result<Part, String> {
+        let Some((inside, _)) = after.split_once('}') else {
+            return Err(self.problem("a `{` is not closed; write `{{` for a brace that is meant"));
+        };
+        let (path, default) = match inside.split_once('|') {
+            Some((path, default)) => (path, Some(default.to_owned())),
+            None => (inside, None),
+        };
+        let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+        if !is_path {
+            return Err(self.problem(&format!("`{{{inside}}}` names no field; a field is `{{signal.field}}`")));
+        }
+        self.at += inside.len() + 2;
+        Ok(Part::Field { path: path.to_owned(), default })
+    }
+
+    fn problem(&self, what: &str) -> String {
+        format!("character {}: {what}", self.text[..self.at].chars().count() + 1)
+    }
+}
+
+fn push_text(parts: &mut Vec<Part>, text: &str) {
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Part::Text(before)) => before.push_str(text),
+        _ => parts.push(Part::Text(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::signals::Value;
+
+    struct Two;
+
+    impl Fields for Two {
+        fn get(&self, path: &str) -> Option<Value> {
+            match path {
+                "a.b" => Some(Value::from("x{y}")),
+                "a.empty" => Some(Value::from("")),
+                _ => None,
+            }
+        }
+    }
+
+    fn render(text: &str) -> String {
+        Template::parse(text).unwrap().render(&Two, Language::English)
+    }
+
+    #[test]
+    fn fields_defaults_and_optional_parts_are_filled_in() {
+        assert_eq!(render("is {a.b}"), "is x{y}");
+        assert_eq!(render("is {a.empty|unknown}"), "is unknown");
+        assert_eq!(render("one[; two {a.b}][; three {a.empty}]"), "one; two x{y}");
+        assert_eq!(render("{{a.b}} spec.items[[0]]"), "{a.b} spec.items[0]");
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_read_names_the_character() {
+        for (text, place) in
+            [("ab {a.b", "character 4:"), ("a ] b", "character 3:"), ("[a", "character 2:"), ("{}", "character 1:")]
+        {
+            let error = Template::parse(text).unwrap_err();
+            assert!(error.starts_with(place), "{text}: {error}");
+        }
+    }
+}
