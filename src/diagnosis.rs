@@ -6,9 +6,11 @@ mod actions;
 mod by_hand;
 mod case;
 pub mod catalog;
+mod checks;
 mod finding;
 mod impact;
 pub(crate) mod language;
+mod message;
 mod misread;
 pub mod node;
 mod outcome;
@@ -36,7 +38,8 @@ pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
 pub use roots::RootKind;
-pub use rule::{Category, Explain, Family, Known, Recovery, Rule, Scope, Specificity, Verdict};
+pub(crate) use rule::Family;
+pub use rule::{Category, Explain, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use rules::holds_up_pulls;
 pub use workload::{
     Apart, FailingPod, GonePod, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase,
@@ -175,9 +178,9 @@ fn ask_all(case: &Case<'_>) -> Asked {
                     asked.ask(case, rule, order + place);
                 }
             }
-            Family::Table { ask, .. } | Family::Signal { ask, .. } => {
+            Family::Table { .. } | Family::Signal(_) => {
                 let rules = family.rules();
-                let mut answers = ask(case);
+                let mut answers = family.verdicts(case);
                 answers.sort_by_key(|(place, _)| *place);
                 for (place, verdict) in answers {
                     asked.take(case, &rules[place], order + place, verdict);

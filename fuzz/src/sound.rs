@@ -106,9 +106,29 @@ fn runs_only_our_own(command: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./:@=,+%".contains(c);
     // A quote within quotes.
     let command = command.replace(r"'\''", "");
-    let outside: String = command.split('\'').step_by(2).collect();
+    let outside: String = without_placeholders(&command.split('\'').step_by(2).collect::<String>());
     let rest = OWN_SYNTAX.iter().fold(outside, |rest, own| rest.replace(own, " "));
     command.matches('\'').count().is_multiple_of(2) && rest.chars().all(is_plain)
+}
+
+/// A command without its placeholders, such as `<NEW-TAG>`, which a shell refuses: it ends with one of them, so that the last
+/// `>` is a redirection to nowhere.
+fn without_placeholders(command: &str) -> String {
+    let mut parts = command.split('<');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('>') {
+            Some((name, after))
+                if !name.is_empty()
+                    && name.chars().all(|c| c.is_ascii_uppercase() || c == '-')
+                    && command.ends_with('>') =>
+            {
+                out.push_str(after);
+            }
+            _ => out.push_str(&format!("<{part}")),
+        }
+    }
+    out
 }
 
 /// Labels that the API server takes.

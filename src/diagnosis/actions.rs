@@ -11,8 +11,8 @@ mod set_image_pull_policy;
 mod set_node_selector;
 mod use_pull_secret;
 
+use super::signals::Subject;
 use super::target::Target;
-use super::{Case, Finding};
 use crate::api::{Remedy, RemedyKind};
 use crate::facts::Container;
 
@@ -32,12 +32,11 @@ pub(crate) struct Action {
 
 /// What an action may look at.
 pub(crate) struct Ask<'a> {
-    pub(crate) case: &'a Case<'a>,
-    pub(crate) finding: &'a Finding,
+    pub(crate) subject: Subject<'a>,
     /// The container that the finding blames.
     pub(crate) container: Option<&'a Container>,
-    /// The object that holds the template of the pod.
-    pub(crate) target: Target,
+    /// The object that the remedy changes: the workload, or the object that holds the template of the pod. Nodes have none.
+    pub(crate) target: Option<Target>,
     /// The text of the cause for this remedy; empty where it gives none.
     pub(crate) text: String,
     pub(crate) kind: RemedyKind,

@@ -1,5 +1,6 @@
 //! What a rule is: one cause, how it is recognised and what is told of it.
 
+use super::signals::Source;
 use super::{Case, Finding, Language, catalog};
 use crate::api::{Remedy, Root};
 use crate::facts::{Container, Timestamp};
@@ -31,20 +32,29 @@ pub enum Scope {
 
 /// Causes that belong together, in the order in which they are asked.
 #[derive(Debug, Clone, Copy)]
-pub enum Family {
+pub(crate) enum Family {
     /// Each rule asks for itself.
     Each(&'static [Rule]),
     /// One look at the pod answers for all: which of the rules (by their places) recognises what was said.
     Table { rules: &'static [Rule], ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
-    /// The causes of a signal: one look at the pod answers which of them (by their places) apply.
-    Signal { name: &'static str, ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
+    /// The causes of a signal in the catalogue.
+    Signal(&'static Source),
 }
 
 impl Family {
-    pub fn rules(&self) -> &'static [Rule] {
+    pub(crate) fn rules(&self) -> &'static [Rule] {
         match self {
             Self::Each(rules) | Self::Table { rules, .. } => rules,
-            Self::Signal { name, .. } => catalog::rules(name),
+            Self::Signal(source) => catalog::rules(source.definition.name),
+        }
+    }
+
+    /// What a family says of a pod as a whole, by the places of its rules. Rules that ask for themselves are not in it.
+    pub(super) fn verdicts(&self, case: &Case<'_>) -> Vec<(usize, Verdict)> {
+        match self {
+            Self::Each(_) => Vec::new(),
+            Self::Table { ask, .. } => ask(case),
+            Self::Signal(source) => catalog::verdicts(source, case),
         }
     }
 }

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod advice;
 mod crash;
-mod image;
 mod lifecycle;
 mod names;
 mod node;
@@ -19,13 +18,14 @@ mod volume;
 
 pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Known, Recovery, Rule};
-use super::{node as nodes, workload as workloads};
+use super::signals::image_pull;
+use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
 pub use self::crash::hook::HOOK_KILL;
-pub use self::image::holds_up_pulls;
 pub use self::names::unknown;
 pub use self::probe::STARTUP;
+pub use super::signals::image_pull::holds_up_pulls;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
@@ -34,7 +34,7 @@ pub(super) const FAMILIES: &[Family] = &[
     scheduling::FAMILY,
     volume::FAMILY,
     sandbox::FAMILY,
-    image::FAMILY,
+    Family::Signal(&image_pull::SOURCE),
     start::INIT_OOM_FAMILY,
     start::FAMILY,
     Family::Each(probe::RULES),
@@ -62,8 +62,16 @@ pub fn named(name: &str) -> Option<Known> {
 
 /// Causes of pods that count only after a while, which may be chosen for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    let by_words = volume::patient().chain(sandbox::patient()).chain(image::patient()).chain(start::patient());
-    scheduling::patient().chain(by_words).chain([probe::READINESS]).chain(lifecycle::PATIENT)
+    let by_words = volume::patient().chain(sandbox::patient()).chain(start::patient());
+    let of_signals = FAMILIES.iter().filter_map(|family| match family {
+        Family::Signal(source) => Some(source.definition.name),
+        Family::Each(_) | Family::Table { .. } => None,
+    });
+    scheduling::patient()
+        .chain(by_words)
+        .chain(of_signals.flat_map(catalog::patient))
+        .chain([probe::READINESS])
+        .chain(lifecycle::PATIENT)
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

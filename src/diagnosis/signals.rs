@@ -3,10 +3,17 @@
 
 mod context;
 pub(crate) mod image_pull;
+pub(crate) mod lasting;
+mod seen;
 
 use std::fmt;
 
-pub(crate) use self::context::{OfPod, POD_CONTEXT};
+pub(crate) use self::context::{CONTEXT, Context, Subject};
+pub(crate) use self::seen::Seen;
+use super::catalog::Cause;
+use super::{Case, Finding, Verdict};
+use crate::api::{ContainerType, Evidence};
+use crate::facts::{Container, Timestamp};
 
 /// A value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,16 +104,6 @@ impl FieldType {
             Self::List => "list of strings",
         }
     }
-
-    /// A value of this type, to check an expression's types with.
-    pub(crate) fn sample(self) -> Value {
-        match self {
-            Self::Text => Value::from(""),
-            Self::Number => Value::Number(0),
-            Self::Flag => Value::Flag(false),
-            Self::List => Value::List(vec![String::new()]),
-        }
-    }
 }
 
 /// A Rust type that a field may have.
@@ -156,15 +153,59 @@ pub(crate) trait Signal {
     /// The value of a field of the definition; `None` where it has no such field.
     fn field(&self, name: &str) -> Option<Value>;
 
-    /// Reason of the state or Event that carries the message.
-    fn reason(&self) -> &str {
-        ""
+    /// Reason of the state or Event that carries the message; empty where the signal has none.
+    fn reason(&self) -> &str;
+
+    /// The message that the words of a cause are compared with; empty where the signal has none.
+    fn message(&self) -> &str;
+}
+
+/// An occurrence of a signal in a pod, and how it becomes a finding.
+pub(crate) trait PodSignal<'a>: Signal {
+    /// The container that the signal is about; `None` where it is about the pod as a whole.
+    fn container(&self) -> Option<&'a Container> {
+        None
     }
 
-    /// The message that the words of a cause are compared with.
-    fn message(&self) -> &str {
-        ""
+    /// Whether a cause counts already; else the moment to look again. Only signals whose causes have a threshold answer this.
+    fn due(&self, _cause: &Cause) -> Result<(), Timestamp> {
+        Ok(())
     }
+
+    /// What supports or contradicts a finding of this cause.
+    fn evidence(&self, _cause: &Cause) -> Vec<Evidence> {
+        Vec::new()
+    }
+
+    /// Completes a finding with what no cause file says, such as a past run that it is attributed to.
+    fn complete(&self, _cause: &Cause, finding: Finding) -> Verdict {
+        Verdict::Yes(Box::new(finding))
+    }
+
+    /// The verdict on a cause that matches: a finding, or the moment to look again.
+    fn verdict(&self, context: &Context<'_>, cause: &'static Cause) -> Verdict {
+        match self.due(cause) {
+            Ok(()) => self.complete(cause, cause.finding(context).with_all(self.evidence(cause))),
+            Err(at) => Verdict::NotBefore(at),
+        }
+    }
+}
+
+/// Reads a signal of pods.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) definition: &'static Definition,
+    /// All occurrences of the signal in a pod. Each gets at most one cause.
+    pub(crate) read: for<'a> fn(&'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>>,
+}
+
+/// Reads a signal of each container but the ephemeral ones: the failure of a debug container is not the pod's.
+pub(crate) fn of_containers<'a, S: PodSignal<'a> + 'a>(
+    case: &'a Case<'a>,
+    read: impl Fn(&'a Container) -> Option<S>,
+) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
+    let containers = case.pod.containers.iter().filter(|container| container.kind != ContainerType::Ephemeral);
+    containers.filter_map(|container| Some(Box::new(read(container)?) as Box<dyn PodSignal<'a> + 'a>)).collect()
 }
 
 /// Declares a signal: its data, and its fields, which are computed when they are asked for.
@@ -234,8 +275,3 @@ pub(crate) use signal;
 
 /// All signals.
 pub(crate) const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION];
-
-/// The signal of this name.
-pub(crate) fn named(name: &str) -> Option<&'static Definition> {
-    ALL.iter().copied().find(|definition| definition.name == name)
-}

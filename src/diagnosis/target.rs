@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{Case, ownership, remedy, text};
+use super::{Case, WorkloadCase, ownership, remedy, text};
 use crate::api::{ContainerType, Remedy};
 use crate::diagnosis::language::{Language, Speaks, phrase, say};
 use crate::facts::{Container, EventFacts};
@@ -47,6 +47,18 @@ pub fn of(case: &Case<'_>) -> Target {
         _ => Holder::Template,
     };
     let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
+    Target { kind, name, namespace, holder, language: case.language() }
+}
+
+/// The object to change for a workload: the workload itself.
+pub(super) fn of_workload(case: &WorkloadCase<'_>) -> Target {
+    let key = &case.workload.key;
+    let holder = match &*key.kind {
+        "Job" => Holder::Immutable,
+        "CronJob" => Holder::CronJob,
+        _ => Holder::Template,
+    };
+    let (kind, name, namespace) = (key.kind.clone(), key.name.clone(), key.namespace.clone());
     Target { kind, name, namespace, holder, language: case.language() }
 }
 

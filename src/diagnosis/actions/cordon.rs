@@ -15,6 +15,6 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let node = ask.case.pod.node_name.as_deref()?;
+    let node = ask.subject.node_name()?;
     Some(remedy::command(ask.remedy(), format!("kubectl cordon {}", shell_word(node))))
 }

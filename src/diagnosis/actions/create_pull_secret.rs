@@ -17,7 +17,7 @@ pub(super) const ACTION: Action = Action {
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let command = format!(
         "kubectl -n {} create secret docker-registry {} --docker-server={} --docker-username=<USER> --docker-password=<PASSWORD>",
-        ask.case.pod.key.namespace,
+        ask.target.as_ref()?.namespace,
         shell_word(ask.with("name")?),
         shell_word(ask.with("server")?)
     );

@@ -14,5 +14,5 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    undo::of_stuck_rollout(ask.case)
+    undo::of_stuck_rollout(ask.subject.pod()?)
 }

@@ -14,9 +14,10 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let command = ask.container.and_then(|container| ask.target.set_image_command(container, "<IMAGE>"));
+    let target = ask.target.as_ref()?;
+    let command = ask.container.and_then(|container| target.set_image_command(container, "<IMAGE>"));
     Some(match command {
         Some(command) => remedy::command(ask.remedy(), command),
-        None => ask.target.with_replacement(ask.remedy()),
+        None => target.with_replacement(ask.remedy()),
     })
 }

@@ -13,5 +13,5 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let fields = format!("imagePullPolicy: {}\n", ask.with("policy")?);
-    Some(ask.target.with_container_patch(ask.remedy(), ask.container, &fields))
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
 }

@@ -15,16 +15,16 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     use crate::diagnosis::target::yaml_string;
-    let key = ask.with("key")?;
+    let (target, key) = (ask.target.as_ref()?, ask.with("key")?);
     Some(match ask.with("value") {
         Some(value) => {
             let fields = format!("nodeSelector:\n  {}: {}\n", yaml_string(key), yaml_string(value));
-            ask.target.with_pod_patch(ask.remedy(), &fields)
+            target.with_pod_patch(ask.remedy(), &fields)
         }
-        None if ask.target.is_patchable() => {
-            let edit = format!("{} edit {}", ask.target.command_prefix(), ask.target.argument());
+        None if target.is_patchable() => {
+            let edit = format!("{} edit {}", target.command_prefix(), target.argument());
             remedy::command(ask.remedy(), edit)
         }
-        None => ask.target.with_replacement(ask.remedy()),
+        None => target.with_replacement(ask.remedy()),
     })
 }

@@ -13,9 +13,9 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    if !ask.case.pod.image_pull_secrets.is_empty() {
+    if !ask.subject.pod()?.pod.image_pull_secrets.is_empty() {
         return None;
     }
     let fields = format!("imagePullSecrets:\n- name: {}\n", yaml_string(ask.with("name")?));
-    Some(ask.target.with_pod_patch(ask.remedy(), &fields))
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One failure: when it applies, how it is explained, what helps.
@@ -25,7 +25,8 @@ pub struct CauseFile {
     /// the signal.
     #[serde(rename = "match", default, skip_serializing_if = "OneOrMany::is_empty")]
     pub alternatives: OneOrMany<Match>,
-    /// How long it must last, or happen again, before it counts: `30s`, `2m`. At once where omitted.
+    /// How long it must last, or happen again, before it counts: `30s`, `2m`, or the name of a setting such as
+    /// `neverReady`. At once where omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<String>,
     /// How it ranks against other findings of the same pod.
@@ -35,6 +36,18 @@ pub struct CauseFile {
     /// causes that do not have it themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
+    /// How certain it is; `Certain` where nothing is given or no condition holds.
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub confidence: OneOrMany<Choice>,
+    /// How bad it is; it follows from the impact where nothing is given or no condition holds.
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub severity: OneOrMany<Choice>,
+    /// A CEL expression: where it holds, the failure is worth a record and no alarm (severity Info, no Event).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<String>,
+    /// What only follows from it, listed among the other findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consequences: Vec<ConsequenceTemplate>,
     /// When an object that had this cause counts as healthy again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryRule>,
@@ -43,7 +56,7 @@ pub struct CauseFile {
     pub root: OneOrMany<RootTemplate>,
     /// One line: the object that fails, what failed, the decisive detail.
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
-    pub summary: OneOrMany<Text>,
+    pub summary: OneOrMany<SummaryText>,
     /// What `shindan explain` and the page of the cause show.
     pub explain: ExplainTexts,
     /// What helps, most likely first.
@@ -84,6 +97,49 @@ pub struct Match {
     /// A CEL expression over the fields of the signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// A predicate in Rust, for what no expression over fields can decide. A user's rule has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
+}
+
+/// A predicate in Rust.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(shindan, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Check {
+    /// Its name, see src/diagnosis/checks.rs.
+    pub name: String,
+    /// Why an expression does not do.
+    pub because: String,
+}
+
+/// A value, and when it applies: of several, the first whose condition holds.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(shindan, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Choice {
+    /// A CEL expression over the fields of the signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// `Certain`, `Likely` or `Possible`; `Critical`, `Warning` or `Info`.
+    pub is: String,
+}
+
+/// Another finding that only follows from this one.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[cfg_attr(shindan, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConsequenceTemplate {
+    /// A CEL expression over the fields of the signal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Name of the other cause.
+    pub cause: String,
+    /// How it follows.
+    pub text: String,
+    /// The same in Japanese.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ja: Option<String>,
 }
 
 /// Patterns of a message: literal text in any case, where `*` stands for any text in between.
@@ -147,7 +203,7 @@ pub struct RootTemplate {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(shindan, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Text {
+pub struct SummaryText {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
     pub text: String,
@@ -279,31 +335,48 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for SummaryText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Text;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or a map with text, when and ja")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text { when: None, text: text.to_owned(), ja: None })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
-                let (mut when, mut text, mut ja) = (None, None, None);
-                while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
-                        "when" => when = Some(map.next_value()?),
-                        "text" => text = Some(map.next_value()?),
-                        "ja" => ja = Some(map.next_value()?),
-                        other => return Err(A::Error::unknown_field(other, &["when", "text", "ja"])),
-                    }
-                }
-                Ok(Text { when, text: text.ok_or_else(|| A::Error::missing_field("text"))?, ja })
-            }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Full {
+            when: Option<String>,
+            text: String,
+            ja: Option<String>,
         }
-        deserializer.deserialize_any(Either)
+        let of_text = |text| Full { when: None, text, ja: None };
+        let Full { when, text, ja } = deserializer.deserialize_any(TextOr(of_text, PhantomData))?;
+        Ok(Self { when, text, ja })
+    }
+}
+
+impl<'de> Deserialize<'de> for Choice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Full {
+            when: Option<String>,
+            is: String,
+        }
+        let of_text = |is| Full { when: None, is };
+        let Full { when, is } = deserializer.deserialize_any(TextOr(of_text, PhantomData))?;
+        Ok(Self { when, is })
+    }
+}
+
+/// Reads a text by a function, or a map as it is.
+struct TextOr<F, T>(F, PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, F: Fn(String) -> T> Visitor<'de> for TextOr<F, T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a map")
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        Ok(self.0(text.to_owned()))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

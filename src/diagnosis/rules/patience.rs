@@ -1,6 +1,6 @@
 //! When what never starts counts as failed: the patience that a fixture cannot show.
 
-use super::{image, sandbox, start, volume};
+use super::{image_pull, sandbox, start, volume};
 use crate::diagnosis::testing::Scenario;
 use crate::diagnosis::{Family, Verdict};
 
@@ -28,12 +28,9 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let case = scenario.case();
     let mut later = false;
     let mut causes = Vec::new();
-    for family in [volume::FAMILY, sandbox::FAMILY, image::FAMILY, start::FAMILY] {
-        let (Family::Table { ask, .. } | Family::Signal { ask, .. }) = family else {
-            panic!("each rule asks for itself")
-        };
+    for family in [volume::FAMILY, sandbox::FAMILY, Family::Signal(&image_pull::SOURCE), start::FAMILY] {
         let rules = family.rules();
-        for (place, verdict) in ask(&case) {
+        for (place, verdict) in family.verdicts(&case) {
             match verdict {
                 Verdict::Yes(finding) if finding.is_noted() => later |= finding.until.is_some_and(|at| at > case.now),
                 Verdict::Yes(_) => causes.push(rules[place].cause),

@@ -1,23 +1,25 @@
-//! What stands beside each signal of a pod: the pod, the container that the signal is about, and the workload.
+//! The fields beside those of each signal: the pod, the container that the signal is about, the workload and the node.
 
 use super::{Definition, Field, FieldType, Signal, Value};
 use crate::api::ContainerType;
 use crate::diagnosis::catalog::Fields;
-use crate::diagnosis::{Case, target};
-use crate::facts::{Container, format_bytes};
+use crate::diagnosis::target::Target;
+use crate::diagnosis::workload::WorkloadCase;
+use crate::diagnosis::{Case, Language, target};
+use crate::facts::{Container, NodeFacts, NodeState, format_bytes};
 
 const fn field(name: &'static str, kind: FieldType, doc: &'static str) -> Field {
     Field { name, doc, kind }
 }
 
-/// The fields beside those of each signal of a pod.
-pub(crate) const POD_CONTEXT: &[&Definition] = &[
+/// The fields beside those of each signal. Those of what the signal is not about are empty.
+pub(crate) const CONTEXT: &[&Definition] = &[
     &Definition {
         name: "pod",
         doc: "The pod.",
         fields: &[
             field("name", FieldType::Text, "Its name. Source: metadata.name."),
-            field("namespace", FieldType::Text, "Its namespace. Source: metadata.namespace."),
+            field("namespace", FieldType::Text, "Its namespace, or that of the workload. Source: metadata.namespace."),
             field("node", FieldType::Text, "Its node; empty where it has none. Source: spec.nodeName."),
             field("serviceAccount", FieldType::Text, "Its service account. Source: spec.serviceAccountName."),
             field("isBare", FieldType::Flag, "No controller made it. Source: metadata.ownerReferences."),
@@ -37,7 +39,7 @@ pub(crate) const POD_CONTEXT: &[&Definition] = &[
     },
     &Definition {
         name: "workload",
-        doc: "The object that holds the template of the pod: its top controller, else the pod itself.",
+        doc: "The workload that the signal is about, else the object that holds the template of the pod: its top controller, or the pod itself.",
         fields: &[
             field("display", FieldType::Text, "Kind and name, such as `Deployment web`."),
             field("kind", FieldType::Text, "Its kind."),
@@ -45,38 +47,117 @@ pub(crate) const POD_CONTEXT: &[&Definition] = &[
             field("argument", FieldType::Text, "As kubectl takes it: `deployment/web`."),
         ],
     },
+    &Definition {
+        name: "node",
+        doc: "The node that the signal is about, else that of the pod. Empty where it is not known.",
+        fields: &[
+            field("name", FieldType::Text, "Its name. Source: metadata.name."),
+            field(
+                "runtime",
+                FieldType::Text,
+                "Its container runtime. Source: status.nodeInfo.containerRuntimeVersion.",
+            ),
+            field("os", FieldType::Text, "Its operating system. Source: label kubernetes.io/os."),
+            field("arch", FieldType::Text, "Its CPU architecture. Source: label kubernetes.io/arch."),
+            field("isKnown", FieldType::Flag, "Its Node object is known."),
+        ],
+    },
 ];
 
-/// The fields of a signal of a pod, and those beside it.
-pub(crate) struct OfPod<'s, 'a> {
-    pub(crate) case: &'s Case<'a>,
+/// What a signal is about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Subject<'a> {
+    Pod(&'a Case<'a>),
+    Node { node: &'a NodeState, language: Language },
+    Workload(&'a WorkloadCase<'a>),
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn language(&self) -> Language {
+        match self {
+            Self::Pod(case) => case.language(),
+            Self::Node { language, .. } => *language,
+            Self::Workload(case) => case.language(),
+        }
+    }
+
+    pub(crate) fn pod(&self) -> Option<&'a Case<'a>> {
+        match self {
+            Self::Pod(case) => Some(case),
+            Self::Node { .. } | Self::Workload(_) => None,
+        }
+    }
+
+    pub(crate) fn workload(&self) -> Option<&'a WorkloadCase<'a>> {
+        match self {
+            Self::Workload(case) => Some(case),
+            Self::Pod(_) | Self::Node { .. } => None,
+        }
+    }
+
+    /// The Node that it is about, or that the pod is bound to, where that is known.
+    fn node(&self) -> Option<&'a NodeFacts> {
+        match self {
+            Self::Pod(case) => case.node.map(|node| &node.facts),
+            Self::Node { node, .. } => Some(&node.facts),
+            Self::Workload(_) => None,
+        }
+    }
+
+    /// Name of the node that it is about, or that the pod is bound to.
+    pub(crate) fn node_name(&self) -> Option<&'a str> {
+        match self {
+            Self::Pod(case) => case.pod.node_name.as_deref(),
+            Self::Node { node, .. } => Some(&node.facts.name),
+            Self::Workload(_) => None,
+        }
+    }
+
+    /// The object that remedies change. Nodes have none.
+    pub(crate) fn target(&self) -> Option<Target> {
+        match self {
+            Self::Pod(case) => Some(target::of(case)),
+            Self::Workload(case) => Some(target::of_workload(case)),
+            Self::Node { .. } => None,
+        }
+    }
+}
+
+/// The fields of an occurrence of a signal, and those beside it.
+pub(crate) struct Context<'s> {
+    pub(crate) subject: Subject<'s>,
+    /// The container that the signal is about.
     pub(crate) container: Option<&'s Container>,
     pub(crate) signal: &'s dyn Signal,
 }
 
-impl Fields for OfPod<'_, '_> {
+impl Fields for Context<'_> {
     fn get(&self, path: &str) -> Option<Value> {
         let (of, name) = path.split_once('.').unwrap_or((path, ""));
         match of {
             "pod" => self.of_pod(name),
             "container" => self.of_container(name),
             "workload" => self.of_workload(name),
+            "node" => self.of_node(name),
             _ if of == self.signal.definition().name => self.signal.field(name),
             _ => None,
         }
     }
 }
 
-impl OfPod<'_, '_> {
+impl Context<'_> {
     fn of_pod(&self, name: &str) -> Option<Value> {
-        let pod = self.case.pod;
+        let pod = self.subject.pod().map(|case| case.pod);
         Some(match name {
-            "name" => (&*pod.key.name).into(),
-            "namespace" => (&*pod.key.namespace).into(),
-            "node" => pod.node_name.as_deref().into(),
-            "serviceAccount" => (&*pod.service_account).into(),
-            "isBare" => pod.owner.is_none().into(),
-            "ofJob" => pod.is_of_job().into(),
+            "name" => pod.map(|pod| &*pod.key.name).into(),
+            "namespace" => match self.subject.workload() {
+                Some(case) => (&*case.workload.key.namespace).into(),
+                None => pod.map(|pod| &*pod.key.namespace).into(),
+            },
+            "node" => pod.and_then(|pod| pod.node_name.as_deref()).into(),
+            "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
+            "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
+            "ofJob" => pod.is_some_and(|pod| pod.is_of_job()).into(),
             _ => return None,
         })
     }
@@ -94,12 +175,25 @@ impl OfPod<'_, '_> {
     }
 
     fn of_workload(&self, name: &str) -> Option<Value> {
-        let target = target::of(self.case);
+        let target = self.subject.target();
         Some(match name {
-            "" | "display" => target.display().into(),
-            "kind" => (&*target.kind).into(),
-            "name" => (&*target.name).into(),
-            "argument" => target.argument().into(),
+            "" | "display" => target.map(|target| target.display()).into(),
+            "kind" => target.map(|target| target.kind.to_string()).into(),
+            "name" => target.map(|target| target.name.to_string()).into(),
+            "argument" => target.map(|target| target.argument()).into(),
+            _ => return None,
+        })
+    }
+
+    fn of_node(&self, name: &str) -> Option<Value> {
+        let node = self.subject.node();
+        let label = |key: &str| node.and_then(|node| node.labels.get(key)).map(|value| value.to_string());
+        Some(match name {
+            "name" => self.subject.node_name().into(),
+            "runtime" => node.map(|node| node.runtime.to_string()).into(),
+            "os" => label("kubernetes.io/os").into(),
+            "arch" => label("kubernetes.io/arch").into(),
+            "isKnown" => node.is_some().into(),
             _ => return None,
         })
     }

@@ -1,9 +1,10 @@
 //! The signal `imagePull`.
 
-use super::signal;
-use crate::diagnosis::Case;
-use crate::diagnosis::rules::signature::{self, Seen};
-use crate::facts::{Container, EventFacts, VolumeSource};
+use super::{PodSignal, Seen, Source, lasting, of_containers, signal};
+use crate::api::{Confidence, Evidence};
+use crate::diagnosis::catalog::Cause;
+use crate::diagnosis::{Case, Finding, Specificity, Verdict, evidence, message};
+use crate::facts::{Container, EventFacts, NodeState, Timestamp, VolumeSource};
 
 /// The waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -28,7 +29,7 @@ signal! {
 
     /// Image reference of the container, the middle left out where it is longer than 100 characters.
     /// Source: spec.containers[].image.
-    "image": fn image(&self) -> String { signature::middle_cut(&self.container.image, 100) }
+    "image": fn image(&self) -> String { message::middle_cut(&self.container.image, 100) }
 
     /// Host and port of the registry that the image's name means; docker.io where it names none.
     /// Source: spec.containers[].image.
@@ -70,12 +71,12 @@ signal! {
     "isDockerHub": fn is_docker_hub(&self) -> bool { DOCKER_HUB.contains(&self.dns_name()) }
 
     /// The innermost error of the message, at most 60 characters.
-    "error": fn error(&self) -> String { signature::innermost(self.seen.text, 60) }
+    "error": fn error(&self) -> String { message::innermost(self.seen.text, 60) }
 
     /// The error of the message, at most 90 characters; empty where the kubelet no longer has it.
     "message": fn message(&self) -> String {
         let lost = self.seen.text.is_empty() || self.seen.reason == "ImagePullBackOff" && !self.seen.text.contains(": ");
-        if lost { String::new() } else { signature::innermost(self.seen.text, 90) }
+        if lost { String::new() } else { message::innermost(self.seen.text, 90) }
     }
 
     /// Whether the message ends in the middle of an answer: the connection was closed without one.
@@ -131,8 +132,74 @@ signal! {
     "cloudRole": fn cloud_role(&self) -> &'static str { cloud_role(registry_of(&self.container.image)) }
 }
 
+pub(crate) const SOURCE: Source =
+    Source { definition: &ImagePull::DEFINITION, read: |case| of_containers(case, |container| read(case, container)) };
+
+/// A pull error counts once it fails again, since the next try often succeeds; or once it lasts this long, as the Event of
+/// the second try (10 to 20 s after the first) may be lost. Until then it is only noted.
+const SECOND_TRY: i64 = 30;
+
+/// Whether a pull that fails so takes long each time, and others on that node wait for it.
+pub fn holds_up_pulls(cause: &str) -> bool {
+    matches!(cause, "RegistryTimeout" | "ImagePullStalled")
+}
+
+impl<'a> PodSignal<'a> for ImagePull<'a> {
+    fn container(&self) -> Option<&'a Container> {
+        Some(self.container)
+    }
+
+    fn evidence(&self, cause: &Cause) -> Vec<Evidence> {
+        let waiting =
+            evidence::field(format!("{}.state.waiting.reason", self.container.status_path()), self.seen.reason);
+        let image = evidence::field(format!("{}.image", self.container.spec_path()), &*self.container.image);
+        let is_about_access = matches!(cause.name(), "ImagePullSecretMissing" | "ImageTagNotFound");
+        let secret = secret_event(self.case).filter(|_| is_about_access).map(evidence::event);
+        std::iter::once(waiting).chain(self.seen.evidence()).chain([image]).chain(secret).collect()
+    }
+
+    fn complete(&self, cause: &Cause, finding: Finding) -> Verdict {
+        let is_known = cause.precedence() == Specificity::Specific || self.seen.text.contains(": ");
+        let finding = finding.confidence(if is_known { Confidence::Certain } else { Confidence::Likely });
+        Verdict::Yes(Box::new(match self.has_failed_twice(cause) {
+            Ok(()) => finding,
+            Err(at) => finding.noted().until(at),
+        }))
+    }
+}
+
+impl ImagePull<'_> {
+    fn has_failed_twice(&self, cause: &Cause) -> Result<(), Timestamp> {
+        let case = self.case;
+        let threshold = cause.threshold(case.thresholds);
+        if threshold == 0 {
+            return Ok(());
+        }
+        // A second try proves nothing where pods only take turns.
+        let takes_turns = threshold > SECOND_TRY;
+        // In back-off when we came: it failed at least 10 s ago, and how often is not known.
+        let is_chosen = case.thresholds.chosen(cause.name()).is_some();
+        if self.seen.reason == "ImagePullBackOff" && case.observed.at_start && !takes_turns && !is_chosen {
+            return Ok(());
+        }
+        // An error of the kubelet or its runtime counts from the node's last outage on: what is left of that passes.
+        let is_of_node = cause.precedence() == Specificity::Umbrella;
+        let back = case.node.filter(|_| is_of_node).and_then(NodeState::ready_since);
+        let failed = |e: &&EventFacts| e.message.contains("Failed to pull image");
+        let events = case.container_events(self.container, "Failed").filter(failed);
+        let events = events.filter(|event| back.is_none_or(|back| event.last.is_none_or(|last| last >= back)));
+        let (mut tries, mut since) = (0, case.held_since(case.pod.start_time));
+        since = back.map_or(since, |back| since.max(back));
+        for event in events {
+            tries += event.count.max(1);
+            since = since.min(lasting::first_seen(case, event));
+        }
+        lasting::counts(case, cause, since, if takes_turns { 0 } else { tries })
+    }
+}
+
 /// The pull of a container's image that fails, while the container waits for it.
-pub(crate) fn see<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<ImagePull<'a>> {
+pub(crate) fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<ImagePull<'a>> {
     let (reason, message) = container.waiting()?;
     let known = REASONS.contains(&reason);
     // The kubelet writes the error of an unreadable pull secret where the reason belongs.
@@ -155,12 +222,12 @@ fn last_failed_pull<'a>(case: &Case<'a>, container: &'a Container) -> Option<&'a
 }
 
 /// The newest Event about a pull secret that the kubelet could not read.
-pub(crate) fn secret_event<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+fn secret_event<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
     case.events_with(SECRET_EVENT).next_back()
 }
 
 fn missing_secret<'a>(case: &Case<'a>) -> Option<&'a str> {
-    signature::between(&secret_event(case)?.message, "pull secrets (", ")")
+    message::between(&secret_event(case)?.message, "pull secrets (", ")")
 }
 
 fn tag_of(image: &str) -> &'static str {
