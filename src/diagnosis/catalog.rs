@@ -1,6 +1,7 @@
 //! The catalogue: each cause is data, one file in `catalog/`. Read once, compiled once, asked for each signal.
 
 mod cause;
+mod comparison;
 mod compile;
 mod expression;
 pub mod file;

@@ -6,6 +6,7 @@ use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::{Context, Env, Program};
 
 use super::Fields;
+use super::comparison::Comparison;
 use crate::diagnosis::signals::Value;
 
 static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
@@ -16,6 +17,8 @@ pub(crate) struct Expression {
     program: Program,
     /// The fields that it names, such as `termination.exitCode`.
     paths: Vec<String>,
+    /// The same condition, where the interpreter is not needed for it.
+    plain: Option<Comparison>,
 }
 
 impl Expression {
@@ -26,7 +29,8 @@ impl Expression {
         collect(program.expression(), &mut paths);
         paths.sort();
         paths.dedup();
-        Ok(Self { program, paths })
+        let plain = Comparison::of(program.expression());
+        Ok(Self { program, paths, plain })
     }
 
     pub(crate) fn paths(&self) -> &[String] {
@@ -35,7 +39,15 @@ impl Expression {
 
     /// Whether it holds. One over a value that is not known does not.
     pub(crate) fn holds(&self, fields: &dyn Fields) -> bool {
-        matches!(self.evaluate(fields), Ok(cel::Value::Bool(true)))
+        match &self.plain {
+            Some(plain) => plain.holds(fields),
+            None => matches!(self.evaluate(fields), Ok(cel::Value::Bool(true))),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain.is_some()
     }
 
     /// What it yields, for whoever checks its types.
@@ -100,7 +112,8 @@ fn collect(expression: &IdedExpr, out: &mut Vec<String>) {
     }
 }
 
-fn path(expression: &IdedExpr) -> Option<String> {
+/// The qualified name that an expression is, if it is one.
+pub(super) fn path(expression: &IdedExpr) -> Option<String> {
     match &expression.expr {
         Expr::Ident(name) => Some(name.clone()),
         Expr::Select(select) if !select.test => Some(format!("{}.{}", path(&select.operand)?, select.field)),
