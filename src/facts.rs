@@ -6,6 +6,7 @@
 mod annotation;
 mod event;
 mod labels;
+mod manager;
 mod node;
 mod pod;
 mod quantity;
@@ -23,6 +24,7 @@ pub use annotation::{Carried, DIAGNOSIS};
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;
+pub use manager::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
 pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Mount, Operator, Owner, Phase, PodFacts, PodTerm,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{Case, WorkloadCase, ownership, remedy, text};
 use crate::api::{ContainerType, Remedy};
 use crate::diagnosis::language::{Language, Speaks, phrase, say};
-use crate::facts::{Container, EventFacts};
+use crate::facts::{Container, EventFacts, Manager, WorkloadFacts};
 
 /// Names of containers that admission webhooks put into pods. They are in no template, so a patch cannot change them.
 const INJECTED: [&str; 12] = [
@@ -37,6 +37,7 @@ pub fn of(case: &Case<'_>) -> Target {
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
             holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
+            manager: None,
             language: case.language(),
         };
     };
@@ -46,8 +47,9 @@ pub fn of(case: &Case<'_>) -> Target {
         "CronJob" => Holder::CronJob,
         _ => Holder::Template,
     };
+    let manager = case.surroundings.known_workload().filter(|workload| workload.key == top).and_then(manager_of);
     let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
-    Target { kind, name, namespace, holder, language: case.language() }
+    Target { kind, name, namespace, holder, manager, language: case.language() }
 }
 
 /// The object to change for a workload: the workload itself.
@@ -59,7 +61,17 @@ pub(super) fn of_workload(case: &WorkloadCase<'_>) -> Target {
         _ => Holder::Template,
     };
     let (kind, name, namespace) = (key.kind.clone(), key.name.clone(), key.namespace.clone());
-    Target { kind, name, namespace, holder, language: case.language() }
+    Target { kind, name, namespace, holder, manager: manager_of(case.workload), language: case.language() }
+}
+
+/// What reverts a direct change of a workload: the tool that manages it, else a controller of a kind that is not Kubernetes'
+/// own.
+fn manager_of(workload: &WorkloadFacts) -> Option<Manager> {
+    let owner = || {
+        let owner = workload.owner_key().filter(|owner| !owner.is_known())?;
+        Some(Manager::Owner { kind: owner.kind.to_string(), name: owner.name.to_string() })
+    };
+    workload.manager.as_deref().cloned().or_else(owner)
 }
 
 /// Where the pod's spec is kept, and so what can be changed of it.
@@ -87,6 +99,8 @@ pub struct Target {
     pub name: Arc<str>,
     pub namespace: Arc<str>,
     holder: Holder,
+    /// What reverts a direct change of it.
+    manager: Option<Manager>,
     /// That of remedies.
     pub language: Language,
 }
@@ -203,11 +217,43 @@ impl Target {
             // What only the reader knows is edited in by hand: a patch is pasted without a second look.
             Some(patch) if patch.contains(PLACEHOLDER) => {
                 let edit = format!("{} edit {}", self.command_prefix(), self.argument());
-                remedy::command(remedy, edit)
+                remedy::command(self.with_source(remedy), edit)
             }
-            Some(patch) => remedy::patch(remedy::command(remedy, self.patch_command(&patch)), patch),
+            Some(patch) => remedy::patch(remedy::command(self.with_source(remedy), self.patch_command(&patch)), patch),
             None => self.with_replacement(remedy),
         }
+    }
+
+    /// `remedy` with where to change the object instead, so that its manager does not revert the change.
+    #[must_use]
+    pub fn with_source(&self, remedy: Remedy) -> Remedy {
+        let instead = match &self.manager {
+            None => return remedy,
+            Some(Manager::Helm { release: Some(release) }) => {
+                say!(self, "Change the values of Helm release {release} too: its next upgrade reverts this.", release)
+            }
+            Some(Manager::Helm { release: None }) => {
+                phrase!(self, "Change the values of its Helm release too: the next upgrade reverts this.").to_owned()
+            }
+            Some(Manager::ArgoCd { application }) => say!(
+                self,
+                "Change it in the source of Argo CD application {application}: Argo CD reverts a direct change.",
+                application
+            ),
+            Some(Manager::FluxKustomization { name }) => {
+                say!(self, "Change it in the source of Flux Kustomization {name}: Flux reverts a direct change.", name)
+            }
+            Some(Manager::FluxHelmRelease { name }) => {
+                say!(self, "Change it in the values of Flux HelmRelease {name}: Flux reverts a direct change.", name)
+            }
+            Some(Manager::Owner { kind, name }) => say!(
+                self,
+                "Change it in {kind} {name}, which owns this object: its controller may revert a direct change.",
+                kind,
+                name
+            ),
+        };
+        Remedy { text: format!("{} {instead}", remedy.text), ..remedy }
     }
 
     /// `remedy` with what to do where the spec cannot be changed.
@@ -288,5 +334,58 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
 fn indent(out: &mut String, lines: &str, depth: usize) {
     for line in lines.lines() {
         let _ = writeln!(out, "{}{line}", "  ".repeat(depth));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnosis::testing::Scenario;
+    use crate::diagnosis::{Health, diagnose};
+
+    /// The first remedy for an image that does not exist, of a Deployment with this metadata.
+    fn first_remedy(metadata: &str) -> String {
+        let scenario = Scenario::from_yaml(&format!(
+            r#"
+kind: Deployment
+apiVersion: apps/v1
+metadata: {{name: web, namespace: shop, uid: d1, generation: 1, {metadata}}}
+spec: {{replicas: 1}}
+---
+kind: ReplicaSet
+apiVersion: apps/v1
+metadata: {{name: web-5d8f9c7b6, namespace: shop, uid: r1, ownerReferences: [{{apiVersion: apps/v1, kind: Deployment, name: web, uid: d1, controller: true}}]}}
+---
+kind: Pod
+apiVersion: v1
+metadata: {{name: web-5d8f9c7b6-x, namespace: shop, uid: u1, labels: {{pod-template-hash: 5d8f9c7b6}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d8f9c7b6, uid: r1, controller: true}}]}}
+spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
+status:
+  phase: Pending
+  containerStatuses: [{{name: app, state: {{waiting: {{reason: ErrImagePull, message: "manifest unknown"}}}}}}]
+"#
+        ));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        found.remedies.first().map(|remedy| remedy.text.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_remedy_says_where_to_change_an_object_that_a_tool_or_a_controller_manages() {
+        assert_eq!(first_remedy(""), "Set an image that exists.");
+        let helm = r#"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop}"#;
+        assert_eq!(
+            first_remedy(helm),
+            "Set an image that exists. Change the values of Helm release shop too: its next upgrade reverts this."
+        );
+        let argo_cd = r#"annotations: {argocd.argoproj.io/tracking-id: "shop:apps/Deployment:shop/web"}"#;
+        assert_eq!(
+            first_remedy(argo_cd),
+            "Set an image that exists. Change it in the source of Argo CD application shop: Argo CD reverts a direct change."
+        );
+        let owned =
+            "ownerReferences: [{apiVersion: db.example/v1, kind: Database, name: main, uid: x, controller: true}]";
+        assert_eq!(
+            first_remedy(owned),
+            "Set an image that exists. Change it in Database main, which owns this object: its controller may revert a direct change."
+        );
     }
 }

@@ -57,11 +57,11 @@ pub(super) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
         Back::Nowhere => None,
         Back::To(revision, command) => {
             let text = say!(case, "{text} go back to revision {revision}.", text, revision);
-            Some(remedy::command(remedy::mitigate(text), command))
+            Some(remedy::command(target.with_source(remedy::mitigate(text)), command))
         }
         Back::Unknown => {
             let text = say!(case, "{text} go back to a revision that worked (rollout undo --to-revision=N).", text);
-            Some(remedy::command(remedy::mitigate(text), history))
+            Some(remedy::command(target.with_source(remedy::mitigate(text)), history))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carried, Condition, Labels, Owner, Timestamp, Wishes};
+use super::{Carried, Condition, Labels, Manager, Owner, Timestamp, Wishes};
 use crate::api::WorkloadRef;
 
 /// Kind, namespace and name of a workload that can be read. A clone is another reference: these stand wherever something
@@ -128,6 +128,8 @@ pub struct WorkloadFacts {
     #[serde(skip)]
     pub carried: Option<Carried>,
     pub owner: Option<Owner>,
+    /// What applies it again and again, by its labels and annotations.
+    pub manager: Option<Box<Manager>>,
     pub generation: i64,
     /// The generation that its status is about, where the kind says so.
     pub observed_generation: Option<i64>,

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
 use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use crate::facts::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
 use crate::facts::{Carried, Condition, DIAGNOSIS, IGNORE, NEVER_READY_AFTER, ObjectKey, Owner, Timestamp, Wishes};
 
 /// Marks a pod that the kubelet made from a file.
@@ -99,7 +100,7 @@ impl<'de> Deserialize<'de> for Key {
                 f.write_str("a key")
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS];
+                let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS, HELM_RELEASE, ARGO_CD_TRACKING];
                 let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
@@ -112,6 +113,14 @@ impl<'de> Deserialize<'de> for Key {
 pub(super) fn wishes(meta: &ObjectMeta) -> Option<Box<Wishes>> {
     let annotations = meta.annotations.as_ref()?;
     Wishes::of(|name| annotations.get(name).map(String::as_str))
+}
+
+/// The tool that manages the object.
+pub(super) fn manager(meta: &ObjectMeta) -> Option<Box<Manager>> {
+    fn get<'a>(pairs: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
+        pairs?.get(key).map(String::as_str)
+    }
+    Manager::of(|key| get(meta.labels.as_ref(), key), |key| get(meta.annotations.as_ref(), key)).map(Box::new)
 }
 
 /// What the operator has put there.

@@ -187,6 +187,7 @@ fn facts(
         wishes: meta::wishes(metadata),
         carried: meta::carried(metadata),
         owner: meta::controller(metadata, strings),
+        manager: meta::manager(metadata),
         generation: metadata.generation.unwrap_or(0),
         observed_generation: status.observed_generation.0,
         paused: spec.paused.is_true(),

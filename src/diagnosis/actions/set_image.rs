@@ -17,7 +17,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
     let command = ask.container.and_then(|container| target.set_image_command(container, "<IMAGE>"));
     Some(match command {
-        Some(command) => remedy::command(ask.remedy(), command),
+        Some(command) => remedy::command(target.with_source(ask.remedy()), command),
         None => target.with_replacement(ask.remedy()),
     })
 }

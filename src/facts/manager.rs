@@ -1,0 +1,73 @@
+//! What applies an object again and again, so that a direct change of it does not last.
+
+use serde::{Deserialize, Serialize};
+
+/// The tool or controller that manages an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Manager {
+    /// A release of Helm; its name, where the object carries it.
+    Helm { release: Option<String> },
+    /// An application of Argo CD.
+    ArgoCd { application: String },
+    /// A Kustomization of Flux.
+    FluxKustomization { name: String },
+    /// A HelmRelease of Flux.
+    FluxHelmRelease { name: String },
+    /// The object that owns it.
+    Owner { kind: String, name: String },
+}
+
+/// Annotation with the name of a Helm release.
+pub const HELM_RELEASE: &str = "meta.helm.sh/release-name";
+/// Annotation by which Argo CD tracks an object: `APPLICATION:GROUP/KIND:NAMESPACE/NAME`.
+pub const ARGO_CD_TRACKING: &str = "argocd.argoproj.io/tracking-id";
+
+impl Manager {
+    /// The manager that labels and annotations name. One that reverts changes by itself comes before Helm, whose charts
+    /// are also installed by it.
+    pub fn of<'a>(
+        label: impl Fn(&str) -> Option<&'a str>,
+        annotation: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<Self> {
+        let tracked = annotation(ARGO_CD_TRACKING).and_then(|id| id.split(':').next());
+        if let Some(application) =
+            tracked.or_else(|| label("argocd.argoproj.io/instance")).filter(|name| !name.is_empty())
+        {
+            return Some(Self::ArgoCd { application: application.to_owned() });
+        }
+        if let Some(name) = label("helm.toolkit.fluxcd.io/name") {
+            return Some(Self::FluxHelmRelease { name: name.to_owned() });
+        }
+        if let Some(name) = label("kustomize.toolkit.fluxcd.io/name") {
+            return Some(Self::FluxKustomization { name: name.to_owned() });
+        }
+        let release = annotation(HELM_RELEASE);
+        let is_helm = release.is_some() || label("app.kubernetes.io/managed-by") == Some("Helm");
+        is_helm.then(|| Self::Helm { release: release.map(str::to_owned) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(labels: &[(&str, &'static str)], annotations: &[(&str, &'static str)]) -> Option<Manager> {
+        let find = |pairs: &[(&str, &'static str)], key: &str| {
+            pairs.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+        };
+        Manager::of(|key| find(labels, key), |key| find(annotations, key))
+    }
+
+    #[test]
+    fn the_manager_is_named_by_labels_and_annotations() {
+        let helm = [("app.kubernetes.io/managed-by", "Helm")];
+        assert_eq!(of(&[], &[]), None);
+        assert_eq!(of(&[("app.kubernetes.io/managed-by", "kustomize")], &[]), None);
+        assert_eq!(of(&helm, &[]), Some(Manager::Helm { release: None }));
+        assert_eq!(of(&helm, &[(HELM_RELEASE, "shop")]), Some(Manager::Helm { release: Some("shop".to_owned()) }));
+        let tracked = [(ARGO_CD_TRACKING, "shop:apps/Deployment:prod/web"), (HELM_RELEASE, "x")];
+        assert_eq!(of(&helm, &tracked), Some(Manager::ArgoCd { application: "shop".to_owned() }));
+        let flux = [("kustomize.toolkit.fluxcd.io/name", "apps")];
+        assert_eq!(of(&flux, &[]), Some(Manager::FluxKustomization { name: "apps".to_owned() }));
+    }
+}
