@@ -13,8 +13,11 @@ use crate::diagnosis::rule::Category;
 use crate::diagnosis::signals::{self, Definition};
 use crate::diagnosis::{Thresholds, actions, checks};
 
+/// A setting of the operator, by its name in a cause file.
+type Setting = (&'static str, fn(&Thresholds) -> i64);
+
 /// Settings of the operator that a threshold may name.
-const SETTINGS: [(&str, fn(&Thresholds) -> i64); 7] = [
+const SETTINGS: [Setting; 7] = [
     ("unschedulable", |t| t.unschedulable),
     ("neverReady", |t| t.never_ready),
     ("readinessLost", |t| t.readiness_lost),
