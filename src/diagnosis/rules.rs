@@ -16,16 +16,16 @@ mod start;
 mod unknown;
 mod volume;
 
-pub(super) use self::crash::last_words::wanted as log_wanted;
 use super::rule::{Family, Known, Recovery, Rule};
 use super::signals::image_pull;
+pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
-pub use self::crash::hook::HOOK_KILL;
 pub use self::names::unknown;
 pub use self::probe::STARTUP;
 pub use super::signals::image_pull::holds_up_pulls;
+pub use super::signals::termination::hook::HOOK_KILL;
 pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.

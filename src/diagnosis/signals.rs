@@ -5,6 +5,7 @@ mod context;
 pub(crate) mod image_pull;
 pub(crate) mod lasting;
 mod seen;
+pub(crate) mod termination;
 
 use std::fmt;
 

@@ -1,12 +1,6 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
-pub(super) mod command;
 mod completed;
-pub(super) mod doubt;
-pub(super) mod end;
-mod exit;
-pub(super) mod hook;
-pub(super) mod last_words;
 mod lost;
 mod memory;
 mod node_memory;
@@ -19,14 +13,14 @@ mod slow;
 #[cfg(test)]
 mod tests;
 
-use self::end::{settled_crash, who};
-use self::exit::go_back;
-pub(super) use self::exit::{ended, ended_with, log_remedy};
 use self::lost::is_lost;
 pub(super) use self::rows::RULES;
 use crate::api::{ContainerType, Remedy};
 use crate::diagnosis::language::{Language, phrase, say};
-use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, text};
+use crate::diagnosis::signals::termination::end::{self, settled_crash};
+use crate::diagnosis::signals::termination::exit_code::{ended, go_back, log_remedy};
+use crate::diagnosis::signals::termination::{blamed, end_evidence, log_line};
+use crate::diagnosis::{Case, Finding, Verdict, remedy, text};
 use crate::facts::{Container, RestartPolicy, State, Terminated};
 
 fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
@@ -35,7 +29,7 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
             let finding = Finding::of_container(container, ended(case, container, run));
             end::judged(
                 case,
-                end_evidence(container, run, finding).with_all(last_words::line_evidence(case, container, run)),
+                end_evidence(container, run, finding).with_all(log_line::line_evidence(case, container, run)),
             )
         }
         Ok(_) => Verdict::No,
@@ -45,7 +39,7 @@ fn exit_code(case: &Case<'_>, container: &Container, code: i32) -> Verdict {
 
 fn script_remedies(case: &Case<'_>, finding: &Finding, check: fn(Language, &str) -> String) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
-    let line = container.last_end().and_then(|run| last_words::line(case, container, run));
+    let line = container.last_end().and_then(|run| log_line::line(case, container, run));
     let is_library = line.as_ref().is_some_and(|line| text::has(&line.text, &["shared librar"]));
     let is_libc = line.is_some_and(|line| line.text.contains("version `GLIBC"));
     let fix = if is_libc {
@@ -88,7 +82,7 @@ fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -
             let finding = Finding::of_container(container, format!("{}{tail}", ended(case, container, run)));
             end::judged(
                 case,
-                end_evidence(container, run, finding).with_all(last_words::line_evidence(case, container, run)),
+                end_evidence(container, run, finding).with_all(log_line::line_evidence(case, container, run)),
             )
         }
         Ok(_) => Verdict::No,
@@ -108,24 +102,4 @@ fn app_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     }
     remedies.extend(go_back(case));
     remedies
-}
-
-/// Reason, exit code and uptime of a run, with their paths.
-pub(super) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
-    let path = container.last_end_path();
-    let finding = finding
-        .with(evidence::field_at(format!("{path}.reason"), &run.reason, run.finished_at))
-        .with(evidence::field(format!("{path}.exitCode"), run.exit_code.to_string()));
-    match &container.state {
-        State::Waiting { reason, message } if !reason.is_empty() => finding.with(evidence::field(
-            format!("{}.state.waiting", container.status_path()),
-            format!("{reason}: {message}"),
-        )),
-        _ => finding,
-    }
-}
-
-/// The container that a finding blames.
-pub(super) fn blamed<'c>(case: &Case<'c>, finding: &Finding) -> Option<&'c Container> {
-    case.pod.container(finding.container.as_deref()?)
 }

@@ -10,11 +10,11 @@ mod terminating;
 mod waits;
 
 use self::admission::{by_reason, rejected, rejected_as};
-use super::crash::command;
-use super::crash::end::{self, judged};
-use super::crash::{blamed, end_evidence, ended, ended_with, last_words, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, judged};
+use crate::diagnosis::signals::termination::exit_code::{ended, ended_with, log_remedy};
+use crate::diagnosis::signals::termination::{blamed, command, end_evidence, log_line};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
     target,
@@ -444,7 +444,7 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let (waits, when) = (waiting_apps(case), restarts::rhythm(case, container));
-    let line = last_words::quoted(case, container, run, 60);
+    let line = log_line::quoted(case, container, run, 60);
     let summary = say!(
         case,
         "init container {name} ({place}) exits with {end}{when}{line}, so {waits} {start}{tail}",
@@ -458,7 +458,7 @@ fn init_failed(case: &Case<'_>, container: &Container) -> Verdict {
         tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with_all(last_words::line_evidence(case, container, run))
+        .with_all(log_line::line_evidence(case, container, run))
         .with_all(case.pod.condition("Initialized").map(evidence::condition));
     judged(case, finding)
 }
@@ -546,7 +546,7 @@ fn failed_for_good(case: &Case<'_>, container: &Container) -> Verdict {
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
         .with(evidence::field("status.phase", format!("{:?}", pod.phase)))
         .with(evidence::field("spec.restartPolicy", format!("{:?}", pod.restart_policy)))
-        .with_all(last_words::line_evidence(case, container, run));
+        .with_all(log_line::line_evidence(case, container, run));
     judged(case, finding)
 }
 

@@ -7,11 +7,11 @@ mod starting;
 mod words;
 
 use self::words::{Trouble, handler_text, handler_yaml, trouble};
-use super::crash::doubt;
-use super::crash::end::{self, Kill, Proof};
-use super::crash::log_remedy;
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::doubt;
+use crate::diagnosis::signals::termination::end::{self, Kill, Proof};
+use crate::diagnosis::signals::termination::exit_code::log_remedy;
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Language, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy,
     restarts, target, text,
@@ -92,7 +92,7 @@ impl Killed<'_, '_> {
 }
 
 /// What a probe got last: a failure, else that it could not be run.
-fn last_words<'a>(case: &Case<'a>, container: &Container, kind: ProbeKind) -> Option<&'a EventFacts> {
+fn log_line<'a>(case: &Case<'a>, container: &Container, kind: ProbeKind) -> Option<&'a EventFacts> {
     end::unhealthy(case, container, kind).or_else(|| end::errored(case, container, kind))
 }
 
@@ -401,7 +401,7 @@ fn kill_remedies(case: &Case<'_>, finding: &Finding, kind: ProbeKind) -> Vec<Rem
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
         return Vec::new();
     };
-    let heard = last_words(case, container, kind).map(|event| trouble(&event.message));
+    let heard = log_line(case, container, kind).map(|event| trouble(&event.message));
     let ran = long_well(case, container, finding, kind);
     let mut remedies = remedies_after(case, container, kind, heard.as_ref(), ran);
     if matches!(heard, Some(Trouble::CannotRun(_))) && container.is_running() {
@@ -796,7 +796,7 @@ fn not_ready(case: &Case<'_>, container: &Container) -> Verdict {
         let budget = startup + probe.initial_delay + probe.period * probe.success_threshold.max(1);
         after(case.held_since(started_at), case.never_ready(READINESS) + budget)
     };
-    let said = last_words(case, container, ProbeKind::Readiness);
+    let said = log_line(case, container, ProbeKind::Readiness);
     let heard = said.map(|event| trouble(&event.message));
     // A snapshot will never tell more than it does now; but who asks for patience knows why.
     let is_set = case.surroundings.wishes.never_ready.is_some()
@@ -866,7 +866,7 @@ fn readiness_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = finding.container.as_deref().and_then(|name| case.pod.container(name)) else {
         return Vec::new();
     };
-    let heard = last_words(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
+    let heard = log_line(case, container, ProbeKind::Readiness).map(|event| trouble(&event.message));
     let ran = ready_for(case, container);
     let mut remedies = remedies_after(case, container, ProbeKind::Readiness, heard.as_ref(), ran);
     remedies.push(remedy::command(

@@ -9,10 +9,10 @@ mod rows;
 
 use std::cell::OnceCell;
 
-use super::crash::hook::{self, HookProof};
 use super::signature::{self, Row, Seen};
 use crate::api::Confidence;
 use crate::diagnosis::language::{Sentence, phrase, say};
+use crate::diagnosis::signals::termination::hook::{self, HookProof};
 use crate::diagnosis::{Case, Category, Family, Finding, Language, Recovery, Rule, Scope, Verdict, evidence, text};
 use crate::facts::{Container, EnvRef, EventFacts, RefKind, State, format_bytes};
 

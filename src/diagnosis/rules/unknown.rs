@@ -1,11 +1,12 @@
 //! The honest answer where something fails and no rule knows why.
 
-use super::crash::end::{crash, disruption, is_of_late, is_unrecorded};
-use super::crash::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::ownership::{JobState, job_state};
 use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity, Verdict};
+use crate::diagnosis::signals::termination::blamed;
+use crate::diagnosis::signals::termination::end::{crash, disruption, is_of_late, is_unrecorded};
+use crate::diagnosis::signals::termination::exit_code::log_remedy;
 use crate::diagnosis::{Case, Finding, evidence, remedy, restarts, text};
 use crate::facts::{Container, EventFacts, Phase, State, after};
 

@@ -1,10 +1,10 @@
 //! Ends that would be a success, where the container should have gone on.
 
-use super::end::{self, settled_crash, who};
-use super::exit::{self, log_remedy};
-use super::{blamed, command, doubt, end_evidence, hook};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, settled_crash, who};
+use crate::diagnosis::signals::termination::exit_code::{self, log_remedy};
+use crate::diagnosis::signals::termination::{blamed, command, doubt, end_evidence, hook};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
 
@@ -22,7 +22,7 @@ pub(super) fn completed(case: &Case<'_>, container: &Container) -> Verdict {
         case,
         "{container} ends with 0 (Completed){when}, but restartPolicy Always starts it again{why}{tail}",
         container = who(container),
-        when = exit::when(case, container),
+        when = exit_code::when(case, container),
         why,
         tail = restarts::tail(case, container)
     );

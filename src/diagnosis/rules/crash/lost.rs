@@ -1,9 +1,9 @@
 //! Ends that nobody saw, most of them because the node went down with the container.
 
-use super::end::{self, who};
-use super::{end_evidence, last_words};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::{end_evidence, log_line};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, roots,
 };
@@ -116,7 +116,7 @@ fn is_restarted(case: &Case<'_>, container: &Container) -> bool {
 
 fn finding(case: &Case<'_>, container: &Container, run: &Terminated, summary: String) -> Finding {
     let mut finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with_all(last_words::line_evidence(case, container, run));
+        .with_all(log_line::line_evidence(case, container, run));
     if run.reason == "ContainerStatusUnknown" {
         finding = finding.with(evidence::contradicting(evidence::field(
             format!("{}.exitCode", container.last_end_path()),

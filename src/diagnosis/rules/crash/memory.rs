@@ -1,10 +1,11 @@
 //! Ends by the kernel's hand, for memory at the container's own limit or without one.
 
-use super::end::{self, who};
-use super::exit::{self, log_remedy, memory_limit};
-use super::{blamed, end_evidence, node_memory};
+use super::node_memory;
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::exit_code::{self, log_remedy, memory_limit};
+use crate::diagnosis::signals::termination::{blamed, end_evidence};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts, target};
 use crate::facts::{Container, Phase, ProbeKind, Terminated, format_bytes};
 
@@ -16,7 +17,7 @@ pub(super) fn oom_killed(case: &Case<'_>, container: &Container) -> Verdict {
         return Verdict::No;
     }
     let who = who(container);
-    let when = exit::when(case, container);
+    let when = exit_code::when(case, container);
     let tail = restarts::tail(case, container);
     let is_child = run.exit_code != 137;
     let victim = if is_child { say!(case, "a process in {who} was", who) } else { say!(case, "{who} is", who) };

@@ -1,9 +1,10 @@
 //! Kills because the whole node ran out of memory: the container is a victim, not the one that took too much.
 
-use super::exit::memory_limit;
-use super::{blamed, end, end_evidence, exit, log_remedy, who};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::exit_code::{self, log_remedy, memory_limit};
+use crate::diagnosis::signals::termination::{blamed, end_evidence};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
 };
@@ -83,7 +84,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
         Err(not_yet) => return not_yet,
     };
     let Some((node, shortage, confidence)) = shortage(case, container, run) else { return Verdict::No };
-    let (who, name, when) = (who(container), &node.facts.name, exit::when(case, container));
+    let (who, name, when) = (who(container), &node.facts.name, exit_code::when(case, container));
     let shown = match shortage {
         Shortage::SystemOom(_) => say!(case, "node {name} itself ran out of memory at that moment", name),
         Shortage::Pressure(_) => say!(case, "node {name} is short of memory", name),

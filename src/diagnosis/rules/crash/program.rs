@@ -1,9 +1,9 @@
 //! Programs that the kernel refuses to execute once their container is there.
 
-use super::end::{self, who};
-use super::{blamed, end_evidence, last_words};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::{blamed, end_evidence, log_line};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::Container;
 
@@ -12,7 +12,7 @@ pub(super) fn not_executed(case: &Case<'_>, container: &Container, refusal: &str
     let Some(run) = end::crash(case, container).filter(|run| matches!(run.exit_code, 1 | 255)) else {
         return Verdict::No;
     };
-    let mut lines = last_words::all(case, container, run);
+    let mut lines = log_line::all(case, container, run);
     let Some((said, in_log)) = lines.find(|(line, _)| is_refusal(line, refusal)) else {
         return Verdict::No;
     };
@@ -36,7 +36,7 @@ pub(super) fn not_executed(case: &Case<'_>, container: &Container, refusal: &str
         tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))
-        .with(last_words::source(container, said, in_log))
+        .with(log_line::source(container, said, in_log))
         .with_all(arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch)));
     end::judged(case, finding)
 }

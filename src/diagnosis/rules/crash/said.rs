@@ -12,11 +12,11 @@ mod words;
 use std::cell::OnceCell;
 
 use self::handles::Handles;
-use super::end::{self, settled_crash, who};
-use super::{end_evidence, last_words};
 use crate::api::Confidence;
 use crate::diagnosis::language::{Sentence, phrase, say};
 use crate::diagnosis::rules::signature::{self, Row, Seen};
+use crate::diagnosis::signals::termination::end::{self, settled_crash, who};
+use crate::diagnosis::signals::termination::{end_evidence, log_line};
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Verdict, restarts, text};
 use crate::facts::{Container, Terminated};
 
@@ -29,27 +29,27 @@ const ABORTED: i32 = 134;
 
 /// The line that decides. Where the last that speaks of an error tells only that a connection was refused (the innermost
 /// cause of a stack), the nearest line above it that says by whom.
-pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<last_words::Line> {
-    let last = last_words::line(case, container, run)?;
+pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<log_line::Line> {
+    let last = log_line::line(case, container, run)?;
     // .NET writes the innermost exception last, and what it was about above.
     if last.text.starts_with("---> ") {
-        let is_named = |line: &last_words::Line| {
+        let is_named = |line: &log_line::Line| {
             let is_port = text::has(&line.text, &["in use"]) && words::port(&line.text).is_some();
             !line.text.starts_with("---> ") && (is_port || access::forbidden_path(&line.text).is_some())
         };
-        if let Some(named) = last_words::telling(case, container, run).find(is_named) {
+        if let Some(named) = log_line::telling(case, container, run).find(is_named) {
             return Some(named);
         }
     }
     if !words::is_unnamed_refusal(&last.text) {
         return Some(last);
     }
-    let names = |line: &last_words::Line| words::is_refusal(&line.text) && words::endpoint(&line.text).is_some();
-    let tried = |line: &last_words::Line| words::is_try(&line.text) && words::endpoint(&line.text).is_some();
-    if let Some(named) = last_words::telling(case, container, run).find(names) {
+    let names = |line: &log_line::Line| words::is_refusal(&line.text) && words::endpoint(&line.text).is_some();
+    let tried = |line: &log_line::Line| words::is_try(&line.text) && words::endpoint(&line.text).is_some();
+    if let Some(named) = log_line::telling(case, container, run).find(names) {
         return Some(named);
     }
-    Some(match last_words::telling(case, container, run).find(tried) {
+    Some(match log_line::telling(case, container, run).find(tried) {
         Some(named) => last.after(&named),
         None => last,
     })
@@ -58,12 +58,12 @@ pub(super) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> 
 /// Whether the program fell to an exception of a connection that did not come about, though it does not say with whom.
 fn fell_to_a_refusal(case: &Case<'_>, seen: &Seen<'_>) -> bool {
     let Some((container, run)) = run_of(seen) else { return false };
-    words::unnamed(seen.text).is_some() && last_words::is_the_end(case, container, run, seen.text)
+    words::unnamed(seen.text).is_some() && log_line::is_the_end(case, container, run, seen.text)
 }
 
 /// Whether the stack of an exception ends in a call of `bind`: Python writes it above, .NET below.
 fn comes_from_bind(case: &Case<'_>, seen: &Seen<'_>) -> bool {
-    run_of(seen).is_some_and(|(container, run)| last_words::comes_from(case, container, run, seen.text, "bind("))
+    run_of(seen).is_some_and(|(container, run)| log_line::comes_from(case, container, run, seen.text, "bind("))
 }
 
 fn run_of<'a>(seen: &Seen<'a>) -> Option<(&'a Container, &'a Terminated)> {
@@ -73,7 +73,7 @@ fn run_of<'a>(seen: &Seen<'a>) -> Option<(&'a Container, &'a Terminated)> {
 
 /// The variable that the line names, or one beside it.
 pub(super) fn variable(case: &Case<'_>, container: &Container, run: &Terminated, said: &str) -> Option<String> {
-    let elsewhere = || last_words::all(case, container, run).find_map(|(line, _)| words::variable(line));
+    let elsewhere = || log_line::all(case, container, run).find_map(|(line, _)| words::variable(line));
     words::variable(said).or_else(elsewhere).map(str::to_owned)
 }
 
@@ -104,14 +104,14 @@ fn ask(case: &Case<'_>) -> Vec<(usize, Verdict)> {
 
 /// Whether the process aborted itself for what it found broken within; not for an exception that nobody caught.
 fn aborted(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
-    run.exit_code == ABORTED && !last_words::is_of_exception(case, container, run)
+    run.exit_code == ABORTED && !log_line::is_of_exception(case, container, run)
 }
 
 /// An end by the program's own code. 126 and 127 (a shell's, or the dynamic linker's) have causes of their own, and a signal
 /// needs no words.
 fn ended_by_itself(run: &Terminated) -> bool {
     let own_code = run.exit_code == ABORTED || run.ending_signal().is_none();
-    own_code && !matches!(run.exit_code, 0 | 126 | 127) && run.reason != end::OOM_KILLED && !super::is_lost(run)
+    own_code && !matches!(run.exit_code, 0 | 126 | 127) && run.reason != end::OOM_KILLED && !super::lost::is_lost(run)
 }
 
 fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>, row: &Row) -> String {
@@ -155,5 +155,5 @@ fn say(case: &Case<'_>, container: &Container, run: &Terminated, seen: &Seen<'_>
     if let Some(rhythm) = restarts::rhythm(case, container) {
         out = say!(case, "{what} {rhythm}", what = out, rhythm);
     }
-    format!("{out}: \"{}\"{}", text::line(last_words::bare(said), 90), restarts::tail(case, container))
+    format!("{out}: \"{}\"{}", text::line(log_line::bare(said), 90), restarts::tail(case, container))
 }

@@ -1,8 +1,10 @@
 //! Kills by a seccomp profile, where the runtime says so.
 
-use super::{blamed, end, end_evidence, exit, last_words, log_remedy, who};
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::exit_code::{self, log_remedy};
+use crate::diagnosis::signals::termination::{blamed, end_evidence, log_line};
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, remedy, restarts, target,
 };
@@ -30,12 +32,12 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
         case,
         "{container} is killed for a system call that its seccomp profile forbids{when}{line}{tail}",
         container = who(container),
-        when = exit::when(case, container),
-        line = last_words::quoted(case, container, run, 80),
+        when = exit_code::when(case, container),
+        line = log_line::quoted(case, container, run, 80),
         tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary));
-    end::judged(case, finding.with_all(last_words::line_evidence(case, container, run)))
+    end::judged(case, finding.with_all(log_line::line_evidence(case, container, run)))
 }
 
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {

@@ -1,10 +1,11 @@
 //! Ends by a signal: of the process itself, or from a hand that nobody names.
 
-use super::end::{self, settled_crash, who};
-use super::exit::{self, go_back, log_remedy, memory_limit};
-use super::{blamed, doubt, end_evidence, hook, last_words, node_memory};
+use super::node_memory;
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::termination::end::{self, settled_crash, who};
+use crate::diagnosis::signals::termination::exit_code::{self, go_back, log_remedy, memory_limit};
+use crate::diagnosis::signals::termination::{blamed, doubt, end_evidence, hook, log_line};
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, restarts};
 use crate::facts::{Container, State, Terminated, format_bytes};
 
@@ -14,15 +15,15 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
         Ok(None) => return Verdict::No,
         Err(not_yet) => return not_yet,
     };
-    let Some(signal) = run.ending_signal().and_then(|number| exit::native_signal(case.language(), number)) else {
+    let Some(signal) = run.ending_signal().and_then(|number| exit_code::native_signal(case.language(), number)) else {
         return Verdict::No;
     };
-    if end::is_seccomps(run) || last_words::is_of_managed_code(case, container, run) {
+    if end::is_seccomps(run) || log_line::is_of_managed_code(case, container, run) {
         return Verdict::No;
     }
     let name = who(container);
-    let when = exit::when(case, container);
-    let line = last_words::quoted(case, container, run, 80);
+    let when = exit_code::when(case, container);
+    let line = log_line::quoted(case, container, run, 80);
     let summary = say!(
         case,
         "{container} crashes with {signal} ({meaning}){when}{line}{tail}",
@@ -40,7 +41,7 @@ pub(super) fn native_crash(case: &Case<'_>, container: &Container) -> Verdict {
 pub(super) fn native_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let signal = container.last_end().and_then(Terminated::ending_signal);
-    let signal = signal.and_then(|number| exit::native_signal(case.language(), number));
+    let signal = signal.and_then(|number| exit_code::native_signal(case.language(), number));
     let mut remedies = vec![log_remedy(case, container)];
     remedies.extend(signal.map(|s| remedy::fix(s.advice)));
     remedies.extend(go_back(case));
@@ -61,7 +62,7 @@ pub(super) fn sigkilled(case: &Case<'_>, container: &Container, suspect_memory: 
         return Verdict::No;
     }
     let name = who(container);
-    let when = exit::when(case, container);
+    let when = exit_code::when(case, container);
     let tail = restarts::tail(case, container);
     let limit = container.limits.memory.map(format_bytes);
     let summary = match limit.filter(|_| suspect) {
@@ -148,7 +149,7 @@ pub(super) fn sigterm(case: &Case<'_>, container: &Container) -> Verdict {
         case,
         "{container} ends on SIGTERM (143){when}, sent by neither a probe nor a deletion{tail}",
         container = who(container),
-        when = exit::when(case, container),
+        when = exit_code::when(case, container),
         tail = restarts::tail(case, container)
     );
     let finding = end_evidence(container, run, Finding::of_container(container, summary))

@@ -1,8 +1,10 @@
 //! Crashes so far apart that the kubelet never backs off: between them all looks well.
 
-use super::{blamed, log_remedy};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::language::{Language, phrase, say};
+use crate::diagnosis::signals::termination::blamed;
+use crate::diagnosis::signals::termination::end::{self, who};
+use crate::diagnosis::signals::termination::exit_code::log_remedy;
 use crate::diagnosis::{
     Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, text,
 };
@@ -56,7 +58,7 @@ fn check(case: &Case<'_>, container: &Container) -> Verdict {
     let summary = say!(
         case,
         "{container} keeps failing, about once in {pace}: {restarts} restarts in {age}; last with {end} after it ran for {ran}",
-        container = super::who(container),
+        container = who(container),
         pace = text::duration(pace),
         restarts = container.restart_count,
         age = text::duration(case.age(created)),
@@ -82,7 +84,7 @@ fn is_failure(case: &Case<'_>, container: &Container, run: &Terminated) -> bool 
     let own = !matches!(run.reason.as_str(), "Unknown" | "ContainerStatusUnknown" | "RestartingAllContainers")
         && run.exit_code != 255;
     let unwanted = run.exit_code != 0
-        || run.reason == super::end::OOM_KILLED
+        || run.reason == end::OOM_KILLED
         || container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Always;
     own && unwanted
 }
@@ -97,7 +99,7 @@ fn end_of(language: Language, run: &Terminated) -> String {
 fn remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
     let Some(container) = blamed(case, finding) else { return Vec::new() };
     let mut out = vec![log_remedy(case, container)];
-    if container.last.as_ref().is_some_and(|run| run.reason == super::end::OOM_KILLED) {
+    if container.last.as_ref().is_some_and(|run| run.reason == end::OOM_KILLED) {
         out.push(remedy::fix(phrase!(
             case,
             "Its memory grows until the limit: look for the leak, and raise the limit only if the need is real."

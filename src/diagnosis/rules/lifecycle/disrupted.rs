@@ -1,11 +1,11 @@
 //! Pods that something else than the kubelet ended, told apart by their condition DisruptionTarget, and for how long
 //! the replacement of what was ended on purpose is no failure.
 
-use super::super::crash::end;
 use super::left_over;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::rules::signature;
+use crate::diagnosis::signals::termination::end;
 use crate::diagnosis::{Case, Explain, Finding, Rule, Specificity, Verdict, evidence, remedy, roots};
 use crate::facts::{Phase, Timestamp};
 

@@ -4,7 +4,7 @@ use super::words::trouble;
 use super::{STARTUP, describe};
 use crate::api::Remedy;
 use crate::diagnosis::language::say;
-use crate::diagnosis::rules::crash::end;
+use crate::diagnosis::signals::termination::end;
 use crate::diagnosis::target::Target;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, remedy, text};
 use crate::facts::{Container, Probe, ProbeKind, State, after};

@@ -8,7 +8,7 @@ use super::remedies::{told, with_empty_dir};
 use super::words;
 use crate::api::Remedy;
 use crate::diagnosis::language::{Language, phrase, say};
-use crate::diagnosis::rules::crash::log_remedy;
+use crate::diagnosis::signals::termination::exit_code::log_remedy;
 use crate::diagnosis::target::{self, PLACEHOLDER, shell_word};
 use crate::diagnosis::{Case, Finding, remedy};
 use crate::facts::{Container, RefKind, VolumeSource};

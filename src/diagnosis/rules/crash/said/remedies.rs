@@ -5,7 +5,8 @@ use super::space::{self, Full};
 use super::words;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::rules::crash::{blamed, go_back, log_remedy};
+use crate::diagnosis::signals::termination::blamed;
+use crate::diagnosis::signals::termination::exit_code::{go_back, log_remedy};
 use crate::diagnosis::{Case, Finding, remedy, target};
 use crate::facts::{Container, Terminated, VolumeSource, format_bytes};
 

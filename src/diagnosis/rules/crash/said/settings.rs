@@ -9,7 +9,7 @@ use super::access::missing_path;
 use super::remedies::told;
 use crate::api::Remedy;
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::rules::crash::{go_back, log_remedy};
+use crate::diagnosis::signals::termination::exit_code::{go_back, log_remedy};
 use crate::diagnosis::target::{self, PLACEHOLDER, shell_word};
 use crate::diagnosis::{Case, Finding, remedy};
 use crate::facts::{Container, VolumeSource};

@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 use crate::api::ContainerType;
 use crate::diagnosis::Case;
-use crate::diagnosis::rules::crash::last_words;
+use crate::diagnosis::signals::termination::log_line;
 use crate::facts::Container;
 
 /// A host's name or address, and a port after it. The first pattern that fits names what could not be reached.
@@ -188,7 +188,7 @@ pub(super) fn host(endpoint: &str) -> &str {
 /// The port that a program wanted to listen on: the last that the line names.
 pub(super) fn port(line: &str) -> Option<i32> {
     // Not the column of the place where it panicked.
-    let found = PORT.as_ref()?.captures_iter(last_words::bare(line)).last()?;
+    let found = PORT.as_ref()?.captures_iter(log_line::bare(line)).last()?;
     found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
 }
 

@@ -131,21 +131,21 @@ const BY_THE_WAY: [&str; 4] = ["INFO", "DEBUG", "TRACE", "note:"];
 
 /// The line of an ended run that tells most.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::diagnosis::rules) struct Line {
-    pub(super) text: String,
+pub(crate) struct Line {
+    pub(crate) text: String,
     /// It stands in the log, not in the status.
     in_log: bool,
 }
 
 /// The last line that speaks of an error, else the last; the message in the status before the log, which may hold more
 /// than the status but not better words.
-pub(in crate::diagnosis::rules) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
+pub(crate) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
     let told = |words: &str, in_log| decisive(words).map(|text| Line { text, in_log });
     told(&run.message, false).or_else(|| told(case.surroundings.logs.get(&container.name)?, true))
 }
 
 /// The lines that speak of an error, from the last up.
-pub(super) fn telling<'a>(
+pub(crate) fn telling<'a>(
     case: &Case<'a>,
     container: &Container,
     run: &'a Terminated,
@@ -157,7 +157,7 @@ pub(super) fn telling<'a>(
 }
 
 /// All lines that are known, in their order.
-pub(super) fn all<'a>(
+pub(crate) fn all<'a>(
     case: &Case<'a>,
     container: &Container,
     run: &'a Terminated,
@@ -169,7 +169,7 @@ pub(super) fn all<'a>(
 
 /// Whether nothing was said after `line` but the rest of a stack and what is told by the way: it is what the program fell to,
 /// and not what it met and went on from.
-pub(super) fn is_the_end(case: &Case<'_>, container: &Container, run: &Terminated, line: &str) -> bool {
+pub(crate) fn is_the_end(case: &Case<'_>, container: &Container, run: &Terminated, line: &str) -> bool {
     // Python ends with 1 where nobody catches an exception, and writes what it has kept for stdout after the stack.
     const KEPT: usize = 5;
     let lines: Vec<_> = all(case, container, run).map(|(line, _)| line).collect();
@@ -186,7 +186,7 @@ fn follows(line: &str) -> bool {
 }
 
 /// Whether one of the few lines around the last `line` that are frames of its stack holds `part`, in any case.
-pub(super) fn comes_from(case: &Case<'_>, container: &Container, run: &Terminated, line: &str, part: &str) -> bool {
+pub(crate) fn comes_from(case: &Case<'_>, container: &Container, run: &Terminated, line: &str, part: &str) -> bool {
     const FRAME: usize = 3;
     let lines: Vec<_> = all(case, container, run).map(|(line, _)| line).collect();
     let Some(at) = lines.iter().rposition(|other| *other == line) else { return false };
@@ -197,7 +197,7 @@ pub(super) fn comes_from(case: &Case<'_>, container: &Container, run: &Terminate
 
 impl Line {
     /// This line, and another that tells more of it.
-    pub(super) fn after(self, above: &Self) -> Self {
+    pub(crate) fn after(self, above: &Self) -> Self {
         Self { text: format!("{} {}", above.text, self.text), ..self }
     }
 
@@ -206,12 +206,12 @@ impl Line {
         format!(": \"{}\"", text::line(bare(&self.text), most))
     }
 
-    pub(super) fn evidence(&self, container: &Container) -> Evidence {
+    pub(crate) fn evidence(&self, container: &Container) -> Evidence {
         source(container, &self.text, self.in_log)
     }
 }
 
-pub(super) fn source(container: &Container, line: &str, in_log: bool) -> Evidence {
+pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidence {
     if in_log {
         evidence::field(format!("log/{}", container.name), line)
     } else {
@@ -220,37 +220,28 @@ pub(super) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
 }
 
 /// `: "..."` where the run left words.
-pub(in crate::diagnosis::rules) fn quoted(
-    case: &Case<'_>,
-    container: &Container,
-    run: &Terminated,
-    most: usize,
-) -> String {
+pub(crate) fn quoted(case: &Case<'_>, container: &Container, run: &Terminated, most: usize) -> String {
     line(case, container, run).map_or_else(String::new, |line| line.quoted(most))
 }
 
-pub(in crate::diagnosis::rules) fn line_evidence(
-    case: &Case<'_>,
-    container: &Container,
-    run: &Terminated,
-) -> Option<Evidence> {
+pub(crate) fn line_evidence(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Evidence> {
     line(case, container, run).map(|line| line.evidence(container))
 }
 
 /// Whether a run ended by an exception that nobody caught, of a runtime (.NET) which then aborts itself: no crash of native code.
-pub(super) fn is_of_managed_code(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+pub(crate) fn is_of_managed_code(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
     all(case, container, run).any(|(line, _)| line.starts_with("Unhandled exception. "))
 }
 
 /// Whether a run ended by an exception or panic that nobody caught, whatever the runtime then did to end it.
-pub(super) fn is_of_exception(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+pub(crate) fn is_of_exception(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
     const NATIVE: [&str; 2] = ["terminate called after throwing", "' panicked at "];
     let is_native = |line: &str| NATIVE.iter().any(|words| line.contains(words));
     is_of_managed_code(case, container, run) || all(case, container, run).any(|(line, _)| is_native(line))
 }
 
 /// What should be read of a container that is to blame: the log of a run that ended by itself and left no message.
-pub(in crate::diagnosis) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
+pub(crate) fn wanted(case: &Case<'_>, container: &Container) -> Option<Want> {
     let run = end::crash(case, container).filter(|run| run.reason != end::OOM_KILLED)?;
     let is_silent = run.message.trim().is_empty();
     is_silent.then(|| LogKey::of(case.pod, container).map(|key| Want::Log(Box::new(key)))).flatten()
@@ -418,7 +409,7 @@ static HEADS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// The message of a line, for a summary, which has no room for what stands before.
-pub(super) fn bare(line: &str) -> &str {
+pub(crate) fn bare(line: &str) -> &str {
     let mut rest = line;
     while let Some(head) = HEADS.iter().find_map(|head| head.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {

@@ -7,7 +7,7 @@ use crate::diagnosis::{Case, Finding, Verdict, text};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, after, seconds_between};
 
 /// What clocks and whole seconds may differ by between an Event and the status of the same kubelet.
-pub(super) const SLACK: i64 = 2;
+pub(crate) const SLACK: i64 = 2;
 
 /// Killing Events that explain an end as intended.
 const INTENDED: [&str; 3] = ["definition changed", "resize requires restart", "stopping container"];
@@ -19,7 +19,7 @@ const NOT_A_CRASH: [&str; 3] = ["StartError", "ContainerCannotRun", "RestartingA
 
 /// The end of a container's run that still matters now: its present state, or the last run of one that is waiting to be
 /// restarted or has not yet run long enough again.
-pub(in crate::diagnosis::rules) fn counted<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
+pub(crate) fn counted<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
     let patience = case.thresholds.recovered_restarting;
     let end = match &container.state {
         State::Terminated(end) => Some(end),
@@ -41,7 +41,7 @@ pub(in crate::diagnosis::rules) fn counted<'c>(case: &Case<'_>, container: &'c C
 
 /// The end of a run that is a failure by itself: an exit code other than 0, memory, or an end where none was wanted.
 /// Ends by a probe's hand are not here: the probe's rules own them.
-pub(in crate::diagnosis::rules) fn crash<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
+pub(crate) fn crash<'c>(case: &Case<'_>, container: &'c Container) -> Option<&'c Terminated> {
     let end = counted(case, container)?;
     let failed = end.exit_code != 0
         || end.reason == OOM_KILLED
@@ -89,10 +89,7 @@ fn is_perhaps_over(case: &Case<'_>, finding: &Finding) -> bool {
 }
 
 /// Like [`crash`], but only once the Events that might explain the end have had time to come.
-pub(in crate::diagnosis::rules) fn settled_crash<'c>(
-    case: &Case<'_>,
-    container: &'c Container,
-) -> Result<Option<&'c Terminated>, Verdict> {
+pub(crate) fn settled_crash<'c>(case: &Case<'_>, container: &'c Container) -> Result<Option<&'c Terminated>, Verdict> {
     let Some(end) = crash(case, container) else { return Ok(None) };
     let may_be_killed =
         matches!(end.exit_code, 0 | 137 | 143) || container.liveness.is_some() || container.startup.is_some();
@@ -115,16 +112,16 @@ fn looks_killed(case: &Case<'_>, container: &Container, end: &Terminated) -> boo
 
 /// Whether the pod has failed because this container is not started again. Where it would have been, it was its deletion that
 /// ended the pod.
-pub(in crate::diagnosis::rules) fn has_ended_its_pod(case: &Case<'_>, container: &Container) -> bool {
+pub(crate) fn has_ended_its_pod(case: &Case<'_>, container: &Container) -> bool {
     let pod = case.pod;
     let is_restarted = container.effective_restart_policy(pod.restart_policy) != RestartPolicy::Never;
     pod.has_failed() && !(pod.deletion.is_some() && is_restarted)
 }
 
-pub(in crate::diagnosis::rules) const OOM_KILLED: &str = "OOMKilled";
+pub(crate) const OOM_KILLED: &str = "OOMKilled";
 
 /// Whether the runtime puts the end of a run down to seccomp.
-pub(super) fn is_seccomps(run: &Terminated) -> bool {
+pub(crate) fn is_seccomps(run: &Terminated) -> bool {
     run.reason.eq_ignore_ascii_case("seccomp killed")
 }
 
@@ -134,7 +131,7 @@ fn says_why(end: &Terminated) -> bool {
 }
 
 /// Who ended the pod from outside, by its own condition: the API's eviction, a taint, preemption, garbage collection.
-pub(in crate::diagnosis::rules) fn disruption<'a>(case: &Case<'a>) -> Option<&'a crate::facts::Condition> {
+pub(crate) fn disruption<'a>(case: &Case<'a>) -> Option<&'a crate::facts::Condition> {
     case.pod.condition("DisruptionTarget").filter(|c| c.status == "True")
 }
 
@@ -166,7 +163,7 @@ fn is_excused(case: &Case<'_>, container: &Container, end: &Terminated) -> bool 
 }
 
 /// Whether an Event may belong to this run. Folded repeats stand for all the time between the first and the last.
-pub(in crate::diagnosis::rules) fn in_run(event: &EventFacts, run: &Terminated) -> bool {
+pub(crate) fn in_run(event: &EventFacts, run: &Terminated) -> bool {
     let first = event.first.or(event.last);
     let last = event.last.or(event.first);
     let begun = run.started_at.is_none_or(|start| last.is_none_or(|at| at >= after(start, -SLACK)));
@@ -176,13 +173,13 @@ pub(in crate::diagnosis::rules) fn in_run(event: &EventFacts, run: &Terminated) 
 
 /// A run that a probe ended.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::diagnosis::rules) struct Kill<'a> {
-    pub(in crate::diagnosis::rules) probe: ProbeKind,
-    pub(in crate::diagnosis::rules) proof: Proof<'a>,
+pub(crate) struct Kill<'a> {
+    pub(crate) probe: ProbeKind,
+    pub(crate) proof: Proof<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::diagnosis::rules) enum Proof<'a> {
+pub(crate) enum Proof<'a> {
     /// The kubelet said so.
     Event(&'a EventFacts),
     /// It said so of an earlier run that ended alike.
@@ -201,7 +198,7 @@ pub(in crate::diagnosis::rules) enum Proof<'a> {
 }
 
 /// The causes of kills by a probe.
-pub(in crate::diagnosis::rules) fn kill_cause(probe: ProbeKind) -> &'static str {
+pub(crate) fn kill_cause(probe: ProbeKind) -> &'static str {
     match probe {
         ProbeKind::Startup => "StartupProbeFailed",
         ProbeKind::Liveness | ProbeKind::Readiness => "LivenessProbeFailed",
@@ -209,11 +206,7 @@ pub(in crate::diagnosis::rules) fn kill_cause(probe: ProbeKind) -> &'static str 
 }
 
 /// Whether a probe ended this run. A run that ran out of memory is told as such, whatever its probe saw.
-pub(in crate::diagnosis::rules) fn kill<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    end: &Terminated,
-) -> Option<Kill<'a>> {
+pub(crate) fn kill<'a>(case: &Case<'a>, container: &Container, end: &Terminated) -> Option<Kill<'a>> {
     if says_why(end) || (case.events.is_empty() && case.ledger.runs.is_empty()) {
         return None;
     }
@@ -250,7 +243,7 @@ pub(in crate::diagnosis::rules) fn kill<'a>(
 }
 
 /// Whether a container was restarted lately, and the status does not hold how the run before ended.
-pub(in crate::diagnosis::rules) fn is_unrecorded(case: &Case<'_>, container: &Container) -> bool {
+pub(crate) fn is_unrecorded(case: &Case<'_>, container: &Container) -> bool {
     let is_late = match &container.state {
         State::Running { started_at } => {
             started_at.is_some_and(|at| case.age(at) <= case.thresholds.recovered_restarting)
@@ -262,12 +255,12 @@ pub(in crate::diagnosis::rules) fn is_unrecorded(case: &Case<'_>, container: &Co
 }
 
 /// Whether an Event about a run that is not recorded is of late.
-pub(in crate::diagnosis::rules) fn is_of_late(case: &Case<'_>, event: &EventFacts) -> bool {
+pub(crate) fn is_of_late(case: &Case<'_>, event: &EventFacts) -> bool {
     event.last.is_some_and(|at| case.age(at) <= case.thresholds.recovered_restarting)
 }
 
 /// The kill of a run whose end is not recorded.
-pub(in crate::diagnosis::rules) fn unrecorded_kill<'a>(case: &Case<'a>, container: &Container) -> Option<Kill<'a>> {
+pub(crate) fn unrecorded_kill<'a>(case: &Case<'a>, container: &Container) -> Option<Kill<'a>> {
     is_unrecorded(case, container).then_some(())?;
     [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find_map(|probe| {
         let event = killings(case, container, probe).next().filter(|event| is_of_late(case, event))?;
@@ -317,7 +310,7 @@ fn ended_after_a_kill(case: &Case<'_>, container: &Container, end: &Terminated) 
 }
 
 /// What a container has from this probe's kill to SIGKILL, in seconds.
-pub(in crate::diagnosis::rules) fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
+pub(crate) fn grace(case: &Case<'_>, container: &Container, probe: ProbeKind) -> i64 {
     let own = container.probe(probe).and_then(|p| p.termination_grace);
     own.unwrap_or(case.pod.termination_grace_seconds)
 }
@@ -350,7 +343,7 @@ fn stopped_by_probe<'a>(
 }
 
 /// Killing Events that name this container and this probe, latest first.
-pub(in crate::diagnosis::rules) fn killings<'a>(
+pub(crate) fn killings<'a>(
     case: &Case<'a>,
     container: &Container,
     probe: ProbeKind,
@@ -384,22 +377,14 @@ fn is_about(event: &EventFacts, container: &str) -> bool {
 }
 
 /// The latest `Unhealthy` Event of a probe. `errored` ones have no result and are none.
-pub(in crate::diagnosis::rules) fn unhealthy<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    probe: ProbeKind,
-) -> Option<&'a EventFacts> {
+pub(crate) fn unhealthy<'a>(case: &Case<'a>, container: &Container, probe: ProbeKind) -> Option<&'a EventFacts> {
     let begin = format!("{} probe failed", probe.title());
     case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
 }
 
 /// The latest `Unhealthy` Event of a probe that could not even be run, such as a command that is not in the image: it has
 /// no result, so the container is neither killed nor ever ready for it.
-pub(in crate::diagnosis::rules) fn errored<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    probe: ProbeKind,
-) -> Option<&'a EventFacts> {
+pub(crate) fn errored<'a>(case: &Case<'a>, container: &Container, probe: ProbeKind) -> Option<&'a EventFacts> {
     let begin = format!("{} probe errored", probe.title());
     case.events_with("Unhealthy").rev().find(|e| is_about(e, &container.name) && e.message.contains(&begin))
 }
@@ -415,12 +400,7 @@ fn failed_until_end(case: &Case<'_>, container: &Container, end: &Terminated, ki
 }
 
 /// Whether a run was as long as one that this probe ends, and ended as a kill can end it: by the signal, or in peace.
-pub(in crate::diagnosis::rules) fn ended_within_budget(
-    case: &Case<'_>,
-    container: &Container,
-    end: &Terminated,
-    kind: ProbeKind,
-) -> bool {
+pub(crate) fn ended_within_budget(case: &Case<'_>, container: &Container, end: &Terminated, kind: ProbeKind) -> bool {
     let Some(probe) = container.probe(kind).filter(|_| matches!(end.exit_code, 0 | 137 | 143)) else { return false };
     let least = probe.initial_delay + probe.period * (probe.failure_threshold.max(1) - 1);
     let most = patience(case, container, kind);
@@ -428,7 +408,7 @@ pub(in crate::diagnosis::rules) fn ended_within_budget(
 }
 
 /// The seconds that a run takes at most which never passes this probe, with the end that it is given.
-pub(in crate::diagnosis::rules) fn patience(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Option<i64> {
+pub(crate) fn patience(case: &Case<'_>, container: &Container, kind: ProbeKind) -> Option<i64> {
     let probe = container.probe(kind)?;
     Some(
         probe.budget()
@@ -441,7 +421,7 @@ pub(in crate::diagnosis::rules) fn patience(case: &Case<'_>, container: &Contain
 
 /// The verdict on an end of a run, with what its Job makes of it: a Job that is complete is well, and one with retries left
 /// is no alarm, at its first failed try not even a warning.
-pub(in crate::diagnosis::rules) fn judged(case: &Case<'_>, finding: Finding) -> Verdict {
+pub(crate) fn judged(case: &Case<'_>, finding: Finding) -> Verdict {
     let finding = match job_state(case) {
         JobState::Complete => return Verdict::No,
         JobState::Retries if is_first_failed_try(case) => finding.noted(),
@@ -453,7 +433,7 @@ pub(in crate::diagnosis::rules) fn judged(case: &Case<'_>, finding: Finding) -> 
 }
 
 /// The container as a summary names it.
-pub(in crate::diagnosis::rules) fn who(container: &Container) -> String {
+pub(crate) fn who(container: &Container) -> String {
     match container.kind {
         ContainerType::Init => format!("init container {}", container.name),
         ContainerType::Sidecar => format!("sidecar {}", container.name),

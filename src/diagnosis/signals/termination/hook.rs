@@ -12,10 +12,10 @@ pub const HOOK_KILL: &str = "PostStartHookError";
 /// outlives those of its hook.
 const LOOP_OUTLIVES_EVENTS: i64 = 3600;
 /// So short is the run of a server that heeds SIGTERM, where the hook fails at once.
-pub(in crate::diagnosis::rules) const AT_ONCE: i64 = 3;
+pub(crate) const AT_ONCE: i64 = 3;
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::diagnosis::rules) enum HookProof<'a> {
+pub(crate) enum HookProof<'a> {
     /// The kubelet said so, of this run or of one before it that it ended alike.
     Event(&'a EventFacts),
     /// It said so of a run of which only the end is remembered, and this one ended alike.
@@ -24,11 +24,7 @@ pub(in crate::diagnosis::rules) enum HookProof<'a> {
     Silent,
 }
 
-pub(in crate::diagnosis::rules) fn ended_by_hook<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    run: &Terminated,
-) -> Option<HookProof<'a>> {
+pub(crate) fn ended_by_hook<'a>(case: &Case<'a>, container: &Container, run: &Terminated) -> Option<HookProof<'a>> {
     // A first end in peace is no failure yet: perhaps nobody starts it again.
     if !container.has_post_start || (run.exit_code == 0 && container.restart_count == 0) {
         return None;
@@ -52,7 +48,7 @@ fn is_own_code(code: i32) -> bool {
 }
 
 /// Whether the kubelet could not run the hook because the container had ended already: then the hook fails of that.
-pub(in crate::diagnosis::rules) fn ended_before_hook(container: &Container) -> bool {
+pub(crate) fn ended_before_hook(container: &Container) -> bool {
     const GONE: [&str; 6] = [
         "in a stopped state",
         "stopped container",

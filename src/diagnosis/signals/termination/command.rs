@@ -90,7 +90,7 @@ fn is_shell_image(image: &str) -> bool {
 }
 
 /// In few words, for the summary.
-pub(super) fn why_it_ended(language: Language, container: &Container) -> Option<String> {
+pub(crate) fn why_it_ended(language: Language, container: &Container) -> Option<String> {
     Some(match ends(container)? {
         Ends::Background => phrase!(language, "its command goes to the background").into(),
         Ends::Daemon { program, .. } => say!(language, "{program} makes itself a daemon", program),
@@ -102,7 +102,7 @@ pub(super) fn why_it_ended(language: Language, container: &Container) -> Option<
 }
 
 /// What to change.
-pub(super) fn advice(language: Language, container: &Container) -> Option<String> {
+pub(crate) fn advice(language: Language, container: &Container) -> Option<String> {
     Some(match ends(container)? {
         Ends::Background => {
             phrase!(language, "The command sends the server to the background and ends. Drop the `&` (or nohup, setsid, --daemon), so that it stays in the foreground.")
@@ -124,7 +124,7 @@ pub(super) fn advice(language: Language, container: &Container) -> Option<String
 }
 
 /// Command and arguments as one line.
-pub(in crate::diagnosis::rules) fn shown(container: &Container) -> Option<String> {
+pub(crate) fn shown(container: &Container) -> Option<String> {
     let words: Vec<&str> = container.command.iter().chain(&container.args).map(String::as_str).collect();
     (!words.is_empty()).then(|| text::line(&words.join(" "), 200))
 }

@@ -1,7 +1,7 @@
 //! Exit codes, signals and last words, for people.
 
 use super::end::who;
-use super::last_words;
+use super::log_line;
 use crate::api::{Evidence, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Case, Language, evidence, remedy, restarts, target, undo};
@@ -9,13 +9,13 @@ use crate::facts::{Container, Terminated, format_bytes};
 
 /// A signal that a process brings upon itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Signal {
-    pub(super) name: &'static str,
-    pub(super) meaning: &'static str,
-    pub(super) advice: &'static str,
+pub(crate) struct Signal {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: &'static str,
+    pub(crate) advice: &'static str,
 }
 
-pub(super) fn native_signal(language: Language, number: i32) -> Option<Signal> {
+pub(crate) fn native_signal(language: Language, number: i32) -> Option<Signal> {
     let (name, meaning, advice) = match number {
         4 => (
             "SIGILL",
@@ -81,7 +81,7 @@ pub(super) fn native_signal(language: Language, number: i32) -> Option<Signal> {
 }
 
 /// What an exit code commonly stands for.
-pub(super) fn meaning(language: Language, code: i32) -> Option<&'static str> {
+pub(crate) fn meaning(language: Language, code: i32) -> Option<&'static str> {
     Some(match code {
         1 => phrase!(language, "general error"),
         2 => phrase!(language, "wrong usage, or a Go panic"),
@@ -110,7 +110,7 @@ pub(super) fn meaning(language: Language, code: i32) -> Option<&'static str> {
 }
 
 /// `code 1 (general error)`.
-pub(in crate::diagnosis::rules) fn ended_with(language: Language, run: &Terminated) -> String {
+pub(crate) fn ended_with(language: Language, run: &Terminated) -> String {
     let signal = run.ending_signal().and_then(|number| native_signal(language, number)).map(|s| s.name);
     match meaning(language, run.exit_code).or(signal) {
         Some(meaning) => say!(language, "code {code} ({meaning})", code = run.exit_code, meaning),
@@ -119,25 +119,25 @@ pub(in crate::diagnosis::rules) fn ended_with(language: Language, run: &Terminat
 }
 
 /// ` 9 s after each start`, with its leading space.
-pub(super) fn when(case: &Case<'_>, container: &Container) -> String {
+pub(crate) fn when(case: &Case<'_>, container: &Container) -> String {
     restarts::rhythm(case, container).map_or_else(String::new, |words| format!(" {words}"))
 }
 
 /// `web exits with code 1 (general error) 3 s after each start: "..."; 7 restarts, back-off 5m`.
-pub(in crate::diagnosis::rules) fn ended(case: &Case<'_>, container: &Container, run: &Terminated) -> String {
+pub(crate) fn ended(case: &Case<'_>, container: &Container, run: &Terminated) -> String {
     say!(
         case,
         "{container} exits with {end}{when}{line}{tail}",
         container = who(container),
         end = ended_with(case.language(), run),
         when = when(case, container),
-        line = last_words::quoted(case, container, run, 80),
+        line = log_line::quoted(case, container, run, 80),
         tail = restarts::tail(case, container)
     )
 }
 
 /// How to read what the ended run wrote.
-pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Container) -> Remedy {
+pub(crate) fn log_remedy(case: &Case<'_>, container: &Container) -> Remedy {
     // The run that ended is the present one until the container is started again; a first run has none before it.
     let is_first = container.is_running() && container.last.is_none();
     let is_over = matches!(container.state, crate::facts::State::Terminated(_));
@@ -154,12 +154,12 @@ pub(in crate::diagnosis::rules) fn log_remedy(case: &Case<'_>, container: &Conta
 }
 
 /// For a failure that a rollout may have brought.
-pub(super) fn go_back(case: &Case<'_>) -> Option<Remedy> {
+pub(crate) fn go_back(case: &Case<'_>) -> Option<Remedy> {
     undo::of_pod(case, phrase!(case, "If it began with a new version,"))
 }
 
 /// What the container may use, as evidence.
-pub(super) fn memory_limit(container: &Container) -> Evidence {
+pub(crate) fn memory_limit(container: &Container) -> Evidence {
     evidence::field(
         format!("{}.resources.limits.memory", container.spec_path()),
         container.limits.memory.map_or_else(|| "none".to_owned(), format_bytes),

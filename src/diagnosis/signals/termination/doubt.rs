@@ -7,16 +7,12 @@ use crate::diagnosis::{Case, Finding, evidence, text};
 use crate::facts::{Container, EventFacts, ProbeKind, Terminated};
 
 /// The Event of a preStop hook that failed while this run was being ended: only the kubelet runs such hooks.
-pub(in crate::diagnosis::rules) fn pre_stop_failed<'a>(
-    case: &Case<'a>,
-    container: &Container,
-    run: &Terminated,
-) -> Option<&'a EventFacts> {
+pub(crate) fn pre_stop_failed<'a>(case: &Case<'a>, container: &Container, run: &Terminated) -> Option<&'a EventFacts> {
     case.container_events(container, "FailedPreStopHook").rev().find(|event| end::in_run(event, run))
 }
 
 /// Lists what speaks against "an unknown hand": a hook that only the kubelet runs, a probe whose patience the run lasted.
-pub(super) fn with_doubts(case: &Case<'_>, container: &Container, run: &Terminated, finding: Finding) -> Finding {
+pub(crate) fn with_doubts(case: &Case<'_>, container: &Container, run: &Terminated, finding: Finding) -> Finding {
     let mut finding = finding
         .with_all(pre_stop_failed(case, container, run).map(|event| evidence::contradicting(evidence::event(event))));
     if container.has_post_start {
