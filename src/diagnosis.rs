@@ -2,7 +2,7 @@
 //!
 //! Pure: no clock, no I/O, and it cannot fail. What it does not know is `Unknown`, with the evidence.
 
-mod actions;
+pub mod actions;
 mod by_hand;
 mod case;
 pub mod catalog;

@@ -11,6 +11,8 @@ use clap::Arg;
 use shindan::api::DiagnosisKind;
 use shindan::config::file;
 
+#[path = "docs/catalogue.rs"]
+mod catalogue;
 #[path = "docs/causes.rs"]
 mod causes;
 #[path = "docs/commands.rs"]

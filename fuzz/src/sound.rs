@@ -125,7 +125,7 @@ fn without_placeholders(command: &str) -> String {
             {
                 out.push_str(after);
             }
-            _ => out.push_str(&format!("<{part}")),
+            _ => out.extend(["<", part]),
         }
     }
     out

@@ -18,12 +18,12 @@ use crate::facts::Container;
 
 /// One kind of remedy.
 #[derive(Debug)]
-pub(crate) struct Action {
-    pub(crate) name: &'static str,
+pub struct Action {
+    pub name: &'static str,
     /// What it does, and when it is offered.
-    pub(crate) doc: &'static str,
+    pub doc: &'static str,
     /// Names of its parameters.
-    pub(crate) params: &'static [&'static str],
+    pub params: &'static [&'static str],
     /// Whether it has a text of its own where a cause gives none.
     pub(crate) has_text: bool,
     /// Makes the remedy; `None` where its precondition does not hold.
@@ -56,7 +56,7 @@ impl Ask<'_> {
 }
 
 /// All actions, by name.
-const ACTIONS: &[Action] = &[
+pub const ACTIONS: &[Action] = &[
     cordon::ACTION,
     create_pull_secret::ACTION,
     rollback::ACTION,

@@ -43,7 +43,7 @@ pub enum RootKind {
 }
 
 impl RootKind {
-    const ALL: [Self; 21] = [
+    pub const ALL: [Self; 21] = [
         Self::Node,
         Self::Registry,
         Self::Image,

@@ -9,7 +9,8 @@ pub(crate) mod termination;
 
 use std::fmt;
 
-pub(crate) use self::context::{CONTEXT, Context, Subject};
+pub use self::context::CONTEXT;
+pub(crate) use self::context::{Context, Subject};
 pub(crate) use self::seen::Seen;
 use super::catalog::Cause;
 use super::{Case, Finding, Verdict};
@@ -275,4 +276,4 @@ macro_rules! signal {
 pub(crate) use signal;
 
 /// All signals.
-pub(crate) const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION];
+pub const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION];

@@ -6,14 +6,14 @@ use crate::diagnosis::catalog::Fields;
 use crate::diagnosis::target::Target;
 use crate::diagnosis::workload::WorkloadCase;
 use crate::diagnosis::{Case, Language, target};
-use crate::facts::{Container, NodeFacts, NodeState, format_bytes};
+use crate::facts::{Container, NodeFacts, NodeState, PodFacts, format_bytes};
 
 const fn field(name: &'static str, kind: FieldType, doc: &'static str) -> Field {
     Field { name, doc, kind }
 }
 
 /// The fields beside those of each signal. Those of what the signal is not about are empty.
-pub(crate) const CONTEXT: &[&Definition] = &[
+pub const CONTEXT: &[&Definition] = &[
     &Definition {
         name: "pod",
         doc: "The pod.",
@@ -68,7 +68,12 @@ pub(crate) const CONTEXT: &[&Definition] = &[
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject<'a> {
     Pod(&'a Case<'a>),
-    Node { node: &'a NodeState, language: Language },
+    #[allow(dead_code, reason = "no signal of nodes yet")]
+    Node {
+        node: &'a NodeState,
+        language: Language,
+    },
+    #[allow(dead_code, reason = "no signal of workloads yet")]
     Workload(&'a WorkloadCase<'a>),
 }
 
@@ -157,7 +162,7 @@ impl Context<'_> {
             "node" => pod.and_then(|pod| pod.node_name.as_deref()).into(),
             "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
             "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
-            "ofJob" => pod.is_some_and(|pod| pod.is_of_job()).into(),
+            "ofJob" => pod.is_some_and(PodFacts::is_of_job).into(),
             _ => return None,
         })
     }
@@ -187,10 +192,10 @@ impl Context<'_> {
 
     fn of_node(&self, name: &str) -> Option<Value> {
         let node = self.subject.node();
-        let label = |key: &str| node.and_then(|node| node.labels.get(key)).map(|value| value.to_string());
+        let label = |key: &str| node.and_then(|node| node.labels.get(key)).map(ToString::to_string);
         Some(match name {
             "name" => self.subject.node_name().into(),
-            "runtime" => node.map(|node| node.runtime.to_string()).into(),
+            "runtime" => node.map(|node| node.runtime.clone()).into(),
             "os" => label("kubernetes.io/os").into(),
             "arch" => label("kubernetes.io/arch").into(),
             "isKnown" => node.is_some().into(),
