@@ -10,6 +10,7 @@ mod crd;
 mod diagnose;
 mod dump;
 mod explain;
+pub mod fixture;
 mod found;
 mod input;
 mod language;

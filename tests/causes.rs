@@ -1,12 +1,11 @@
-//! What the rules say of recorded cases, and that no rule, fixture or explanation is missing.
+//! What the rules find in recorded cases, and that no rule, fixture or explanation is missing.
 //!
-//! `tests/causes/<Cause>/<case>.yaml` must be diagnosed as that cause; `not-<case>.yaml` looks like it and must not be.
+//! A human states in the head of each fixture what must be found in it (`# expect:`, see `shindan::cli::fixture`).
+//! `tests/causes/<Cause>/<case>.yaml` has that cause; `not-<case>.yaml` looks like it and has another, or is healthy.
 //! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` are there for their STATUS alone. Beside each
-//! case, `<case>.expected.yaml` holds the gist of its diagnoses; `UPDATE=1 cargo test --test causes` writes it anew. Leading
-//! comments that are read:
+//! case, `<case>.expected.yaml` is a snapshot of the texts of its diagnoses; `UPDATE=1 cargo test --test causes` rewrites it.
+//! One more leading comment is read here:
 //!
-//! - `# judged-at: TIME`, else `# recorded-at: TIME`: the clock; else the newest time in the text.
-//! - `# also: Cause, Cause`: other pods of the case have these causes.
 //! - `# status: POD STATUS`: what kubectl printed of this pod at that moment.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -18,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use shindan::api::{Confidence, DiagnosisState, Severity};
+use shindan::cli::fixture::{self, Expectation};
 use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Category, Thresholds, rules};
@@ -51,72 +51,39 @@ fn is_near_miss(case: &Path) -> bool {
     name_of(case).starts_with("not-")
 }
 
-/// What a leading comment says.
-fn directive<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let comments = text.lines().take_while(|line| line.starts_with('#'));
-    comments
-        .filter_map(|line| line.trim_start_matches('#').trim().strip_prefix(name)?.strip_prefix(':'))
-        .map(str::trim)
-        .next()
-}
-
 /// What was found of a case: of its pods, and of the nodes and workloads around them.
 struct Found {
     pods: Vec<ObjectWrite>,
     outers: Vec<OuterWrite>,
+    failures: Vec<Expectation>,
 }
 
 impl Found {
     fn of(report: offline::Report) -> Self {
-        Self { pods: report.objects, outers: report.outers }
+        let failures = fixture::found(&report);
+        Self { pods: report.objects, outers: report.outers, failures }
     }
 
     /// Nothing, or of a node only what is worth knowing (it was rebooted).
     fn is_quiet(&self) -> bool {
-        self.pods.is_empty() && self.outers.iter().all(|write| write.object.head().severity == Severity::Info)
+        self.pods.is_empty() && self.failures.is_empty()
     }
 
     /// The causes of what fails now.
-    fn causes(&self) -> Vec<&str> {
-        let pods = self.pods.iter().filter(|w| w.status.state == DiagnosisState::Active).map(|w| &*w.status.cause);
-        let outers = self.outers.iter().map(|w| w.object.head()).filter(|head| head.severity != Severity::Info);
-        pods.chain(outers.map(|head| &*head.cause)).collect()
+    fn causes(&self) -> BTreeSet<&str> {
+        causes(&self.failures)
     }
 }
 
-/// Diagnoses a case. A case that is to be recognised and is not yet (a threshold runs) is looked at again when the
-/// operator would, for an hour at most.
-fn diagnose(case: &Path, patient_for: Option<&str>) -> Result<(String, Found), String> {
-    const HOUR: i64 = 3600;
-    let text = fs::read_to_string(case).map_err(|e| format!("{}: {e}", case.display()))?;
-    let read = || {
-        let mut dump = Dump::default();
-        dump.read(&text);
-        dump
-    };
-    let dump = read();
-    if !dump.problems.is_empty() || dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
-        return Err(format!("{}: no pods can be read from it: {:?}", case.display(), dump.problems));
-    }
-    let recorded: Timestamp = match directive(&text, "judged-at").or_else(|| directive(&text, "recorded-at")) {
-        Some(at) => at.parse().map_err(|e| format!("{}: its clock: {e}", case.display()))?,
-        None => dump.newest.ok_or_else(|| format!("{}: it states no time", case.display()))?,
-    };
-    let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
-    let mut now = recorded;
-    if let Some(cause) = patient_for {
-        let has = |report: &offline::Report| {
-            let outers = report.outers.iter().any(|w| w.object.head().cause == cause);
-            outers || report.objects.iter().any(|w| w.status.cause == cause)
-        };
-        while !has(&report) {
-            match report.wake.filter(|wake| *wake > now && wake.as_second() - recorded.as_second() <= HOUR) {
-                Some(wake) => now = wake,
-                None => break,
-            }
-            report = offline::diagnose(read(), offline::Logs::default(), now, Thresholds::default());
-        }
-    }
+fn causes(all: &[Expectation]) -> BTreeSet<&str> {
+    all.iter().map(|one| one.cause.as_str()).collect()
+}
+
+/// Diagnoses a case. A threshold of the cause that is to be recognised is awaited.
+fn diagnose(case: &Path, awaited: Option<&str>) -> Result<(String, Found), String> {
+    let shown = case.strip_prefix(root()).unwrap_or(case).display();
+    let text = fs::read_to_string(case).map_err(|e| format!("{shown}: {e}"))?;
+    let report = fixture::diagnose(&text, awaited).map_err(|e| format!("{shown}:{e}"))?;
     Ok((text, Found::of(report)))
 }
 
@@ -265,36 +232,47 @@ fn folders() -> Vec<PathBuf> {
     entries(&root().join("causes")).into_iter().filter(|p| p.is_dir()).collect()
 }
 
+/// Whether the head of a case agrees with its folder, and what it expects.
+fn stated(cause: &str, case: &Path, text: &str, found: &Found) -> Result<Vec<Expectation>, String> {
+    let expected = fixture::expected(text)?.ok_or_else(|| {
+        let lines = fixture::head(&found.failures).join("\n  ");
+        format!("1:1: its head does not state what must be found (`# expect:`); found is, if it is right:\n  {lines}")
+    })?;
+    match (is_near_miss(case), causes(&expected).contains(cause)) {
+        (true, true) => Err(format!("1:1: a near miss expects another cause than {cause}")),
+        (false, false) => Err(format!("1:1: it expects no {cause}")),
+        _ => Ok(expected),
+    }
+}
+
 #[test]
-fn each_case_is_diagnosed_as_its_folder_says() {
+fn each_case_is_diagnosed_as_its_head_states() {
     let mut wrong = String::new();
     for folder in folders() {
         let cause = name_of(&folder);
         for case in cases(&folder) {
-            let patient_for = (!is_near_miss(&case)).then_some(cause);
-            let (text, found) = match diagnose(&case, patient_for) {
+            let awaited = (!is_near_miss(&case)).then_some(cause);
+            let shown = case.strip_prefix(root()).unwrap_or(&case).display();
+            let (text, found) = match diagnose(&case, awaited) {
                 Ok(done) => done,
                 Err(e) => {
                     writeln!(wrong, "{e}").unwrap();
                     continue;
                 }
             };
-            let active = found.causes();
-            let hits = active.iter().filter(|told| **told == cause).count();
-            let also: BTreeSet<&str> =
-                directive(&text, "also").into_iter().flat_map(|list| list.split(',')).map(str::trim).collect();
-            let case_name = format!("{cause}/{}", name_of(&case));
-            let is_right = if is_near_miss(&case) {
-                hits == 0
-            } else {
-                hits > 0 && active.iter().all(|told| *told == cause || also.contains(told))
-            };
-            if is_right {
-                compare(&case, &found, &mut wrong);
-            } else if is_near_miss(&case) {
-                writeln!(wrong, "{case_name}: is a near miss, yet diagnosed: {}", describe(&found)).unwrap();
-            } else {
-                writeln!(wrong, "{case_name}: got {}", describe(&found)).unwrap();
+            match stated(cause, &case, &text, &found) {
+                Err(e) => writeln!(wrong, "{shown}:{e}").unwrap(),
+                Ok(expected) => {
+                    let differences = fixture::differences(&expected, &found.failures);
+                    for difference in &differences {
+                        writeln!(wrong, "{shown}: {difference}").unwrap();
+                    }
+                    if differences.is_empty() {
+                        compare(&case, &found, &mut wrong);
+                    } else {
+                        writeln!(wrong, "  {}", describe(&found)).unwrap();
+                    }
+                }
             }
         }
     }
@@ -306,7 +284,10 @@ fn what_is_well_is_not_diagnosed() {
     let mut wrong = String::new();
     for case in cases(&root().join("healthy")) {
         match diagnose(&case, None) {
-            Ok((_, found)) if found.is_quiet() => {}
+            Ok((text, found)) if found.is_quiet() => match fixture::expected(&text) {
+                Ok(expected) if expected.as_ref().is_none_or(Vec::is_empty) => {}
+                other => writeln!(wrong, "{}: expects {other:?}", name_of(&case)).unwrap(),
+            },
             Ok((_, found)) => writeln!(wrong, "{}: got {}", name_of(&case), describe(&found)).unwrap(),
             Err(e) => writeln!(wrong, "{e}").unwrap(),
         }
@@ -444,85 +425,109 @@ fn is_recorded(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.starts_with("# Recorded from Kubernetes"))
 }
 
-fn scores() -> BTreeMap<String, Score> {
-    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
-    let truth =
-        folders().into_iter().flat_map(|folder| cases(&folder).into_iter().map(move |case| (folder.clone(), case)));
-    for (folder, case) in truth {
-        let cause = name_of(&folder);
-        let near = is_near_miss(&case);
-        let Ok((text, found)) = diagnose(&case, (!near).then_some(cause)) else { continue };
-        let found: BTreeSet<String> = found.causes().into_iter().map(str::to_owned).collect();
-        let also: Vec<&str> = directive(&text, "also").into_iter().flat_map(|l| l.split(',')).map(str::trim).collect();
-        let score = scores.entry(cause.to_owned()).or_default();
-        if near {
-            score.near_misses += 1;
-            score.mistaken += usize::from(found.contains(cause));
-            let instead = found.iter().next().map_or("well", String::as_str);
-            *score.instead.entry(instead.to_owned()).or_default() += 1;
-            continue;
-        }
-        *(if is_recorded(&text) { &mut score.recorded } else { &mut score.written }) += 1;
-        score.recognised += usize::from(found.contains(cause));
-        for other in found.iter().filter(|other| *other != cause && !also.contains(&other.as_str())) {
-            scores.entry(other.clone()).or_default().mistaken += 1;
-        }
+/// A fixture of `tests/causes` or `tests/healthy`, what its head states, and what was found in it.
+struct Judged {
+    /// The cause of the folder; `None` for the healthy ones.
+    cause: Option<String>,
+    name: String,
+    is_near_miss: bool,
+    is_recorded: bool,
+    expected: Vec<Expectation>,
+    found: Found,
+}
+
+impl Judged {
+    fn of(cause: Option<&str>, case: &Path) -> Option<Self> {
+        let is_near_miss = is_near_miss(case);
+        let (text, found) = diagnose(case, cause.filter(|_| !is_near_miss)).ok()?;
+        let expected = fixture::expected(&text).ok()?.unwrap_or_default();
+        Some(Self {
+            cause: cause.map(str::to_owned),
+            name: name_of(case).to_owned(),
+            is_near_miss,
+            is_recorded: is_recorded(&text),
+            expected,
+            found,
+        })
     }
-    for case in cases(&root().join("healthy")) {
-        let Ok((_, found)) = diagnose(&case, None) else { continue };
-        for cause in found.causes() {
-            scores.entry(cause.to_owned()).or_default().mistaken += 1;
+
+    /// The causes that were found and that no line of the head covers.
+    fn mistaken(&self) -> BTreeSet<&str> {
+        let covered = |found: &&Expectation| self.expected.iter().any(|line| line.covers(found));
+        self.found.failures.iter().filter(|found| !covered(found)).map(|found| found.cause.as_str()).collect()
+    }
+
+    /// Whether each object that must have the cause has it.
+    fn is_recognised(&self, cause: &str) -> bool {
+        let mut lines = self.expected.iter().filter(|line| line.cause == cause);
+        lines.all(|line| self.found.failures.iter().any(|found| line.covers(found)))
+    }
+}
+
+fn judged() -> Vec<Judged> {
+    let mut all = Vec::new();
+    for folder in folders() {
+        all.extend(cases(&folder).iter().filter_map(|case| Judged::of(Some(name_of(&folder)), case)));
+    }
+    all.extend(cases(&root().join("healthy")).iter().filter_map(|case| Judged::of(None, case)));
+    all
+}
+
+fn scores(judged: &[Judged]) -> BTreeMap<String, Score> {
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    for case in judged {
+        for mistaken in case.mistaken() {
+            scores.entry(mistaken.to_owned()).or_default().mistaken += 1;
+        }
+        let Some(cause) = &case.cause else { continue };
+        let score = scores.entry(cause.clone()).or_default();
+        if case.is_near_miss {
+            score.near_misses += 1;
+            let instead = causes(&case.expected).first().map_or("healthy", |cause| *cause).to_owned();
+            *score.instead.entry(instead).or_default() += 1;
+        } else {
+            *(if case.is_recorded { &mut score.recorded } else { &mut score.written }) += 1;
+            score.recognised += usize::from(case.is_recognised(cause));
         }
     }
     scores
 }
 
-/// What a case is, by its folder, and for a near miss by the gist that a person has read.
-fn truth_of(folder: &str, case: &Path) -> BTreeSet<String> {
-    if !is_near_miss(case) {
-        return if folder == "healthy" { BTreeSet::new() } else { [folder.to_owned()].into() };
-    }
-    let gist = fs::read_to_string(case.with_extension("expected.yaml")).unwrap_or_default();
-    gist.lines().filter_map(|line| line.trim().strip_prefix("cause: ")).map(str::to_owned).collect()
-}
-
-/// How often the rules say a cause of one family where the truth is of another.
-fn confusion() -> String {
-    let family = |cause: &str| rules::known().find(|k| k.cause == cause).map_or("well", |k| k.category.as_str());
+/// How often the rules find a cause of one family where the head states one of another.
+fn confusion(judged: &[Judged]) -> String {
+    const HEALTHY: &str = "healthy";
+    let family = |cause: &str| rules::known().find(|k| k.cause == cause).map_or(HEALTHY, |k| k.category.as_str());
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for folder in folders().into_iter().chain([root().join("healthy")]) {
-        for case in cases(&folder) {
-            let (name, is_near) = (name_of(&folder), is_near_miss(&case));
-            let Ok((_, found)) = diagnose(&case, (!is_near && name != "healthy").then_some(name)) else { continue };
-            let told: BTreeSet<String> = found.causes().into_iter().map(str::to_owned).collect();
-            let truth = truth_of(name, &case);
-            let first = told.first().map_or("well", String::as_str);
-            let pairs: Vec<(&str, &str)> = if truth.is_empty() {
-                vec![("well", first)]
-            } else {
-                truth.iter().map(|t| (t.as_str(), if told.contains(t) { t.as_str() } else { first })).collect()
-            };
-            for (truth, told) in pairs {
-                *counts.entry((family(truth), family(told))).or_default() += 1;
-                if truth != told {
-                    wrong.push(format!("- {name}/{}: {told}, and it is {truth}", name_of(&case)));
-                }
+    for case in judged {
+        let (truth, found, mistaken) = (causes(&case.expected), case.found.causes(), case.mistaken());
+        let first = mistaken.first().or(found.first()).copied().unwrap_or(HEALTHY);
+        let pairs: Vec<(&str, &str)> = if truth.is_empty() {
+            vec![(HEALTHY, first)]
+        } else {
+            truth.iter().map(|truth| (*truth, if case.is_recognised(truth) { *truth } else { first })).collect()
+        };
+        for (truth, found) in pairs {
+            *counts.entry((family(truth), family(found))).or_default() += 1;
+            if truth != found {
+                let folder = case.cause.as_deref().unwrap_or(HEALTHY);
+                wrong.push(format!("- {folder}/{}: found {found}, expected {truth}", case.name));
             }
         }
     }
-    let names: Vec<&str> = Category::ALL.iter().map(|c| c.as_str()).chain(["well"]).collect();
+    let names: Vec<&str> = Category::ALL.iter().map(|c| c.as_str()).chain([HEALTHY]).collect();
     let mut out = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for truth in &names {
-        let cells = names.iter().map(|told| counts.get(&(*truth, *told)).map_or(String::new(), usize::to_string));
+        let cells = names.iter().map(|found| counts.get(&(*truth, *found)).map_or(String::new(), usize::to_string));
         writeln!(out, "| **{truth}** | {} |", cells.collect::<Vec<_>>().join(" | ")).unwrap();
     }
-    let wrong = if wrong.is_empty() { "None is told as another cause.".to_owned() } else { wrong.join("\n") };
+    let wrong = if wrong.is_empty() { "No case is taken for another cause.".to_owned() } else { wrong.join("\n") };
     format!("{out}\n{wrong}\n")
 }
 
 fn accuracy() -> String {
-    let scores = scores();
+    let judged = judged();
+    let scores = scores(&judged);
     let sum = |of: fn(&Score) -> usize| scores.values().map(of).sum::<usize>();
     let (recorded, written) = (sum(|s| s.recorded), sum(|s| s.written));
     let on_cluster = scores.values().filter(|s| s.recorded > 0).count();
@@ -531,11 +536,12 @@ fn accuracy() -> String {
     writeln!(out, "# Accuracy\n\n<!-- made by `UPDATE=1 cargo test --test causes` -->\n").unwrap();
     writeln!(
         out,
-        "What the rules say of all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump \
+        "What the rules find in all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump \
          of pods, nodes, Events and owners, judged at the moment at which it was recorded. *Recorded* ones come from a real \
          cluster ([tests/cluster/record](../tests/cluster/record)); *written* ones hold the strings of Kubernetes' and the \
          runtimes' own source, where a cause cannot be made there, or are as users have posted them. A *near miss* is what a \
-         careless rule would take for the cause.\n\n\
+         careless rule would take for the cause. What must be found in a case is stated by a human in the head of its file \
+         (`# expect:`), and no tool rewrites it.\n\n\
          These are the cases that the rules were made with, and each must come out right for a change to be merged: the numbers \
          show what is covered, not how the rules fare with failures that nobody has seen.\n"
     )
@@ -551,8 +557,8 @@ fn accuracy() -> String {
     writeln!(out, "| precision | {:.1} % |\n", percent(right, right + wrong)).unwrap();
     writeln!(
         out,
-        "## Confusion\n\nRows are what a case is, columns what the rules say, by family; near misses count as what they are instead.\n\n{}",
-        confusion()
+        "## Confusion\n\nRows are what the head of a case states, columns what the rules find, by family; near misses count as what they are instead.\n\n{}",
+        confusion(&judged)
     )
     .unwrap();
     writeln!(out, "## By cause\n\nThe last column says what the near misses are instead.\n").unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shindan::cli::offline;
+use shindan::cli::{fixture, offline};
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Known, Thresholds, rules};
 use shindan::facts::Timestamp;
@@ -122,16 +122,13 @@ fn when_it_is_told(text: &str, cause: &str) -> Option<Timestamp> {
     None
 }
 
-/// What its near misses are instead, by the gist that stands beside each.
+/// What its near misses are instead, by the head of each.
 fn near_misses(cause: &str) -> String {
     let mut out = String::new();
     for path in files(cause).into_iter().filter(|path| name_of(path).starts_with("not-")) {
-        let gist = fs::read_to_string(path.with_extension("expected.yaml")).unwrap_or_default();
-        let mut causes: Vec<_> = gist
-            .lines()
-            .filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("cause: "))
-            .map(|other| format!("[{other}]({other}.md)"))
-            .collect();
+        let text = fs::read_to_string(&path).unwrap();
+        let expected = fixture::expected(&text).unwrap().unwrap_or_default();
+        let mut causes: Vec<_> = expected.iter().map(|line| format!("[{0}]({0}.md)", line.cause)).collect();
         causes.dedup();
         let is = if causes.is_empty() { "no failure".to_owned() } else { causes.join(", ") };
         let name = name_of(&path);

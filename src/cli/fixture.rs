@@ -1,0 +1,278 @@
+//! Fixtures: a dump whose leading comments state when it is judged and what must be found in it.
+//!
+//! - `# recorded-at: TIME`, or `# judged-at: TIME`: the clock; else the newest time in the dump.
+//! - `# expect: CAUSE`: a pod has this diagnosis. `container=NAME` names the container, and is missing where the cause is
+//!   the pod's; `pod=NAME` names one of several pods, where they differ.
+//! - `# expect: CAUSE workload=KIND/NAME` or `node=NAME`: a workload or node has it.
+//! - `# expect: healthy`: nothing fails.
+//!
+//! Each diagnosis needs its line, and each line its diagnosis. A human writes the lines; no tool rewrites them. Records
+//! of severity Info on nodes and workloads are no failures, and need none.
+
+use std::fmt;
+
+use super::offline::{self, Report};
+use crate::api::{DiagnosisState, Severity};
+use crate::cluster::wire::Dump;
+use crate::diagnosis::Thresholds;
+use crate::facts::Timestamp;
+use crate::plan::Outer;
+
+/// For how long after the recording a threshold is awaited.
+const PATIENCE_SECONDS: i64 = 3600;
+
+/// A diagnosis that a fixture must have, or that it has.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Expectation {
+    pub cause: String,
+    pub object: Object,
+}
+
+/// What has a diagnosis.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Object {
+    Pod {
+        /// Any pod where it is missing.
+        name: Option<String>,
+        container: Option<String>,
+    },
+    /// Kind and name.
+    Workload(String),
+    Node(String),
+}
+
+impl Expectation {
+    /// Reads what follows `expect:`.
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let cause = words.next().ok_or("a cause or `healthy` follows `expect:`")?.to_owned();
+        let (mut name, mut container, mut workload, mut node) = (None, None, None, None);
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let place = match key {
+                "pod" => &mut name,
+                "container" => &mut container,
+                "workload" => &mut workload,
+                "node" => &mut node,
+                _ => return Err(format!("unknown key {key:?}; known are container, pod, workload and node")),
+            };
+            if value.is_empty() || place.replace(value.to_owned()).is_some() {
+                return Err(format!("{key} needs one value, such as {key}=web"));
+            }
+        }
+        let object = match (workload, node, name.is_some() || container.is_some()) {
+            (None, None, _) => Object::Pod { name, container },
+            (Some(workload), None, false) => Object::Workload(workload),
+            (None, Some(node), false) => Object::Node(node),
+            _ => return Err("it names more than one object".to_owned()),
+        };
+        Ok(Self { cause, object })
+    }
+
+    /// Whether a diagnosis is the one that is expected.
+    pub fn covers(&self, found: &Self) -> bool {
+        self.cause == found.cause
+            && match (&self.object, &found.object) {
+                (Object::Pod { name, container }, Object::Pod { name: of, container: found }) => {
+                    container == found && (name.is_none() || name == of)
+                }
+                (expected, found) => expected == found,
+            }
+    }
+
+    /// Without the name of the pod.
+    fn of_any_pod(self) -> Self {
+        let object = match self.object {
+            Object::Pod { container, .. } => Object::Pod { name: None, container },
+            other => other,
+        };
+        Self { object, ..self }
+    }
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.cause)?;
+        match &self.object {
+            Object::Pod { name, container } => {
+                for (key, value) in [("pod", name), ("container", container)] {
+                    if let Some(value) = value {
+                        write!(f, " {key}={value}")?;
+                    }
+                }
+                Ok(())
+            }
+            Object::Workload(name) => write!(f, " workload={name}"),
+            Object::Node(name) => write!(f, " node={name}"),
+        }
+    }
+}
+
+/// The leading comments, with the number of the line of each.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let comments = text.lines().take_while(|line| line.starts_with('#'));
+    comments.enumerate().map(|(at, line)| (at + 1, line.trim_start_matches('#').trim()))
+}
+
+/// The values of a directive in the leading comments: `# NAME: VALUE`.
+pub fn directives<'t>(text: &'t str, name: &str) -> impl Iterator<Item = (usize, &'t str)> {
+    comments(text).filter_map(move |(at, line)| Some((at, line.strip_prefix(name)?.strip_prefix(':')?.trim())))
+}
+
+/// What the head of a fixture expects; empty for `healthy`, `None` where it has no `expect:`. An error begins with its
+/// line and column.
+pub fn expected(text: &str) -> Result<Option<Vec<Expectation>>, String> {
+    let mut all: Option<Vec<Expectation>> = None;
+    let mut is_healthy = false;
+    for (at, value) in directives(text, "expect") {
+        let known = all.get_or_insert_default();
+        if value == "healthy" {
+            is_healthy = true;
+        } else {
+            known.push(Expectation::parse(value).map_err(|error| format!("{at}:1: expect: {error}"))?);
+        }
+        if is_healthy && !known.is_empty() {
+            return Err(format!("{at}:1: expect: a healthy fixture has no cause"));
+        }
+    }
+    Ok(all)
+}
+
+/// Every failure of a report, in order.
+pub fn found(report: &Report) -> Vec<Expectation> {
+    let pods = report.objects.iter().filter(|write| write.status.state == DiagnosisState::Active);
+    let pods = pods.map(|write| Expectation {
+        cause: write.status.cause.clone(),
+        object: Object::Pod {
+            name: Some(write.key.name.to_string()),
+            container: write.status.container.as_deref().map(str::to_owned),
+        },
+    });
+    let outers = report.outers.iter().filter(|write| write.object.head().severity != Severity::Info);
+    let outers = outers.map(|write| Expectation {
+        cause: write.object.head().cause.clone(),
+        object: match &write.object {
+            Outer::Node(spec, _) => Object::Node(spec.node_name.clone()),
+            Outer::Workload(spec, _) => Object::Workload(spec.workload.display.clone()),
+        },
+    });
+    let mut all: Vec<Expectation> = pods.chain(outers).collect();
+    all.sort();
+    all
+}
+
+/// How what was found differs from what is expected; empty where it does not.
+pub fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
+    let missing = expected.iter().filter(|line| !found.iter().any(|found| line.covers(found)));
+    let extra = found.iter().filter(|found| !expected.iter().any(|line| line.covers(found)));
+    let extra: Vec<Expectation> = extra.cloned().collect();
+    let missing = missing.map(|line| format!("expected {line}, which was not found"));
+    missing.chain(extra.iter().map(|line| format!("found {line}, which is not expected"))).collect()
+}
+
+/// The lines of a head that expects what was found, for a human to check.
+pub fn head(found: &[Expectation]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let is_pod = |one: &&Expectation| matches!(one.object, Object::Pod { .. });
+    let mut of_pods: Vec<Expectation> = found.iter().filter(is_pod).cloned().map(Expectation::of_any_pod).collect();
+    of_pods.dedup();
+    let differ = of_pods.len() > 1;
+    for one in found {
+        let line = if differ { one.to_string() } else { one.clone().of_any_pod().to_string() };
+        let line = format!("# expect: {line}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() { vec!["# expect: healthy".to_owned()] } else { lines }
+}
+
+/// Diagnoses a fixture at its clock. Where a cause is to be found and a threshold still runs, it is diagnosed again when
+/// the operator would do so, for an hour at most.
+pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
+    let read = || {
+        let mut dump = Dump::default();
+        dump.read(text);
+        dump
+    };
+    let dump = read();
+    if !dump.problems.is_empty() || dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
+        return Err(format!("1:1: no pods can be read from it: {:?}", dump.problems));
+    }
+    let clock = directives(text, "judged-at").chain(directives(text, "recorded-at")).next();
+    let recorded: Timestamp = match clock {
+        Some((line, at)) => at.parse().map_err(|error| format!("{line}:1: not a time: {error}"))?,
+        None => dump.newest.ok_or("1:1: it states no time")?,
+    };
+    let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
+    let mut now = recorded;
+    if let Some(cause) = awaited {
+        let has = |report: &Report| {
+            let outers = report.outers.iter().any(|write| write.object.head().cause == cause);
+            outers || report.objects.iter().any(|write| write.status.cause == cause)
+        };
+        let is_due = |wake: &Timestamp| wake.as_second() - recorded.as_second() <= PATIENCE_SECONDS;
+        while !has(&report) {
+            let Some(wake) = report.wake.filter(|wake| *wake > now && is_due(wake)) else { break };
+            now = wake;
+            report = offline::diagnose(read(), offline::Logs::default(), now, Thresholds::default());
+        }
+    }
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<Expectation> {
+        expected(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_head_states_each_object_and_its_cause() {
+        let all = lines(
+            "# Recorded.\n# expect: OOMKilled container=app\n# expect: Unknown pod=web-1\n# expect: NodeNotReady node=n1\n\
+             # expect: OOMKilled workload=Deployment/web\nkind: List\n# expect: Later\n",
+        );
+        let written: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            written,
+            [
+                "OOMKilled container=app",
+                "Unknown pod=web-1",
+                "NodeNotReady node=n1",
+                "OOMKilled workload=Deployment/web"
+            ]
+        );
+        assert_eq!(expected("# expect: healthy\n"), Ok(Some(Vec::new())));
+        assert_eq!(expected("kind: List\n"), Ok(None));
+    }
+
+    #[test]
+    fn a_head_that_cannot_be_read_names_its_line() {
+        for (text, error) in [
+            ("# a\n# expect: A on=b\n", "2:1: expect: unknown key"),
+            ("# expect: A node=n pod=p\n", "1:1: expect: it names more than one object"),
+            ("# expect: A pod=\n", "1:1: expect: pod needs one value"),
+            ("# expect: A\n# expect: healthy\n", "2:1: expect: a healthy fixture"),
+        ] {
+            let found = expected(text).unwrap_err();
+            assert!(found.starts_with(error), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_a_pod_covers_each_pod_with_the_same_container() {
+        let found = lines("# expect: A pod=p1 container=c\n# expect: A pod=p2 container=c\n");
+        assert!(differences(&lines("# expect: A container=c\n"), &found).is_empty());
+        assert_eq!(differences(&lines("# expect: A\n"), &found).len(), 3);
+        assert_eq!(
+            differences(&lines("# expect: A pod=p1 container=c\n"), &found),
+            ["found A pod=p2 container=c, which is not expected"]
+        );
+        assert_eq!(head(&found), ["# expect: A container=c"]);
+        let found = lines("# expect: A pod=p1\n# expect: B pod=p2\n");
+        assert_eq!(head(&found), ["# expect: A pod=p1", "# expect: B pod=p2"]);
+    }
+}
