@@ -5,9 +5,14 @@
 
 mod cordon;
 mod create_pull_secret;
+mod create_service_account;
+mod edit_object;
+mod edit_template;
+mod retry_pod_creation;
 mod rollback;
 mod set_image;
 mod set_image_pull_policy;
+mod set_max_surge;
 mod set_node_selector;
 mod use_pull_secret;
 
@@ -59,9 +64,14 @@ impl Ask<'_> {
 pub const ACTIONS: &[Action] = &[
     cordon::ACTION,
     create_pull_secret::ACTION,
+    create_service_account::ACTION,
+    edit_object::ACTION,
+    edit_template::ACTION,
+    retry_pod_creation::ACTION,
     rollback::ACTION,
     set_image::ACTION,
     set_image_pull_policy::ACTION,
+    set_max_surge::ACTION,
     set_node_selector::ACTION,
     use_pull_secret::ACTION,
 ];

@@ -4,6 +4,7 @@
 mod context;
 pub(crate) mod image_pull;
 pub(crate) mod lasting;
+pub(crate) mod pod_creation;
 mod seen;
 pub(crate) mod termination;
 
@@ -276,4 +277,4 @@ macro_rules! signal {
 pub(crate) use signal;
 
 /// All signals.
-pub const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION];
+pub const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION, &pod_creation::PodCreation::DEFINITION];

@@ -5,7 +5,7 @@ use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
-use crate::api::Confidence;
+use crate::api::{Confidence, TemplateChange};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::{Category, evidence};
 use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
@@ -123,18 +123,29 @@ fn go_back(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     // Where a pod of the old template has the place of the new one, or would find none either, no template is to blame.
     let waits_for_place = matches!(&verdict.why, Why::Pods(group) if FOR_A_PLACE.contains(&&*group.lead.cause));
     let lacks_room = has_no_room_for_one_more(verdict);
-    if lacks_room && good.is_some() {
-        verdict.remedies.push(remedies::old_pods_first(case));
-    }
     let is_doubtful = (good.is_none() && was_complete) || waits_for_place || lacks_room;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
 }
 
-/// Whether the new pods ask for as much as the old ones, and the quota has no room for both at once.
+/// Whether the new pods request as much as the old ones, and the quota has no room for both at once.
 fn has_no_room_for_one_more(verdict: &Verdict<'_>) -> bool {
-    let asks_for_more = verdict.changes.iter().any(|change| change.field.contains(".resources."));
-    matches!(&verdict.why, Why::Own(own) if own.cause == creation::QUOTA_EXCEEDED) && !asks_for_more
+    matches!(&verdict.why, Why::Own(own) if own.cause == "QuotaExceeded") && !requests_differ(&verdict.changes)
+}
+
+fn requests_differ(changes: &[TemplateChange]) -> bool {
+    changes.iter().any(|change| change.field.contains(".resources."))
+}
+
+impl WorkloadCase<'_> {
+    /// Whether a rollout creates pods beside old ones that still serve, and the new pods request the same as the old.
+    pub(crate) fn surges_alike(&self) -> bool {
+        let Some((newest, older)) = self.workload.replica_sets.split_first() else { return false };
+        last_good(self, older).is_some_and(|back| {
+            let changes = template::between(back.template.as_deref(), newest.template.as_deref());
+            (!changes.is_empty() || back.ready > 0) && !requests_differ(&changes)
+        })
+    }
 }
 
 /// The newest of the older templates that is known to be good: its pods are ready; or the rollout keeps them, and they are

@@ -3,6 +3,8 @@
 use super::case::{WorkloadCase, WorkloadFailure};
 use super::pods::{Group, Pods, count, is_of_update};
 use crate::api::{Confidence, Evidence, PodCounts, Remedy, Root, Severity, TemplateChange};
+use crate::diagnosis::catalog::{self, Cause};
+use crate::diagnosis::signals::{Context, Signal, Subject};
 use crate::diagnosis::{Category, evidence, restarts, text, undo};
 use crate::facts::Timestamp;
 
@@ -32,6 +34,27 @@ pub(super) struct Own {
     pub(super) remedies: Vec<Remedy>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) root: Option<Root>,
+}
+
+impl Own {
+    /// The cause of an occurrence of a signal; `None` where none applies.
+    pub(super) fn of(
+        case: &WorkloadCase<'_>,
+        signal: &dyn Signal,
+        evidence: Vec<Evidence>,
+    ) -> Option<(&'static Cause, Box<Self>)> {
+        let context = Context { subject: Subject::Workload(case), container: None, signal };
+        let (_, cause) = catalog::first(&context)?;
+        let own = Self {
+            cause: cause.name(),
+            confidence: cause.confidence(&context),
+            summary: cause.summary(&context, case.language()),
+            remedies: cause.remedies(context.subject, None, &context),
+            evidence,
+            root: cause.root(&context),
+        };
+        Some((cause, Box::new(own)))
+    }
 }
 
 /// What is wrong, in the words of the workload's kind.

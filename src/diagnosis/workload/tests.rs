@@ -229,7 +229,7 @@ fn a_quota_that_keeps_all_pods_away_is_named_with_what_is_short() {
     assert_eq!((failure.problem, failure.severity), ("NoPods", Severity::Critical));
     assert_eq!(
         failure.summary,
-        "no pod exists: quota team has no room: each asks for requests.memory=2Gi, used are requests.memory=0 of requests.memory=1Gi"
+        "no pod exists: ResourceQuota team has no room: requested requests.memory=2Gi, used requests.memory=0, limited to requests.memory=1Gi"
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
     let first = failure.remedies[0].command.as_ref().unwrap();
