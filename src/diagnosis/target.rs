@@ -371,7 +371,7 @@ status:
     #[test]
     fn a_remedy_says_where_to_change_an_object_that_a_tool_or_a_controller_manages() {
         assert_eq!(first_remedy(""), "Set an image that exists.");
-        let helm = r#"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop}"#;
+        let helm = r"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop}";
         assert_eq!(
             first_remedy(helm),
             "Set an image that exists. Change the values of Helm release shop too: its next upgrade reverts this."
