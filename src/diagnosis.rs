@@ -146,6 +146,16 @@ impl Asked {
         }
     }
 
+    /// Whether a cause of this rank is asked at all: a general one not where a better one is known or awaited, the last resort
+    /// only where nothing is.
+    fn is_asked(&self, rank: Specificity, container: Option<&Arc<str>>) -> bool {
+        match rank {
+            Specificity::Specific | Specificity::Symptom => true,
+            Specificity::Umbrella => !self.held && !self.settled_for(container),
+            Specificity::LastResort => self.findings.is_empty() && self.wake.is_none(),
+        }
+    }
+
     fn take(&mut self, case: &Case<'_>, rule: &'static Rule, order: usize, verdict: Verdict) {
         match verdict {
             Verdict::No => {}
@@ -180,7 +190,10 @@ fn ask_all(case: &Case<'_>) -> Asked {
             }
             Family::Table { .. } | Family::Signal(_) => {
                 let rules = family.rules();
-                let mut answers = family.verdicts(case);
+                let mut answers = match family {
+                    Family::Signal(source) => catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of)),
+                    _ => family.verdicts(case),
+                };
                 answers.sort_by_key(|(place, _)| *place);
                 for (place, verdict) in answers {
                     asked.take(case, &rules[place], order + place, verdict);

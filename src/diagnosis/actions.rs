@@ -6,10 +6,15 @@
 mod cordon;
 mod create_pull_secret;
 mod create_service_account;
+mod delete_pod;
 mod edit_object;
 mod edit_template;
+mod raise_active_deadline;
+mod raise_empty_dir_limit;
+mod raise_ephemeral_storage_limit;
 mod retry_pod_creation;
 mod rollback;
+mod scale_to_zero;
 mod set_image;
 mod set_image_pull_policy;
 mod set_max_surge;
@@ -65,10 +70,15 @@ pub const ACTIONS: &[Action] = &[
     cordon::ACTION,
     create_pull_secret::ACTION,
     create_service_account::ACTION,
+    delete_pod::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    raise_active_deadline::ACTION,
+    raise_empty_dir_limit::ACTION,
+    raise_ephemeral_storage_limit::ACTION,
     retry_pod_creation::ACTION,
     rollback::ACTION,
+    scale_to_zero::ACTION,
     set_image::ACTION,
     set_image_pull_policy::ACTION,
     set_max_surge::ACTION,

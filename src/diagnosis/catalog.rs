@@ -9,14 +9,14 @@ mod order;
 mod template;
 mod words;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 pub(crate) use self::cause::Cause;
 pub use self::cause::Snapshot;
 use self::file::CauseFile;
 use self::words::Vocabulary;
 use super::Case;
-use super::rule::{Known, Rule, Verdict};
+use super::rule::{Known, Rule, Specificity, Verdict};
 use super::signals::{Context, Signal, Source, Subject, Value};
 
 /// Values by the paths that expressions and templates name: `imagePull.registry`.
@@ -96,14 +96,21 @@ pub(crate) fn first(context: &Context<'_>) -> Option<(usize, &'static Cause)> {
     of.causes.iter().enumerate().find(|(_, cause)| cause.applies(&of.vocabulary, &hits, context))
 }
 
-/// What the causes of a signal say of a pod: for each occurrence the first that applies.
-pub(super) fn verdicts(source: &Source, case: &Case<'_>) -> Vec<(usize, Verdict)> {
+/// What the causes of a signal say of a pod: for each occurrence the first that applies. `is_asked` is told how the cause
+/// ranks, and the container that the occurrence is about.
+pub(super) fn verdicts(
+    source: &Source,
+    case: &Case<'_>,
+    is_asked: impl Fn(Specificity, Option<&Arc<str>>) -> bool,
+) -> Vec<(usize, Verdict)> {
     let occurrences = (source.read)(case);
     let verdicts = occurrences.iter().filter_map(|occurrence| {
         let signal: &dyn Signal = &**occurrence;
-        let context = Context { subject: Subject::Pod(case), container: occurrence.container(), signal };
+        let container = occurrence.container();
+        let context = Context { subject: Subject::Pod(case), container, signal };
         let (place, cause) = first(&context)?;
-        Some((place, occurrence.verdict(&context, cause)))
+        let is_asked = is_asked(cause.precedence(), container.map(|container| &container.name));
+        is_asked.then(|| (place, occurrence.verdict(&context, cause)))
     });
     verdicts.collect()
 }

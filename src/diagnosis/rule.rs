@@ -54,7 +54,7 @@ impl Family {
         match self {
             Self::Each(_) => Vec::new(),
             Self::Table { ask, .. } => ask(case),
-            Self::Signal(source) => catalog::verdicts(source, case),
+            Self::Signal(source) => catalog::verdicts(source, case, |_, _| true),
         }
     }
 }

@@ -17,8 +17,8 @@ mod unknown;
 mod volume;
 
 use super::rule::{Family, Known, Recovery, Rule};
-use super::signals::image_pull;
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
+use super::signals::{admission, disruption, eviction, image_pull, pod_end};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -40,7 +40,11 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Each(probe::RULES),
     crash::said::FAMILY,
     Family::Each(crash::RULES),
+    Family::Signal(&disruption::SOURCE),
     Family::Each(lifecycle::RULES),
+    Family::Signal(&eviction::SOURCE),
+    Family::Signal(&admission::SOURCE),
+    Family::Signal(&pod_end::SOURCE),
     Family::Each(unknown::RULES),
 ];
 

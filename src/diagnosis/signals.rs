@@ -1,11 +1,17 @@
 //! What the cluster's data says, computed once and typed: the catalogue decides on the fields of signals and fills them into
 //! its texts.
 
+pub(crate) mod admission;
 mod context;
+pub(crate) mod disruption;
+pub(crate) mod eviction;
 pub(crate) mod image_pull;
 pub(crate) mod lasting;
 pub(crate) mod pod_creation;
+pub(crate) mod pod_end;
+pub(crate) mod replacement;
 mod seen;
+mod shortage;
 pub(crate) mod termination;
 
 use std::fmt;
@@ -277,4 +283,11 @@ macro_rules! signal {
 pub(crate) use signal;
 
 /// All signals.
-pub const ALL: &[&Definition] = &[&image_pull::ImagePull::DEFINITION, &pod_creation::PodCreation::DEFINITION];
+pub const ALL: &[&Definition] = &[
+    &admission::Admission::DEFINITION,
+    &disruption::Disruption::DEFINITION,
+    &eviction::Eviction::DEFINITION,
+    &image_pull::ImagePull::DEFINITION,
+    &pod_creation::PodCreation::DEFINITION,
+    &pod_end::PodEnd::DEFINITION,
+];

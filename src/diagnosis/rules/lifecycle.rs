@@ -1,23 +1,17 @@
 //! The pod's own course: init containers, ends of the pod as a whole, creation and deletion that take too long.
 
-mod admission;
-mod disrupted;
-mod evicted;
-mod left_over;
 mod resize;
 mod sidecar;
 mod terminating;
 mod waits;
 
-use self::admission::{by_reason, rejected, rejected_as};
 use crate::api::{Confidence, ContainerType, Remedy};
 use crate::diagnosis::language::{phrase, say};
 use crate::diagnosis::signals::termination::end::{self, judged};
 use crate::diagnosis::signals::termination::exit_code::{ended, ended_with, log_remedy};
 use crate::diagnosis::signals::termination::{blamed, command, end_evidence, log_line};
 use crate::diagnosis::{
-    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts, roots,
-    target,
+    Case, Category, Explain, Finding, Recovery, Rule, Scope, Specificity, Verdict, evidence, remedy, restarts,
 };
 use crate::facts::{
     Container, EventFacts, Phase, PullQueue, State, Timestamp, Volume, VolumeSource, after, seconds_between,
@@ -62,199 +56,9 @@ const fn rule(
 }
 
 pub(super) const RULES: &[Rule] = &[
-    evicted::EMPTY_DIR_LIMIT,
-    evicted::POD_EPHEMERAL_LIMIT,
-    evicted::CONTAINER_EPHEMERAL_LIMIT,
-    evicted::NODE_PRESSURE,
-    by_reason(
-        "AdmissionNodePressure",
-        |case| admission::node_pressure(case).rooted(roots::node(case)),
-        "The node was short of memory, disk or process ids when the pod arrived, and refused it.",
-        "Free the node, and set requests so that the scheduler sees what is taken. The reason reads Evicted, but the pod never \
-         ran.",
-    ),
-    by_reason(
-        "OutOfcpu",
-        |case| rejected(case, "OutOfcpu"),
-        "The node had less CPU left than the pod asks for when the pod arrived there.",
-        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
-    ),
-    by_reason(
-        "OutOfmemory",
-        |case| rejected(case, "OutOfmemory"),
-        "The node had less memory left than the pod asks for when the pod arrived there.",
-        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
-    ),
-    by_reason(
-        "OutOfEphemeralStorage",
-        |case| rejected(case, "OutOfephemeral-storage"),
-        "The node had less local storage left than the pod asks for when the pod arrived there.",
-        "Let the scheduler choose the node (no spec.nodeName), lower the request, or delete the pod and try again.",
-    ),
-    by_reason(
-        "OutOfpods",
-        |case| rejected(case, "OutOfpods"),
-        "The node already ran as many pods as it may when the pod arrived there.",
-        "Let the scheduler choose the node (no spec.nodeName), raise the kubelet's maxPods, or add nodes.",
-    ),
-    by_reason(
-        "OutOfExtendedResource",
-        admission::out_of_other,
-        "The node had less of a device or other extended resource left than the pod asks for.",
-        "See that the device plugin on the node is well; delete the pod so that it is placed anew.",
-    ),
-    by_reason(
-        "NodeAffinity",
-        |case| rejected_as(case, &["NodeAffinity", "MatchNodeSelector"]),
-        "The node's labels no longer match the pod's selector or affinity when the pod arrived (or after a kubelet restart).",
-        "Correct the node's labels or the pod's selector, then delete the pod.",
-    ),
-    by_reason(
-        "NodePorts",
-        |case| rejected_as(case, &["NodePorts", "PodFitsHostPorts"]),
-        "A host port that the pod claims was already taken on the node.",
-        "Drop the hostPort, or keep the two pods apart; then delete the pod.",
-    ),
-    by_reason(
-        "NodeName",
-        |case| rejected_as(case, &["NodeName", "HostName"]),
-        "The pod asks for a node of another name than the one that it came to.",
-        "Correct spec.nodeName; look for a node whose name changed.",
-    ),
-    by_reason(
-        "TaintToleration",
-        |case| rejected(case, "TaintToleration"),
-        "The node has a taint that the pod does not tolerate, and the pod did not come by the scheduler.",
-        "Add the toleration, or do not set spec.nodeName.",
-    ),
-    by_reason(
-        "UnexpectedAdmissionError",
-        |case| rejected(case, "UnexpectedAdmissionError").rooted(roots::node(case)),
-        "The kubelet could not give the pod the devices that it was promised, or failed inside while admitting it.",
-        "Look at the device plugin on the node (it may have restarted), then delete the pod.",
-    ),
-    by_reason(
-        "TopologyAffinityError",
-        |case| rejected(case, "TopologyAffinityError"),
-        "The node's topology manager found no way to give the pod its CPUs and devices on one NUMA node.",
-        "Lower the requests, relax the kubelet's topologyManagerPolicy, or use nodes with larger NUMA zones.",
-    ),
-    by_reason(
-        "SMTAlignmentError",
-        |case| rejected(case, "SMTAlignmentError"),
-        "The kubelet gives out whole cores only, and the pod's CPU request is not a multiple of a core's threads.",
-        "Request a number of CPUs that is a multiple of the threads of a core.",
-    ),
-    by_reason(
-        "InvalidNodeInfo",
-        |case| rejected(case, "InvalidNodeInfo").rooted(roots::node(case)),
-        "The kubelet could not read its own node's data when the pod arrived.",
-        "Look at the kubelet's connection to the API server, then delete the pod.",
-    ),
-    by_reason(
-        "SysctlForbidden",
-        |case| rejected(case, "SysctlForbidden"),
-        "The pod sets a sysctl that the kubelet does not allow.",
-        "Remove the sysctl, or allow it on the nodes meant for it (--allowed-unsafe-sysctls).",
-    ),
-    by_reason(
-        "AppArmor",
-        |case| rejected(case, "AppArmor"),
-        "The node cannot enforce the AppArmor profile that the pod asks for.",
-        "Load the profile on the nodes, or drop it from the pod.",
-    ),
-    by_reason(
-        "PodOSNotSupported",
-        |case| rejected(case, "PodOSNotSupported"),
-        "The pod is for another operating system than the node has.",
-        "Correct spec.os, and select nodes by kubernetes.io/os.",
-    ),
-    by_reason(
-        "PodOSSelectorNodeLabelDoesNotMatch",
-        |case| rejected(case, "PodOSSelectorNodeLabelDoesNotMatch"),
-        "The pod's selector asks for another operating system (kubernetes.io/os) than the node has.",
-        "Correct the nodeSelector, and let the scheduler choose the node (no spec.nodeName).",
-    ),
-    by_reason(
-        "SupplementalGroupsPolicyNotSupported",
-        |case| rejected(case, "SupplementalGroupsPolicyNotSupported"),
-        "The pod sets supplementalGroupsPolicy: Strict, and the node's container runtime does not know that.",
-        "Use nodes with a newer runtime (containerd 2.0, CRI-O 1.31), or drop supplementalGroupsPolicy from the pod.",
-    ),
-    by_reason(
-        "PodLevelResourcesNotSupported",
-        |case| rejected(case, "PodLevelResourcesNotSupported"),
-        "The pod sets resources for the pod as a whole (spec.resources), and the node's kubelet does not support that.",
-        "Use nodes with a newer kubelet, or set the resources of each container instead.",
-    ),
-    by_reason(
-        "PodFeatureUnsupported",
-        |case| rejected(case, "PodFeatureUnsupported"),
-        "The pod needs a feature that the node's kubelet does not have (its version is older, or the feature gate is off).",
-        "Upgrade the node or turn the feature on there, use another node, or take out of the pod what needs it.",
-    ),
-    by_reason(
-        "NodeShutdown",
-        |case| replaced_or(case, rejected(case, "NodeShutdown")).rooted(roots::node(case)),
-        "The node was shutting down when the pod arrived.",
-        "Nothing to mend: its controller places it elsewhere. Delete what is left of it.",
-    ),
-    by_reason(
-        "VolumeAttachmentLimitExceeded",
-        |case| rejected(case, "VolumeAttachmentLimitExceeded").rooted(roots::node(case)),
-        "The node has as many volumes attached as it may.",
-        "Add nodes, or spread the pods that use volumes.",
-    ),
-    pod_end(
-        "NodeShutdownTerminated",
-        |case| node_shut_down(case).rooted(roots::node(case)),
-        Explain {
-            meaning: "The node was shut down in good order, and its kubelet ended the pod first.",
-            told_apart: "The pod is Failed with the reason Terminated and speaks of an imminent node shutdown. An eviction has \
-                         the reason Evicted.",
-            action: "Nothing to mend in the pod: a controller has made a new one. Delete what is left of it.",
-            source: "kubernetes pkg/kubelet/nodeshutdown/nodeshutdown_manager.go",
-        },
-    ),
-    pod_end(
-        "PreemptedByKubelet",
-        |case| {
-            pod_ended(case, "Preempting", phrase!(case, "was ended by its node to make room for a critical pod"))
-                .rooted(roots::node(case))
-        },
-        Explain {
-            meaning: "The kubelet ended the pod to make room for a critical one (a static pod or system-node-critical).",
-            told_apart: "The pod is Failed with the reason Preempting. A preemption by the scheduler deletes the pod instead.",
-            action: "Give the node more room, or keep critical pods' requests small.",
-            source: "kubernetes pkg/kubelet/preemption/preemption.go",
-        },
-    ),
-    pod_end(
-        "PodDeadlineExceeded",
-        |case| {
-            pod_ended(
-                case,
-                "DeadlineExceeded",
-                phrase!(case, "was ended because it ran longer than its activeDeadlineSeconds"),
-            )
-        },
-        Explain {
-            meaning: "The pod was active longer than its own activeDeadlineSeconds, so the kubelet ended it.",
-            told_apart: "The pod is Failed with the reason DeadlineExceeded. A Job's own deadline deletes its pods instead.",
-            action: "Raise activeDeadlineSeconds, or find what takes so long: its log and its earlier restarts tell.",
-            source: "kubernetes pkg/kubelet/active_deadline.go",
-        },
-    ),
-    disrupted::BY_SCHEDULER,
-    disrupted::BY_TAINT,
-    disrupted::BY_DEVICE_TAINT,
-    disrupted::BY_API,
-    disrupted::BY_GARBAGE_COLLECTOR,
     terminating::NODE_UNREACHABLE,
     terminating::FINALIZER,
     terminating::KILL_FAILING,
-    evicted::EVICTED,
-    admission::UMBRELLA,
     sidecar::BLOCKS_JOB,
     sidecar::NOT_STARTED,
     Rule {
@@ -341,80 +145,6 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
 ];
-
-const fn pod_end(cause: &'static str, check: fn(&Case<'_>) -> Verdict, explain: Explain) -> Rule {
-    Rule {
-        cause,
-        category: Category::Lifecycle,
-        recovery: Recovery::NeverStarted,
-        specificity: Specificity::Specific,
-        scope: Scope::Pod(check),
-        remedies: pod_end_remedies,
-        explain,
-    }
-}
-
-/// The pod's reason and message, and the condition that says who disrupted it.
-fn pod_end_evidence(case: &Case<'_>, finding: Finding) -> Finding {
-    let pod = case.pod;
-    let mut finding = finding.with(evidence::field("status.reason", &pod.reason));
-    if !pod.message.is_empty() {
-        finding = finding.with(evidence::field("status.message", pod.message.trim()));
-    }
-    finding.with_all(pod.condition("DisruptionTarget").filter(|c| c.status == "True").map(evidence::condition))
-}
-
-fn pod_ended(case: &Case<'_>, reason: &str, words: &str) -> Verdict {
-    let pod = case.pod;
-    if pod.phase != Phase::Failed || pod.reason != reason {
-        return Verdict::No;
-    }
-    let detail = match (reason, pod.active_deadline_seconds, &pod.node_name) {
-        ("DeadlineExceeded", Some(seconds), _) => format!(" ({seconds})"),
-        ("Terminated" | "Shutdown" | "Preempting", _, Some(node)) => format!(" ({node})"),
-        _ => String::new(),
-    };
-    // A crash loop that used up the time is worth saying.
-    let restarted = pod.containers.iter().filter(|c| c.restart_count > 0).max_by_key(|c| c.restart_count);
-    let loops = match restarted {
-        Some(c) if reason == "DeadlineExceeded" => {
-            say!(case, "; {container} had {restarts}", container = c.name, restarts = restarts::so_far(case, c))
-        }
-        _ => String::new(),
-    };
-    let finding =
-        pod_end_evidence(case, Finding::of_pod(say!(case, "the pod {words}{detail}{loops}", words, detail, loops)));
-    judged(case, finding)
-}
-
-/// `Shutdown` in Kubernetes 1.20 and 1.21, `Terminated` since.
-fn node_shut_down(case: &Case<'_>) -> Verdict {
-    let reason = if case.pod.reason == "Shutdown" { "Shutdown" } else { "Terminated" };
-    replaced_or(case, pod_ended(case, reason, phrase!(case, "was ended because its node was shutting down")))
-}
-
-/// What comes of a node's planned end, once its controller has had the time for a new pod.
-fn replaced_or(case: &Case<'_>, verdict: Verdict) -> Verdict {
-    let ended = end::disruption(case).or(case.pod.condition("Ready")).and_then(|condition| condition.last_transition);
-    let since = ended.or(case.pod.start_time).or(case.pod.created);
-    match (verdict, disrupted::is_not_replaced(case, since)) {
-        (Verdict::Yes(_), Err(not_yet)) => not_yet,
-        (verdict, _) => verdict,
-    }
-}
-
-fn pod_end_remedies(case: &Case<'_>, _: &Finding) -> Vec<Remedy> {
-    let pod = case.pod;
-    let target = target::of(case);
-    let mut remedies = Vec::new();
-    if pod.reason == "DeadlineExceeded" {
-        let text = phrase!(case, "Raise activeDeadlineSeconds, or find what takes it so long.");
-        let seconds = pod.active_deadline_seconds.unwrap_or(300).saturating_mul(2);
-        remedies.push(target.with_pod_patch(remedy::fix(text), &format!("activeDeadlineSeconds: {seconds}\n")));
-    }
-    remedies.push(left_over::records(case));
-    remedies
-}
 
 /// `2 of 3`: which of the init containers this is (sidecars are counted as kubectl counts them).
 fn place(case: &Case<'_>, container: &Container) -> String {

@@ -159,7 +159,7 @@ impl Context<'_> {
                 Some(case) => (&*case.workload.key.namespace).into(),
                 None => pod.map(|pod| &*pod.key.namespace).into(),
             },
-            "node" => pod.and_then(|pod| pod.node_name.as_deref()).into(),
+            "node" => pod.and_then(|pod| pod.node_name.as_deref()).unwrap_or_default().into(),
             "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
             "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
             "ofJob" => pod.is_some_and(PodFacts::is_of_job).into(),
@@ -170,7 +170,7 @@ impl Context<'_> {
     fn of_container(&self, name: &str) -> Option<Value> {
         let of = self.container;
         Some(match name {
-            "name" => of.map(|c| &*c.name).into(),
+            "name" => of.map_or("", |c| &c.name).into(),
             "image" => of.map(|c| &*c.image).into(),
             "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),

@@ -1,6 +1,5 @@
 //! In-place changes of a running pod's resources that its node does not make. The pod runs on as it was.
 
-use super::admission::shortage;
 use crate::api::{Remedy, Severity};
 use crate::diagnosis::language::{Language, phrase, say};
 use crate::diagnosis::rules::signature;
@@ -172,4 +171,39 @@ fn error_remedies(case: &Case<'_>, finding: &Finding) -> Vec<Remedy> {
         remedies.push(make_anew(case, ""));
     }
     remedies
+}
+/// `Node didn't have enough resource: cpu, requested: 4000, used: 100, capacity: 2000` in the units that people use, and
+/// the same without `used` of what is more than the whole node.
+pub(super) fn shortage(language: Language, message: &str) -> Option<String> {
+    let rest = message.split_once("Node didn't have enough ")?.1;
+    let mut parts = rest.split(", ").filter_map(|part| part.rsplit_once(": "));
+    let (_, what) = parts.next()?;
+    let amounts: Vec<i64> = parts.filter_map(|(_, n)| n.trim_end_matches('.').parse().ok()).collect();
+    let show = |amount: i64| match what {
+        "cpu" => crate::facts::format_cpu(amount),
+        "memory" | "ephemeral-storage" => crate::facts::format_bytes(amount),
+        _ => amount.to_string(),
+    };
+    let (requested, room) = match *amounts.as_slice() {
+        [requested, used, capacity] => (
+            requested,
+            say!(
+                language,
+                "{used} of {capacity} is free there",
+                used = show(capacity.saturating_sub(used)),
+                capacity = show(capacity)
+            ),
+        ),
+        [requested, capacity] => {
+            (requested, say!(language, "the whole node has {capacity}", capacity = show(capacity)))
+        }
+        _ => return None,
+    };
+    Some(say!(
+        language,
+        "not enough {what}: it asks for {requested}, and {room}",
+        what,
+        requested = show(requested),
+        room
+    ))
 }

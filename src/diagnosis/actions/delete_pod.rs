@@ -1,0 +1,87 @@
+//! Deletes a pod that has ended.
+
+use super::{Action, Ask};
+use crate::api::Remedy;
+use crate::diagnosis::language::phrase;
+use crate::diagnosis::remedy;
+use crate::diagnosis::target::shell_word;
+use crate::facts::PodFacts;
+
+pub(super) const ACTION: Action = Action {
+    name: "delete-pod",
+    doc: "Deletes the pod; without a text of the cause, the pod is one that has ended, and if its controller has made many of \
+          them, all failed pods of the workload are deleted. Undo: none; a controller creates a new pod, a bare pod must be \
+          applied again.",
+    params: &[],
+    has_text: true,
+    build,
+};
+
+/// Labels in which the templates of one workload differ.
+const OF_TEMPLATES: [&str; 3] = ["pod-template-hash", "controller-revision-hash", "pod-template-generation"];
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let case = ask.subject.pod()?;
+    let pod = case.pod;
+    let prefix = format!("kubectl -n {}", pod.key.namespace);
+    let one = format!("{prefix} delete pod {}", shell_word(&pod.key.name));
+    if !ask.text.is_empty() {
+        return Some(remedy::command(ask.remedy(), one));
+    }
+    let (text, command) = if pod.owner.is_none() {
+        (phrase!(case, "Delete the pod and apply it again: no controller replaces a bare pod."), one)
+    } else if let Some(labels) = labels(pod).filter(|_| case.surroundings.siblings.are_thrown_out_again_and_again()) {
+        let all = format!("{prefix} delete pods --field-selector=status.phase=Failed -l {}", shell_word(&labels));
+        (phrase!(case, "Delete all failed pods of the workload: the cluster keeps them until there are 12,500."), all)
+    } else {
+        (
+            phrase!(
+                case,
+                "Delete this pod: its controller replaces it where one is wanted, and only its record is left."
+            ),
+            one,
+        )
+    };
+    Some(remedy::command(remedy::mitigate(text), command))
+}
+
+/// A selector for the pods of the same workload.
+fn labels(pod: &PodFacts) -> Option<String> {
+    let own = pod.labels.iter().filter(|(key, _)| !OF_TEMPLATES.contains(key));
+    let own: Vec<_> = own.map(|(key, value)| format!("{key}={value}")).collect();
+    (!own.is_empty()).then(|| own.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::diagnosis::testing::Scenario;
+    use crate::diagnosis::{Health, diagnose};
+
+    #[test]
+    fn the_pods_of_a_workload_that_are_all_rejected_are_deleted_together_and_it_is_scaled_down() {
+        let mut scenario = Scenario::from_yaml(
+            "kind: Pod
+metadata: {name: web-5d9-x, namespace: shop, uid: u1, labels: {app: web, pod-template-hash: 5d9},
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5d9, uid: r1, controller: true}]}
+spec: {nodeName: n1, containers: [{name: web, image: web:1, resources: {requests: {cpu: '50'}}}]}
+status: {phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: Node didn''t have enough resource: cpu, requested: 50000, used: 0, capacity: 2000'}
+",
+        );
+        let commands = |scenario: &Scenario| -> Vec<String> {
+            let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+            found.remedies.into_iter().filter_map(|remedy| remedy.command).collect()
+        };
+        let (one, rest, all) = (
+            "kubectl -n shop delete pod web-5d9-x",
+            "kubectl -n shop scale deployment/web --replicas=0",
+            "kubectl -n shop delete pods --field-selector=status.phase=Failed -l app=web",
+        );
+        assert!(commands(&scenario).iter().any(|command| command == one), "{:?}", commands(&scenario));
+        scenario.surroundings[0].siblings.thrown_out_lately = 12;
+        let told = commands(&scenario);
+        assert!([rest, all].iter().all(|wanted| told.iter().any(|command| command == wanted)), "{told:?}");
+        assert!(!told.iter().any(|command| command == one), "{told:?}");
+        scenario.surroundings[0].siblings.ready = 1;
+        assert!(!commands(&scenario).iter().any(|command| command == rest), "one serves");
+    }
+}
