@@ -6,12 +6,16 @@
 mod cordon;
 mod create_pull_secret;
 mod create_service_account;
+mod delete_node;
 mod delete_pod;
+mod drain;
 mod edit_object;
 mod edit_template;
+mod prune_images;
 mod raise_active_deadline;
 mod raise_empty_dir_limit;
 mod raise_ephemeral_storage_limit;
+mod restart_service;
 mod retry_pod_creation;
 mod rollback;
 mod scale_to_zero;
@@ -19,6 +23,7 @@ mod set_image;
 mod set_image_pull_policy;
 mod set_max_surge;
 mod set_node_selector;
+mod taint_out_of_service;
 mod use_pull_secret;
 
 use super::signals::Subject;
@@ -70,12 +75,16 @@ pub const ACTIONS: &[Action] = &[
     cordon::ACTION,
     create_pull_secret::ACTION,
     create_service_account::ACTION,
+    delete_node::ACTION,
     delete_pod::ACTION,
+    drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_empty_dir_limit::ACTION,
     raise_ephemeral_storage_limit::ACTION,
+    restart_service::ACTION,
     retry_pod_creation::ACTION,
     rollback::ACTION,
     scale_to_zero::ACTION,
@@ -83,6 +92,7 @@ pub const ACTIONS: &[Action] = &[
     set_image_pull_policy::ACTION,
     set_max_surge::ACTION,
     set_node_selector::ACTION,
+    taint_out_of_service::ACTION,
     use_pull_secret::ACTION,
 ];
 

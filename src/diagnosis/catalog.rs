@@ -89,6 +89,11 @@ pub(super) fn patient(signal: &str) -> impl Iterator<Item = &'static str> {
     of(signal).into_iter().flat_map(|of| of.causes.iter()).filter(|c| c.has_threshold()).map(Cause::name)
 }
 
+/// Whether a cause of a signal names this reason.
+pub(super) fn names_reason(signal: &str, reason: &str) -> bool {
+    of(signal).is_some_and(|of| of.causes.iter().any(|cause| cause.names_reason(reason)))
+}
+
 /// The first cause that applies to an occurrence of a signal, and its place among the rules of the signal.
 pub(crate) fn first(context: &Context<'_>) -> Option<(usize, &'static Cause)> {
     let of = of(context.signal.definition().name)?;

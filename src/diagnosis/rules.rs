@@ -5,7 +5,6 @@ mod advice;
 mod crash;
 mod lifecycle;
 mod names;
-mod node;
 #[cfg(test)]
 mod patience;
 mod probe;
@@ -18,7 +17,7 @@ mod volume;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
-use super::signals::{admission, disruption, eviction, image_pull, pod_end};
+use super::signals::{admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -30,7 +29,8 @@ pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
 pub(super) const FAMILIES: &[Family] = &[
-    node::FAMILY,
+    Family::Signal(&missing_node::SOURCE),
+    Family::Signal(&node_ready::SOURCE),
     scheduling::FAMILY,
     volume::FAMILY,
     sandbox::FAMILY,

@@ -7,6 +7,10 @@ pub(crate) mod disruption;
 pub(crate) mod eviction;
 pub(crate) mod image_pull;
 pub(crate) mod lasting;
+pub(crate) mod missing_node;
+pub(crate) mod node_condition;
+pub(crate) mod node_event;
+pub(crate) mod node_ready;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
 pub(crate) mod replacement;
@@ -288,6 +292,10 @@ pub const ALL: &[&Definition] = &[
     &disruption::Disruption::DEFINITION,
     &eviction::Eviction::DEFINITION,
     &image_pull::ImagePull::DEFINITION,
+    &missing_node::MissingNode::DEFINITION,
+    &node_condition::NodeCondition::DEFINITION,
+    &node_event::NodeEvent::DEFINITION,
+    &node_ready::NodeReady::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
 ];

@@ -32,8 +32,8 @@ pub(super) fn of(record: &Record, case: &Case<'_>) -> Verdict {
         Phase::Pending | Phase::Running | Phase::Unknown => {}
     }
     let node = case.node.filter(|_| category_of(&record.status.cause) == Some(Category::Node));
-    if let Some(incident) = node.and_then(|node| node::judge(node, case.thresholds, case.now).incident) {
-        if !incident.ready_now {
+    if let Some((ready, _)) = node.and_then(|node| node::judge(node, case.thresholds, case.now).incident) {
+        if !ready.is_ready() {
             return Verdict::No;
         }
         // A flapping node stays one incident until it is stable; its pods run whenever it is Ready, once it has been for a

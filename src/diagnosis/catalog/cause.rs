@@ -48,7 +48,7 @@ pub(crate) struct Cause {
     pub(super) file: &'static CauseFile,
     /// One of them must hold; without any it always applies.
     pub(super) conditions: Vec<Condition>,
-    pub(super) threshold: Threshold,
+    pub(super) threshold: Vec<(Option<Expression>, Threshold)>,
     pub(super) confidence: Vec<(Option<Expression>, Confidence)>,
     pub(super) severity: Vec<(Option<Expression>, Severity)>,
     pub(super) noted: Option<Expression>,
@@ -66,6 +66,15 @@ pub(super) enum Threshold {
     Seconds(i64),
     /// A setting of the operator.
     Setting(fn(&Thresholds) -> i64),
+}
+
+impl Threshold {
+    fn seconds(self, thresholds: &Thresholds) -> i64 {
+        match self {
+            Self::Seconds(seconds) => seconds,
+            Self::Setting(setting) => setting(thresholds),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -182,16 +191,19 @@ impl Cause {
         }
     }
 
-    /// For how many seconds it must last before it counts.
+    /// For how many seconds it must last before it counts, whatever the fields are.
     pub(crate) fn threshold(&self, thresholds: &Thresholds) -> i64 {
-        match self.threshold {
-            Threshold::Seconds(seconds) => seconds,
-            Threshold::Setting(setting) => setting(thresholds),
-        }
+        self.threshold.iter().find(|(when, _)| when.is_none()).map_or(0, |(_, threshold)| threshold.seconds(thresholds))
+    }
+
+    /// For how many seconds it must last before it counts, with these fields.
+    pub(crate) fn threshold_with(&self, thresholds: &Thresholds, fields: &dyn Fields) -> i64 {
+        let chosen = self.threshold.iter().find(|(when, _)| holds(when.as_ref(), fields));
+        chosen.map_or(0, |(_, threshold)| threshold.seconds(thresholds))
     }
 
     pub(crate) fn has_threshold(&self) -> bool {
-        !matches!(self.threshold, Threshold::Seconds(0))
+        self.threshold.iter().any(|(_, threshold)| !matches!(threshold, Threshold::Seconds(0)))
     }
 
     pub(crate) fn precedence(&self) -> Specificity {
@@ -205,6 +217,10 @@ impl Cause {
 
     pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
         self.conditions.is_empty() || self.conditions.iter().any(|c| c.holds(vocabulary, hits, context))
+    }
+
+    pub(super) fn names_reason(&self, reason: &str) -> bool {
+        self.conditions.iter().any(|condition| condition.reasons.iter().any(|known| known == reason))
     }
 
     /// The summary, of at most as many characters as a summary may have.

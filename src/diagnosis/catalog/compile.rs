@@ -87,7 +87,7 @@ impl Compiler {
         Ok(Cause {
             file,
             conditions,
-            threshold: file.threshold.as_deref().map_or(Ok(Threshold::Seconds(0)), threshold)?,
+            threshold: self.thresholds(&file.threshold.0)?,
             confidence: self.choices(&file.confidence.0, "confidence", |name| match name {
                 "Certain" => Some(Confidence::Certain),
                 "Likely" => Some(Confidence::Likely),
@@ -163,6 +163,12 @@ impl Compiler {
                 Kind::Mitigate => RemedyKind::Mitigate,
             },
         })
+    }
+
+    fn thresholds(&self, choices: &[Choice]) -> Result<Vec<(Option<Expression>, Threshold)>, String> {
+        let compile =
+            |choice: &Choice| Ok((self.expression(choice.when.as_ref(), "threshold.when")?, threshold(&choice.is)?));
+        choices.iter().map(compile).collect()
     }
 
     fn choices<T>(

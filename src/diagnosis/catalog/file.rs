@@ -26,9 +26,9 @@ pub struct CauseFile {
     #[serde(rename = "match", default, skip_serializing_if = "OneOrMany::is_empty")]
     pub alternatives: OneOrMany<Match>,
     /// How long it must last, or happen again, before it counts: `30s`, `2m`, or the name of a setting such as
-    /// `neverReady`. At once where omitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threshold: Option<String>,
+    /// `neverReady`. At once where omitted, or where no condition holds.
+    #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
+    pub threshold: OneOrMany<Choice>,
     /// How it ranks against other findings of the same pod.
     #[serde(default, skip_serializing_if = "is_default")]
     pub precedence: Precedence,
@@ -121,7 +121,7 @@ pub struct Choice {
     /// A CEL expression over the fields of the signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// `Certain`, `Likely` or `Possible`; `Critical`, `Warning` or `Info`.
+    /// `Certain`, `Likely` or `Possible`; `Critical`, `Warning` or `Info`; a threshold.
     pub is: String,
 }
 

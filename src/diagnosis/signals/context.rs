@@ -57,6 +57,11 @@ pub const CONTEXT: &[&Definition] = &[
                 FieldType::Text,
                 "Its container runtime. Source: status.nodeInfo.containerRuntimeVersion.",
             ),
+            field(
+                "runtimeUnit",
+                FieldType::Text,
+                "The systemd unit of its container runtime: `containerd`, `crio` or `docker`. Source: status.nodeInfo.containerRuntimeVersion.",
+            ),
             field("os", FieldType::Text, "Its operating system. Source: label kubernetes.io/os."),
             field("arch", FieldType::Text, "Its CPU architecture. Source: label kubernetes.io/arch."),
             field("isKnown", FieldType::Flag, "Its Node object is known."),
@@ -101,7 +106,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The Node that it is about, or that the pod is bound to, where that is known.
-    fn node(&self) -> Option<&'a NodeFacts> {
+    pub(crate) fn node(&self) -> Option<&'a NodeFacts> {
         match self {
             Self::Pod(case) => case.node.map(|node| &node.facts),
             Self::Node { node, .. } => Some(&node.facts),
@@ -196,10 +201,20 @@ impl Context<'_> {
         Some(match name {
             "name" => self.subject.node_name().into(),
             "runtime" => node.map(|node| node.runtime.clone()).into(),
+            "runtimeUnit" => node.map(|node| runtime_unit(&node.runtime)).into(),
             "os" => label("kubernetes.io/os").into(),
             "arch" => label("kubernetes.io/arch").into(),
             "isKnown" => node.is_some().into(),
             _ => return None,
         })
+    }
+}
+
+/// The systemd unit of a container runtime such as `containerd://1.7`.
+fn runtime_unit(runtime: &str) -> &'static str {
+    match runtime.split_once("://").map(|(name, _)| name) {
+        Some("cri-o") => "crio",
+        Some("docker") => "docker",
+        _ => "containerd",
     }
 }
