@@ -5,7 +5,7 @@ use crate::diagnosis::testing::Scenario;
 
 fn cause(scenario: &Scenario) -> Option<(&'static str, Finding)> {
     let case = scenario.case();
-    catalog::verdicts(&SOURCE, &case).into_iter().find_map(|(place, verdict)| match verdict {
+    catalog::verdicts(&SOURCE, &case, |_, _| true).into_iter().find_map(|(place, verdict)| match verdict {
         Verdict::Yes(finding) => Some((catalog::rules(SOURCE.definition.name)[place].cause, *finding)),
         Verdict::No | Verdict::NotBefore(_) => None,
     })
