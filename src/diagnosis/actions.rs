@@ -4,13 +4,16 @@
 //! shell. What only a human knows stands in a command as `<LIKE-THIS>`, which a shell refuses.
 
 mod cordon;
+mod create_configmap;
 mod create_pull_secret;
+mod create_secret;
 mod create_service_account;
 mod delete_node;
 mod delete_pod;
 mod drain;
 mod edit_object;
 mod edit_template;
+mod make_volume_optional;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_empty_dir_limit;
@@ -19,10 +22,13 @@ mod restart_service;
 mod retry_pod_creation;
 mod rollback;
 mod scale_to_zero;
+mod set_fs_group_change_policy;
+mod set_host_path_type;
 mod set_image;
 mod set_image_pull_policy;
 mod set_max_surge;
 mod set_node_selector;
+mod set_recreate_strategy;
 mod taint_out_of_service;
 mod use_pull_secret;
 
@@ -73,13 +79,16 @@ impl Ask<'_> {
 /// All actions, by name.
 pub const ACTIONS: &[Action] = &[
     cordon::ACTION,
+    create_configmap::ACTION,
     create_pull_secret::ACTION,
+    create_secret::ACTION,
     create_service_account::ACTION,
     delete_node::ACTION,
     delete_pod::ACTION,
     drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    make_volume_optional::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_empty_dir_limit::ACTION,
@@ -88,10 +97,13 @@ pub const ACTIONS: &[Action] = &[
     retry_pod_creation::ACTION,
     rollback::ACTION,
     scale_to_zero::ACTION,
+    set_fs_group_change_policy::ACTION,
+    set_host_path_type::ACTION,
     set_image::ACTION,
     set_image_pull_policy::ACTION,
     set_max_surge::ACTION,
     set_node_selector::ACTION,
+    set_recreate_strategy::ACTION,
     taint_out_of_service::ACTION,
     use_pull_secret::ACTION,
 ];

@@ -13,11 +13,10 @@ mod scheduling;
 pub(super) mod signature;
 mod start;
 mod unknown;
-mod volume;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
-use super::signals::{admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end};
+use super::signals::{admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end, volume};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -32,7 +31,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&missing_node::SOURCE),
     Family::Signal(&node_ready::SOURCE),
     scheduling::FAMILY,
-    volume::FAMILY,
+    Family::Signal(&volume::SOURCE),
     sandbox::FAMILY,
     Family::Signal(&image_pull::SOURCE),
     start::INIT_OOM_FAMILY,
@@ -66,7 +65,7 @@ pub fn named(name: &str) -> Option<Known> {
 
 /// Causes of pods that count only after a while, which may be chosen for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    let by_words = volume::patient().chain(sandbox::patient()).chain(start::patient());
+    let by_words = sandbox::patient().chain(start::patient());
     let of_signals = FAMILIES.iter().filter_map(|family| match family {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,

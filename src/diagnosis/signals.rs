@@ -14,9 +14,11 @@ pub(crate) mod node_ready;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
 pub(crate) mod replacement;
+pub(crate) mod sandbox;
 mod seen;
 mod shortage;
 pub(crate) mod termination;
+pub(crate) mod volume;
 
 use std::fmt;
 
@@ -298,4 +300,5 @@ pub const ALL: &[&Definition] = &[
     &node_ready::NodeReady::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
+    &volume::Volume::DEFINITION,
 ];

@@ -11,7 +11,7 @@ use crate::diagnosis::catalog::explained_in_japanese;
 pub(crate) static JAPANESE: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).chain(explained_in_japanese()).collect());
 
-const FILES_JA: [&str; 11] = [
+const FILES_JA: [&str; 10] = [
     include_str!("ja/cli.txt"),
     include_str!("ja/crash.txt"),
     include_str!("ja/general.txt"),
@@ -21,7 +21,6 @@ const FILES_JA: [&str; 11] = [
     include_str!("ja/sandbox.txt"),
     include_str!("ja/scheduling.txt"),
     include_str!("ja/start.txt"),
-    include_str!("ja/volume.txt"),
     include_str!("ja/workload.txt"),
 ];
 

@@ -167,7 +167,7 @@ fn what_a_mount_lacks_is_named() {
     let local = "MountVolume.NewMounter initialization failed for volume \"pv\" : path \"/mnt/d1\" does not exist";
     assert!(of(local).1.starts_with("Create /mnt/d1 on node n1"));
     let unknown = "MountVolume.SetUp failed for volume \"c\" : object \"shop\"/\"settings\" not registered";
-    assert!(of(unknown).1.starts_with("See that settings exists in namespace shop"));
+    assert!(of(unknown).1.starts_with("Check that settings exists in namespace shop"));
 }
 
 #[test]

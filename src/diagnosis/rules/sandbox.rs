@@ -7,25 +7,17 @@ mod remedies;
 mod rows;
 
 use super::signature::{self, Seen};
-use crate::api::{Confidence, ContainerType};
+use crate::api::Confidence;
 use crate::diagnosis::language::Sentence;
+pub(super) use crate::diagnosis::signals::sandbox::failure;
+use crate::diagnosis::signals::sandbox::is_being_set_up;
 use crate::diagnosis::{Case, Category, Family, Finding, Recovery, Rule, Specificity, Verdict, evidence, text};
-use crate::facts::{EventFacts, State};
+use crate::facts::EventFacts;
 
 /// Tries are some 10 s apart: what fails once only is over by then.
 const SECOND_TRY: i64 = 15;
 /// A node that has just joined has no network for a while.
 const NODE_JOINS: i64 = 60;
-
-const EVENTS: [&str; 7] = [
-    "FailedCreatePodSandBox",
-    "NetworkNotReady",
-    "FailedCreatePodContainer",
-    "FailedPrepareDynamicResources",
-    "FailedPodSandBoxStatus",
-    "FailedSync",
-    "Failed",
-];
 
 const SANDBOX: &[&str] = &["FailedCreatePodSandBox"];
 
@@ -66,20 +58,6 @@ fn judge(case: &Case<'_>, event: &EventFacts) -> Option<(usize, Verdict)> {
     Some((index, Verdict::Yes(Box::new(finding))))
 }
 
-/// The newest Event that says why the pod cannot be set up, while it is not.
-pub(super) fn failure<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
-    let of_pod = |e: &&EventFacts| {
-        EVENTS.contains(&&*e.reason)
-            && match &*e.reason {
-                "Failed" => e.message.contains("error making pod data directories"),
-                "FailedSync" => false,
-                _ => true,
-            }
-    };
-    let newest = case.events.iter().filter(of_pod).max_by_key(|e| e.last)?;
-    is_being_set_up(case).then_some(newest)
-}
-
 /// Before Kubernetes 1.8 a sandbox that failed had no Event of its own.
 fn is_of_sandbox(event: &EventFacts) -> bool {
     &*event.reason == "FailedSync"
@@ -93,24 +71,6 @@ fn failed_sync<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
     let recent = |e: &&EventFacts| alone(e) && e.last.is_none_or(|at| case.age(at) < 900);
     let event = case.events_with("FailedSync").rev().find(recent)?;
     (!case.pod.is_over() && !case.pod.is_ready()).then_some(event)
-}
-
-/// Whether the pod is bound to a node and none of its containers was created yet (or again, after its sandbox went): what
-/// volumes and sandbox are for is not there.
-pub(super) fn is_being_set_up(case: &Case<'_>) -> bool {
-    let pod = case.pod;
-    if pod.is_over() || pod.deletion.is_some() || pod.node_name.is_none() {
-        return false;
-    }
-    let mut own = pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral);
-    match pod.condition("PodReadyToStartContainers").map(|c| c.status.as_str()) {
-        Some("True") => false,
-        Some("False") => !own.any(|c| c.is_running() || c.ready),
-        _ => own.all(|c| match &c.state {
-            State::Waiting { reason, .. } => matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing"),
-            _ => false,
-        }),
-    }
 }
 
 fn say(case: &Case<'_>, seen: &Seen<'_>, says: &'static str) -> String {

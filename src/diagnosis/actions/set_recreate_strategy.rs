@@ -1,0 +1,20 @@
+//! Stops the old pods of an update before new ones start.
+
+use super::{Action, Ask};
+use crate::api::Remedy;
+use crate::diagnosis::remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-recreate-strategy",
+    doc: "Sets the strategy of a Deployment to Recreate. Offered for Deployments. \
+          Undo: set spec.strategy.type to RollingUpdate.",
+    params: &[],
+    has_text: false,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let target = ask.target.as_ref().filter(|target| &*target.kind == "Deployment")?;
+    let patch = "spec:\n  strategy:\n    type: Recreate\n    rollingUpdate: null\n";
+    Some(remedy::patch(remedy::command(target.with_source(ask.remedy()), target.patch_command(patch)), patch))
+}
