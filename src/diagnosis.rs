@@ -42,9 +42,8 @@ pub(crate) use rule::Family;
 pub use rule::{Category, Explain, Known, Recovery, Rule, Scope, Specificity, Verdict};
 pub use rules::holds_up_pulls;
 pub use workload::{
-    Apart, FailingPod, GonePod, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, StrayService, WorkloadCase,
-    WorkloadFailure, WorkloadJudged, follows_from_pods, judge as judge_workload, lies_in_template, stray_services,
-    strays_due, told_as,
+    Apart, FailingPod, GonePod, Ports, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, follows_from_pods,
+    is_of_service, judge as judge_workload, lies_in_template, stray_services, strays_due, told_as,
 };
 
 use crate::api::{ContainerType, OtherFinding};

@@ -9,6 +9,7 @@ mod create_pull_secret;
 mod create_secret;
 mod create_service_account;
 mod delete_node;
+mod delete_object;
 mod delete_pod;
 mod drain;
 mod edit_object;
@@ -18,9 +19,11 @@ mod prune_images;
 mod raise_active_deadline;
 mod raise_empty_dir_limit;
 mod raise_ephemeral_storage_limit;
+pub(crate) mod recreate_job;
 mod restart_service;
 mod retry_pod_creation;
 mod rollback;
+pub(crate) mod run_cron_job;
 mod scale_to_zero;
 mod set_fs_group_change_policy;
 mod set_host_path_type;
@@ -29,6 +32,7 @@ mod set_image_pull_policy;
 mod set_max_surge;
 mod set_node_selector;
 mod set_recreate_strategy;
+mod set_service_selector;
 mod taint_out_of_service;
 mod use_pull_secret;
 
@@ -84,6 +88,7 @@ pub const ACTIONS: &[Action] = &[
     create_secret::ACTION,
     create_service_account::ACTION,
     delete_node::ACTION,
+    delete_object::ACTION,
     delete_pod::ACTION,
     drain::ACTION,
     edit_object::ACTION,
@@ -93,9 +98,11 @@ pub const ACTIONS: &[Action] = &[
     raise_active_deadline::ACTION,
     raise_empty_dir_limit::ACTION,
     raise_ephemeral_storage_limit::ACTION,
+    recreate_job::ACTION,
     restart_service::ACTION,
     retry_pod_creation::ACTION,
     rollback::ACTION,
+    run_cron_job::ACTION,
     scale_to_zero::ACTION,
     set_fs_group_change_policy::ACTION,
     set_host_path_type::ACTION,
@@ -104,6 +111,7 @@ pub const ACTIONS: &[Action] = &[
     set_max_surge::ACTION,
     set_node_selector::ACTION,
     set_recreate_strategy::ACTION,
+    set_service_selector::ACTION,
     taint_out_of_service::ACTION,
     use_pull_secret::ACTION,
 ];

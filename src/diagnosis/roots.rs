@@ -38,12 +38,13 @@ pub enum RootKind {
     /// An admission webhook, as the API server names it.
     Webhook,
     ValidatingAdmissionPolicy,
+    Service,
     /// `host:port` that a program cannot reach, as it says it: a short name is one of the pod's namespace.
     Host,
 }
 
 impl RootKind {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Node,
         Self::Registry,
         Self::Image,
@@ -64,6 +65,7 @@ impl RootKind {
         Self::ResourceQuota,
         Self::Webhook,
         Self::ValidatingAdmissionPolicy,
+        Self::Service,
         Self::Host,
     ];
 
@@ -81,6 +83,7 @@ impl RootKind {
                 | Self::ServiceAccount
                 | Self::PersistentVolumeClaim
                 | Self::ResourceQuota
+                | Self::Service
                 | Self::Host
         )
     }
@@ -107,6 +110,7 @@ impl RootKind {
             Self::ResourceQuota => "ResourceQuota",
             Self::Webhook => "Webhook",
             Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
+            Self::Service => "Service",
             Self::Host => "Host",
         }
     }

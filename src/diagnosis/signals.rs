@@ -3,9 +3,11 @@
 
 pub(crate) mod admission;
 mod context;
+pub(crate) mod cron_job;
 pub(crate) mod disruption;
 pub(crate) mod eviction;
 pub(crate) mod image_pull;
+pub(crate) mod job;
 pub(crate) mod lasting;
 pub(crate) mod missing_node;
 pub(crate) mod node_condition;
@@ -14,8 +16,10 @@ pub(crate) mod node_ready;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
 pub(crate) mod replacement;
+pub(crate) mod rollout;
 pub(crate) mod sandbox;
 mod seen;
+pub(crate) mod service;
 mod shortage;
 pub(crate) mod termination;
 pub(crate) mod volume;
@@ -291,14 +295,18 @@ pub(crate) use signal;
 /// All signals.
 pub const ALL: &[&Definition] = &[
     &admission::Admission::DEFINITION,
+    &cron_job::CronJob::DEFINITION,
     &disruption::Disruption::DEFINITION,
     &eviction::Eviction::DEFINITION,
     &image_pull::ImagePull::DEFINITION,
+    &job::FailedJob::DEFINITION,
     &missing_node::MissingNode::DEFINITION,
     &node_condition::NodeCondition::DEFINITION,
     &node_event::NodeEvent::DEFINITION,
     &node_ready::NodeReady::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
+    &rollout::Rollout::DEFINITION,
+    &service::MismatchedService::DEFINITION,
     &volume::Volume::DEFINITION,
 ];

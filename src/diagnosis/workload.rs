@@ -17,17 +17,11 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub use case::{Apart, FailingPod, GonePod, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
-pub use creation::{lies_in_template, told_as};
-pub use known::{SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING, follows_from_pods};
+pub use case::{Apart, FailingPod, GonePod, Ports, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged};
+pub use creation::told_as;
+pub(super) use known::known;
+pub use known::{follows_from_pods, is_of_service, lies_in_template};
 pub use service::{stray_services, strays_due};
-
-use super::Known;
-
-/// Causes that no pod has, only its workload.
-pub(super) fn known() -> impl Iterator<Item = Known> {
-    known::OWN.into_iter().chain(creation::known())
-}
 
 /// What is wrong with a workload, if anything is.
 ///

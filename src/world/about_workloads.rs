@@ -13,8 +13,8 @@ use crate::api::{
     WorkloadRef,
 };
 use crate::diagnosis::{
-    Case, Category, FailingPod, GonePod, Health, RootKind, SERVICE_PORT_NOT_FOUND, SERVICE_SELECTS_NOTHING,
-    WorkloadCase, WorkloadFailure, diagnose, follows_from_pods, judge_workload, lies_in_template, node, told_as,
+    Case, Category, FailingPod, GonePod, Health, RootKind, WorkloadCase, WorkloadFailure, diagnose, follows_from_pods,
+    is_of_service, judge_workload, lies_in_template, node, told_as,
 };
 use crate::facts::{Looked, PodFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -304,8 +304,7 @@ impl World {
     /// After a restart it is not known at once whether the Service that did not reach it does now.
     fn waits_for_services(&self, key: &WorkloadKey, now: Timestamp) -> Option<Timestamp> {
         let told = self.workload_objects.brief(&DiagnosisKey::of_workload(key))?;
-        let is_of_services = [SERVICE_SELECTS_NOTHING, SERVICE_PORT_NOT_FOUND].contains(&&*told.cause);
-        let waits = is_of_services && !self.are_services_judged(&key.namespace);
+        let waits = is_of_service(&told.cause) && !self.are_services_judged(&key.namespace);
         waits.then(|| after(now, lookups::SETTLE))
     }
 

@@ -262,7 +262,7 @@ fn a_stateful_set_is_blocked_by_one_of_its_pods() {
         space.apply(DB);
         let found = fails(&space, ["StatefulSet", "db"], "AppError", "BlockedOnOrdinal").await;
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Warning, "1/3"));
-        assert!(found.head.summary.starts_with("db-1 fails, and db-2 waits to be made: db exits"), "{found:?}");
+        assert!(found.head.summary.starts_with("db-1 fails, and db-2 waits to be created: db exits"), "{found:?}");
         let last = format!("kubectl -n {} delete pod db-1", space.name);
         assert_eq!(commands(&found).last(), Some(&last.as_str()), "what it fails of is mended first");
     });

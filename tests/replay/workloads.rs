@@ -818,7 +818,7 @@ fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
     operator.advance(60);
     assert_eq!(
         operator.workload_status("cronjob-nightly").head.summary,
-        "its run nightly-1 failed: no retry is left, backoffLimit is 0 (1 pod failed); its pods are gone"
+        "its run nightly-1 failed: no retry is left, backoffLimit is 0 (1 pod failed); its pods are deleted"
     );
 }
 
@@ -914,7 +914,7 @@ fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
     operator.advance(10);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
     let notes: Vec<_> = operator.server.events.iter().filter(|e| e.regarding.kind == "StatefulSet").collect();
-    assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be made: "), "{}", notes[1].note);
+    assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be created: "), "{}", notes[1].note);
     assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
 }
 
@@ -1052,7 +1052,7 @@ fn a_job_that_deletes_its_pod_as_it_gives_up_tells_what_the_pod_failed_of() {
     operator.advance(120);
     assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
     let told = operator.workload_status("job-import").clone();
-    assert!(told.head.summary.starts_with("failed, no retry is left, its pods are gone: app exits with code 9"));
+    assert!(told.head.summary.starts_with("failed, no retry is left, its pods are deleted: app exits with code 9"));
     assert_eq!((told.causes[0].pods, told.container.as_deref()), (1, Some("app")));
     let asks_the_pod = |remedy: &Remedy| remedy.command.as_ref().is_some_and(|command| command.contains("import-x"));
     assert!(!told.head.remedies.iter().any(asks_the_pod), "{:?}", told.head.remedies);

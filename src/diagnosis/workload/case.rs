@@ -119,6 +119,9 @@ pub struct StrayService {
     pub apart: Apart,
 }
 
+/// Names of ports with their protocols: `http/TCP`.
+pub type Ports = BTreeSet<Arc<str>>;
+
 /// What keeps a Service from its workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Apart {
@@ -131,8 +134,8 @@ pub enum Apart {
     },
     /// Its ports lead to names that no port of the pods has: `http/TCP`.
     Ports {
-        wants: BTreeSet<Arc<str>>,
-        has: BTreeSet<Arc<str>>,
+        wants: Ports,
+        has: Ports,
         /// Its endpoints are ready, and have no port.
         proven: bool,
     },

@@ -3,24 +3,12 @@
 use super::case::WorkloadCase;
 use super::tell::Own;
 use crate::api::Evidence;
+use crate::diagnosis::evidence;
 use crate::diagnosis::signals::pod_creation::{self, PodCreation};
-use crate::diagnosis::{Known, catalog, evidence};
 use crate::facts::{EventFacts, Timestamp, after};
 
 /// An Event that is older than this, in seconds, is out of date. Controllers retry after 17 min at most.
 const STALE: i64 = 1800;
-
-pub(super) fn known() -> impl Iterator<Item = Known> {
-    catalog::known(PodCreation::DEFINITION.name)
-}
-
-/// Whether it lies in the template of the workload: another template that the same policy denies, or that reads another key
-/// of the same object, is another failure.
-pub fn lies_in_template(cause: &str) -> bool {
-    const OF_A_POLICY: [&str; 2] = ["WebhookDenied", "AdmissionPolicyDenied"];
-    const OF_A_KEY: [&str; 3] = ["ConfigMapKeyMissing", "SecretKeyMissing", "VolumeKeyMissing"];
-    OF_A_POLICY.contains(&cause) || OF_A_KEY.contains(&cause)
-}
 
 /// What is reported once for all workloads that share a root: a pod that lacks memory is not helped by CPU of the same quota.
 pub fn told_as(cause: &str, evidence: &[Evidence]) -> String {

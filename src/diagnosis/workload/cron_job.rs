@@ -5,18 +5,13 @@ use super::creation::{self, Creation};
 use super::job::{BLOCKED, JOB_FAILED, Said};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
-use super::{job, known, remedies};
-use crate::api::{Confidence, Severity};
+use super::{job, known};
+use crate::api::Severity;
+use crate::diagnosis::actions::run_cron_job;
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{evidence, text};
-use crate::facts::{Condition, CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts, seconds_between};
-
-/// An Event that is older than this, in seconds, says nothing of the present.
-const STALE: i64 = 3600;
-/// A run that goes on for so long, in seconds, while others wait for it, is no ordinary run ...
-const HOLDS_UP: i64 = 1800;
-/// ... if so many were left out for it.
-const LEFT_OUT: u32 = 3;
+use crate::diagnosis::signals::cron_job::CronJob;
+use crate::diagnosis::{evidence, target, text};
+use crate::facts::{Condition, CronJobFacts, EventFacts, OwnFacts, Timestamp, WorkloadFacts};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let OwnFacts::CronJob(cron) = &case.workload.own else { return WorkloadJudged::default() };
@@ -24,7 +19,10 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         return WorkloadJudged::default();
     }
     let pods = Pods::of(case);
-    if let Some(own) = bad_schedule(case, cron) {
+    let of_schedule = of_schedule(case, cron);
+    let (bad, mut of_runs): (Vec<_>, Vec<_>) =
+        of_schedule.into_iter().partition(|own| own.cause == "CronJobScheduleBad");
+    if let Some(own) = bad.into_iter().next() {
         return not_scheduled(case, &pods, phrase!(case, "never runs"), own);
     }
     if let Some((run, condition)) = failed_run(case) {
@@ -32,7 +30,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     let stuck = pods.among(job::never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
-        let stands = phrase!(case, "its run cannot get on").to_owned();
+        let stands = phrase!(case, "its run cannot proceed").to_owned();
         let verdict = Verdict::new(BLOCKED, Severity::Warning, stands, Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
@@ -41,7 +39,9 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::Refused(own) => return not_scheduled(case, &pods, phrase!(case, "a run could not be started"), own),
         Creation::Well => {}
     }
-    match held_up(case, cron).or_else(|| missed(case, cron)) {
+    // A run that prevents the others is why they are missed.
+    of_runs.sort_by_key(|own| own.cause != "CronJobForbid");
+    match of_runs.into_iter().next() {
         Some(own) => not_scheduled(case, &pods, "", own),
         None if awaits_a_run(case) => WorkloadJudged::stands(),
         None => WorkloadJudged::default(),
@@ -51,11 +51,9 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
 /// Whether a failure that was told is not over yet. That the run that failed is not there any more, or that the next one is
 /// being made, shows nothing: a run that gets on does.
 fn awaits_a_run(case: &WorkloadCase<'_>) -> bool {
-    const OF_THE_SCHEDULE: [&str; 3] = [known::CRON_JOB_SCHEDULE_BAD, known::CRON_JOB_MISSED, known::CRON_JOB_FORBID];
     let Some(told) = case.told else { return false };
     let began = told.head.first_seen;
-    if OF_THE_SCHEDULE.contains(&&*told.head.cause) || case.workload.last_successful.is_some_and(|at| Some(at) >= began)
-    {
+    if known::is_of_schedule(&told.head.cause) || case.workload.last_successful.is_some_and(|at| Some(at) >= began) {
         return false;
     }
     let newest = case.jobs.iter().max_by_key(|run| (run.created, &run.key.name));
@@ -84,44 +82,14 @@ fn is_still_refused(case: &WorkloadCase<'_>, cron: &CronJobFacts, event: &EventF
     case.jobs.iter().any(lacks_pods) && !is_before(case.workload.last_successful)
 }
 
-/// The newest Event of these reasons that may be of the present.
-fn last_event<'a>(
-    case: &WorkloadCase<'a>,
-    reasons: &[&str],
-    also: impl Fn(&EventFacts) -> bool,
-) -> Option<&'a EventFacts> {
-    let told = case.events.iter().rev().filter(|event| reasons.contains(&&*event.reason) && also(event));
-    told.into_iter().find(|event| event.last.is_none_or(|at| seconds_between(at, case.now) < STALE))
-}
-
-/// A schedule that cannot be read is told once, and not looked at again until it is changed: the Event stands as long as
-/// the schedule that it names does.
-fn bad_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
-    const REASONS: [&str; 4] =
-        ["UnparseableSchedule", "UnParseableCronJobSchedule", "InvalidSchedule", "UnknownTimeZone"];
-    let is_present = |event: &&EventFacts| {
-        REASONS.contains(&&*event.reason)
-            && match &*event.reason {
-                "UnknownTimeZone" => cron.time_zone.as_ref().is_some_and(|zone| event.message.contains(zone.as_str())),
-                _ => !cron.schedule.is_empty() && event.message.contains(cron.schedule.as_str()),
-            }
-            && cron.last_schedule.is_none_or(|run| event.last.is_some_and(|at| at > run))
+/// The causes that Events about the schedule show, newest first.
+fn of_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Vec<Box<Own>> {
+    let runs = case.jobs.iter().filter(|run| job::failed(run).is_none() && !run.is_complete());
+    let running = runs.max_by_key(|run| run.created);
+    let cause = |event| {
+        Own::of(case, &CronJob { case, cron, event, running }, vec![evidence::event(event)]).map(|(_, own)| own)
     };
-    let event = case.events.iter().rev().find(is_present)?;
-    let schedule = &cron.schedule;
-    let summary = match (&*event.reason, &cron.time_zone) {
-        ("UnknownTimeZone", Some(zone)) => say!(case, "the controller does not know its time zone {zone}", zone),
-        ("InvalidSchedule", _) => say!(case, "its schedule \"{schedule}\" never comes", schedule),
-        _ => say!(case, "its schedule \"{schedule}\" cannot be read", schedule),
-    };
-    Some(Box::new(Own {
-        cause: known::CRON_JOB_SCHEDULE_BAD,
-        confidence: Confidence::Certain,
-        summary,
-        remedies: remedies::schedule(case, &event.reason),
-        evidence: vec![evidence::event(event)],
-        root: None,
-    }))
+    case.events.iter().rev().filter_map(cause).collect()
 }
 
 /// The newest of its Jobs that failed for good, unless a later run succeeded.
@@ -148,66 +116,23 @@ fn run_failed<'a>(
         }
         Said::NotBefore(at) => return WorkloadJudged::later(at),
         Said::Before => return WorkloadJudged::stands(),
-        // What its condition says is told once.
-        Said::Nothing => (
-            pods.among(|_| false),
-            Why::Own(job::of_condition(case, run, condition)),
-            phrase!(case, "failed").to_owned(),
-        ),
+        // The summary of the condition has the reason.
+        Said::Nothing => {
+            let Some(own) = job::of_condition(case, run, condition) else { return WorkloadJudged::default() };
+            (pods.among(|_| false), Why::Own(own), phrase!(case, "failed").to_owned())
+        }
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
     let stands = say!(case, "its run {name} {gave_up}", name = text::cut(name, 63), gave_up);
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
-    WorkloadJudged::failing(tell(case, &own, Verdict { after: vec![remedies::run_now(case)], ..verdict }))
+    WorkloadJudged::failing(tell(
+        case,
+        &own,
+        Verdict { after: run_cron_job::remedy(&target::of_workload(case)).into_iter().collect(), ..verdict },
+    ))
 }
 
 /// A Job's pods are named after it.
 fn is_of_run(run: &str, pod: &str) -> bool {
     pod.strip_prefix(run).is_some_and(|rest| rest.starts_with('-'))
-}
-
-/// A run that does not end keeps all others from starting.
-fn held_up(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
-    let event = last_event(case, &["JobAlreadyActive"], |event| event.count >= LEFT_OUT)?;
-    let began = cron.last_schedule?;
-    let age = seconds_between(began, case.now);
-    if cron.concurrency != "Forbid" || case.workload.current <= 0 || age < HOLDS_UP {
-        return None;
-    }
-    let running: Option<&WorkloadFacts> =
-        case.jobs.iter().filter(|run| job::failed(run).is_none() && !run.is_complete()).max_by_key(|run| run.created);
-    let name = running.map(|run| format!(" {}", text::cut(&run.key.name, 63))).unwrap_or_default();
-    Some(Box::new(Own {
-        cause: known::CRON_JOB_FORBID,
-        confidence: Confidence::Likely,
-        summary: say!(
-            case,
-            "its run{name} has not ended, and concurrencyPolicy Forbid keeps all later ones from starting",
-            name
-        ),
-        remedies: remedies::held_up(case, running),
-        evidence: vec![evidence::event(event)],
-        root: None,
-    }))
-}
-
-/// A run that was due and did not start in time, and none since.
-fn missed(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Option<Box<Own>> {
-    let since_last = |event: &EventFacts| cron.last_schedule.is_none_or(|run| event.last.is_some_and(|at| at > run));
-    let event = last_event(case, &["MissSchedule"], since_last)?;
-    let due = event
-        .message
-        .split_once("start a job: ")
-        .map(|(_, due)| say!(case, " of {time}", time = due))
-        .unwrap_or_default();
-    let deadline =
-        cron.starting_deadline.map(|s| say!(case, " within {s} s (startingDeadlineSeconds)", s)).unwrap_or_default();
-    Some(Box::new(Own {
-        cause: known::CRON_JOB_MISSED,
-        confidence: Confidence::Certain,
-        summary: say!(case, "the run{due} was not started{deadline}, and none has been since", due, deadline),
-        remedies: remedies::missed(case),
-        evidence: vec![evidence::event(event)],
-        root: None,
-    }))
 }

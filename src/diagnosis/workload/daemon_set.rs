@@ -30,7 +30,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
                     let missing = count(workload.desired - workload.current);
                     (
                         "FailingOnNodes",
-                        say!(case, "no pod can be made on {missing} of {desired} nodes", missing, desired),
+                        say!(case, "no pod can be created on {missing} of {desired} nodes", missing, desired),
                     )
                 }
             };

@@ -4,10 +4,11 @@ use super::case::{FailingPod, GonePod, WorkloadCase, WorkloadJudged};
 use super::creation::{self, Creation};
 use super::pods::{Group, Pods};
 use super::tell::{Own, Verdict, Why, tell};
-use super::{known, remedies};
-use crate::api::{Confidence, Severity};
+use crate::api::{Remedy, Severity};
+use crate::diagnosis::actions::recreate_job;
 use crate::diagnosis::language::{Language, phrase, say};
-use crate::diagnosis::{Category, evidence};
+use crate::diagnosis::signals::job::FailedJob;
+use crate::diagnosis::{Category, evidence, target};
 use crate::facts::{Condition, OwnFacts, Timestamp, WorkloadFacts, after};
 
 /// Problems of a Job, and of the runs of a `CronJob`.
@@ -33,9 +34,9 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         return match said(case, &pods, condition, |_| true) {
             Said::ByPods { own, group, gone } => {
                 // What failed is mended first.
-                let mut after = vec![remedies::run_again(case)];
+                let mut after: Vec<_> = recreate_job::remedy(&target::of_workload(case)).into_iter().collect();
                 if gone {
-                    after = remedies::job(case, known::JOB_BACKOFF_LIMIT_EXCEEDED);
+                    after = of_deleted_pods(case, job);
                 }
                 let stands = gave_up(case.language(), job, condition, gone);
                 let verdict = Verdict::new(JOB_FAILED, Severity::Critical, stands, Why::Pods(group));
@@ -44,8 +45,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             Said::NotBefore(until) => WorkloadJudged::later(until),
             Said::Before => WorkloadJudged::stands(),
             Said::Nothing => {
-                let why = Why::Own(of_condition(case, job, condition));
-                let verdict = Verdict::new(JOB_FAILED, Severity::Critical, String::new(), why);
+                let Some(own) = of_condition(case, job, condition) else { return WorkloadJudged::default() };
+                let verdict = Verdict::new(JOB_FAILED, Severity::Critical, String::new(), Why::Own(own));
                 WorkloadJudged::failing(tell(case, &pods, verdict))
             }
         };
@@ -60,22 +61,22 @@ pub(super) fn failed(job: &WorkloadFacts) -> Option<&Condition> {
 
 /// Why it was given up, in short, where its pods say what was wrong.
 pub(super) fn gave_up(language: Language, job: &WorkloadFacts, condition: &Condition, pods_are_gone: bool) -> String {
-    let gone = if pods_are_gone { phrase!(language, ", its pods are gone") } else { "" };
+    let gone = if pods_are_gone { phrase!(language, ", its pods are deleted") } else { "" };
     if condition.reason == "FailedIndexes"
         && let Some(which) = failed_indexes(job)
     {
         return if which.contains([',', '-']) {
-            say!(language, "failed, its indexes {which} did{gone}", which, gone)
+            say!(language, "failed, its indexes {which} failed{gone}", which, gone)
         } else {
-            say!(language, "failed, its index {which} did{gone}", which, gone)
+            say!(language, "failed, its index {which} failed{gone}", which, gone)
         };
     }
     let why = match condition.reason.as_str() {
         "BackoffLimitExceeded" => phrase!(language, "failed, no retry is left"),
-        "DeadlineExceeded" => phrase!(language, "failed, its deadline is over"),
-        "PodFailurePolicy" => phrase!(language, "failed at once, as its podFailurePolicy says"),
-        "MaxFailedIndexesExceeded" => phrase!(language, "failed, too many of its indexes did"),
-        "FailedIndexes" => phrase!(language, "failed, some of its indexes did"),
+        "DeadlineExceeded" => phrase!(language, "failed, activeDeadlineSeconds is exceeded"),
+        "PodFailurePolicy" => phrase!(language, "failed at once because of its podFailurePolicy"),
+        "MaxFailedIndexesExceeded" => phrase!(language, "failed, too many of its indexes failed"),
+        "FailedIndexes" => phrase!(language, "failed, some of its indexes failed"),
         _ => phrase!(language, "failed"),
     };
     format!("{why}{gone}")
@@ -131,56 +132,16 @@ fn pods_may_speak(case: &WorkloadCase<'_>, condition: &Condition) -> Option<Time
     (case.thresholds.patient && case.now < until).then_some(until)
 }
 
-/// What its condition tells where no pod is left to say more.
-pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, condition: &Condition) -> Box<Own> {
-    let (cause, summary) = match condition.reason.as_str() {
-        "DeadlineExceeded" => {
-            let limit = match &job.own {
-                OwnFacts::Job(own) => own.active_deadline.map(|s| format!(" ({s} s)")).unwrap_or_default(),
-                _ => String::new(),
-            };
-            (
-                known::JOB_DEADLINE_EXCEEDED,
-                say!(case, "the Job ran longer than its activeDeadlineSeconds{limit}", limit),
-            )
-        }
-        "PodFailurePolicy" => (
-            known::JOB_POD_FAILURE_POLICY,
-            say!(case, "its podFailurePolicy ended the Job: {message}", message = condition.message),
-        ),
-        "MaxFailedIndexesExceeded" => (
-            known::JOB_MAX_FAILED_INDEXES,
-            say!(case, "more indexes failed than maxFailedIndexes allows{which}", which = indexes(job)),
-        ),
-        "FailedIndexes" => {
-            (known::JOB_FAILED_INDEXES, say!(case, "some of its indexes failed for good{which}", which = indexes(job)))
-        }
-        // BackoffLimitExceeded, and whatever a later version may say.
-        _ => {
-            let failed = match job.failed {
-                0 => String::new(),
-                1 => phrase!(case, " (1 pod failed)").to_owned(),
-                n => say!(case, " ({n} pods failed)", n),
-            };
-            let limit = job.backoff_limit.unwrap_or(6);
-            (
-                known::JOB_BACKOFF_LIMIT_EXCEEDED,
-                say!(case, "no retry is left, backoffLimit is {limit}{failed}; its pods are gone", limit, failed),
-            )
-        }
-    };
-    Box::new(Own {
-        cause,
-        confidence: Confidence::Certain,
-        summary,
-        remedies: remedies::job(case, cause),
-        evidence: vec![evidence::condition(condition)],
-        root: None,
-    })
+/// The cause that its condition gives, if no pod is left that shows more.
+pub(super) fn of_condition(case: &WorkloadCase<'_>, job: &WorkloadFacts, condition: &Condition) -> Option<Box<Own>> {
+    let signal = FailedJob { case, job, reason: &condition.reason, text: &condition.message };
+    Own::of(case, &signal, vec![evidence::condition(condition)]).map(|(_, own)| own)
 }
 
-fn indexes(job: &WorkloadFacts) -> String {
-    failed_indexes(job).map(|which| format!(": {which}")).unwrap_or_default()
+/// How to keep the pods of the next try.
+fn of_deleted_pods(case: &WorkloadCase<'_>, job: &WorkloadFacts) -> Vec<Remedy> {
+    let signal = FailedJob { case, job, reason: "BackoffLimitExceeded", text: "" };
+    Own::of(case, &signal, Vec::new()).map(|(_, own)| own.remedies).unwrap_or_default()
 }
 
 fn failed_indexes(job: &WorkloadFacts) -> Option<&str> {
@@ -196,7 +157,7 @@ fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
     let stuck = pods.among(never_gets_on);
     if let Some(group) = stuck.dominant(|_| false) {
         let verdict =
-            Verdict::new(BLOCKED, Severity::Warning, phrase!(case, "it cannot get on").to_owned(), Why::Pods(group));
+            Verdict::new(BLOCKED, Severity::Warning, phrase!(case, "it cannot proceed").to_owned(), Why::Pods(group));
         return WorkloadJudged::failing(tell(case, &stuck, verdict));
     }
     match creation::look(case, |_| lacks_pods(job)) {

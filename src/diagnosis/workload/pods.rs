@@ -125,21 +125,21 @@ impl<'a> Pods<'a> {
         let failing = self.count();
         let is_beside = |pod: &&FailingPod| !pod.ready;
         if self.loses_them && self.failing.iter().all(|pod| pod.over) {
-            return ("PodsThrownOut", phrase!(language, "its pods are thrown out again and again").to_owned());
+            return ("PodsThrownOut", phrase!(language, "its pods are evicted or rejected again and again").to_owned());
         }
         match (self.ready, desired) {
             (1.., 1) if self.may_be_over() => {
-                ("PartlyFailing", phrase!(language, "its only pod has failed lately and is ready for now").to_owned())
+                ("PartlyFailing", phrase!(language, "its only pod failed recently and is ready now").to_owned())
             }
             (1.., _) if self.ready >= desired && self.may_be_over() => {
                 let stands = match failing {
-                    1 => say!(language, "all {desired} pods are ready for now, 1 of them has failed lately", desired),
+                    1 => say!(language, "all {desired} pods are ready now, 1 of them failed recently", desired),
                     _ if failing >= desired => {
-                        say!(language, "all {desired} pods have failed lately and are ready for now", desired)
+                        say!(language, "all {desired} pods failed recently and are ready now", desired)
                     }
                     _ => say!(
                         language,
-                        "all {desired} pods are ready for now, {failing} of them have failed lately",
+                        "all {desired} pods are ready now, {failing} of them failed recently",
                         desired,
                         failing
                     ),

@@ -5,10 +5,11 @@ use super::creation::{self, Creation};
 use super::pods::{Pods, count, is_of_update};
 use super::tell::{Own, Verdict, Why, tell};
 use super::{known, remedies, template};
-use crate::api::{Confidence, TemplateChange};
+use crate::api::TemplateChange;
 use crate::diagnosis::language::{phrase, say};
+use crate::diagnosis::signals::rollout::Rollout;
 use crate::diagnosis::{Category, evidence};
-use crate::facts::{ReplicaSetFacts, Timestamp, WorkloadFacts, after};
+use crate::facts::{ReplicaSetFacts, Timestamp, after};
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let workload = case.workload;
@@ -38,7 +39,7 @@ const OF_NODE: i64 = 600;
 /// Until when a pod may still say what a rollout lacks that made no progress: one that is soon to be judged, or that only its
 /// node keeps from being ready. A snapshot says no more, unless its pods were meant to be given longer.
 fn may_say(case: &WorkloadCase<'_>, verdict: &Verdict<'_>) -> Option<Timestamp> {
-    let is_unexplained = matches!(&verdict.why, Why::Own(own) if own.cause == known::PROGRESS_DEADLINE_EXCEEDED);
+    let is_unexplained = matches!(&verdict.why, Why::Own(own) if known::is_of_rollout(own.cause));
     let is_asked = case.workload.wishes.as_ref().is_some_and(|wishes| wishes.never_ready.is_some());
     if !is_unexplained || !(case.thresholds.patient || is_asked) {
         return None;
@@ -148,20 +149,31 @@ impl WorkloadCase<'_> {
     }
 }
 
-/// The newest of the older templates that is known to be good: its pods are ready; or the rollout keeps them, and they are
-/// not (on a node that is down) of themselves. The first that a rollout does away with are those that are not well.
+/// The newest of the older templates whose pods are known to have been ready: they are now, or only their node is down. That a
+/// rollout keeps pods proves nothing: it keeps those that never were ready too, where deleting them would leave too few.
 fn last_good<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
     let ready = |set: &&ReplicaSetFacts| {
         case.ready.map_or(set.ready > 0, |seen| seen.iter().any(|(maker, ready)| *maker == set.name && *ready > 0))
     };
-    let is_kept = |set: &&ReplicaSetFacts| set.desired > 0 && !fails(case, set);
-    older.iter().find(ready).or_else(|| older.iter().find(is_kept))
+    let of_node = |pod: &FailingPod, set: &ReplicaSetFacts| {
+        pod.template.as_ref() == Some(&set.name) && pod.category == Category::Node
+    };
+    let is_down = |set: &&ReplicaSetFacts| {
+        set.desired > 0 && !fails(case, set) && case.failing.iter().any(|pod| of_node(pod, set))
+    };
+    older.iter().find(ready).or_else(|| older.iter().find(is_down))
 }
 
-/// The template before the newest, which nothing is known against.
+/// The template before the newest, unless something is known against it: its pods have failed, or the Deployment was not
+/// available when the newest was made, so that they were not ready.
 fn before<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
     let has_failed = |set: &ReplicaSetFacts| case.failed.iter().any(|template| **template == *set.name);
-    older.first().filter(|set| !fails(case, set) && !has_failed(set))
+    let newest = case.workload.replica_sets.first();
+    let was_unavailable = case.workload.condition("Available").is_some_and(|condition| {
+        let since = condition.last_transition.zip(newest.and_then(|newest| newest.created));
+        condition.status == "False" && since.is_some_and(|(since, created)| since < created)
+    });
+    older.first().filter(|set| !was_unavailable && !fails(case, set) && !has_failed(set))
 }
 
 /// Whether pods of this template fail of themselves.
@@ -170,29 +182,11 @@ fn fails(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
     case.failing.iter().any(of_itself)
 }
 
-/// The Deployment has given up waiting, and no pod says why.
+/// The Deployment has exceeded its progress deadline, and no pod shows why.
 fn deadline_exceeded(case: &WorkloadCase<'_>) -> Option<Box<Own>> {
-    let workload: &WorkloadFacts = case.workload;
-    if !workload.has_given_up() {
+    if !case.workload.has_given_up() {
         return None;
     }
-    let seconds = workload.progress_deadline.unwrap_or(600);
-    let but = match case.gates {
-        [] if case.undecided.is_some() => phrase!(case, "and a new pod is only not ready yet").to_owned(),
-        [] => phrase!(case, "and no pod says why").to_owned(),
-        gates => say!(case, "for its pods wait until {gates} is taken off (schedulingGates)", gates = gates.join(", ")),
-    };
-    let remedies = if case.gates.is_empty() { remedies::no_progress(case) } else { remedies::gated(case) };
-    let (confidence, evidence) = match case.gates {
-        [] => (Confidence::Likely, Vec::new()),
-        gates => (Confidence::Certain, vec![evidence::field("pod/spec.schedulingGates", gates.join(", "))]),
-    };
-    Some(Box::new(Own {
-        cause: known::PROGRESS_DEADLINE_EXCEEDED,
-        confidence,
-        summary: say!(case, "no progress for {seconds} s (progressDeadlineSeconds), {but}", seconds, but),
-        remedies,
-        evidence,
-        root: None,
-    }))
+    let gates = (!case.gates.is_empty()).then(|| evidence::field("pod/spec.schedulingGates", case.gates.join(", ")));
+    Own::of(case, &Rollout { case }, gates.into_iter().collect()).map(|(_, own)| own)
 }

@@ -3,16 +3,12 @@
 //! Many Services that select nothing are meant to be so (a canary's, one that waits for its workload): it counts only where a
 //! workload that no other Service reaches has all labels but one.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::case::{Apart, StrayService, WorkloadCase, WorkloadJudged};
 use super::pods::Pods;
 use super::tell::{Own, Verdict, Why, tell};
-use super::{known, remedies};
-use crate::api::{Confidence, Root, Severity};
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{evidence, text};
+use crate::api::{Evidence, Severity};
+use crate::diagnosis::evidence;
+use crate::diagnosis::signals::service::MismatchedService;
 use crate::facts::{Labelled, Labels, ServiceFacts, Timestamp, after};
 
 /// For so long, in seconds, a new Service may be ahead of its workload.
@@ -90,71 +86,25 @@ fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &Labelled
     })
 }
 
-/// A workload that is well, and that its Service does not reach.
+/// A workload that is healthy, and whose Service does not match it.
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
-    let Some(StrayService { service, apart, .. }) = case.strays.first() else { return WorkloadJudged::default() };
-    let own = Own {
-        root: Some(Root { kind: "Service".to_owned(), name: service.to_string() }),
-        remedies: remedies::stray(case, service, apart),
-        ..match apart {
-            Apart::Label { key, wants, has } => selects_nothing(case, service, (key, wants), has.as_deref()),
-            Apart::Ports { wants, has, proven } => leads_nowhere(case, service, (wants, has), *proven),
-        }
-    };
-    let verdict = Verdict::new("NotServed", Severity::Critical, String::new(), Why::Own(Box::new(own)));
+    let Some(stray) = case.strays.first() else { return WorkloadJudged::default() };
+    let signal = MismatchedService { case, stray };
+    let Some((_, own)) = Own::of(case, &signal, evidence(&signal)) else { return WorkloadJudged::default() };
+    let verdict = Verdict::new("NotServed", Severity::Critical, String::new(), Why::Own(own));
     WorkloadJudged::failing(tell(case, &Pods::of(case), verdict))
 }
 
-fn selects_nothing(case: &WorkloadCase<'_>, service: &str, (key, wants): (&str, &str), has: Option<&str>) -> Own {
-    let label = |value: &str| text::line(&format!("{key}={value}"), 140);
-    let has = match has {
-        Some(has) => say!(case, "its pods have {has}", has = label(has)),
-        None => phrase!(case, "its pods have no such label").to_owned(),
-    };
-    Own {
-        cause: known::SERVICE_SELECTS_NOTHING,
-        confidence: Confidence::Likely,
-        summary: say!(
-            case,
-            "Service {service} reaches no pod: it selects {wants}, and {has}",
-            service,
-            wants = label(wants),
-            has
-        ),
-        remedies: Vec::new(),
-        evidence: vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants)],
-        root: None,
+fn evidence(signal: &MismatchedService<'_>) -> Vec<Evidence> {
+    let service = &signal.stray.service;
+    match &signal.stray.apart {
+        Apart::Label { key, wants, .. } => {
+            vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wants.as_str())]
+        }
+        Apart::Ports { proven, .. } => {
+            let wanted = evidence::field(format!("service/{service}.spec.ports.targetPort"), signal.target_ports());
+            let empty = proven.then(|| evidence::field(format!("endpointslice of service/{service}: ports"), "none"));
+            std::iter::once(wanted).chain(empty).collect()
+        }
     }
-}
-
-type Ports = BTreeSet<Arc<str>>;
-
-fn leads_nowhere(case: &WorkloadCase<'_>, service: &str, (wants, has): (&Ports, &Ports), proven: bool) -> Own {
-    let has = if has.is_empty() {
-        phrase!(case, "its pods name no port").to_owned()
-    } else {
-        say!(case, "its pods name {has}", has = listed(has))
-    };
-    let wanted = evidence::field(format!("service/{service}.spec.ports.targetPort"), listed(wants));
-    let empty = proven.then(|| evidence::field(format!("endpointslice of service/{service}: ports"), "none"));
-    Own {
-        cause: known::SERVICE_PORT_NOT_FOUND,
-        confidence: if proven { Confidence::Certain } else { Confidence::Likely },
-        summary: say!(
-            case,
-            "Service {service} reaches no pod: its targetPort {wants} is the name of no port of theirs; {has}",
-            service,
-            wants = listed(wants),
-            has
-        ),
-        remedies: Vec::new(),
-        evidence: std::iter::once(wanted).chain(empty).collect(),
-        root: None,
-    }
-}
-
-/// The names of ports as manifests have them: TCP is what is meant where nothing is said.
-pub(super) fn listed(ports: &Ports) -> String {
-    let names: Vec<_> = ports.iter().map(|port| port.strip_suffix("/TCP").unwrap_or(port)).collect();
-    text::line(&names.join(", "), 140)
 }

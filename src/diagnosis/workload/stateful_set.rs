@@ -95,7 +95,7 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
     absent.then(|| {
         say!(
             case,
-            "{pod} fails, and {waiting} to be made",
+            "{pod} fails, and {waiting} to be created",
             pod = pod.name,
             waiting = waiting(case.language(), name, at + 1, last)
         )

@@ -458,14 +458,14 @@ fn a_stateful_set_waits_for_the_pod_that_fails() {
     let crash = |name| vec![pod(name, Some("db-b"), "AppError", Category::Crash)];
     let new = db(2, 1, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", crash("db-1")).failure();
     assert_eq!(new.problem, "BlockedOnOrdinal");
-    assert!(new.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", new.summary);
+    assert!(new.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be created: "), "{}", new.summary);
     assert!(new.remedies[0].command.as_deref().unwrap().ends_with(" delete pod db-1"));
 
     let missing = |ready| FailingPod { ready, ..pod("db-0", Some("db-b"), "ConfigMapNotFound", Category::Start) };
     let mended = vec![missing(true), crash("db-1").remove(0)];
     let second = db(2, 1, "OrderedReady", ("db-b", "db-b"), 0).with("StatefulSet", "db", mended).failure();
     assert_eq!(second.cause, "AppError", "db-0 is over it");
-    assert!(second.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be made: "), "{}", second.summary);
+    assert!(second.summary.starts_with("db-1 fails, and db-2 to db-3 wait to be created: "), "{}", second.summary);
 
     let create = remedy::fix("Create it.");
     let first = vec![FailingPod { remedies: vec![create.clone()], ..missing(false) }];
@@ -657,7 +657,7 @@ fn a_service_whose_selector_is_off_by_one_label_is_told_of_the_workload_it_is_me
     assert_eq!(selected.failure().remedies.len(), 1, "what selects by a label cannot have another");
     assert_eq!(
         failure.summary,
-        "Service web reaches no pod: it selects tier=front-end, and its pods have tier=frontend"
+        "Service web has no endpoints: it selects tier=front-end, but the pods have tier=frontend"
     );
     let patch = failure.remedies[0].command.as_deref().unwrap();
     assert!(patch.ends_with(r#"patch service web -p '{"spec":{"selector":{"tier":"frontend"}}}'"#), "{patch}");
