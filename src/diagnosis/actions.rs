@@ -3,6 +3,7 @@
 //! An action never sets what is set already, never patches a field that cannot be changed, and quotes each value for the
 //! shell. What only a human knows stands in a command as `<LIKE-THIS>`, which a shell refuses.
 
+mod add_capability;
 mod cordon;
 mod create_configmap;
 mod create_pull_secret;
@@ -14,17 +15,25 @@ mod delete_pod;
 mod drain;
 mod edit_object;
 mod edit_template;
+mod grant_role;
 mod make_volume_optional;
+mod mount_empty_dir;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_empty_dir_limit;
 mod raise_ephemeral_storage_limit;
+mod raise_size_limit;
+mod read_log;
 pub(crate) mod recreate_job;
+mod restart_rollout;
 mod restart_service;
 mod retry_pod_creation;
 mod rollback;
+mod rollback_if_new;
 pub(crate) mod run_cron_job;
 mod scale_to_zero;
+mod set_env;
+mod set_fs_group;
 mod set_fs_group_change_policy;
 mod set_host_path_type;
 mod set_image;
@@ -82,6 +91,7 @@ impl Ask<'_> {
 
 /// All actions, by name.
 pub const ACTIONS: &[Action] = &[
+    add_capability::ACTION,
     cordon::ACTION,
     create_configmap::ACTION,
     create_pull_secret::ACTION,
@@ -93,17 +103,25 @@ pub const ACTIONS: &[Action] = &[
     drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    grant_role::ACTION,
     make_volume_optional::ACTION,
+    mount_empty_dir::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_empty_dir_limit::ACTION,
     raise_ephemeral_storage_limit::ACTION,
+    raise_size_limit::ACTION,
+    read_log::ACTION,
     recreate_job::ACTION,
+    restart_rollout::ACTION,
     restart_service::ACTION,
     retry_pod_creation::ACTION,
     rollback::ACTION,
+    rollback_if_new::ACTION,
     run_cron_job::ACTION,
     scale_to_zero::ACTION,
+    set_env::ACTION,
+    set_fs_group::ACTION,
     set_fs_group_change_policy::ACTION,
     set_host_path_type::ACTION,
     set_image::ACTION,

@@ -16,7 +16,9 @@ mod unknown;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
-use super::signals::{admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end, volume};
+use super::signals::{
+    admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end, program_error, volume,
+};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -37,7 +39,7 @@ pub(super) const FAMILIES: &[Family] = &[
     start::INIT_OOM_FAMILY,
     start::FAMILY,
     Family::Each(probe::RULES),
-    crash::said::FAMILY,
+    Family::Signal(&program_error::SOURCE),
     Family::Each(crash::RULES),
     Family::Signal(&disruption::SOURCE),
     Family::Each(lifecycle::RULES),

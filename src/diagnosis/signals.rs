@@ -15,6 +15,7 @@ pub(crate) mod node_event;
 pub(crate) mod node_ready;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
+pub(crate) mod program_error;
 pub(crate) mod replacement;
 pub(crate) mod rollout;
 pub(crate) mod sandbox;
@@ -306,6 +307,7 @@ pub const ALL: &[&Definition] = &[
     &node_ready::NodeReady::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
+    &program_error::ProgramError::DEFINITION,
     &rollout::Rollout::DEFINITION,
     &service::MismatchedService::DEFINITION,
     &volume::Volume::DEFINITION,

@@ -3,21 +3,26 @@
 use super::{Action, Ask};
 use crate::api::Remedy;
 use crate::diagnosis::remedy;
+use crate::diagnosis::target::is_injected;
 
 pub(super) const ACTION: Action = Action {
     name: "edit-template",
     doc: "Opens the workload in an editor, for a change that only a human can make. Without a command where the template \
-          cannot be changed (a Job, a bare pod); the text then states that the object must be replaced. \
-          Undo: edit the field back.",
+          cannot be changed (a Job, a bare pod; the text then states that the object must be replaced), and for a container \
+          that a webhook adds, which is in no template. Undo: edit the field back.",
     params: &[],
     has_text: false,
     build,
 };
 
-fn build(ask: &Ask<'_>) -> Option<Remedy> {
+pub(super) fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
+    if ask.container.is_some_and(is_injected) {
+        return Some(ask.remedy());
+    }
     Some(if target.is_patchable() {
-        remedy::command(ask.remedy(), format!("{} edit {}", target.command_prefix(), target.argument()))
+        let edit = format!("{} edit {}", target.command_prefix(), target.argument());
+        remedy::command(target.with_source(ask.remedy()), edit)
     } else {
         target.with_replacement(ask.remedy())
     })

@@ -129,14 +129,21 @@ impl CompiledRemedy {
         let text = self.text.as_ref().map(|text| text.render(fields, language)).unwrap_or_default();
         let Some(action) = self.action else {
             let remedy = Remedy { kind: self.kind, ..remedy::fix(text) };
-            let quote = |value: String| shell_word(&value).into_owned();
             return Some(match &self.command {
-                Some(command) => remedy::command(remedy, command.render_with(fields, Language::English, &quote)),
+                Some(command) => remedy::command(remedy, command.render_with(fields, Language::English, &shell_words)),
                 None => remedy,
             });
         };
         let with = self.with.iter().map(|(name, value)| (*name, value.render(fields, Language::English))).collect();
         (action.build)(&Ask { subject, container, target: subject.target(), text, kind: self.kind, with })
+    }
+}
+
+/// A value as words of the shell; a list becomes several.
+fn shell_words(value: &Value) -> String {
+    match value {
+        Value::List(list) => list.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+        other => shell_word(&other.to_string()).into_owned(),
     }
 }
 

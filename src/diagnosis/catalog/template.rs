@@ -3,6 +3,7 @@
 
 use super::Fields;
 use crate::diagnosis::language::Language;
+use crate::diagnosis::signals::Value;
 
 /// A text with fields to fill in.
 #[derive(Debug, Clone, Default)]
@@ -43,15 +44,15 @@ impl Template {
 
     /// The text with its fields, each as it stands.
     pub(crate) fn render(&self, fields: &dyn Fields, language: Language) -> String {
-        self.render_with(fields, language, &|value| value)
+        self.render_with(fields, language, &|value| value.to_string())
     }
 
-    /// The text with its fields, each changed by `quote`.
+    /// The text with its fields, each written by `quote`.
     pub(crate) fn render_with(
         &self,
         fields: &dyn Fields,
         language: Language,
-        quote: &dyn Fn(String) -> String,
+        quote: &dyn Fn(&Value) -> String,
     ) -> String {
         let mut out = String::new();
         fill(&self.parts, fields, language, quote, &mut out);
@@ -61,7 +62,7 @@ impl Template {
     /// The text, where no field in it is empty.
     pub(crate) fn render_if_complete(&self, fields: &dyn Fields, language: Language) -> Option<String> {
         let mut out = String::new();
-        fill(&self.parts, fields, language, &|value| value, &mut out).then_some(out)
+        fill(&self.parts, fields, language, &|value| value.to_string(), &mut out).then_some(out)
     }
 }
 
@@ -70,7 +71,7 @@ fn fill(
     parts: &[Part],
     fields: &dyn Fields,
     language: Language,
-    quote: &dyn Fn(String) -> String,
+    quote: &dyn Fn(&Value) -> String,
     out: &mut String,
 ) -> bool {
     let mut complete = true;
@@ -78,9 +79,9 @@ fn fill(
         match part {
             Part::Text(text) => language.join(out, text),
             Part::Field { path, default } => {
-                let value = fields.get(path).map(|value| value.to_string()).unwrap_or_default();
-                if !value.is_empty() {
-                    language.join(out, &quote(value));
+                let value = fields.get(path).unwrap_or(Value::None);
+                if !value.to_string().is_empty() {
+                    language.join(out, &quote(&value));
                 } else if let Some(default) = default {
                     language.join(out, default);
                 } else {
@@ -178,7 +179,6 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnosis::signals::Value;
 
     struct Two;
 

@@ -6,14 +6,12 @@ mod memory;
 mod node_memory;
 mod program;
 mod rows;
-pub(super) mod said;
 mod seccomp;
 mod signals;
 mod slow;
 #[cfg(test)]
 mod tests;
 
-use self::lost::is_lost;
 pub(super) use self::rows::RULES;
 use crate::api::{ContainerType, Remedy};
 use crate::diagnosis::language::{Language, phrase, say};
@@ -75,7 +73,7 @@ fn own_error(case: &Case<'_>, container: &Container, is_mine: fn(i32) -> bool) -
         return Verdict::No;
     }
     match settled_crash(case, container) {
-        Ok(Some(run)) if is_mine(run.exit_code) && !is_lost(run) => {
+        Ok(Some(run)) if is_mine(run.exit_code) && !end::is_lost(run) => {
             let never = container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Never;
             let stays_ended = never && !container.has_restart_rules && matches!(container.state, State::Terminated(_));
             let tail = if stays_ended { phrase!(case, "; it is not started again, and the others run on") } else { "" };

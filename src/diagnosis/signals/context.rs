@@ -1,11 +1,12 @@
 //! The fields beside those of each signal: the pod, the container that the signal is about, the workload and the node.
 
+use super::termination::end;
 use super::{Definition, Field, FieldType, Signal, Value};
 use crate::api::ContainerType;
 use crate::diagnosis::catalog::Fields;
 use crate::diagnosis::target::Target;
 use crate::diagnosis::workload::WorkloadCase;
-use crate::diagnosis::{Case, Language, target};
+use crate::diagnosis::{Case, Language, restarts, target};
 use crate::facts::{Container, NodeFacts, NodeState, PodFacts, format_bytes};
 
 const fn field(name: &'static str, kind: FieldType, doc: &'static str) -> Field {
@@ -24,6 +25,7 @@ pub const CONTEXT: &[&Definition] = &[
             field("serviceAccount", FieldType::Text, "Its service account. Source: spec.serviceAccountName."),
             field("isBare", FieldType::Flag, "No controller made it. Source: metadata.ownerReferences."),
             field("ofJob", FieldType::Flag, "A Job made it. Source: metadata.ownerReferences."),
+            field("hostNetwork", FieldType::Flag, "It uses the network of its node. Source: spec.hostNetwork."),
         ],
     },
     &Definition {
@@ -31,10 +33,26 @@ pub const CONTEXT: &[&Definition] = &[
         doc: "The container that the signal is about; empty where it is about the pod as a whole.",
         fields: &[
             field("name", FieldType::Text, "Its name. Source: spec.containers[].name."),
+            field(
+                "display",
+                FieldType::Text,
+                "Its name, after its type where it is none of the main ones: `init container setup`, `sidecar proxy`.",
+            ),
+            field(
+                "restarts",
+                FieldType::Text,
+                "Its restarts and present back-off: `7 restarts, back-off 5m`; empty for a first run. Source: restartCount, state.waiting.message.",
+            ),
+            field(
+                "rhythm",
+                FieldType::Text,
+                "When its runs end that end as the last did: `9 s after each start`; empty where no run's length is known. Source: state, lastState, earlier runs.",
+            ),
             field("image", FieldType::Text, "Its image reference. Source: spec.containers[].image."),
             field("isInit", FieldType::Flag, "It runs before the others. Source: spec.initContainers."),
             field("command", FieldType::Text, "First word of its command. Source: spec.containers[].command."),
             field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
+            field("hasMemoryLimit", FieldType::Flag, "It has a memory limit. Source: resources.limits.memory."),
         ],
     },
     &Definition {
@@ -168,6 +186,7 @@ impl Context<'_> {
             "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
             "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
             "ofJob" => pod.is_some_and(PodFacts::is_of_job).into(),
+            "hostNetwork" => pod.is_some_and(|pod| pod.host_network).into(),
             _ => return None,
         })
     }
@@ -176,10 +195,14 @@ impl Context<'_> {
         let of = self.container;
         Some(match name {
             "name" => of.map_or("", |c| &c.name).into(),
+            "display" => of.map(end::who).into(),
+            "restarts" => of.zip(self.subject.pod()).map(|(c, case)| restarts::so_far(case, c)).into(),
+            "rhythm" => of.zip(self.subject.pod()).and_then(|(c, case)| restarts::rhythm(case, c)).into(),
             "image" => of.map(|c| &*c.image).into(),
             "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
             "memoryLimit" => of.and_then(|c| c.limits.memory.map(format_bytes)).into(),
+            "hasMemoryLimit" => of.is_some_and(|c| c.limits.memory.is_some()).into(),
             _ => return None,
         })
     }

@@ -94,7 +94,7 @@ fn marked_not_ready(case: &Case<'_>) -> Option<Timestamp> {
 
 /// The run of a container that nobody saw end, once it is plain that the container does not come back.
 fn lost_run<'c>(case: &Case<'_>, container: &'c Container) -> Result<Option<&'c Terminated>, Verdict> {
-    let Some(run) = end::counted(case, container).filter(|run| is_lost(run)) else { return Ok(None) };
+    let Some(run) = end::counted(case, container).filter(|run| end::is_lost(run)) else { return Ok(None) };
     if container.is_running() || (run.reason == "Unknown" && !matches!(run.exit_code, 255 | -1)) {
         return Ok(None);
     }
@@ -157,8 +157,4 @@ fn make_anew(case: &Case<'_>) -> Remedy {
         remedy::fix(phrase!(case, "Delete the pod, so that a new one is made (a bare pod must be applied again).")),
         format!("kubectl -n {} delete pod {}", case.pod.key.namespace, case.pod.key.name),
     )
-}
-
-pub(super) fn is_lost(run: &Terminated) -> bool {
-    matches!(run.reason.as_str(), "Unknown" | "ContainerStatusUnknown")
 }

@@ -125,6 +125,11 @@ pub(crate) fn is_seccomps(run: &Terminated) -> bool {
     run.reason.eq_ignore_ascii_case("seccomp killed")
 }
 
+/// Whether neither the runtime nor the kubelet saw how the run ended.
+pub(crate) fn is_lost(run: &Terminated) -> bool {
+    matches!(run.reason.as_str(), "Unknown" | "ContainerStatusUnknown")
+}
+
 /// Whether the runtime itself tells what ended the run, so that no Event is needed to explain it.
 fn says_why(end: &Terminated) -> bool {
     end.reason == OOM_KILLED || is_seccomps(end)

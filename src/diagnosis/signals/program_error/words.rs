@@ -1,4 +1,4 @@
-//! Names within a program's last line: the address, the path, the variable that it is about.
+//! Names within a program's decisive log line: the address, the path, the variable that it is about.
 
 use std::sync::LazyLock;
 
@@ -125,26 +125,26 @@ const REFUSALS: [&str; 14] = [
     "no resolvable bootstrap urls",
 ];
 
-/// What an exception that names no server says of it.
-const UNNAMED: [(&str, &str); 18] = [
-    ("timed out waiting for a node assignment", "its Kafka"),
-    ("sqlstate[hy000] [2002]", "its MySQL server"),
-    ("amqpconnectionerror", "its AMQP server"),
-    ("zookeeperclienttimeoutexception", "its ZooKeeper"),
-    ("no resolvable bootstrap urls", "its Kafka: no name in bootstrap.servers is found"),
-    ("communications link failure", "its MySQL server"),
-    ("name or service not known", "a server whose name is not found"),
-    ("name does not resolve", "a server whose name is not found"),
-    ("temporary failure in name resolution", "a server whose name cannot be looked up"),
-    ("unknownhostexception", "a server whose name is not found"),
-    ("[errno 111]", "a server that refuses the connection"),
-    ("econnrefused", "a server that refuses the connection"),
-    ("connectionrefused", "a server that refuses the connection"),
-    ("connection refused", "a server that refuses the connection"),
-    ("no route to host", "a server that no route leads to"),
-    ("connect timed out", "a server that does not answer"),
-    ("connection timed out", "a server that does not answer"),
-    ("etimedout", "a server that does not answer"),
+/// Words of exceptions that name no server: its product, where they name that, and how the connection failed.
+const UNNAMED: [(&str, (&str, &str)); 18] = [
+    ("timed out waiting for a node assignment", ("Kafka", "timeout")),
+    ("sqlstate[hy000] [2002]", ("MySQL", "refused")),
+    ("amqpconnectionerror", ("AMQP", "refused")),
+    ("zookeeperclienttimeoutexception", ("ZooKeeper", "timeout")),
+    ("no resolvable bootstrap urls", ("Kafka", "nameNotFound")),
+    ("communications link failure", ("MySQL", "refused")),
+    ("name or service not known", ("", "nameNotFound")),
+    ("name does not resolve", ("", "nameNotFound")),
+    ("temporary failure in name resolution", ("", "lookupFailed")),
+    ("unknownhostexception", ("", "nameNotFound")),
+    ("[errno 111]", ("", "refused")),
+    ("econnrefused", ("", "refused")),
+    ("connectionrefused", ("", "refused")),
+    ("connection refused", ("", "refused")),
+    ("no route to host", ("", "noRoute")),
+    ("connect timed out", ("", "timeout")),
+    ("connection timed out", ("", "timeout")),
+    ("etimedout", ("", "timeout")),
 ];
 
 /// An exception or panic, as the one that ends a program is written.
@@ -156,8 +156,8 @@ static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What could not be reached, of an exception that does not name it.
-pub(super) fn unnamed(line: &str) -> Option<&'static str> {
+/// Product of the server and kind of the failure, of an exception that names no endpoint.
+pub(super) fn unnamed(line: &str) -> Option<(&'static str, &'static str)> {
     EXCEPTION.as_ref()?.find(line)?;
     let lower = line.to_ascii_lowercase();
     UNNAMED.iter().find(|(sign, _)| lower.contains(sign)).map(|(_, what)| *what)
@@ -192,16 +192,15 @@ pub(super) fn port(line: &str) -> Option<i32> {
     found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
 }
 
-/// Another container of the pod that says that it listens there: they share one network.
-pub(super) fn rival(case: &Case<'_>, container: &Container, port: Option<i32>) -> Option<String> {
+/// Another container of the pod that declares this port: they share one network.
+pub(super) fn port_owner<'a>(case: &Case<'a>, container: &Container, port: Option<i32>) -> Option<&'a str> {
     let port = port?;
     let listens = |other: &&Container| {
         other.name != container.name
             && matches!(other.kind, ContainerType::App | ContainerType::Sidecar)
             && other.ports.iter().any(|p| p.number == port)
     };
-    let other = case.pod.containers.iter().find(listens)?;
-    Some(format!("container {}", other.name))
+    case.pod.containers.iter().find(listens).map(|other| &*other.name)
 }
 
 /// The file or folder that the line is about.
@@ -302,24 +301,18 @@ mod tests {
     #[test]
     fn an_exception_that_names_no_server_is_told_from_words_by_the_way() {
         for (line, what) in [
-            ("ConnectionRefusedError: [Errno 111] Connection refused", Some("a server that refuses the connection")),
-            (
-                "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>",
-                Some("a server that refuses the connection"),
-            ),
-            ("socket.gaierror: [Errno -2] Name or service not known", Some("a server whose name is not found")),
-            (
-                "Caused by: java.net.ConnectException: Connection refused (Connection refused)",
-                Some("a server that refuses the connection"),
-            ),
-            ("pika.exceptions.AMQPConnectionError", Some("its AMQP server")),
+            ("ConnectionRefusedError: [Errno 111] Connection refused", Some(("", "refused"))),
+            ("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>", Some(("", "refused"))),
+            ("socket.gaierror: [Errno -2] Name or service not known", Some(("", "nameNotFound"))),
+            ("Caused by: java.net.ConnectException: Connection refused (Connection refused)", Some(("", "refused"))),
+            ("pika.exceptions.AMQPConnectionError", Some(("AMQP", "refused"))),
             (
                 "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection refused in /app/db.php:12",
-                Some("its MySQL server"),
+                Some(("MySQL", "refused")),
             ),
             (
                 "Unhandled exception. System.Net.Sockets.SocketException (5): Name or service not known",
-                Some("a server whose name is not found"),
+                Some(("", "nameNotFound")),
             ),
             ("Error: connection refused by policy: quota used up", None),
             ("warning: metrics not sent: [Errno 111] Connection refused", None),

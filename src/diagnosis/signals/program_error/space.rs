@@ -2,8 +2,7 @@
 
 use super::{handles, words};
 use crate::diagnosis::Case;
-use crate::diagnosis::language::{phrase, say};
-use crate::facts::{Container, VolumeSource, format_bytes};
+use crate::facts::{Container, VolumeSource};
 
 /// Where POSIX shared memory lies.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -11,6 +10,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 const QUOTA: &str = "disk quota exceeded";
 
 /// What has no space left.
+#[derive(Debug)]
 pub(super) enum Full<'a> {
     Claim {
         name: &'a str,
@@ -26,18 +26,18 @@ pub(super) enum Full<'a> {
     Disk {
         volume: Option<&'a str>,
     },
-    /// What somebody allows of a disk that may have room: of a claim, or of one of these volumes, where any are known.
+    /// A quota, of a disk that may have room: of a claim, or of one of these volumes, where any are known.
     Quota {
         claim: Option<&'a str>,
         volumes: Vec<&'a str>,
     },
-    /// The line does not say where: one of these volumes, or the disk.
+    /// The line names no path: one of these volumes, or the disk.
     Unknown {
         volumes: Vec<&'a str>,
     },
 }
 
-/// Whether the line is about a disk or the like: some limits of the kernel are told by the same error.
+/// Whether the line is about a disk or the like: some limits of the kernel have the same error.
 pub(super) fn is_about_space(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     handles::met(line).is_none() && !["semaphore", "semget", "epoll"].iter().any(|word| lower.contains(word))
@@ -94,33 +94,46 @@ fn full_place<'a>(case: &Case<'a>, container: &'a Container, line: &str) -> Full
     }
 }
 
-impl Full<'_> {
-    /// `claim data`, `volume cache (in memory, 8Mi)`.
-    pub(super) fn told(&self, case: &Case<'_>) -> String {
-        let node = case.its_node();
+impl<'a> Full<'a> {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Claim { name } => say!(case, "claim {name}", name),
-            Self::Memory { volume, limit: Some(limit) } => {
-                say!(case, "volume {volume} (in memory, {limit})", volume, limit = format_bytes(*limit))
-            }
-            Self::Memory { volume, limit: None } => say!(case, "volume {volume} (in memory)", volume),
-            Self::SharedMemory => phrase!(case, "/dev/shm (64Mi, as no volume is mounted there)").to_owned(),
-            Self::Disk { volume: Some(volume) } => {
-                say!(case, "volume {volume} or the disk of {node} below it", volume, node)
-            }
-            Self::Disk { volume: None } => say!(case, "the disk of {node}", node),
-            Self::Quota { claim: Some(name), .. } => say!(case, "claim {name} (its quota is used up)", name),
-            Self::Quota { claim: None, volumes } => match volumes.as_slice() {
-                [] => phrase!(case, "a file system whose quota is used up").to_owned(),
-                [volume] => say!(case, "volume {volume} (its quota is used up)", volume),
-                several => {
-                    say!(case, "one of its volumes ({volumes}), whose quota is used up", volumes = several.join(", "))
-                }
-            },
-            Self::Unknown { volumes } => {
-                say!(case, "one of its volumes ({volumes}) or the disk", volumes = volumes.join(", "))
-            }
+            Self::Claim { .. } => "claim",
+            Self::Memory { .. } => "memory",
+            Self::SharedMemory => "sharedMemory",
+            Self::Disk { .. } => "disk",
+            Self::Quota { .. } => "quota",
+            Self::Unknown { .. } => "oneOf",
         }
+    }
+
+    pub(super) fn claim(&self) -> Option<&'a str> {
+        match self {
+            Self::Claim { name } => Some(name),
+            Self::Quota { claim, .. } => *claim,
+            _ => None,
+        }
+    }
+
+    pub(super) fn volumes(&self) -> &[&'a str] {
+        match self {
+            Self::Memory { volume, .. } | Self::Disk { volume: Some(volume) } => std::slice::from_ref(volume),
+            Self::Quota { volumes, .. } | Self::Unknown { volumes } => volumes,
+            Self::Claim { .. } | Self::SharedMemory | Self::Disk { volume: None } => &[],
+        }
+    }
+}
+
+/// The field of spec.volumes[] that holds the source of a volume.
+pub(super) fn volume_kind(source: &VolumeSource) -> &str {
+    match source {
+        VolumeSource::ConfigMap { .. } => "configMap",
+        VolumeSource::Secret { .. } => "secret",
+        VolumeSource::Claim { .. } => "persistentVolumeClaim",
+        VolumeSource::EmptyDir { .. } => "emptyDir",
+        VolumeSource::HostPath { .. } => "hostPath",
+        VolumeSource::Projected { .. } => "projected",
+        VolumeSource::Image { .. } => "image",
+        VolumeSource::Other { kind } => kind,
     }
 }
 

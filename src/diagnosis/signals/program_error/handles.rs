@@ -1,6 +1,6 @@
-//! Limits of the kernel on what may be open, where a program says that it met one.
+//! Limits of the kernel on open handles.
 
-/// What a program may have no more of.
+/// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handles {
     /// Files and connections of one process (RLIMIT_NOFILE).
@@ -41,21 +41,20 @@ pub(super) fn met(line: &str) -> Option<Handles> {
 }
 
 impl Handles {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Files => "openFiles",
+            Self::InotifyInstances => "inotifyInstances",
+            Self::InotifyWatches => "inotifyWatches",
+        }
+    }
+
     /// The kernel's own name for the limit, where it is the node's.
     pub(super) fn sysctl(self) -> Option<&'static str> {
         match self {
             Self::Files => None,
             Self::InotifyInstances => Some("fs.inotify.max_user_instances"),
             Self::InotifyWatches => Some("fs.inotify.max_user_watches"),
-        }
-    }
-
-    /// A value of it that serves a busy node; the kernel's own defaults are 128 instances and, with little memory, 8192 watches.
-    pub(super) fn generous(self) -> u32 {
-        match self {
-            Self::Files => 65_536,
-            Self::InotifyInstances => 1024,
-            Self::InotifyWatches => 1_048_576,
         }
     }
 }
