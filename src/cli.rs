@@ -18,6 +18,7 @@ mod look;
 mod man;
 pub mod offline;
 mod print;
+mod rules;
 mod run;
 mod sentences;
 mod tree;
@@ -55,6 +56,8 @@ enum Command {
     Explain(explain::Args),
     /// List all causes
     Causes(causes::Args),
+    /// List, check, test and explain the causes of the catalogue
+    Rules(rules::Args),
     /// Print the definitions of our three kinds of objects, to be applied to a cluster
     Crd,
     /// Print a completion script for a shell
@@ -193,6 +196,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Ui(args) => ui::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),
+        Command::Rules(args) => rules::run(&args, streams),
         Command::Crd => crd::run(streams.out),
         Command::Completions(args) => completions::run(&args, Cli::command(), streams.out),
         Command::Man => man::run(Cli::command(), streams.out),

@@ -232,19 +232,6 @@ fn folders() -> Vec<PathBuf> {
     entries(&root().join("causes")).into_iter().filter(|p| p.is_dir()).collect()
 }
 
-/// Whether the head of a case agrees with its folder, and what it expects.
-fn stated(cause: &str, case: &Path, text: &str, found: &Found) -> Result<Vec<Expectation>, String> {
-    let expected = fixture::expected(text)?.ok_or_else(|| {
-        let lines = fixture::head(&found.failures).join("\n  ");
-        format!("1:1: its head does not state what must be found (`# expect:`); found is, if it is right:\n  {lines}")
-    })?;
-    match (is_near_miss(case), causes(&expected).contains(cause)) {
-        (true, true) => Err(format!("1:1: a near miss expects another cause than {cause}")),
-        (false, false) => Err(format!("1:1: it expects no {cause}")),
-        _ => Ok(expected),
-    }
-}
-
 #[test]
 fn each_case_is_diagnosed_as_its_head_states() {
     let mut wrong = String::new();
@@ -260,19 +247,14 @@ fn each_case_is_diagnosed_as_its_head_states() {
                     continue;
                 }
             };
-            match stated(cause, &case, &text, &found) {
-                Err(e) => writeln!(wrong, "{shown}:{e}").unwrap(),
-                Ok(expected) => {
-                    let differences = fixture::differences(&expected, &found.failures);
-                    for difference in &differences {
-                        writeln!(wrong, "{shown}: {difference}").unwrap();
-                    }
-                    if differences.is_empty() {
-                        compare(&case, &found, &mut wrong);
-                    } else {
-                        writeln!(wrong, "  {}", describe(&found)).unwrap();
-                    }
-                }
+            let errors = fixture::check(&text, cause, is_near_miss(&case), &found.failures);
+            for error in &errors {
+                writeln!(wrong, "{shown}:{error}").unwrap();
+            }
+            if errors.is_empty() {
+                compare(&case, &found, &mut wrong);
+            } else {
+                writeln!(wrong, "  {}", describe(&found)).unwrap();
             }
         }
     }

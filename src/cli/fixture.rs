@@ -161,17 +161,34 @@ pub fn found(report: &Report) -> Vec<Expectation> {
     all
 }
 
+/// What is wrong with a fixture of a cause, each with its line and column: its head, or what was found.
+pub fn check(text: &str, cause: &str, is_near_miss: bool, found: &[Expectation]) -> Vec<String> {
+    let expected = match expected(text) {
+        Ok(Some(expected)) => expected,
+        Ok(None) => {
+            let lines = head(found).join("\n  ");
+            return vec![format!("1:1: its head does not state what must be found; if this is right, add\n  {lines}")];
+        }
+        Err(error) => return vec![error],
+    };
+    let line = directives(text, "expect").next().map_or(1, |(line, _)| line);
+    match (is_near_miss, expected.iter().any(|expected| expected.cause == cause)) {
+        (true, true) => vec![format!("{line}:1: a near miss of {cause} expects another cause, or is healthy")],
+        (false, false) => vec![format!("{line}:1: it does not expect {cause}")],
+        _ => differences(&expected, found).into_iter().map(|difference| format!("{line}:1: {difference}")).collect(),
+    }
+}
+
 /// How what was found differs from what is expected; empty where it does not.
-pub fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
+fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
     let missing = expected.iter().filter(|line| !found.iter().any(|found| line.covers(found)));
     let extra = found.iter().filter(|found| !expected.iter().any(|line| line.covers(found)));
-    let extra: Vec<Expectation> = extra.cloned().collect();
     let missing = missing.map(|line| format!("expected {line}, which was not found"));
-    missing.chain(extra.iter().map(|line| format!("found {line}, which is not expected"))).collect()
+    missing.chain(extra.map(|line| format!("found {line}, which is not expected"))).collect()
 }
 
 /// The lines of a head that expects what was found, for a human to check.
-pub fn head(found: &[Expectation]) -> Vec<String> {
+fn head(found: &[Expectation]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let is_pod = |one: &&Expectation| matches!(one.object, Object::Pod { .. });
     let mut of_pods: Vec<Expectation> = found.iter().filter(is_pod).cloned().map(Expectation::of_any_pod).collect();

@@ -137,7 +137,3 @@ pub const ACTIONS: &[Action] = &[
 pub(crate) fn named(name: &str) -> Option<&'static Action> {
     ACTIONS.iter().find(|action| action.name == name)
 }
-
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    ACTIONS.iter().map(|action| action.name)
-}

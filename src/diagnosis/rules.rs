@@ -22,6 +22,7 @@ use super::signals::{
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
+pub(crate) use self::names::nearest;
 pub use self::names::unknown;
 pub use self::probe::STARTUP;
 pub use super::signals::image_pull::holds_up_pulls;

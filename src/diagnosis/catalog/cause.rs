@@ -155,8 +155,8 @@ pub(super) struct Bilingual {
 }
 
 impl Bilingual {
-    pub(super) fn parse(english: &str, japanese: Option<&str>) -> Result<Self, String> {
-        Ok(Self { english: Template::parse(english)?, japanese: japanese.map(Template::parse).transpose()? })
+    pub(super) fn new(english: Template, japanese: Option<Template>) -> Self {
+        Self { english, japanese }
     }
 
     fn render(&self, fields: &dyn Fields, language: Language) -> String {

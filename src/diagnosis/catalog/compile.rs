@@ -3,14 +3,15 @@
 use super::OfSignal;
 use super::cause::{Bilingual, Cause, CompiledRemedy, CompiledRoot, Condition, Threshold};
 use super::expression::Expression;
-use super::file::{CauseFile, Choice, Kind, Match, RemedyTemplate};
+use super::file::{CauseFile, Choice, Kind, Match, RemedyTemplate, RootTemplate};
 use super::order;
+use super::problem::{Fault, Problem};
 use super::template::Template;
 use super::words::Vocabulary;
 use crate::api::{Confidence, RemedyKind, Severity};
 use crate::diagnosis::roots::RootKind;
 use crate::diagnosis::rule::Category;
-use crate::diagnosis::signals::{self, Definition};
+use crate::diagnosis::signals::{self, Definition, FieldType};
 use crate::diagnosis::{Thresholds, actions, checks};
 
 /// A setting of the operator, by its name in a cause file.
@@ -28,17 +29,13 @@ const SETTINGS: [Setting; 7] = [
 ];
 
 /// Compiles files. Problems are added to `problems`, and the causes without one are returned.
-pub(super) fn compile(files: &'static [CauseFile], problems: &mut Vec<String>) -> Vec<OfSignal> {
+pub(super) fn compile(files: &[&'static CauseFile], problems: &mut Vec<Problem>) -> Vec<OfSignal> {
     let mut out: Vec<OfSignal> = Vec::new();
     for definition in signals::ALL {
-        let mut compiler = Compiler { definition, parts: Vec::new() };
-        let mut causes = Vec::new();
-        for file in files.iter().filter(|file| file.on == definition.name) {
-            match compiler.cause(file) {
-                Ok(cause) => causes.push(cause),
-                Err(problem) => problems.push(format!("{}: {problem}", file.cause)),
-            }
-        }
+        let mut compiler = Compiler { definition, parts: Vec::new(), cause: "", problems: Vec::new() };
+        let of_signal = files.iter().filter(|file| file.on == definition.name);
+        let causes: Vec<Cause> = of_signal.filter_map(|file| compiler.cause(file)).collect();
+        problems.append(&mut compiler.problems);
         let vocabulary = Vocabulary::new(compiler.parts);
         let causes = order::sorted(causes, &vocabulary, problems);
         out.push(OfSignal { signal: definition.name, vocabulary, causes });
@@ -51,56 +48,57 @@ struct Compiler {
     definition: &'static Definition,
     /// The words of all causes so far.
     parts: Vec<String>,
+    /// The cause that is compiled.
+    cause: &'static str,
+    problems: Vec<Problem>,
 }
 
 impl Compiler {
-    fn cause(&mut self, file: &'static CauseFile) -> Result<Cause, String> {
+    fn report(&mut self, path: &str, fault: Fault) {
+        self.problems.push(Problem { cause: self.cause, path: path.to_owned(), fault });
+    }
+
+    /// The cause, where it has no error. All errors are reported.
+    fn cause(&mut self, file: &'static CauseFile) -> Option<Cause> {
+        let before = self.problems.len();
+        self.cause = &file.cause;
         if Category::named(&file.category).is_none() {
-            return Err(format!("category: unknown category {}", file.category));
+            let known = Category::ALL.iter().map(|category| category.as_str());
+            self.report("category", Fault::unknown("category", &file.category, known));
         }
-        let conditions = file.alternatives.0.iter().map(|of| self.condition(of)).collect::<Result<_, _>>()?;
-        let ja = file.ja.as_ref();
-        let mut summary = Vec::new();
-        for variant in &file.summary.0 {
-            let japanese = variant.ja.as_deref().or_else(|| ja?.summary.as_deref());
-            let text = self.bilingual(&variant.text, japanese, "summary")?;
-            summary.push((self.expression(variant.when.as_ref(), "summary.when")?, text));
-        }
-        let mut root = Vec::new();
-        for entry in &file.root.0 {
-            let kind = RootKind::named_so(&entry.kind).ok_or_else(|| format!("root: unknown kind {}", entry.kind))?;
-            let when = self.expression(entry.when.as_ref(), "root.when")?;
-            root.push(CompiledRoot { kind, name: self.template(&entry.name, "root.name")?, when });
-        }
+        let conditions = numbered("match", &file.alternatives.0).map(|(path, of)| self.condition(of, &path)).collect();
+        let summary = self.summary(file);
+        let root = numbered("root", &file.root.0).filter_map(|(path, entry)| self.root(entry, &path)).collect();
         let mut consequences = Vec::new();
-        for entry in &file.consequences {
-            let when = self.expression(entry.when.as_ref(), "consequences.when")?;
-            let text = self.bilingual(&entry.text, entry.ja.as_deref(), "consequences.text")?;
-            consequences.push((when, entry.cause.as_str(), text));
+        for (path, entry) in numbered("consequences", &file.consequences) {
+            let when = self.expression(entry.when.as_ref(), &format!("{path}.when"));
+            let text = self.bilingual(&entry.text, entry.ja.as_deref(), &path, &format!("{path}.ja"));
+            consequences.extend(text.map(|text| (when, entry.cause.as_str(), text)));
         }
-        let numbered = file.remedies.iter().enumerate();
         let remedies: Vec<CompiledRemedy> =
-            numbered.map(|(n, entry)| self.remedy(entry, &format!("remedies[{n}]"))).collect::<Result<_, _>>()?;
+            numbered("remedies", &file.remedies).map(|(path, entry)| self.remedy(entry, &path)).collect();
         let mut of_remedies: Vec<String> = remedies.iter().flat_map(CompiledRemedy::paths).map(str::to_owned).collect();
         of_remedies.sort();
         of_remedies.dedup();
-        Ok(Cause {
+        let threshold = self.thresholds(&file.threshold.0);
+        let confidence = self.choices(
+            &file.confidence.0,
+            "confidence",
+            &[("Certain", Confidence::Certain), ("Likely", Confidence::Likely), ("Possible", Confidence::Possible)],
+        );
+        let severity = self.choices(
+            &file.severity.0,
+            "severity",
+            &[("Critical", Severity::Critical), ("Warning", Severity::Warning), ("Info", Severity::Info)],
+        );
+        let noted = self.expression(file.noted.as_ref(), "noted");
+        (self.problems.len() == before).then_some(Cause {
             file,
             conditions,
-            threshold: self.thresholds(&file.threshold.0)?,
-            confidence: self.choices(&file.confidence.0, "confidence", |name| match name {
-                "Certain" => Some(Confidence::Certain),
-                "Likely" => Some(Confidence::Likely),
-                "Possible" => Some(Confidence::Possible),
-                _ => None,
-            })?,
-            severity: self.choices(&file.severity.0, "severity", |name| match name {
-                "Critical" => Some(Severity::Critical),
-                "Warning" => Some(Severity::Warning),
-                "Info" => Some(Severity::Info),
-                _ => None,
-            })?,
-            noted: self.expression(file.noted.as_ref(), "noted")?,
+            threshold,
+            confidence,
+            severity,
+            noted,
             summary,
             root,
             consequences,
@@ -109,136 +107,219 @@ impl Compiler {
         })
     }
 
-    fn condition(&mut self, of: &'static Match) -> Result<Condition, String> {
-        let check = match &of.check {
-            None => None,
-            Some(check) => Some(
-                checks::named(&check.name)
-                    .ok_or_else(|| format!("match.check: there is no predicate {}", check.name))?,
-            ),
-        };
+    fn summary(&mut self, file: &'static CauseFile) -> Vec<(Option<Expression>, Bilingual)> {
+        if file.summary.is_empty() {
+            self.report("summary", Fault::new("it is missing"));
+        }
+        let of_file = file.ja.as_ref().and_then(|ja| ja.summary.as_deref());
+        let mut summary = Vec::new();
+        for (path, variant) in numbered("summary", &file.summary.0) {
+            let (japanese, place) = match &variant.ja {
+                Some(text) => (Some(text.as_str()), format!("{path}.ja")),
+                None => (of_file, "ja.summary".to_owned()),
+            };
+            let when = self.expression(variant.when.as_ref(), &format!("{path}.when"));
+            summary.extend(self.bilingual(&variant.text, japanese, &path, &place).map(|text| (when, text)));
+        }
+        summary
+    }
+
+    fn root(&mut self, entry: &'static RootTemplate, path: &str) -> Option<CompiledRoot> {
+        let kind = RootKind::named_so(&entry.kind);
+        if kind.is_none() {
+            let known = RootKind::ALL.iter().map(|kind| kind.as_str());
+            self.report(&format!("{path}.kind"), Fault::unknown("kind of root", &entry.kind, known));
+        }
+        let when = self.expression(entry.when.as_ref(), &format!("{path}.when"));
+        let name = self.template(&entry.name, &format!("{path}.name"));
+        Some(CompiledRoot { kind: kind?, name: name?, when })
+    }
+
+    fn condition(&mut self, of: &'static Match, path: &str) -> Condition {
+        let check = of.check.as_ref().and_then(|check| {
+            let known = checks::named(&check.name);
+            if known.is_none() {
+                self.report(&format!("{path}.check.name"), Fault::new(format!("unknown predicate `{}`", check.name)));
+            }
+            known
+        });
         let mut patterns =
             |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect::<Vec<_>>();
-        Ok(Condition {
+        Condition {
             reasons: &of.reasons,
             any: patterns(&of.message.any),
             all: patterns(&of.message.all),
             none: patterns(&of.message.none),
-            when: self.expression(of.when.as_ref(), "match.when")?,
+            when: self.expression(of.when.as_ref(), &format!("{path}.when")),
             check,
-        })
+        }
     }
 
-    fn remedy(&self, entry: &'static RemedyTemplate, place: &str) -> Result<CompiledRemedy, String> {
-        let action = match &entry.action {
-            None => None,
-            Some(name) => Some(actions::named(name).ok_or_else(|| {
-                format!("{place}: unknown action {name}; there are {}", actions::names().collect::<Vec<_>>().join(", "))
-            })?),
-        };
+    fn remedy(&mut self, entry: &'static RemedyTemplate, path: &str) -> CompiledRemedy {
+        let action = entry.action.as_deref().and_then(actions::named);
+        if let (Some(name), None) = (&entry.action, action) {
+            let known = actions::ACTIONS.iter().map(|action| action.name);
+            self.report(&format!("{path}.action"), Fault::unknown("action", name, known));
+        }
         let mut with = Vec::new();
         for (name, value) in &entry.with {
-            let known = action.is_some_and(|action| action.params.contains(&name.as_str()));
-            if !known {
-                return Err(format!("{place}.with: unknown parameter {name}"));
+            let place = format!("{path}.with.{name}");
+            let params = action.map_or(&[][..], |action| action.params);
+            if !params.contains(&name.as_str()) && (action.is_some() || entry.action.is_none()) {
+                self.report(&place, Fault::unknown("parameter", name, params.iter().copied()));
             }
-            with.push((name.as_str(), self.template(value, &format!("{place}.with.{name}"))?));
+            with.extend(self.template(value, &place).map(|value| (name.as_str(), value)));
         }
-        let text = entry.text.as_deref().map(|text| self.bilingual(text, entry.ja.as_deref(), place)).transpose()?;
-        let has_text = text.is_some() || action.is_some_and(|action| action.has_text);
-        if !has_text {
-            return Err(format!("{place}: it has no text"));
+        let text = entry.text.as_deref();
+        let text = text.and_then(|text| self.bilingual(text, entry.ja.as_deref(), path, &format!("{path}.ja")));
+        let has_text = entry.text.is_some() || action.is_some_and(|action| action.has_text);
+        if !has_text && (action.is_some() || entry.action.is_none()) {
+            self.report(path, Fault::new("a remedy needs a text"));
         }
         if entry.command.is_some() && action.is_some() {
-            return Err(format!("{place}: an action makes its own command"));
+            self.report(&format!("{path}.command"), Fault::new("an action makes its own command"));
         }
-        Ok(CompiledRemedy {
-            when: self.expression(entry.when.as_ref(), place)?,
+        CompiledRemedy {
+            when: self.expression(entry.when.as_ref(), &format!("{path}.when")),
             action,
             with,
             text,
-            command: entry.command.as_deref().map(|command| self.template(command, place)).transpose()?,
+            command: entry.command.as_deref().and_then(|text| self.template(text, &format!("{path}.command"))),
             kind: match entry.kind {
                 Kind::Fix => RemedyKind::Fix,
                 Kind::Mitigate => RemedyKind::Mitigate,
             },
-        })
+        }
     }
 
-    fn thresholds(&self, choices: &[Choice]) -> Result<Vec<(Option<Expression>, Threshold)>, String> {
-        let compile =
-            |choice: &Choice| Ok((self.expression(choice.when.as_ref(), "threshold.when")?, threshold(&choice.is)?));
-        choices.iter().map(compile).collect()
-    }
-
-    fn choices<T>(
-        &self,
-        choices: &[Choice],
-        place: &str,
-        named: fn(&str) -> Option<T>,
-    ) -> Result<Vec<(Option<Expression>, T)>, String> {
-        let compile = |choice: &Choice| {
-            let value = named(&choice.is).ok_or_else(|| format!("{place}: unknown value {}", choice.is))?;
-            Ok((self.expression(choice.when.as_ref(), place)?, value))
-        };
-        choices.iter().map(compile).collect()
-    }
-
-    fn expression(&self, source: Option<&String>, place: &str) -> Result<Option<Expression>, String> {
-        let Some(source) = source else { return Ok(None) };
-        let expression = Expression::compile(source).map_err(|error| format!("{place}: {error}"))?;
-        self.check_paths(expression.paths().iter().map(String::as_str), place)?;
-        Ok(Some(expression))
-    }
-
-    fn bilingual(&self, english: &str, japanese: Option<&str>, place: &str) -> Result<Bilingual, String> {
-        let text = Bilingual::parse(english, japanese).map_err(|error| format!("{place}: {error}"))?;
-        self.check_paths(text.paths(), place)?;
-        Ok(text)
-    }
-
-    fn template(&self, text: &str, place: &str) -> Result<Template, String> {
-        let template = Template::parse(text).map_err(|error| format!("{place}: {error}"))?;
-        self.check_paths(template.paths().into_iter(), place)?;
-        Ok(template)
-    }
-
-    /// Whether each path names a field of the signal or of what stands beside it.
-    fn check_paths<'p>(&self, paths: impl Iterator<Item = &'p str>, place: &str) -> Result<(), String> {
-        for path in paths {
-            let (of, name) = path.split_once('.').unwrap_or((path, ""));
-            let beside = signals::CONTEXT.iter().copied();
-            let Some(known) = std::iter::once(self.definition).chain(beside).find(|d| d.name == of) else {
-                return Err(format!(
-                    "{place}: unknown signal {of} in {path}; the cause reads {}",
-                    self.definition.name
-                ));
-            };
-            if name.is_empty() && of == "workload" {
-                continue;
+    fn choices<T: Copy>(&mut self, choices: &[Choice], key: &str, known: &[(&str, T)]) -> Vec<(Option<Expression>, T)> {
+        let mut out = Vec::new();
+        for (path, choice) in numbered(key, choices) {
+            let value = known.iter().find(|(name, _)| *name == choice.is).map(|(_, value)| *value);
+            if value.is_none() {
+                let names = known.iter().map(|(name, _)| *name);
+                self.report(&format!("{path}.is"), Fault::unknown(key, &choice.is, names));
             }
-            if known.field(name).is_none() {
-                let fields: Vec<&str> = known.fields.iter().map(|field| field.name).collect();
-                return Err(format!("{place}: unknown field {path}; {of} has {}", fields.join(", ")));
+            let when = self.expression(choice.when.as_ref(), &format!("{path}.when"));
+            out.extend(value.map(|value| (when, value)));
+        }
+        out
+    }
+
+    fn thresholds(&mut self, choices: &[Choice]) -> Vec<(Option<Expression>, Threshold)> {
+        let mut out = Vec::new();
+        for (path, choice) in numbered("threshold", choices) {
+            let threshold = threshold(&choice.is);
+            if threshold.is_none() {
+                let names = SETTINGS.map(|(name, _)| name).join(", ");
+                let hint = Some(format!("write a duration such as 30s, 2m or 1h, or a setting: {names}"));
+                let fault = Fault { hint, ..Fault::new(format!("not a threshold: `{}`", choice.is)) };
+                self.report(&format!("{path}.is"), fault);
+            }
+            let when = self.expression(choice.when.as_ref(), &format!("{path}.when"));
+            out.extend(threshold.map(|threshold| (when, threshold)));
+        }
+        out
+    }
+
+    fn expression(&mut self, source: Option<&String>, path: &str) -> Option<Expression> {
+        let source = source?;
+        let expression = match Expression::compile(source) {
+            Ok(expression) => expression,
+            Err(fault) => {
+                self.report(path, fault);
+                return None;
+            }
+        };
+        let paths = expression.paths().iter().map(String::as_str);
+        if self.has_fields(paths, source, path) {
+            let definition = self.definition;
+            let faults = expression.faults(source, &|path| field(definition, path));
+            faults.into_iter().for_each(|fault| self.report(path, fault));
+        }
+        Some(expression)
+    }
+
+    fn bilingual(
+        &mut self,
+        english: &str,
+        japanese: Option<&str>,
+        path: &str,
+        path_of_japanese: &str,
+    ) -> Option<Bilingual> {
+        let english = self.template(english, &format!("{path}.text"));
+        let japanese = japanese.and_then(|text| self.template(text, path_of_japanese));
+        english.map(|english| Bilingual::new(english, japanese))
+    }
+
+    fn template(&mut self, text: &str, path: &str) -> Option<Template> {
+        match Template::parse(text) {
+            Ok(template) => {
+                self.has_fields(template.paths().into_iter(), text, path);
+                Some(template)
+            }
+            Err(fault) => {
+                self.report(path, fault);
+                None
             }
         }
-        Ok(())
+    }
+
+    /// Whether each path names a field of the signal or of the context.
+    fn has_fields<'p>(&mut self, paths: impl Iterator<Item = &'p str>, text: &str, key: &str) -> bool {
+        let (before, definition) = (self.problems.len(), self.definition);
+        for path in paths.filter(|path| field(definition, path).is_none()) {
+            let (of, name) = path.split_once('.').unwrap_or((path, ""));
+            let fault = match definitions(definition).find(|known| known.name == of) {
+                None => Fault::unknown("signal", of, definitions(definition).map(|known| known.name)),
+                Some(known) => {
+                    Fault::unknown(&format!("field of {of}"), name, known.fields.iter().map(|field| field.name))
+                }
+            };
+            self.report(key, fault.at_part(text, path));
+        }
+        self.problems.len() == before
     }
 }
 
-/// `30s`, `2m`, `1h`, or the name of a setting.
-fn threshold(text: &str) -> Result<Threshold, String> {
-    if let Some((_, setting)) = SETTINGS.iter().find(|(name, _)| *name == text) {
-        return Ok(Threshold::Setting(*setting));
+/// Entries of a list, each with its path.
+fn numbered<'f, T>(key: &str, entries: &'f [T]) -> impl Iterator<Item = (String, &'f T)> {
+    entries.iter().enumerate().map(move |(at, entry)| (format!("{key}.{at}"), entry))
+}
+
+/// The signal, and what every cause may read beside it.
+fn definitions(of: &'static Definition) -> impl Iterator<Item = &'static Definition> + Clone {
+    std::iter::once(of).chain(signals::CONTEXT.iter().copied())
+}
+
+/// The type of the field at a path.
+fn field(of: &'static Definition, path: &str) -> Option<FieldType> {
+    if path == "workload" {
+        return Some(FieldType::Text);
     }
-    let names = SETTINGS.map(|(name, _)| name).join(", ");
-    let wrong = || format!("threshold: {text:?} is neither a duration such as 30s, 2m or 1h nor a setting ({names})");
-    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let (of_path, name) = path.split_once('.')?;
+    definitions(of).find(|known| known.name == of_path)?.field(name).map(|field| field.kind)
+}
+
+/// `30s`, `2m`, `1h`, or the name of a setting.
+fn threshold(text: &str) -> Option<Threshold> {
+    if let Some((_, setting)) = SETTINGS.iter().find(|(name, _)| *name == text) {
+        return Some(Threshold::Setting(*setting));
+    }
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1))?;
     let factor = match unit {
         "s" => 1,
         "m" => 60,
         "h" => 3600,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    number.parse::<i64>().map(|n| Threshold::Seconds(n * factor)).map_err(|_| wrong())
+    number.parse::<i64>().ok().map(|number| Threshold::Seconds(number * factor))
+}
+
+/// Whether a file names a signal that does not exist.
+pub(super) fn unknown_signal(file: &'static CauseFile) -> Option<Problem> {
+    let names = signals::ALL.iter().map(|signal| signal.name);
+    let is_known = names.clone().any(|name| name == file.on);
+    let fault = (!is_known).then(|| Fault::unknown("signal", &file.on, names))?;
+    Some(Problem { cause: &file.cause, path: "on".to_owned(), fault })
 }

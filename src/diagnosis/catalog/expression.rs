@@ -7,7 +7,9 @@ use cel::{Context, Env, Program};
 
 use super::Fields;
 use super::comparison::Comparison;
-use crate::diagnosis::signals::Value;
+use super::problem::Fault;
+use super::typing;
+use crate::diagnosis::signals::{FieldType, Value};
 
 static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
@@ -22,9 +24,14 @@ pub(crate) struct Expression {
 }
 
 impl Expression {
-    /// Compiles a condition. An error names line and column within it.
-    pub(crate) fn compile(source: &str) -> Result<Self, String> {
-        let program = STANDARD.compile(source).map_err(|errors| errors.to_string())?;
+    /// Compiles a condition.
+    pub(crate) fn compile(source: &str) -> Result<Self, Fault> {
+        let program = STANDARD.compile(source).map_err(|errors| {
+            let first = errors.errors.first();
+            let at = first.filter(|error| error.pos.0 == 1).and_then(|error| usize::try_from(error.pos.1).ok());
+            let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+            Fault { at: at.filter(|at| *at > 0), message: format!("not a CEL expression: {message}"), hint: None }
+        })?;
         let mut paths = Vec::new();
         collect(program.expression(), &mut paths);
         paths.sort();
@@ -50,14 +57,41 @@ impl Expression {
         self.plain.is_some()
     }
 
-    /// What it yields, for whoever checks its types.
-    pub(crate) fn evaluate(&self, fields: &dyn Fields) -> Result<cel::Value, String> {
+    /// What is wrong with its types, where the fields have the given ones.
+    pub(super) fn faults(&self, source: &str, field: &dyn Fn(&str) -> Option<FieldType>) -> Vec<Fault> {
+        let faults = typing::check(self.program.expression(), source, field);
+        if !faults.is_empty() || self.plain.is_some() {
+            return faults;
+        }
+        match self.evaluate(&Samples(field)) {
+            Ok(cel::Value::Bool(_)) => Vec::new(),
+            Ok(_) => vec![Fault::new("a condition must be bool")],
+            Err(error) => vec![Fault::new(error)],
+        }
+    }
+
+    /// What it yields.
+    pub(super) fn evaluate(&self, fields: &dyn Fields) -> Result<cel::Value, String> {
         let mut context = Context::with_env(STANDARD.clone());
         for path in &self.paths {
             let value = fields.get(path).unwrap_or(Value::None);
             context.add_variable_from_value(path.clone(), to_cel(value));
         }
         self.program.execute(&context).map_err(|error| error.to_string())
+    }
+}
+
+/// A value of the type of each field.
+struct Samples<'s>(&'s dyn Fn(&str) -> Option<FieldType>);
+
+impl Fields for Samples<'_> {
+    fn get(&self, path: &str) -> Option<Value> {
+        Some(match (self.0)(path)? {
+            FieldType::Text => Value::from("1"),
+            FieldType::Number => Value::Number(1),
+            FieldType::Flag => Value::Flag(true),
+            FieldType::List => Value::List(vec!["1".to_owned()]),
+        })
     }
 }
 

@@ -1,29 +1,46 @@
-//! The order in which the causes of a signal are asked: what the files declare, then the more specific first.
+//! The order in which the causes of a signal are asked.
+//!
+//! It is declared, from the strongest to the weakest:
+//!
+//! 1. by `before`: a cause before those that it names, and before all that these are before;
+//! 2. by `precedence`;
+//! 3. by more specific conditions: all alternatives name reasons; then, all have a `when`; then, more literal text in the
+//!    shortest pattern of `any`.
+//!
+//! Causes that are equal in all of these are asked by name, which declares nothing: two of them must not match the same
+//! occurrence. `sorted` reports those whose conditions show that they can; a test runs all fixtures for the others.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::Cause;
-use super::file::Precedence;
+use super::file::{Match, Precedence};
+use super::problem::{Fault, Problem};
 use super::words::Vocabulary;
 
 /// The causes in order. A cycle of `before` is added to `problems`, and broken where it was met.
-pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: &mut Vec<String>) -> Vec<Cause> {
-    causes.sort_by_cached_key(|cause| key(cause, vocabulary));
+pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: &mut Vec<Problem>) -> Vec<Cause> {
+    causes.sort_by_cached_key(|cause| (rank(cause, vocabulary), cause.name()));
+    problems.extend(ambiguous(&causes, vocabulary));
     let place = |name: &str| causes.iter().position(|cause| cause.name() == name);
     let mut earlier: Vec<Vec<usize>> = vec![Vec::new(); causes.len()];
-    let is_first = |cause: &Cause| cause.file.before.iter().any(|later| later == "*");
     for (at, cause) in causes.iter().enumerate() {
         if is_first(cause) {
             let others = earlier.iter_mut().zip(&causes).filter(|(_, other)| !is_first(other));
             others.for_each(|(list, _)| list.push(at));
         }
-        for later in cause.file.before.iter().filter(|later| *later != "*") {
+        for (n, later) in cause.file.before.iter().enumerate().filter(|(_, later)| *later != "*") {
             match place(later) {
                 Some(later) if later != at => {
                     if let Some(list) = earlier.get_mut(later) {
                         list.push(at);
                     }
                 }
-                _ => problems
-                    .push(format!("{}: before names {later}, which is no other cause of its signal", cause.name())),
+                _ => {
+                    let others = causes.iter().map(Cause::name).filter(|name| *name != cause.name());
+                    let fault = Fault::unknown("other cause of the signal", later, others);
+                    problems.push(Problem { cause: cause.name(), path: format!("before.{n}"), fault });
+                }
             }
         }
     }
@@ -35,7 +52,8 @@ pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: 
         let open = || (0..causes.len()).filter(|at| is_placed.get(*at) == Some(&false));
         let next = open().find(|at| !waits(*at)).or_else(|| {
             let names: Vec<&str> = open().filter_map(|at| causes.get(at)).map(Cause::name).collect();
-            problems.push(format!("before: {} stand before each other", names.join(", ")));
+            let fault = Fault::new(format!("each of these is before another: {}", names.join(", ")));
+            problems.extend(names.first().map(|cause| Problem { cause, path: "before".to_owned(), fault }));
             open().next()
         });
         let Some(next) = next else { break };
@@ -48,8 +66,67 @@ pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: 
     order.into_iter().filter_map(|at| causes.get_mut(at)?.take()).collect()
 }
 
-/// Specific causes before general ones; a reason or a condition before words alone; much text before little; then the name.
-fn key(cause: &Cause, vocabulary: &Vocabulary) -> (u8, bool, bool, std::cmp::Reverse<usize>, &'static str) {
+/// Whether a cause is before all others of its signal.
+fn is_first(cause: &Cause) -> bool {
+    cause.file.before.iter().any(|later| later == "*")
+}
+
+/// Whether something else than their names puts one of two causes before the other.
+pub(super) fn is_declared(causes: &[Cause], one: &Cause, other: &Cause, vocabulary: &Vocabulary) -> bool {
+    rank(one, vocabulary) != rank(other, vocabulary) || is_before(causes, one, other) || is_before(causes, other, one)
+}
+
+/// Whether `before` puts one cause before another, directly or by causes in between.
+fn is_before(causes: &[Cause], one: &Cause, other: &Cause) -> bool {
+    let (mut open, mut seen) = (vec![one], BTreeSet::new());
+    while let Some(cause) = open.pop() {
+        if is_first(cause) && !is_first(other) {
+            return true;
+        }
+        for later in &cause.file.before {
+            if later == other.name() {
+                return true;
+            }
+            if seen.insert(later) {
+                open.extend(causes.iter().find(|cause| cause.name() == later));
+            }
+        }
+    }
+    false
+}
+
+/// Pairs of causes that can match the same occurrence, and whose order is not declared.
+fn ambiguous(causes: &[Cause], vocabulary: &Vocabulary) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (at, one) in causes.iter().enumerate() {
+        for other in causes.iter().skip(at + 1).take_while(|other| rank(other, vocabulary) == rank(one, vocabulary)) {
+            let (alternatives, others) = (&one.file.alternatives.0, &other.file.alternatives.0);
+            let overlap = alternatives.is_empty() && others.is_empty()
+                || alternatives.iter().any(|one| others.iter().any(|other| overlaps(one, other)));
+            if overlap && !is_declared(causes, one, other, vocabulary) {
+                for (cause, beside) in [(one, other), (other, one)] {
+                    let hint = Some(format!("add `before: [{}]`, or a more specific condition", beside.name()));
+                    let message = format!("{} matches the same, and neither is before the other", beside.name());
+                    let fault = Fault { hint, ..Fault::new(message) };
+                    problems.push(Problem { cause: cause.name(), path: "match".to_owned(), fault });
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// Whether two alternatives are equal, or consist only of words of which they share one.
+fn overlaps(one: &Match, other: &Match) -> bool {
+    let is_plain =
+        |of: &Match| of.when.is_none() && of.check.is_none() && of.message.all.is_empty() && of.message.none.is_empty();
+    let share = |one: &[String], other: &[String]| one.iter().any(|text| other.contains(text));
+    let reasons = one.reasons.is_empty() || other.reasons.is_empty() || share(&one.reasons, &other.reasons);
+    one == other || is_plain(one) && is_plain(other) && reasons && share(&one.message.any, &other.message.any)
+}
+
+/// Specific causes before general ones; a reason or a condition before words alone; much text before little.
+fn rank(cause: &Cause, vocabulary: &Vocabulary) -> (u8, bool, bool, Reverse<usize>) {
     let general = match cause.file.precedence {
         Precedence::Specific => 0,
         Precedence::Umbrella => 1,
@@ -61,5 +138,5 @@ fn key(cause: &Cause, vocabulary: &Vocabulary) -> (u8, bool, bool, std::cmp::Rev
     let shortest = patterns.map(|pattern| vocabulary.weight(pattern)).min().unwrap_or(0);
     let has_reasons = !conditions.is_empty() && conditions.iter().all(|condition| !condition.reasons.is_empty());
     let has_when = !conditions.is_empty() && conditions.iter().all(|condition| condition.when.is_some());
-    (general, !has_reasons, !has_when, std::cmp::Reverse(shortest), cause.name())
+    (general, !has_reasons, !has_when, Reverse(shortest))
 }

@@ -2,6 +2,7 @@
 //! empty. Braces and brackets that are meant are doubled.
 
 use super::Fields;
+use super::problem::Fault;
 use crate::diagnosis::language::Language;
 use crate::diagnosis::signals::Value;
 
@@ -19,8 +20,8 @@ enum Part {
 }
 
 impl Template {
-    /// Reads a template. An error names the column within the text.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads a template.
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let mut reader = Reader { text, at: 0 };
         let parts = reader.parts(false)?;
         Ok(Self { parts })
@@ -105,7 +106,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    fn parts(&mut self, inside: bool) -> Result<Vec<Part>, String> {
+    fn parts(&mut self, inside: bool) -> Result<Vec<Part>, Fault> {
         let mut parts = Vec::new();
         loop {
             let rest = &self.text[self.at..];
@@ -147,7 +148,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn field(&mut self, after: &'t str) -> Result<Part, String> {
+    fn field(&mut self, after: &'t str) -> Result<Part, Fault> {
         let Some((inside, _)) = after.split_once('}') else {
             return Err(self.problem("a `{` is not closed; write `{{` for a brace that is meant"));
         };
@@ -163,8 +164,8 @@ impl<'t> Reader<'t> {
         Ok(Part::Field { path: path.to_owned(), default })
     }
 
-    fn problem(&self, what: &str) -> String {
-        format!("character {}: {what}", self.text[..self.at].chars().count() + 1)
+    fn problem(&self, what: &str) -> Fault {
+        Fault { at: Some(self.text[..self.at].chars().count() + 1), ..Fault::new(what) }
     }
 }
 
@@ -206,11 +207,8 @@ mod tests {
 
     #[test]
     fn a_template_that_cannot_be_read_names_the_character() {
-        for (text, place) in
-            [("ab {a.b", "character 4:"), ("a ] b", "character 3:"), ("[a", "character 2:"), ("{}", "character 1:")]
-        {
-            let error = Template::parse(text).unwrap_err();
-            assert!(error.starts_with(place), "{text}: {error}");
+        for (text, place) in [("ab {a.b", 4), ("a ] b", 3), ("[a", 2), ("{}", 1)] {
+            assert_eq!(Template::parse(text).unwrap_err().at, Some(place), "{text}");
         }
     }
 }

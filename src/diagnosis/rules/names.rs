@@ -20,14 +20,14 @@ pub fn unknown(asked: &str) -> String {
 }
 
 /// The names nearest to what was typed: those that hold it, then those that are few changes of a letter away.
-fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     const MOST: usize = 3;
     let asked = asked.to_ascii_lowercase();
     let mut scored: Vec<(usize, &str)> = names
         .filter_map(|name| {
             let lower = name.to_ascii_lowercase();
             let holds = asked.len() >= 3 && lower.contains(&asked);
-            let far = strsim::levenshtein(&asked, &lower);
+            let far = strsim::osa_distance(&asked, &lower);
             (holds || far <= asked.len().max(lower.len()) / 3).then_some((if holds { 0 } else { far }, name))
         })
         .collect();

@@ -91,12 +91,10 @@ pub const CONTEXT: &[&Definition] = &[
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject<'a> {
     Pod(&'a Case<'a>),
-    #[allow(dead_code, reason = "no signal of nodes yet")]
     Node {
         node: &'a NodeState,
         language: Language,
     },
-    #[allow(dead_code, reason = "no signal of workloads yet")]
     Workload(&'a WorkloadCase<'a>),
 }
 

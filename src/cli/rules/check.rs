@@ -1,0 +1,24 @@
+//! `shindan rules check`: the errors of cause files.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::{Ending, counted, sources};
+use crate::diagnosis::catalog;
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Cause files, or folders of them. A cause with the name of one of the catalogue replaces it
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    let sources = sources(&args.files)?;
+    let (_, errors) = catalog::read(&sources);
+    for error in &errors {
+        writeln!(out, "{error}")?;
+    }
+    writeln!(out, "{}, {}", counted(sources.len(), "cause file"), counted(errors.len(), "error"))?;
+    Ok(if errors.is_empty() { Ending::Good } else { Ending::Partly })
+}

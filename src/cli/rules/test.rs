@@ -1,0 +1,86 @@
+//! `shindan rules test`: fixtures of causes, and what their heads expect.
+
+use std::path::{Path, PathBuf};
+
+use super::{Ending, Streams, counted, entries, is_yaml, sources};
+use crate::cli::fixture;
+use crate::diagnosis::{catalog, rules};
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// A folder with a folder for each cause: DIR/CAUSE/*.yaml have the cause, and DIR/CAUSE/not-*.yaml look like it
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Add these cause files, or those of these folders, to the catalogue. A file with an error is reported and left out
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
+}
+
+/// What was tested.
+#[derive(Default)]
+struct Tested {
+    causes: usize,
+    fixtures: usize,
+    near_misses: usize,
+    errors: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let (added, errors) = catalog::read(&sources(&args.rules)?);
+    let mut tested = Tested { errors: errors.iter().map(ToString::to_string).collect(), ..Tested::default() };
+    anyhow::ensure!(catalog::add(added), "the catalogue is in use already");
+    let folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
+    anyhow::ensure!(!folders.is_empty(), "{} has no folder of a cause", args.folder.display());
+    for folder in &folders {
+        tested.folder(folder)?;
+    }
+    let has_folder = |cause: &str| folders.iter().any(|folder| name_of(folder) == cause);
+    for file in added.iter().filter(|file| !has_folder(&file.cause)) {
+        tested.errors.push(format!("{}/{}: no fixture and no near miss", args.folder.display(), file.cause));
+    }
+    for error in &tested.errors {
+        writeln!(streams.out, "{error}")?;
+    }
+    let Tested { causes, fixtures, near_misses, errors } = tested;
+    let parts = [counted(causes, "cause"), counted(fixtures, "fixture"), counted(near_misses, "near miss")];
+    writeln!(streams.out, "{}: {}", parts.join(", "), counted(errors.len(), "error"))?;
+    Ok(if errors.is_empty() { Ending::Good } else { Ending::Partly })
+}
+
+impl Tested {
+    fn folder(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let (cause, shown) = (name_of(folder), folder.display());
+        self.causes += 1;
+        if rules::named(cause).is_none_or(|known| known.cause != cause) {
+            self.errors.push(format!("{shown}: {}", rules::unknown(cause)));
+            return Ok(());
+        }
+        let is_snapshot = |path: &Path| name_of(path).ends_with(".expected.yaml");
+        let cases = entries(folder)?.into_iter().filter(|path| is_yaml(path) && !is_snapshot(path));
+        let (near, cases): (Vec<PathBuf>, Vec<PathBuf>) = cases.partition(|path| name_of(path).starts_with("not-"));
+        if cases.is_empty() {
+            self.errors.push(format!("{shown}: no fixture such as {cause}/case.yaml"));
+        }
+        if near.is_empty() {
+            self.errors.push(format!("{shown}: no near miss such as {cause}/not-case.yaml"));
+        }
+        self.fixtures += cases.len();
+        self.near_misses += near.len();
+        let all = cases.iter().map(|path| (path, false)).chain(near.iter().map(|path| (path, true)));
+        for (path, is_near_miss) in all {
+            let wrong = match std::fs::read_to_string(path) {
+                Ok(text) => match fixture::diagnose(&text, (!is_near_miss).then_some(cause)) {
+                    Ok(report) => fixture::check(&text, cause, is_near_miss, &fixture::found(&report)),
+                    Err(error) => vec![error],
+                },
+                Err(error) => vec![format!("1:1: {error}")],
+            };
+            self.errors.extend(wrong.iter().map(|error| format!("{}:{error}", path.display())));
+        }
+        Ok(())
+    }
+}
+
+fn name_of(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
