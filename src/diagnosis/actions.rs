@@ -15,9 +15,11 @@ mod delete_pod;
 mod drain;
 mod edit_object;
 mod edit_template;
+mod force_delete_pod;
 mod grant_role;
 mod make_volume_optional;
 mod mount_empty_dir;
+mod native_sidecar;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_empty_dir_limit;
@@ -25,6 +27,8 @@ mod raise_ephemeral_storage_limit;
 mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
+mod remove_finalizers;
+mod resize_pod;
 mod restart_rollout;
 mod restart_service;
 mod retry_pod_creation;
@@ -42,6 +46,7 @@ mod set_max_surge;
 mod set_node_selector;
 mod set_recreate_strategy;
 mod set_service_selector;
+mod stop_container;
 mod taint_out_of_service;
 mod use_pull_secret;
 
@@ -103,9 +108,11 @@ pub const ACTIONS: &[Action] = &[
     drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    force_delete_pod::ACTION,
     grant_role::ACTION,
     make_volume_optional::ACTION,
     mount_empty_dir::ACTION,
+    native_sidecar::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_empty_dir_limit::ACTION,
@@ -113,6 +120,8 @@ pub const ACTIONS: &[Action] = &[
     raise_size_limit::ACTION,
     read_log::ACTION,
     recreate_job::ACTION,
+    remove_finalizers::ACTION,
+    resize_pod::ACTION,
     restart_rollout::ACTION,
     restart_service::ACTION,
     retry_pod_creation::ACTION,
@@ -130,6 +139,7 @@ pub const ACTIONS: &[Action] = &[
     set_node_selector::ACTION,
     set_recreate_strategy::ACTION,
     set_service_selector::ACTION,
+    stop_container::ACTION,
     taint_out_of_service::ACTION,
     use_pull_secret::ACTION,
 ];

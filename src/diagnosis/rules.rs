@@ -3,21 +3,23 @@
 #[cfg(test)]
 mod advice;
 mod crash;
-mod lifecycle;
 mod names;
 #[cfg(test)]
 mod patience;
 mod probe;
+pub(super) mod signature;
 mod sandbox;
 mod scheduling;
-pub(super) mod signature;
 mod start;
 mod unknown;
+mod volume;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{
     admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end, program_error, volume,
+    admission, container_creation, deletion, disruption, eviction, image_pull, init_container, pod_end, pod_failure,
+    readiness_gate, resize, sidecar, unknown as last_resort,
 };
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
@@ -43,11 +45,17 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&program_error::SOURCE),
     Family::Each(crash::RULES),
     Family::Signal(&disruption::SOURCE),
-    Family::Each(lifecycle::RULES),
+    Family::Signal(&deletion::SOURCE),
     Family::Signal(&eviction::SOURCE),
     Family::Signal(&admission::SOURCE),
     Family::Signal(&pod_end::SOURCE),
-    Family::Each(unknown::RULES),
+    Family::Signal(&sidecar::SOURCE),
+    Family::Signal(&init_container::SOURCE),
+    Family::Signal(&pod_failure::SOURCE),
+    Family::Signal(&readiness_gate::SOURCE),
+    Family::Signal(&resize::SOURCE),
+    Family::Signal(&container_creation::SOURCE),
+    Family::Signal(&last_resort::SOURCE),
 ];
 
 /// Every rule, in order.
@@ -73,11 +81,7 @@ pub fn patient() -> impl Iterator<Item = &'static str> {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,
     });
-    scheduling::patient()
-        .chain(by_words)
-        .chain(of_signals.flat_map(catalog::patient))
-        .chain([probe::READINESS])
-        .chain(lifecycle::PATIENT)
+    scheduling::patient().chain(by_words).chain(of_signals.flat_map(catalog::patient)).chain([probe::READINESS])
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

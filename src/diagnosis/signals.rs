@@ -2,11 +2,14 @@
 //! its texts.
 
 pub(crate) mod admission;
+pub(crate) mod container_creation;
 mod context;
 pub(crate) mod cron_job;
+pub(crate) mod deletion;
 pub(crate) mod disruption;
 pub(crate) mod eviction;
 pub(crate) mod image_pull;
+pub(crate) mod init_container;
 pub(crate) mod job;
 pub(crate) mod lasting;
 pub(crate) mod missing_node;
@@ -15,15 +18,23 @@ pub(crate) mod node_event;
 pub(crate) mod node_ready;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
+pub(crate) mod pod_failure;
+mod post_start;
 pub(crate) mod program_error;
+pub(crate) mod readiness_gate;
 pub(crate) mod replacement;
+mod replacement;
+pub(crate) mod resize;
 pub(crate) mod rollout;
 pub(crate) mod sandbox;
 mod seen;
 pub(crate) mod service;
 mod shortage;
+pub(crate) mod sidecar;
 pub(crate) mod termination;
+pub(crate) mod unknown;
 pub(crate) mod volume;
+mod waits_for;
 
 use std::fmt;
 
@@ -285,6 +296,7 @@ macro_rules! signal {
 
             fn message(&self) -> &str {
                 let $of = self;
+                let _ = $of;
                 $message
             }
         }
@@ -296,10 +308,13 @@ pub(crate) use signal;
 /// All signals.
 pub const ALL: &[&Definition] = &[
     &admission::Admission::DEFINITION,
+    &container_creation::ContainerCreation::DEFINITION,
     &cron_job::CronJob::DEFINITION,
+    &deletion::Deletion::DEFINITION,
     &disruption::Disruption::DEFINITION,
     &eviction::Eviction::DEFINITION,
     &image_pull::ImagePull::DEFINITION,
+    &init_container::InitContainer::DEFINITION,
     &job::FailedJob::DEFINITION,
     &missing_node::MissingNode::DEFINITION,
     &node_condition::NodeCondition::DEFINITION,
@@ -307,8 +322,13 @@ pub const ALL: &[&Definition] = &[
     &node_ready::NodeReady::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
+    &pod_failure::PodFailure::DEFINITION,
     &program_error::ProgramError::DEFINITION,
+    &readiness_gate::ReadinessGate::DEFINITION,
+    &resize::Resize::DEFINITION,
     &rollout::Rollout::DEFINITION,
     &service::MismatchedService::DEFINITION,
+    &sidecar::Sidecar::DEFINITION,
+    &unknown::Unknown::DEFINITION,
     &volume::Volume::DEFINITION,
 ];

@@ -1,4 +1,4 @@
-//! Deletes a pod that has ended.
+//! Deletes a pod.
 
 use super::{Action, Ask};
 use crate::api::Remedy;
@@ -9,9 +9,9 @@ use crate::facts::PodFacts;
 
 pub(super) const ACTION: Action = Action {
     name: "delete-pod",
-    doc: "Deletes the pod; without a text of the cause, the pod is one that has ended, and if its controller has made many of \
-          them, all failed pods of the workload are deleted. Undo: none; a controller creates a new pod, a bare pod must be \
-          applied again.",
+    doc: "Deletes the pod. With a text of the cause, it is offered where a controller creates the pod again. Without one, the \
+          pod is one that has ended: a bare pod must be applied again, and where a controller has made many of them, all failed \
+          pods of the workload are deleted. Undo: none.",
     params: &[],
     has_text: true,
     build,
@@ -26,6 +26,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let prefix = format!("kubectl -n {}", pod.key.namespace);
     let one = format!("{prefix} delete pod {}", shell_word(&pod.key.name));
     if !ask.text.is_empty() {
+        pod.owner.as_ref().filter(|_| !pod.is_mirror())?;
         return Some(remedy::command(ask.remedy(), one));
     }
     let (text, command) = if pod.owner.is_none() {

@@ -15,7 +15,6 @@ const FILES_JA: [&str; 10] = [
     include_str!("ja/cli.txt"),
     include_str!("ja/crash.txt"),
     include_str!("ja/general.txt"),
-    include_str!("ja/lifecycle.txt"),
     include_str!("ja/node.txt"),
     include_str!("ja/probe.txt"),
     include_str!("ja/sandbox.txt"),

@@ -47,18 +47,18 @@ const WITH_VALUE: [&str; 14] =
 
 /// What a command asks for again and again, and by which tool.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asks {
+pub(super) struct WaitsFor {
     pub(super) what: String,
     tool: &'static str,
 }
 
-impl fmt::Display for Asks {
+impl fmt::Display for WaitsFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.what, self.tool)
     }
 }
 
-impl Asks {
+impl WaitsFor {
     /// Namespace and name of the Service that it can only be: `db`, `http://db:80/x`, `db.shop.svc.cluster.local`.
     pub(super) fn service<'a>(&'a self, own_namespace: &'a str) -> Option<(&'a str, &'a str)> {
         let rest = self.what.split_once("://").map_or(self.what.as_str(), |(_, rest)| rest);
@@ -77,13 +77,13 @@ impl Asks {
 }
 
 /// `None` where the command names nothing that can be told.
-pub(super) fn waits_for(container: &Container) -> Option<Asks> {
+pub(super) fn read(container: &Container) -> Option<WaitsFor> {
     let line = container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ");
     let mut commands = line.split([';', '|', '&', '\n', '(', ')', '`']);
     commands.find_map(|command| asks(&command.split_whitespace().collect::<Vec<_>>()))
 }
 
-fn asks(words: &[&str]) -> Option<Asks> {
+fn asks(words: &[&str]) -> Option<WaitsFor> {
     let (at, tool, names) = words.iter().enumerate().find_map(|(at, word)| {
         let program = unquoted(word).rsplit('/').next()?;
         TOOLS.iter().find(|(tool, _)| *tool == program).map(|(tool, names)| (at, *tool, *names))
@@ -99,7 +99,7 @@ fn asks(words: &[&str]) -> Option<Asks> {
         Names::Object => return None,
     };
     let what = text::line(&what, 60);
-    (!what.is_empty() && !what.starts_with(['>', '<', '/'])).then_some(Asks { what, tool })
+    (!what.is_empty() && !what.starts_with(['>', '<', '/'])).then_some(WaitsFor { what, tool })
 }
 
 /// The arguments that are neither options nor values of options.
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
     use crate::diagnosis::testing::Scenario;
 
-    fn of(script: &str) -> Option<Asks> {
+    fn of(script: &str) -> Option<WaitsFor> {
         let script = serde_json::Value::from(script);
         let text = format!(
             "kind: Pod\nmetadata: {{name: p}}\nspec: {{initContainers: [{{name: i, command: [sh, -c, {script}]}}], containers: [{{name: a}}]}}\nstatus: {{phase: Pending}}\n"
         );
-        waits_for(&Scenario::from_yaml(&text).pods[0].containers[0])
+        read(&Scenario::from_yaml(&text).pods[0].containers[0])
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_service_is_known_by_its_name() {
         let service = |what: &str| {
-            let asks = Asks { what: what.to_owned(), tool: "nc" };
+            let asks = WaitsFor { what: what.to_owned(), tool: "nc" };
             asks.service("shop").map(|(namespace, name)| format!("{namespace}/{name}"))
         };
         assert_eq!(service("db:5432").as_deref(), Some("shop/db"));

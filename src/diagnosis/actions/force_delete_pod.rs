@@ -1,0 +1,23 @@
+//! Deletes the record of a pod without waiting for its kubelet.
+
+use super::{Action, Ask};
+use crate::api::Remedy;
+use crate::diagnosis::remedy;
+use crate::diagnosis::target::shell_word;
+
+pub(super) const ACTION: Action = Action {
+    name: "force-delete-pod",
+    doc: "Deletes the pod from the API server with --grace-period=0 --force. Its containers may still run and write to its \
+          volumes. Offered for a pod that is being deleted. Undo: none.",
+    params: &[],
+    has_text: false,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let pod = ask.subject.pod()?.pod;
+    pod.deletion?;
+    let name = shell_word(&pod.key.name);
+    let command = format!("kubectl -n {} delete pod {name} --grace-period=0 --force", pod.key.namespace);
+    Some(remedy::command(ask.remedy(), command))
+}

@@ -1,0 +1,26 @@
+//! Makes a helper container a native sidecar.
+
+use super::{Action, Ask};
+use crate::api::Remedy;
+use crate::diagnosis::remedy;
+use crate::diagnosis::target::is_injected;
+
+pub(super) const ACTION: Action = Action {
+    name: "native-sidecar",
+    doc: "Opens the template in an editor, to move the container to initContainers with restartPolicy: Always. Offered where \
+          the template has the container: not for one that a webhook adds. Undo: move it back.",
+    params: &[],
+    has_text: false,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let target = ask.target.as_ref()?;
+    ask.container.filter(|container| !is_injected(container))?;
+    Some(if target.is_patchable() {
+        let edit = format!("{} edit {}", target.command_prefix(), target.argument());
+        remedy::command(target.with_source(ask.remedy()), edit)
+    } else {
+        target.with_replacement(ask.remedy())
+    })
+}
