@@ -7,19 +7,16 @@ mod names;
 #[cfg(test)]
 mod patience;
 mod probe;
-pub(super) mod signature;
 mod sandbox;
 mod scheduling;
+pub(super) mod signature;
 mod start;
-mod unknown;
-mod volume;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{
-    admission, disruption, eviction, image_pull, missing_node, node_ready, pod_end, program_error, volume,
-    admission, container_creation, deletion, disruption, eviction, image_pull, init_container, pod_end, pod_failure,
-    readiness_gate, resize, sidecar, unknown as last_resort,
+    admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node,
+    node_ready, pod_end, pod_failure, program_error, readiness_gate, resize, sidecar, unknown as last_resort, volume,
 };
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;

@@ -22,7 +22,6 @@ pub(crate) mod pod_failure;
 mod post_start;
 pub(crate) mod program_error;
 pub(crate) mod readiness_gate;
-pub(crate) mod replacement;
 mod replacement;
 pub(crate) mod resize;
 pub(crate) mod rollout;

@@ -11,7 +11,7 @@ use crate::diagnosis::catalog::explained_in_japanese;
 pub(crate) static JAPANESE: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| FILES_JA.iter().flat_map(|file| pairs(file)).chain(explained_in_japanese()).collect());
 
-const FILES_JA: [&str; 10] = [
+const FILES_JA: &[&str] = &[
     include_str!("ja/cli.txt"),
     include_str!("ja/crash.txt"),
     include_str!("ja/general.txt"),
