@@ -22,7 +22,6 @@ mod mount_empty_dir;
 mod native_sidecar;
 mod prune_images;
 mod raise_active_deadline;
-mod raise_empty_dir_limit;
 mod raise_ephemeral_storage_limit;
 mod raise_size_limit;
 mod read_log;
@@ -115,7 +114,6 @@ pub const ACTIONS: &[Action] = &[
     native_sidecar::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
-    raise_empty_dir_limit::ACTION,
     raise_ephemeral_storage_limit::ACTION,
     raise_size_limit::ACTION,
     read_log::ACTION,
