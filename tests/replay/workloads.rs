@@ -996,7 +996,7 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reas
     operator.advance(30);
     assert_eq!(operator.told(), [""; 0]);
     let summary = &operator.workload_status("deployment-web").head.summary;
-    assert!(summary.contains("its pods wait until example.com/quota is taken off"), "{summary}");
+    assert!(summary.contains("the pods wait until scheduling gate example.com/quota is removed"), "{summary}");
 }
 
 #[test]
