@@ -27,6 +27,7 @@ mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
 mod remove_finalizers;
+mod remove_runtime_class;
 mod resize_pod;
 mod restart_rollout;
 mod restart_service;
@@ -119,6 +120,7 @@ pub const ACTIONS: &[Action] = &[
     read_log::ACTION,
     recreate_job::ACTION,
     remove_finalizers::ACTION,
+    remove_runtime_class::ACTION,
     resize_pod::ACTION,
     restart_rollout::ACTION,
     restart_service::ACTION,

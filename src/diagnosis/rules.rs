@@ -7,7 +7,6 @@ mod names;
 #[cfg(test)]
 mod patience;
 mod probe;
-mod sandbox;
 mod scheduling;
 pub(super) mod signature;
 mod start;
@@ -16,7 +15,8 @@ use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{
     admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node,
-    node_ready, pod_end, pod_failure, program_error, readiness_gate, resize, sidecar, unknown as last_resort, volume,
+    node_ready, pod_end, pod_failure, program_error, readiness_gate, resize, sandbox, sidecar, unknown as last_resort,
+    volume,
 };
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
@@ -34,7 +34,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&node_ready::SOURCE),
     scheduling::FAMILY,
     Family::Signal(&volume::SOURCE),
-    sandbox::FAMILY,
+    Family::Signal(&sandbox::SOURCE),
     Family::Signal(&image_pull::SOURCE),
     start::INIT_OOM_FAMILY,
     start::FAMILY,
@@ -73,7 +73,7 @@ pub fn named(name: &str) -> Option<Known> {
 
 /// Causes of pods that count only after a while, which may be chosen for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    let by_words = sandbox::patient().chain(start::patient());
+    let by_words = start::patient();
     let of_signals = FAMILIES.iter().filter_map(|family| match family {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,

@@ -326,6 +326,7 @@ pub const ALL: &[&Definition] = &[
     &readiness_gate::ReadinessGate::DEFINITION,
     &resize::Resize::DEFINITION,
     &rollout::Rollout::DEFINITION,
+    &sandbox::Sandbox::DEFINITION,
     &service::MismatchedService::DEFINITION,
     &sidecar::Sidecar::DEFINITION,
     &unknown::Unknown::DEFINITION,

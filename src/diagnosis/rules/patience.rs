@@ -28,8 +28,12 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let case = scenario.case();
     let mut later = false;
     let mut causes = Vec::new();
-    for family in [Family::Signal(&volume::SOURCE), sandbox::FAMILY, Family::Signal(&image_pull::SOURCE), start::FAMILY]
-    {
+    for family in [
+        Family::Signal(&volume::SOURCE),
+        Family::Signal(&sandbox::SOURCE),
+        Family::Signal(&image_pull::SOURCE),
+        start::FAMILY,
+    ] {
         let rules = family.rules();
         for (place, verdict) in family.verdicts(&case) {
             match verdict {

@@ -9,7 +9,7 @@ use crate::facts::{Container, Timestamp};
 
 pub(super) use crate::diagnosis::message::{between, innermost, middle_cut, quoted_after};
 pub(super) use crate::diagnosis::signals::Seen;
-pub(super) use crate::diagnosis::signals::lasting::{first_seen as first_told, lasts};
+pub(super) use crate::diagnosis::signals::lasting::lasts;
 
 /// Alternatives; each is a list of parts that the text must hold together. In lower case.
 pub(super) type Words = &'static [&'static [&'static str]];

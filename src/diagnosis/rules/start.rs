@@ -74,7 +74,7 @@ fn check_init_oom(case: &Case<'_>) -> Verdict {
     if of_container.is_some() {
         return of_container.into();
     }
-    super::sandbox::failure(case)
+    crate::diagnosis::signals::sandbox::failure(case)
         .filter(|event| rows::INIT_OOM.words.iter().any(|words| text::has(&event.message, words)))
         .map(|event| sandbox_oom(case).with(evidence::event(event)))
         .into()

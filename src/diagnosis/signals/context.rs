@@ -91,10 +91,7 @@ pub const CONTEXT: &[&Definition] = &[
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject<'a> {
     Pod(&'a Case<'a>),
-    Node {
-        node: &'a NodeState,
-        language: Language,
-    },
+    Node { node: &'a NodeState, language: Language },
     Workload(&'a WorkloadCase<'a>),
 }
 

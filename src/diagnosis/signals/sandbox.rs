@@ -1,8 +1,69 @@
 //! The signal `sandbox`.
 
-use crate::api::ContainerType;
-use crate::diagnosis::Case;
-use crate::facts::{EventFacts, State};
+use super::{PodSignal, Source, lasting, signal};
+use crate::api::{ContainerType, Evidence};
+use crate::diagnosis::catalog::Cause;
+use crate::diagnosis::message::{between, innermost, quoted_after};
+use crate::diagnosis::{Case, evidence};
+use crate::facts::{EventFacts, State, Timestamp};
+
+signal! {
+    /// A sandbox (network, cgroup, directories, devices) that the node cannot create for the pod, so that no container is
+    /// created; or a sync of the pod that fails while it is not ready. The status of the containers shows only
+    /// ContainerCreating.
+    /// Source: the newest Event of FailedCreatePodSandBox, NetworkNotReady, FailedCreatePodContainer,
+    /// FailedPrepareDynamicResources, FailedPodSandBoxStatus, Failed; and the newest Event FailedSync.
+    pub(crate) struct Sandbox<'a> as "sandbox" { case: &'a Case<'a>, event: &'a EventFacts }
+    reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
+
+    /// The error of the message, at most 90 characters.
+    "error": fn error(&self) -> String { innermost(&self.event.message, 90) }
+
+    /// The CNI plugin that failed, such as `flannel`; empty where the message names none.
+    /// Source: `plugin type=` in the message, containernetworking/cni.
+    "plugin": fn plugin(&self) -> &str {
+        let message = &*self.event.message;
+        quoted_after(message, "plugin type=").or_else(|| between(message, "plugin type=\\\"", "\\\"")).unwrap_or_default()
+    }
+
+    /// The CNI plugin whose program is not on the node; empty where none is missing.
+    /// Source: `failed to find plugin` in the message, containernetworking/cni.
+    "missingPlugin": fn missing_plugin(&self) -> &str { self.quoted_after("failed to find plugin ") }
+
+    /// Whether the missing plugin is one of the CNI project, which no network plugin installs: loopback, bridge, host-local,
+    /// portmap or bandwidth.
+    "isStandardPlugin": fn is_standard_plugin(&self) -> bool {
+        ["loopback", "bridge", "host-local", "portmap", "bandwidth"].contains(&self.missing_plugin())
+    }
+
+    /// File that the CNI plugin does not find, such as `/run/flannel/subnet.env`; empty where none is missing.
+    /// Source: `no such file or directory` in the message.
+    "missingFile": fn missing_file(&self) -> &str {
+        let path = self.event.message.split_once(": no such file or directory").map_or("", |(before, _)| before);
+        let path = path.rsplit(' ').next().unwrap_or_default();
+        if path.starts_with('/') { path } else { "" }
+    }
+
+    /// RuntimeClass that does not exist; empty where the message names none. Source: message of the Event.
+    "missingRuntimeClass": fn missing_runtime_class(&self) -> &str { self.quoted_after("runtimeclass.node.k8s.io ") }
+
+    /// Handler of a RuntimeClass that the node's runtime does not know; empty where the message names none.
+    /// Source: message of the Event, containerd internal/cri/config.
+    "runtimeHandler": fn runtime_handler(&self) -> &str { self.quoted_after("no runtime for ") }
+
+    /// Image of the sandbox that the runtime cannot pull; empty where the message names none.
+    /// Source: message of the Event, containerd internal/cri/server.
+    "image": fn image(&self) -> &str { self.quoted_after("failed to get sandbox image ") }
+
+    /// Sysctl that the runtime rejects, such as `net.core.somaxconn`; empty where the message names none.
+    /// Source: message of the Event, runc.
+    "sysctl": fn sysctl(&self) -> String {
+        let path = between(&self.event.message, "/proc/sys/", ": ").map(|path| path.replace('/', "."));
+        path.unwrap_or_else(|| self.quoted_after("sysctl ").to_owned())
+    }
+}
+
+pub(crate) const SOURCE: Source = Source { definition: &Sandbox::DEFINITION, read };
 
 const EVENTS: [&str; 7] = [
     "FailedCreatePodSandBox",
@@ -13,6 +74,37 @@ const EVENTS: [&str; 7] = [
     "FailedSync",
     "Failed",
 ];
+
+/// The interval of the kubelet's tries in seconds, rounded up: what fails only once is over by then.
+const SECOND_TRY: i64 = 15;
+
+/// Seconds for which an Event FailedSync holds.
+const SYNC_FAILS_FOR: i64 = 900;
+
+fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
+    let events = failure(case).into_iter().chain(failed_sync(case));
+    events.map(|event| Box::new(Sandbox { case, event }) as Box<dyn PodSignal<'a> + 'a>).collect()
+}
+
+impl<'a> PodSignal<'a> for Sandbox<'a> {
+    fn due(&self, cause: &Cause) -> Result<(), Timestamp> {
+        // Repeats prove nothing of a node that is still joining.
+        let is_of_joining = cause.threshold(self.case.thresholds) > SECOND_TRY;
+        let times = if is_of_joining { 1 } else { self.event.count };
+        lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), times)
+    }
+
+    fn evidence(&self, _: &Cause) -> Vec<Evidence> {
+        let condition = self.case.pod.condition("PodReadyToStartContainers").map(evidence::condition);
+        std::iter::once(evidence::event(self.event)).chain(condition).collect()
+    }
+}
+
+impl Sandbox<'_> {
+    fn quoted_after(&self, mark: &str) -> &str {
+        quoted_after(&self.event.message, mark).unwrap_or_default()
+    }
+}
 
 /// The newest Event that states why the pod's sandbox cannot be created, while it has none.
 pub(crate) fn failure<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
@@ -43,4 +135,19 @@ pub(crate) fn is_being_set_up(case: &Case<'_>) -> bool {
             _ => false,
         }),
     }
+}
+
+/// Whether an Event FailedSync is about the sandbox: before Kubernetes 1.8 a sandbox that failed had no Event of its own.
+fn is_old_failure(event: &EventFacts) -> bool {
+    &*event.reason == "FailedSync"
+        && ["with CreatePodSandboxError", "with SetupNetworkError"].iter().any(|error| event.message.contains(error))
+}
+
+/// A recent sync that failed, of a pod that is not ready; running pods have it too.
+fn failed_sync<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    // Before Kubernetes 1.10 the kubelet added one to each failure, even of a container or a pull.
+    let is_alone = |e: &&EventFacts| !e.message.starts_with("Error syncing pod") || is_being_set_up(case);
+    let is_recent = |e: &&EventFacts| is_alone(e) && e.last.is_none_or(|at| case.age(at) < SYNC_FAILS_FOR);
+    let event = case.events_with("FailedSync").rev().find(is_recent)?;
+    (!case.pod.is_over() && !case.pod.is_ready()).then_some(event)
 }

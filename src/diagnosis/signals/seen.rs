@@ -23,18 +23,6 @@ pub(crate) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The message of an Event about the pod as a whole.
-    pub(crate) fn in_event(event: &'a EventFacts) -> Self {
-        Self {
-            reason: &event.reason,
-            text: &event.message,
-            lower: OnceCell::new(),
-            event: Some(event),
-            container: None,
-            path: None,
-        }
-    }
-
     /// Whether the text contains `part`, which is in lower case.
     pub(crate) fn has(&self, part: &str) -> bool {
         self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)
