@@ -19,8 +19,17 @@ enum Content {
 /// Line and column, counted from 1, of the value at a path such as `remedies.0.when`, or of one character of its text.
 /// Where the path does not lead to a value, those of the nearest value above it.
 pub(super) fn find(text: &str, path: &str, character: Option<usize>) -> (usize, usize) {
+    // Neither comments nor what frames a document are nodes.
     let mut events = Parser::new_from_str(text).map_while(Result::ok).filter(|(event, _)| {
-        !matches!(event, Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd | Event::StreamEnd)
+        matches!(
+            event,
+            Event::Scalar(..)
+                | Event::Alias(_)
+                | Event::SequenceStart(..)
+                | Event::SequenceEnd
+                | Event::MappingStart(..)
+                | Event::MappingEnd
+        )
     });
     let Some(mut node) = read(&mut events) else { return (1, 1) };
     for step in path.split('.') {
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
 
     const FILE: &str = "\
-cause: A
+cause: A # a comment
 root: {kind: Node, name: \"x{a}\"}
 summary: is it's
 remedies:
