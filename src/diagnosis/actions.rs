@@ -4,6 +4,7 @@
 //! shell. What only a human knows stands in a command as `<LIKE-THIS>`, which a shell refuses.
 
 mod add_capability;
+mod add_startup_probe;
 mod cordon;
 mod create_configmap;
 mod create_pull_secret;
@@ -15,14 +16,19 @@ mod delete_pod;
 mod drain;
 mod edit_object;
 mod edit_template;
+mod fix_probe_port;
 mod force_delete_pod;
 mod grant_role;
+mod ignore_cause;
 mod make_volume_optional;
 mod mount_empty_dir;
 mod native_sidecar;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_ephemeral_storage_limit;
+mod raise_failure_threshold;
+mod raise_probe_timeout;
+mod raise_progress_deadline;
 mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
@@ -44,6 +50,7 @@ mod set_image;
 mod set_image_pull_policy;
 mod set_max_surge;
 mod set_node_selector;
+mod set_probe_scheme;
 mod set_recreate_strategy;
 mod set_service_selector;
 mod stop_container;
@@ -53,7 +60,7 @@ mod use_pull_secret;
 use super::signals::Subject;
 use super::target::Target;
 use crate::api::{Remedy, RemedyKind};
-use crate::facts::Container;
+use crate::facts::{Container, Probe, ProbeKind};
 
 /// One kind of remedy.
 #[derive(Debug)]
@@ -88,6 +95,14 @@ impl Ask<'_> {
         Remedy { kind: self.kind, text: self.text.clone(), command: None, patch: None }
     }
 
+    /// The probe of the container that the parameter `probe` names.
+    fn probe(&self) -> Option<(&Container, ProbeKind, &Probe)> {
+        let kinds = [ProbeKind::Startup, ProbeKind::Liveness, ProbeKind::Readiness];
+        let kind = kinds.into_iter().find(|kind| self.with("probe") == Some(kind.lower()))?;
+        let container = self.container?;
+        Some((container, kind, container.probe(kind)?))
+    }
+
     /// A parameter that has a value.
     pub(crate) fn with(&self, name: &str) -> Option<&str> {
         self.with.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()).filter(|v| !v.is_empty())
@@ -97,6 +112,7 @@ impl Ask<'_> {
 /// All actions, by name.
 pub const ACTIONS: &[Action] = &[
     add_capability::ACTION,
+    add_startup_probe::ACTION,
     cordon::ACTION,
     create_configmap::ACTION,
     create_pull_secret::ACTION,
@@ -108,14 +124,19 @@ pub const ACTIONS: &[Action] = &[
     drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    fix_probe_port::ACTION,
     force_delete_pod::ACTION,
     grant_role::ACTION,
+    ignore_cause::ACTION,
     make_volume_optional::ACTION,
     mount_empty_dir::ACTION,
     native_sidecar::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_ephemeral_storage_limit::ACTION,
+    raise_failure_threshold::ACTION,
+    raise_probe_timeout::ACTION,
+    raise_progress_deadline::ACTION,
     raise_size_limit::ACTION,
     read_log::ACTION,
     recreate_job::ACTION,
@@ -137,6 +158,7 @@ pub const ACTIONS: &[Action] = &[
     set_image_pull_policy::ACTION,
     set_max_surge::ACTION,
     set_node_selector::ACTION,
+    set_probe_scheme::ACTION,
     set_recreate_strategy::ACTION,
     set_service_selector::ACTION,
     stop_container::ACTION,

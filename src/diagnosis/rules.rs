@@ -6,7 +6,6 @@ mod crash;
 mod names;
 #[cfg(test)]
 mod patience;
-mod probe;
 mod scheduling;
 pub(super) mod signature;
 mod start;
@@ -15,16 +14,16 @@ use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{
     admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node,
-    node_ready, pod_end, pod_failure, program_error, readiness_gate, resize, sandbox, sidecar, unknown as last_resort,
-    volume,
+    node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar,
+    unknown as last_resort, volume,
 };
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
 pub(crate) use self::names::nearest;
 pub use self::names::unknown;
-pub use self::probe::STARTUP;
 pub use super::signals::image_pull::holds_up_pulls;
+pub use super::signals::probe::STARTUP;
 pub use super::signals::termination::hook::HOOK_KILL;
 pub(super) use scheduling::claims_wanted;
 
@@ -38,7 +37,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&image_pull::SOURCE),
     start::INIT_OOM_FAMILY,
     start::FAMILY,
-    Family::Each(probe::RULES),
+    Family::Signal(&probe::SOURCE),
     Family::Signal(&program_error::SOURCE),
     Family::Each(crash::RULES),
     Family::Signal(&disruption::SOURCE),
@@ -78,7 +77,7 @@ pub fn patient() -> impl Iterator<Item = &'static str> {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,
     });
-    scheduling::patient().chain(by_words).chain(of_signals.flat_map(catalog::patient)).chain([probe::READINESS])
+    scheduling::patient().chain(by_words).chain(of_signals.flat_map(catalog::patient))
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

@@ -20,6 +20,7 @@ pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
 pub(crate) mod pod_failure;
 mod post_start;
+pub(crate) mod probe;
 pub(crate) mod program_error;
 pub(crate) mod readiness_gate;
 mod replacement;
@@ -322,6 +323,7 @@ pub const ALL: &[&Definition] = &[
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
     &pod_failure::PodFailure::DEFINITION,
+    &probe::ProbeFailure::DEFINITION,
     &program_error::ProgramError::DEFINITION,
     &readiness_gate::ReadinessGate::DEFINITION,
     &resize::Resize::DEFINITION,

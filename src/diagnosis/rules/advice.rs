@@ -234,8 +234,11 @@ fn who_is_ended_as_soon_as_the_probe_may_gets_more_time_to_start() {
     let refused =
         "Liveness probe failed: Get \"http://10.0.0.1:8080/\": dial tcp 10.0.0.1:8080: connect: connection refused";
     let first = |ports: &str| said(&killed(&format!("{probe}, ports: [{ports}]"), refused, 12)).1;
-    assert!(first("").starts_with("Nothing listens on 8080 in web within") && first("").contains("add a startupProbe"));
-    assert!(first("{containerPort: 80}").starts_with("Nothing listens on 8080"), "another port is declared");
+    assert!(first("").starts_with("If web listens on 8080 later than") && first("").contains("add a startupProbe"));
+    assert!(
+        first("{containerPort: 80}").starts_with("Make the process in web listen on 8080"),
+        "another port is declared"
+    );
 }
 
 #[test]
@@ -245,7 +248,7 @@ fn a_command_of_a_probe_is_no_port() {
     let (_, first) = said(&killed(probe, timed_out, 45));
     assert!(first.contains("takes longer than timeoutSeconds (1)"), "{first}");
     let (_, first) = said(&killed(probe, "Liveness probe failed: Could not connect: connection refused", 45));
-    assert!(first.contains("The command of the liveness probe (exec ping db)"), "{first}");
+    assert!(first.contains("the command of the liveness probe (exec ping db)"), "{first}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn a_hook_that_fails_is_told_apart_from_one_that_outlasts_the_grace_period() {
     let fails = words(include_str!("../../../../tests/causes/LivenessProbeFailed/pre-stop-fails.yaml"));
     assert!(fails.starts_with("fails at each kill"), "{fails}");
     let outlasts = words(include_str!("../../../../tests/causes/LivenessProbeFailed/pre-stop-outlasts-grace.yaml"));
-    assert!(outlasts.starts_with("was still at work after the grace period of 4 s"), "{outlasts}");
+    assert!(outlasts.starts_with("was still running at the end of the grace period of 4 s"), "{outlasts}");
 }
 
 #[test]

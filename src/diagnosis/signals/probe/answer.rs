@@ -1,13 +1,11 @@
-//! What a probe asked, and what it got, in few words.
+//! The answer that a probe got.
 
-use super::super::signature;
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, target, text};
-use crate::facts::{Container, ProbeHandler};
+use crate::diagnosis::{Language, message, text};
 
-/// What an `Unhealthy` Event tells of the answer.
+/// The answer of an `Unhealthy` Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(crate) enum Answer {
     Refused,
     Timeout,
     Status(u16),
@@ -16,19 +14,37 @@ pub(super) enum Trouble {
     },
     GrpcUnimplemented,
     GrpcNotServing(String),
-    /// Nobody speaks gRPC there: nothing listens, or another protocol. The kubelet cannot tell.
+    /// No gRPC server answers: nothing listens, or another protocol. The kubelet does not know which.
     GrpcNoAnswer,
-    /// The port is named, and no port of the container has that name.
+    /// The probe names its port, and no port of the container has that name.
     NoSuchPort(String),
-    /// The probe could not even be run; with the runtime's words.
+    /// The probe could not be run; with the runtime's error.
     CannotRun(String),
-    /// Anything else, in the probe's own words.
+    /// Anything else: the output of the probe.
     Other(String),
 }
 
-impl Trouble {
+impl Answer {
     pub(super) fn same_kind(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// The name of the answer in conditions of the catalogue.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Status(_) => "status",
+            Self::Tls { server_speaks_tls: true } => "serverSpeaksHttps",
+            Self::Tls { server_speaks_tls: false } => "serverSpeaksHttp",
+            Self::GrpcUnimplemented => "grpcUnimplemented",
+            Self::GrpcNotServing(_) => "grpcNotServing",
+            Self::GrpcNoAnswer => "grpcNoAnswer",
+            Self::NoSuchPort(_) => "noSuchPort",
+            Self::CannotRun(_) => "cannotRun",
+            Self::Other(output) if output.contains("timed out") => "timeout",
+            Self::Other(_) => "other",
+        }
     }
 
     /// Whether the probe itself is wrong, whatever the program does.
@@ -36,8 +52,8 @@ impl Trouble {
         matches!(self, Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_))
     }
 
-    /// Whether the answer would be the same however long the probe waited.
-    pub(super) const fn outlasts_patience(&self) -> bool {
+    /// Whether the answer stays the same however long the probe waits.
+    pub(super) const fn is_permanent(&self) -> bool {
         match self {
             Self::Status(401 | 403 | 404)
             | Self::Tls { .. }
@@ -52,11 +68,9 @@ impl Trouble {
             | Self::Other(_) => false,
         }
     }
-}
 
-impl Trouble {
-    /// In few words.
-    pub(super) fn in_words(&self, language: Language) -> String {
+    /// For a summary.
+    pub(super) fn describe(&self, language: Language) -> String {
         match self {
             Self::Refused => phrase!(language, "connection refused").to_owned(),
             Self::Timeout => phrase!(language, "no answer in time").to_owned(),
@@ -68,60 +82,60 @@ impl Trouble {
                 phrase!(language, "the server speaks HTTP, the probe HTTPS").to_owned()
             }
             Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
-            Self::GrpcNotServing(state) => say!(language, "gRPC health says {state}", state),
+            Self::GrpcNotServing(state) => say!(language, "gRPC health reports {state}", state),
             Self::GrpcNoAnswer => phrase!(language, "no gRPC server answers").to_owned(),
             Self::NoSuchPort(name) => say!(language, "the container declares no port named {name}", name),
             Self::CannotRun(words) => say!(language, "it cannot be run: {words}", words),
-            Self::Other(words) if words.is_empty() => phrase!(language, "it failed without a word").to_owned(),
+            Self::Other(words) if words.is_empty() => phrase!(language, "it failed without output").to_owned(),
             Self::Other(words) => words.clone(),
         }
     }
 }
 
 /// Reads the message of an `Unhealthy` Event, `Liveness probe failed: ...`.
-pub(super) fn trouble(message: &str) -> Trouble {
+pub(super) fn answer(message: &str) -> Answer {
     let words = message.split_once(" probe failed:").map_or(message, |(_, rest)| rest).trim();
     if let Some((_, rest)) = words.split_once("unable to start container process: ") {
         let rest = rest.trim_end_matches(": unknown");
         // `exec: "/x": stat /x: no such file or directory` names it twice.
         let rest = rest.split_once("\": ").filter(|(_, why)| why.starts_with("stat ")).map_or(rest, |(_, why)| why);
-        return Trouble::CannotRun(text::line(rest, 80));
+        return Answer::CannotRun(text::line(rest, 80));
     }
     if text::has(words, &[" probe errored"]) {
         let words = words.split_once(" state: ").map_or(words, |(_, words)| words);
         if let Some(name) = after(words, "couldn't find port: ") {
-            return Trouble::NoSuchPort(text::line(name, 40));
+            return Answer::NoSuchPort(text::line(name, 40));
         }
-        return Trouble::CannotRun(signature::innermost(words, 80));
+        return Answer::CannotRun(message::innermost(words, 80));
     }
     if text::has(words, &["connection refused"]) {
-        return Trouble::Refused;
+        return Answer::Refused;
     }
     if let Some(status) = after(words, "HTTP probe failed with statuscode: ").and_then(|s| s.parse().ok()) {
-        return Trouble::Status(status);
+        return Answer::Status(status);
     }
     if text::has(words, &["server gave http response to https client"])
         || text::has(words, &["first record does not look like a tls handshake"])
     {
-        return Trouble::Tls { server_speaks_tls: false };
+        return Answer::Tls { server_speaks_tls: false };
     }
     if text::has(words, &["malformed http response"]) {
-        return Trouble::Tls { server_speaks_tls: true };
+        return Answer::Tls { server_speaks_tls: true };
     }
     if text::has(words, &["does not implement the grpc health protocol"]) {
-        return Trouble::GrpcUnimplemented;
+        return Answer::GrpcUnimplemented;
     }
     if let Some(state) = after(words, "service unhealthy (responded with ") {
-        return Trouble::GrpcNotServing(state.trim_matches(['"', ')', ' ']).to_owned());
+        return Answer::GrpcNotServing(state.trim_matches(['"', ')', ' ']).to_owned());
     }
     if text::has(words, &["failed to connect service "]) {
-        return Trouble::GrpcNoAnswer;
+        return Answer::GrpcNoAnswer;
     }
     let slow = ["deadline exceeded", "i/o timeout", "timed out after", "client.timeout", "timeout: "];
     if slow.iter().any(|sign| text::has(words, &[sign])) {
-        return Trouble::Timeout;
+        return Answer::Timeout;
     }
-    Trouble::Other(text::line(words, 80))
+    Answer::Other(text::line(words, 80))
 }
 
 /// The word after `marker`.
@@ -129,74 +143,12 @@ fn after<'a>(words: &'a str, marker: &str) -> Option<&'a str> {
     words.split_once(marker).and_then(|(_, rest)| rest.split_whitespace().next())
 }
 
-/// `tcp 6379`, `http :8080/healthz`, `grpc 9000`, `exec cat /tmp/ok`. Empty for a handler that is not known.
-pub(super) fn handler_text(language: Language, container: &Container, handler: &ProbeHandler) -> String {
-    match handler {
-        ProbeHandler::Tcp { port } => format!("tcp {}", port_text(language, container, port)),
-        ProbeHandler::Http { path, port, scheme } => {
-            let slash = if path.starts_with('/') { "" } else { "/" };
-            format!("{} :{}{slash}{path}", scheme.to_ascii_lowercase(), port_text(language, container, port))
-        }
-        ProbeHandler::Grpc { port, service } if service.is_empty() => format!("grpc {port}"),
-        ProbeHandler::Grpc { port, service } => format!("grpc {port} {service}"),
-        ProbeHandler::Exec { command } => format!("exec {}", text::line(&command.join(" "), 60)),
-        ProbeHandler::None => String::new(),
-    }
-}
-
-/// The port's number; for a name that the container declares both.
-fn port_text(language: Language, container: &Container, port: &str) -> String {
-    match (port.parse::<i32>(), named(container, port)) {
-        (Err(_), Some(number)) => format!("{number} ({port})"),
-        (Err(_), None) => say!(language, "{port} (a port that it does not declare)", port),
-        (Ok(_), _) => port.to_owned(),
-    }
-}
-
-fn named(container: &Container, port: &str) -> Option<i32> {
-    container.ports.iter().find(|p| p.name == port).map(|p| p.number)
-}
-
-/// The number of the port that a probe asks.
-pub(super) fn port_number(container: &Container, handler: &ProbeHandler) -> Option<i32> {
-    match handler {
-        ProbeHandler::Tcp { port } | ProbeHandler::Http { port, .. } => {
-            port.parse().ok().or_else(|| named(container, port))
-        }
-        ProbeHandler::Grpc { port, .. } => Some(*port),
-        ProbeHandler::Exec { .. } | ProbeHandler::None => None,
-    }
-}
-
-/// The handler as YAML lines, indented to stand in a probe.
-pub(super) fn handler_yaml(handler: &ProbeHandler) -> Option<String> {
-    let port_yaml = |port: &str| if port.parse::<i32>().is_ok() { port.to_owned() } else { target::yaml_string(port) };
-    Some(match handler {
-        ProbeHandler::Tcp { port } => format!("  tcpSocket:\n    port: {}\n", port_yaml(port)),
-        ProbeHandler::Http { path, port, scheme } => format!(
-            "  httpGet:\n    path: {}\n    port: {}\n    scheme: {}\n",
-            target::yaml_string(path),
-            port_yaml(port),
-            target::yaml_string(scheme)
-        ),
-        ProbeHandler::Grpc { port, service } if service.is_empty() => format!("  grpc:\n    port: {port}\n"),
-        ProbeHandler::Grpc { port, service } => {
-            format!("  grpc:\n    port: {port}\n    service: {}\n", target::yaml_string(service))
-        }
-        ProbeHandler::Exec { command } => {
-            let words: Vec<String> = command.iter().map(|word| target::yaml_string(word)).collect();
-            format!("  exec:\n    command: [{}]\n", words.join(", "))
-        }
-        ProbeHandler::None => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_answer_of_a_probe_is_told_in_few_words() {
+    fn every_answer_of_a_probe_is_described() {
         for (message, words) in [
             ("Liveness probe failed: dial tcp 10.88.0.175:6379: connect: connection refused", "connection refused"),
             (
@@ -211,15 +163,15 @@ mod tests {
             ),
             (
                 "Startup probe failed: service unhealthy (responded with \"NOT_SERVING\")",
-                "gRPC health says NOT_SERVING",
+                "gRPC health reports NOT_SERVING",
             ),
             (
                 "(combined from similar events): Liveness probe failed: cat: can't open '/tmp/ok': No such file or directory\n",
                 "cat: can't open '/tmp/ok': No such file or directory",
             ),
-            ("Liveness probe failed: ", "it failed without a word"),
+            ("Liveness probe failed: ", "it failed without output"),
         ] {
-            assert_eq!(trouble(message).in_words(Language::English), words, "{message}");
+            assert_eq!(answer(message).describe(Language::English), words, "{message}");
         }
     }
 }

@@ -1,0 +1,23 @@
+//! Changes the scheme of an HTTP probe.
+
+use super::{Action, Ask};
+use crate::api::Remedy;
+use crate::facts::ProbeHandler;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-probe-scheme",
+    doc: "Sets httpGet.scheme of a probe to HTTP or HTTPS. Offered where it has the other. Undo: set the old scheme.",
+    params: &["probe", "scheme"],
+    has_text: false,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let (container, kind, probe) = ask.probe()?;
+    let new = ask.with("scheme")?;
+    if matches!(&probe.handler, ProbeHandler::Http { scheme, .. } if scheme.eq_ignore_ascii_case(new)) {
+        return None;
+    }
+    let fields = format!("{}Probe:\n  httpGet:\n    scheme: {new}\n", kind.lower());
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+}
