@@ -27,6 +27,7 @@ mod prune_images;
 mod raise_active_deadline;
 mod raise_ephemeral_storage_limit;
 mod raise_failure_threshold;
+mod raise_memory_limit;
 mod raise_probe_timeout;
 mod raise_progress_deadline;
 mod raise_size_limit;
@@ -135,6 +136,7 @@ pub const ACTIONS: &[Action] = &[
     raise_active_deadline::ACTION,
     raise_ephemeral_storage_limit::ACTION,
     raise_failure_threshold::ACTION,
+    raise_memory_limit::ACTION,
     raise_probe_timeout::ACTION,
     raise_progress_deadline::ACTION,
     raise_size_limit::ACTION,

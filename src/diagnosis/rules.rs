@@ -6,17 +6,13 @@ mod crash;
 mod names;
 #[cfg(test)]
 mod patience;
-mod scheduling;
 pub(super) mod signature;
+mod scheduling;
 mod start;
 
 use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
-use super::signals::{
-    admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node,
-    node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar,
-    unknown as last_resort, volume,
-};
+use super::signals::{admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar, termination, unknown as last_resort, volume};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -39,6 +35,7 @@ pub(super) const FAMILIES: &[Family] = &[
     start::FAMILY,
     Family::Signal(&probe::SOURCE),
     Family::Signal(&program_error::SOURCE),
+    Family::Signal(&termination::SOURCE),
     Family::Each(crash::RULES),
     Family::Signal(&disruption::SOURCE),
     Family::Signal(&deletion::SOURCE),

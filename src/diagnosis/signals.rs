@@ -331,6 +331,7 @@ pub const ALL: &[&Definition] = &[
     &sandbox::Sandbox::DEFINITION,
     &service::MismatchedService::DEFINITION,
     &sidecar::Sidecar::DEFINITION,
+    &termination::Termination::DEFINITION,
     &unknown::Unknown::DEFINITION,
     &volume::Volume::DEFINITION,
 ];

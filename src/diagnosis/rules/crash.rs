@@ -1,13 +1,9 @@
 //! Containers that end: by a signal, by an exit code, by memory, or well where they should have gone on.
 
 mod completed;
-mod lost;
-mod memory;
-mod node_memory;
+mod native;
 mod program;
 mod rows;
-mod seccomp;
-mod signals;
 mod slow;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,17 @@ pub(crate) mod end;
 pub(crate) mod exit_code;
 pub(crate) mod hook;
 pub(crate) mod log_line;
+mod lost;
+mod node_shortage;
 
-use crate::diagnosis::{Case, Finding, evidence};
-use crate::facts::{Container, State, Terminated};
+use std::cell::OnceCell;
+
+use self::node_shortage::Shortage;
+use super::{PodSignal, Source, of_containers, signal};
+use crate::api::{Confidence, Evidence};
+use crate::diagnosis::catalog::Cause;
+use crate::diagnosis::{Case, Finding, Verdict, evidence, restarts, text};
+use crate::facts::{Container, EventFacts, Phase, ProbeKind, State, Terminated, Timestamp};
 
 /// Reason, exit code and uptime of a run, with their paths.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -28,4 +36,235 @@ pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Fin
 /// The container that a finding blames.
 pub(crate) fn blamed<'c>(case: &Case<'c>, finding: &Finding) -> Option<&'c Container> {
     case.pod.container(finding.container.as_deref()?)
+}
+
+signal! {
+    /// The end of a container's run that is a failure: an error exit, a kill, or an end that neither the runtime nor the
+    /// kubelet saw. Ends that a probe, a deletion, an eviction or the end of the pod explains are not in it.
+    /// Source: containerStatuses[].state.terminated, else lastState.terminated.
+    pub(crate) struct Termination<'a> as "termination" {
+        case: &'a Case<'a>,
+        container: &'a Container,
+        run: &'a Terminated,
+        shortage: OnceCell<Option<Shortage<'a>>>,
+    }
+    reason: |of| &of.run.reason, message: &of.run.message;
+
+    /// Exit code. Source: state.terminated.exitCode.
+    "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }
+
+    /// Reason that the runtime reports, such as `Error` or `OOMKilled`. Source: state.terminated.reason.
+    "reason": fn reason_of_run(&self) -> &str { &self.run.reason }
+
+    /// Whether the runtime reports that the kernel killed a process of the container for memory.
+    /// Source: state.terminated.reason OOMKilled.
+    "oomKilled": fn oom_killed(&self) -> bool { self.run.reason == end::OOM_KILLED }
+
+    /// Whether the process ended by SIGKILL and the runtime does not report why: exit code 137 with reason Error.
+    "isSilentKill": fn is_silent_kill(&self) -> bool {
+        self.run.exit_code == 137 && matches!(self.run.reason.as_str(), "Error" | "")
+    }
+
+    /// Whether the runtime reports a kill by seccomp. Source: state.terminated.reason `seccomp killed` (CRI-O).
+    "seccompKilled": fn seccomp_killed(&self) -> bool { end::is_seccomps(self.run) }
+
+    /// How long the run took, in seconds. Source: startedAt and finishedAt of state.terminated.
+    "ranForSeconds": fn ran_for_seconds(&self) -> Option<i64> { self.run.ran_for() }
+
+    /// Whether the run took less than 30 seconds.
+    "endedAtStart": fn ended_at_start(&self) -> bool { self.run.ran_for().is_some_and(|seconds| seconds < 30) }
+
+    /// The decisive line of the termination message or log, at most 80 characters; empty where there is none.
+    "line": fn line(&self) -> String {
+        let line = log_line::line(self.case, self.container, self.run);
+        line.map_or_else(String::new, |line| text::line(log_line::bare(&line.text), 80))
+    }
+
+    /// Whether the container fails again and again: it is in back-off, or it was restarted more than once.
+    "isLoop": fn is_loop(&self) -> bool {
+        let container = self.container;
+        let ended_again = container.restart_count > 0 && matches!(container.state, State::Terminated(_));
+        !self.case.pod.is_over()
+            && (ended_again || container.restart_count > 1 || restarts::back_off(container).is_some())
+    }
+
+    /// Whether the container's postStart hook failed and ended it. Source: Event FailedPostStartHook, or what is inferred.
+    "byHook": fn by_hook(&self) -> bool { hook::ended_by_hook(self.case, self.container, self.run).is_some() }
+
+    /// Whether the container's preStop hook failed while the kubelet stopped it. Source: Event FailedPreStopHook.
+    "preStopFailed": fn pre_stop_failed(&self) -> bool {
+        doubt::pre_stop_failed(self.case, self.container, self.run).is_some()
+    }
+
+    /// Whether the liveness probe failed in the same run. Source: Event Killing.
+    "livenessFailed": fn liveness_failed(&self) -> bool { self.killing(ProbeKind::Liveness).is_some() }
+
+    /// Whether the startup probe failed in the same run. Source: Event Killing.
+    "startupFailed": fn startup_failed(&self) -> bool { self.killing(ProbeKind::Startup).is_some() }
+
+    /// Whether the runtime reports each out-of-memory kill (containerd since 2.3).
+    /// Source: node status.nodeInfo.containerRuntimeVersion.
+    "reportsOom": fn reports_oom(&self) -> bool { reports_oom_reliably(self.case) }
+
+    /// What shows that the node as a whole was out of memory: `systemOOM` (Event) or `memoryPressure` (condition of the
+    /// Node); empty where nothing does.
+    "nodeShortage": fn node_shortage(&self) -> &'static str { self.shortage().map_or("", |shortage| shortage.kind()) }
+
+    /// How certain it is that this ended the run: `Certain`, `Likely` or `Possible`; empty where there is no shortage.
+    "nodeShortageConfidence": fn node_shortage_confidence(&self) -> &'static str {
+        self.shortage().map_or("", |shortage| match shortage.confidence {
+            Confidence::Certain => "Certain",
+            Confidence::Likely => "Likely",
+            Confidence::Possible => "Possible",
+        })
+    }
+
+    /// Whether neither the runtime nor the kubelet saw how the run ended.
+    /// Source: state.terminated.reason Unknown or ContainerStatusUnknown.
+    "isLost": fn is_lost(&self) -> bool { end::is_lost(self.run) }
+
+    /// Whether the node rebooted when the container was lost. Source: Event Rebooted of the Node.
+    "nodeRebooted": fn node_rebooted(&self) -> bool { lost::reboot(self.case, self.run).is_some() }
+
+    /// Whether the status has the time of the end. Source: state.terminated.finishedAt.
+    "hasEndTime": fn has_end_time(&self) -> bool { self.run.finished_at.is_some() }
+
+    /// Whether the kubelet is to start the container again. Source: spec.restartPolicy.
+    "isRestarted": fn is_restarted(&self) -> bool { lost::is_restarted(self.case, self.container) }
+
+    /// Whether the pod completed all the same. Source: status.phase Succeeded.
+    "podSucceeded": fn pod_succeeded(&self) -> bool { self.case.pod.phase == Phase::Succeeded }
+}
+
+pub(crate) const SOURCE: Source = Source {
+    definition: &Termination::DEFINITION,
+    read: |case| of_containers(case, |container| read(case, container)),
+};
+
+fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<Termination<'a>> {
+    let run = end::counted(case, container)?;
+    let run = if end::is_lost(run) {
+        lost::does_not_come_back(container, run).then_some(run)
+    } else {
+        end::crash(case, container)
+    };
+    Some(Termination { case, container, run: run?, shortage: OnceCell::new() })
+}
+
+impl<'a> Termination<'a> {
+    fn shortage(&self) -> Option<Shortage<'a>> {
+        *self.shortage.get_or_init(|| node_shortage::of(self.case, self.container, self.run))
+    }
+
+    /// The Event of a probe's kill in this run.
+    fn killing(&self, probe: ProbeKind) -> Option<&'a EventFacts> {
+        end::killings(self.case, self.container, probe).find(|event| end::in_run(event, self.run))
+    }
+
+    fn reason_path(&self) -> String {
+        format!("{}.reason", self.container.last_end_path())
+    }
+
+    fn oom_evidence(&self) -> Vec<Evidence> {
+        let (container, run) = (self.container, self.run);
+        let mut out = vec![exit_code::memory_limit(container)];
+        if run.exit_code != 137 {
+            let value = format!("{}: the main process was not the one killed", run.exit_code);
+            out.push(evidence::field(format!("{}.exitCode", container.last_end_path()), value));
+        }
+        let probes = [ProbeKind::Liveness, ProbeKind::Startup].into_iter().filter_map(|probe| self.killing(probe));
+        out.extend(probes.map(|event| evidence::contradicting(evidence::event(event))));
+        let past = self.case.ledger.of(&container.name);
+        let otherwise = past.filter(|past| &*past.reason != end::OOM_KILLED && past.exit_code != 0).count();
+        if otherwise > 0 {
+            let value = format!("{otherwise} of the known runs ended otherwise than OOMKilled");
+            out.push(evidence::field("status.restarts.history", value));
+        }
+        out
+    }
+
+    fn lost_evidence(&self) -> Vec<Evidence> {
+        let mut out: Vec<Evidence> = log_line::line_evidence(self.case, self.container, self.run).into_iter().collect();
+        if self.run.reason == "ContainerStatusUnknown" {
+            out.push(evidence::contradicting(evidence::field(
+                format!("{}.exitCode", self.container.last_end_path()),
+                format!("{} is the kubelet's placeholder: no signal, and nothing about memory", self.run.exit_code),
+            )));
+        }
+        out.extend(lost::reboot(self.case, self.run).map(|(node, reboot)| {
+            let path = format!("node/{}/event/Rebooted", node.facts.name);
+            evidence::field_at(path, &reboot.message, Some(reboot.at))
+        }));
+        out
+    }
+
+    fn shortage_evidence(&self, shortage: Shortage<'_>) -> Vec<Evidence> {
+        let limit = exit_code::memory_limit(self.container);
+        let has_limit = self.container.limits.memory.is_some();
+        let limit = if has_limit { evidence::contradicting(limit) } else { limit };
+        let mut out = vec![shortage.evidence(), limit];
+        if !self.oom_killed() {
+            let value = "Error, not OOMKilled: the runtime saw no out-of-memory kill";
+            out.push(evidence::contradicting(evidence::field(self.reason_path(), value)));
+        }
+        out
+    }
+
+    /// Evidence for a signal whose sender is not known.
+    fn unexplained_evidence(&self) -> Vec<Evidence> {
+        let mut out = vec![evidence::field("event/Killing", "none is known for this run")];
+        if !self.is_silent_kill() {
+            return out;
+        }
+        out.push(exit_code::memory_limit(self.container));
+        if self.container.limits.memory.is_some() && !self.reports_oom() {
+            out.push(evidence::contradicting(evidence::field(self.reason_path(), "Error, not OOMKilled")));
+            out.extend(self.case.node.map(|node| {
+                let path = format!("node/{}.status.nodeInfo.containerRuntimeVersion", node.facts.name);
+                evidence::field(path, &node.facts.runtime)
+            }));
+        }
+        out
+    }
+}
+
+impl<'a> PodSignal<'a> for Termination<'a> {
+    fn container(&self) -> Option<&'a Container> {
+        Some(self.container)
+    }
+
+    fn due(&self, _: &Cause) -> Result<(), Timestamp> {
+        if self.is_lost() {
+            return lost::due(self.case, self.container, self.run);
+        }
+        match end::settled_crash(self.case, self.container) {
+            Err(Verdict::NotBefore(at)) => Err(at),
+            _ => Ok(()),
+        }
+    }
+
+    fn complete(&self, _: &Cause, finding: Finding) -> Verdict {
+        let finding = end_evidence(self.container, self.run, finding);
+        let finding = if self.is_lost() {
+            finding.with_all(self.lost_evidence())
+        } else if let Some(shortage) = self.shortage() {
+            finding.with_all(self.shortage_evidence(shortage))
+        } else if self.oom_killed() {
+            finding.with_all(self.oom_evidence())
+        } else if self.seccomp_killed() {
+            finding.with_all(log_line::line_evidence(self.case, self.container, self.run))
+        } else {
+            let finding = finding.with_all(self.unexplained_evidence());
+            doubt::with_doubts(self.case, self.container, self.run, finding)
+        };
+        end::judged(self.case, finding)
+    }
+}
+
+/// Whether the runtime reports every out-of-memory kill, as containerd does since 2.3.0.
+fn reports_oom_reliably(case: &Case<'_>) -> bool {
+    let version = case.node.and_then(|node| node.facts.runtime.strip_prefix("containerd://"));
+    let mut parts =
+        version.into_iter().flat_map(|v| v.trim_start_matches('v').split('.')).map_while(|p| p.parse::<u32>().ok());
+    (parts.next(), parts.next()) >= (Some(2), Some(3))
 }

@@ -1,33 +1,13 @@
 //! The table: one rule a cause, in the order in which they are asked.
 
 use super::completed::{completed, completed_remedies};
-use super::lost::{self, lost, lost_remedies};
-use super::memory::{oom_killed, oom_remedies};
+use super::native::{native_crash, native_remedies};
 use super::program::{exec_format_remedies, interpreter_remedies, not_executed};
-use super::signals::{native_crash, native_remedies, sigkill_remedies, sigkilled, sigterm, sigterm_remedies};
-use super::{app_error, app_remedies, exit_255, exit_code, node_memory, script_remedies, seccomp, slow};
+use super::{app_error, app_remedies, exit_255, exit_code, script_remedies, slow};
 use crate::diagnosis::language::say;
 use crate::diagnosis::{Category, Explain, Recovery, Rule, Scope, Specificity};
 
 pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
-    node_memory::RULE,
-    Rule {
-        cause: "OOMKilled",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(oom_killed),
-        remedies: oom_remedies,
-        explain: Explain {
-            meaning: "The kernel killed a process of the container because its memory ran out.",
-            told_apart: "The runtime reports the reason OOMKilled from the cgroup's own counter; exit code 137 alone is no \
-                         proof. With another exit code a child process was killed. Without a limit, the node ran short; where                          the Node says so too, it is OOMKilledByNode.",
-            action: "Early in each run: the limit is too low for the start. After hours: look for a leak. Without a limit: \
-                     set request and limit, and look at the node's memory.",
-            source: "containerd internal/cri/server/events.go (TaskOOM); kernel memory cgroup, memory.events oom_kill",
-        },
-    },
-    seccomp::RULE,
     Rule {
         cause: "NativeCrash",
         category: Category::Crash,
@@ -118,91 +98,6 @@ pub(in crate::diagnosis::rules) const RULES: &[Rule] = &[
                          ExecutablePermissionDenied and nothing ran.",
             action: "Set the execute bit in the image, check for a noexec mount and for the right architecture.",
             source: "POSIX shells: exit status 126",
-        },
-    },
-    lost::REBOOTED,
-    Rule {
-        cause: "ContainerStatusUnknown",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(|case, c| lost(case, c, "ContainerStatusUnknown")),
-        remedies: lost_remedies,
-        explain: Explain {
-            meaning: "The kubelet no longer found the container when it had to report its end; the exit code is made up.",
-            told_apart: "The reason is ContainerStatusUnknown with exit code 137 and no times. Nothing is known of a signal \
-                         or of memory. An evicted pod has its own reason, which is then the cause; where the Node tells of a \
-                         reboot at that time, it is NodeRebooted.",
-            action: "Look at the node: was it rebooted, cut off, or was the container removed by hand?",
-            source: "kubernetes pkg/kubelet/kubelet_pods.go convertToAPIContainerStatuses; pkg/kubelet/status/status_manager.go",
-        },
-    },
-    Rule {
-        cause: "RuntimeLostExit",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(|case, c| lost(case, c, "Unknown")),
-        remedies: lost_remedies,
-        explain: Explain {
-            meaning: "The runtime lost the container, most often by a reboot or a restart of the runtime, and does not know \
-                      how it ended.",
-            told_apart: "The reason is Unknown with exit code 255 (or -1). A process that ends with 255 itself has the reason \
-                         Error. Where the Node tells of a reboot at that time, it is NodeRebooted; where the container runs \
-                         again, it is no failure.",
-            action: "Look for a reboot of the node at that time, and for why the container does not come back.",
-            source: "containerd internal/cri/server/restart.go (unknownContainerStatus)",
-        },
-    },
-    Rule {
-        cause: "OOMReportedAsError",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(|case, c| sigkilled(case, c, true)),
-        remedies: oom_remedies,
-        explain: Explain {
-            meaning: "The container was killed with SIGKILL at an unknown hand; it has a memory limit, and its runtime is \
-                      known to miss out-of-memory kills.",
-            told_apart: "Exit code 137 with reason Error, a memory limit, no Killing Event of a probe, no deletion and no \
-                         eviction. It is a suspicion: nothing proves it.",
-            action: "Compare its memory use with the limit just before the end, and look for `Memory cgroup out of memory` \
-                     in the node's kernel log.",
-            source: "containerd before 2.3: the TaskOOM event may come after the exit (internal/cri/server/events.go)",
-        },
-    },
-    Rule {
-        cause: "SigKilledNotOom",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(|case, c| sigkilled(case, c, false)),
-        remedies: sigkill_remedies,
-        explain: Explain {
-            meaning: "The container was killed with SIGKILL, and the runtime does not say that memory was the reason.",
-            told_apart: "Exit code 137 with reason Error: not OOMKilled, no Killing Event of a probe, no failed postStart hook, \
-                         no SystemOOM of the node, no deletion, no eviction, no preemption. What sent the signal is not in the \
-                         cluster's data; what speaks against an unknown hand (a failed preStop hook, a run as long as a \
-                         probe allows) is listed as contradicting.",
-            action: "Look in the node's kernel log for the out-of-memory killer, and for whoever kills processes there \
-                     (a supervisor inside the container, an agent on the node).",
-            source: "kernel SIGKILL, as exit code 137 in containerd and runc",
-        },
-    },
-    Rule {
-        cause: "SigTermExit",
-        category: Category::Crash,
-        recovery: Recovery::Restarting,
-        specificity: Specificity::Specific,
-        scope: Scope::Container(sigterm),
-        remedies: sigterm_remedies,
-        explain: Explain {
-            meaning: "The container ends again and again on SIGTERM (exit code 143) that neither a probe nor a deletion sent.",
-            told_apart: "No Killing Event explains it and the pod is not being deleted. Once alone it is normal and no \
-                         finding.",
-            action: "Find what sends it: a supervisor or script inside the container, a parent process that ends its \
-                     children, or somebody on the node.",
-            source: "kernel SIGTERM, as exit code 143 in containerd and runc",
         },
     },
     Rule {
