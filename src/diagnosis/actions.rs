@@ -4,12 +4,16 @@
 //! shell. What only a human knows stands in a command as `<LIKE-THIS>`, which a shell refuses.
 
 mod add_capability;
+mod add_configmap_key;
+mod add_secret_key;
 mod add_startup_probe;
 mod cordon;
 mod create_configmap;
 mod create_pull_secret;
 mod create_secret;
 mod create_service_account;
+mod default_mode;
+mod define_variable;
 mod delete_node;
 mod delete_object;
 mod delete_pod;
@@ -20,6 +24,7 @@ mod fix_probe_port;
 mod force_delete_pod;
 mod grant_role;
 mod ignore_cause;
+mod make_reference_optional;
 mod make_volume_optional;
 mod mount_empty_dir;
 mod native_sidecar;
@@ -34,6 +39,7 @@ mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
 mod remove_finalizers;
+mod remove_post_start_hook;
 mod remove_runtime_class;
 mod resize_pod;
 mod restart_rollout;
@@ -41,8 +47,10 @@ mod restart_service;
 mod retry_pod_creation;
 mod rollback;
 mod rollback_if_new;
+mod run_as_user;
 pub(crate) mod run_cron_job;
 mod scale_to_zero;
+mod set_command;
 mod set_env;
 mod set_fs_group;
 mod set_fs_group_change_policy;
@@ -54,8 +62,10 @@ mod set_node_selector;
 mod set_probe_scheme;
 mod set_recreate_strategy;
 mod set_service_selector;
+mod set_working_dir;
 mod stop_container;
 mod taint_out_of_service;
+mod use_host_users;
 mod use_pull_secret;
 
 use super::signals::Subject;
@@ -113,12 +123,16 @@ impl Ask<'_> {
 /// All actions, by name.
 pub const ACTIONS: &[Action] = &[
     add_capability::ACTION,
+    add_configmap_key::ACTION,
+    add_secret_key::ACTION,
     add_startup_probe::ACTION,
     cordon::ACTION,
     create_configmap::ACTION,
     create_pull_secret::ACTION,
     create_secret::ACTION,
     create_service_account::ACTION,
+    default_mode::ACTION,
+    define_variable::ACTION,
     delete_node::ACTION,
     delete_object::ACTION,
     delete_pod::ACTION,
@@ -129,6 +143,7 @@ pub const ACTIONS: &[Action] = &[
     force_delete_pod::ACTION,
     grant_role::ACTION,
     ignore_cause::ACTION,
+    make_reference_optional::ACTION,
     make_volume_optional::ACTION,
     mount_empty_dir::ACTION,
     native_sidecar::ACTION,
@@ -143,6 +158,7 @@ pub const ACTIONS: &[Action] = &[
     read_log::ACTION,
     recreate_job::ACTION,
     remove_finalizers::ACTION,
+    remove_post_start_hook::ACTION,
     remove_runtime_class::ACTION,
     resize_pod::ACTION,
     restart_rollout::ACTION,
@@ -150,8 +166,10 @@ pub const ACTIONS: &[Action] = &[
     retry_pod_creation::ACTION,
     rollback::ACTION,
     rollback_if_new::ACTION,
+    run_as_user::ACTION,
     run_cron_job::ACTION,
     scale_to_zero::ACTION,
+    set_command::ACTION,
     set_env::ACTION,
     set_fs_group::ACTION,
     set_fs_group_change_policy::ACTION,
@@ -163,8 +181,10 @@ pub const ACTIONS: &[Action] = &[
     set_probe_scheme::ACTION,
     set_recreate_strategy::ACTION,
     set_service_selector::ACTION,
+    set_working_dir::ACTION,
     stop_container::ACTION,
     taint_out_of_service::ACTION,
+    use_host_users::ACTION,
     use_pull_secret::ACTION,
 ];
 

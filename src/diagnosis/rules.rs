@@ -6,13 +6,12 @@ mod crash;
 mod names;
 #[cfg(test)]
 mod patience;
-pub(super) mod signature;
-mod scheduling;
-mod start;
-
 use super::rule::{Family, Known, Recovery, Rule};
-pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar, termination, unknown as last_resort, volume};
+mod scheduling;
+
+pub(super) use super::signals::termination::log_line::wanted as log_wanted;
+use super::signals::{admission, container_creation, container_start, deletion, disruption, eviction, image_pull, init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar, unknown as last_resort, volume};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
@@ -31,8 +30,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&volume::SOURCE),
     Family::Signal(&sandbox::SOURCE),
     Family::Signal(&image_pull::SOURCE),
-    start::INIT_OOM_FAMILY,
-    start::FAMILY,
+    Family::Signal(&container_start::SOURCE),
     Family::Signal(&probe::SOURCE),
     Family::Signal(&program_error::SOURCE),
     Family::Signal(&termination::SOURCE),
@@ -69,12 +67,11 @@ pub fn named(name: &str) -> Option<Known> {
 
 /// Causes of pods that count only after a while, which may be chosen for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    let by_words = start::patient();
     let of_signals = FAMILIES.iter().filter_map(|family| match family {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,
     });
-    scheduling::patient().chain(by_words).chain(of_signals.flat_map(catalog::patient))
+    scheduling::patient().chain(of_signals.flat_map(catalog::patient))
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

@@ -3,6 +3,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod container_creation;
+pub(crate) mod container_start;
 mod context;
 pub(crate) mod cron_job;
 pub(crate) mod deletion;
@@ -309,6 +310,7 @@ pub(crate) use signal;
 pub const ALL: &[&Definition] = &[
     &admission::Admission::DEFINITION,
     &container_creation::ContainerCreation::DEFINITION,
+    &container_start::ContainerStart::DEFINITION,
     &cron_job::CronJob::DEFINITION,
     &deletion::Deletion::DEFINITION,
     &disruption::Disruption::DEFINITION,

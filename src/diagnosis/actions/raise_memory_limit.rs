@@ -1,20 +1,22 @@
-//! Doubles the memory limit of a container.
+//! Gives a container more memory.
 
 use super::{Action, Ask};
 use crate::api::Remedy;
-use crate::facts::format_bytes;
+use crate::facts::{format_bytes, parse_bytes};
 
 pub(super) const ACTION: Action = Action {
     name: "raise-memory-limit",
-    doc: "Doubles the memory limit of the container and requests as much. Offered where it has a limit. \
-          Undo: set the old limit and request.",
-    params: &[],
+    doc: "Doubles the memory limit of the container, at least to `atLeast`, and requests as much, so that the node has it. \
+          Offered where the container has a limit. Undo: set the old limit and request.",
+    params: &["atLeast"],
     has_text: false,
     build,
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let raised = format_bytes(ask.container?.limits.memory?.saturating_mul(2));
+    let limit = ask.container?.limits.memory?;
+    let least = ask.with("atLeast").and_then(parse_bytes).unwrap_or_default();
+    let raised = format_bytes(limit.saturating_mul(2).max(least));
     let fields = format!("resources:\n  requests:\n    memory: {raised}\n  limits:\n    memory: {raised}\n");
     Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
 }

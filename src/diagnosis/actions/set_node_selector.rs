@@ -1,8 +1,8 @@
 //! Keeps pods on certain nodes.
 
-use super::{Action, Ask};
+use super::{Action, Ask, edit_template};
 use crate::api::Remedy;
-use crate::diagnosis::remedy;
+use crate::diagnosis::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-node-selector",
@@ -14,17 +14,8 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    use crate::diagnosis::target::yaml_string;
     let (target, key) = (ask.target.as_ref()?, ask.with("key")?);
-    Some(match ask.with("value") {
-        Some(value) => {
-            let fields = format!("nodeSelector:\n  {}: {}\n", yaml_string(key), yaml_string(value));
-            target.with_pod_patch(ask.remedy(), &fields)
-        }
-        None if target.is_patchable() => {
-            let edit = format!("{} edit {}", target.command_prefix(), target.argument());
-            remedy::command(ask.remedy(), edit)
-        }
-        None => target.with_replacement(ask.remedy()),
-    })
+    let Some(value) = ask.with("value") else { return edit_template::build(ask) };
+    let fields = format!("nodeSelector:\n  {}: {}\n", yaml_string(key), yaml_string(value));
+    Some(target.with_pod_patch(ask.remedy(), &fields))
 }

@@ -18,7 +18,6 @@ const FILES_JA: &[&str] = &[
     include_str!("ja/node.txt"),
     include_str!("ja/probe.txt"),
     include_str!("ja/scheduling.txt"),
-    include_str!("ja/start.txt"),
     include_str!("ja/workload.txt"),
 ];
 

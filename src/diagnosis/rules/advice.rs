@@ -41,11 +41,11 @@ fn a_command_that_a_volume_hides_is_not_said_to_be_missing_in_the_image() {
     let command = "command: [/app/server]";
     let mounted = format!("{command}, volumeMounts: [{{name: data, mountPath: /app}}]");
     let (summary, first) = said(&not_started(&mounted, "{name: data, emptyDir: {}}", words));
-    assert!(summary.contains("not in volume data, which is mounted over /app and hides"), "{summary}");
-    assert!(first.starts_with("Mount volume data in Deployment web elsewhere than over /app"), "{first}");
+    assert!(summary.contains("not found in volume data, which is mounted over /app and hides"), "{summary}");
+    assert!(first.starts_with("Mount volume data in Deployment web at another path than /app"), "{first}");
     let beside = format!("{command}, volumeMounts: [{{name: data, mountPath: /appdata}}]");
     let (summary, _) = said(&not_started(&beside, "{name: data, emptyDir: {}}", words));
-    assert!(summary.contains("not in image shop/web:1"), "{summary}");
+    assert!(summary.contains("not found in image shop/web:1"), "{summary}");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_script_of_a_config_map_gets_its_execute_bit_from_the_volume() {
     let words = r#"unable to start container process: exec: "/scripts/run.sh": permission denied: unknown"#;
     let container = "command: [/scripts/run.sh], volumeMounts: [{name: s, mountPath: /scripts}]";
     let (summary, first) = said(&not_started(container, "{name: s, configMap: {name: scripts}}", words));
-    assert!(summary.contains("is in volume s but cannot be executed"), "{summary}");
+    assert!(summary.contains("cannot execute its command /scripts/run.sh in volume s: permission denied"), "{summary}");
     assert!(first.contains("defaultMode: 493") && first.contains(r#"name: "scripts""#), "{first}");
 }
 
@@ -77,7 +77,7 @@ fn a_hook_that_is_a_request_has_no_command_to_be_run() {
         )
     };
     assert!(said(&pod("{exec: {command: [a]}}")).1.starts_with("Run the command of lifecycle.postStart"));
-    assert!(said(&pod("{httpGet: {port: 80}}")).1.starts_with("The request of lifecycle.postStart"));
+    assert!(said(&pod("{httpGet: {port: 80}}")).1.starts_with("Replace the request of lifecycle.postStart"));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn the_command_of_a_hook_that_is_not_in_the_image_is_named() {
     );
     let (summary, first) = said(&pod);
     assert!(
-        summary.ends_with("its postStart hook fails: its command /opt/register.sh is not in image shop/web:1"),
+        summary.ends_with("its postStart hook fails: command /opt/register.sh not found in image shop/web:1"),
         "{summary}"
     );
     assert!(first.starts_with("Correct the command of lifecycle.postStart in Deployment web: "), "{first}");
@@ -108,19 +108,19 @@ fn a_file_over_a_directory_is_told_from_a_directory_over_a_file() {
         said(&not_started(&container(at, sub_path), &format!("{{name: c, {volume}}}"), &words(at))).1
     };
     let map = "configMap: {name: conf}";
-    assert!(first("/etc", "nginx.conf", map).starts_with("nginx.conf is a file, and /etc a directory of the image"));
+    assert!(first("/etc", "nginx.conf", map).contains("nginx.conf is a file, and /etc a directory of the image"));
     // The kubelet makes a directory of it.
     assert!(first("/etc/passwd", "adir", "emptyDir: {}").contains("not over the file /etc/passwd"));
-    assert!(first("/etc/app.conf", "app.conf", "emptyDir: {}").contains("volume c has no file app.conf"));
-    assert!(first("/etc/app.conf", "nginx.conf", map).contains("ConfigMap conf has no key nginx.conf"));
-    assert!(first("/etc/passwd", "passwd", "secret: {secretName: s}").contains("Secret s has no key passwd"));
+    assert!(first("/etc/app.conf", "app.conf", "emptyDir: {}").starts_with("Put file app.conf into volume c"));
+    assert!(first("/etc/app.conf", "nginx.conf", map).starts_with("Add key nginx.conf to ConfigMap conf"));
+    assert!(first("/etc/passwd", "passwd", "secret: {secretName: s}").starts_with("Add key passwd to Secret s"));
     assert!(first("/var/www", "", "hostPath: {path: /etc/hostname}").contains("mountPath: /var/www/hostname"));
     let below = words("/etc/passwd/x").replace(
         "mount /x:/etc/passwd/x (via /proc/self/fd/6), flags: 0x5001",
         "open o_path procfd: open /run/rootfs/etc/passwd/x",
     );
     let pod = not_started(&container("/etc/passwd/x", "ca.crt"), &format!("{{name: c, {map}}}"), &below);
-    assert!(said(&pod).1.starts_with("/etc/passwd/x cannot be made") && said(&pod).1.contains("likely /etc/passwd)"));
+    assert!(said(&pod).1.contains("/etc/passwd/x cannot be created") && said(&pod).1.contains("likely /etc/passwd)"));
     assert!(first("/etc/nginx/nginx.conf", "", map).contains("not over the file /etc/nginx/nginx.conf"));
 }
 

@@ -1,6 +1,6 @@
 //! When what never starts counts as failed: the patience that a fixture cannot show.
 
-use super::{image_pull, sandbox, start, volume};
+use super::{container_start, image_pull, sandbox, volume};
 use crate::diagnosis::testing::Scenario;
 use crate::diagnosis::{Family, Verdict};
 
@@ -32,7 +32,7 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
         Family::Signal(&volume::SOURCE),
         Family::Signal(&sandbox::SOURCE),
         Family::Signal(&image_pull::SOURCE),
-        start::FAMILY,
+        Family::Signal(&container_start::SOURCE),
     ] {
         let rules = family.rules();
         for (place, verdict) in family.verdicts(&case) {

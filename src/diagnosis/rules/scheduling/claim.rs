@@ -10,7 +10,7 @@ use super::words::{self, names};
 use super::{due, error_due, not_scheduled, silent, waits};
 use crate::api::{Evidence, Remedy, Root};
 use crate::diagnosis::language::{Language, phrase, say};
-use crate::diagnosis::rules::signature;
+use crate::diagnosis::message as signature;
 use crate::diagnosis::target::{self, shell_word};
 use crate::diagnosis::{Case, Finding, RootKind, Verdict, evidence, remedy};
 use crate::facts::{

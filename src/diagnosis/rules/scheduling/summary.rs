@@ -5,7 +5,7 @@ use super::claim;
 use super::explain::{NodeView, Resource, View, is_state_taint};
 use super::words::{self, Kind, Reason, names};
 use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::rules::signature;
+use crate::diagnosis::message as signature;
 use crate::diagnosis::{Case, Language};
 use crate::facts::{PodFacts, PodTerm};
 
