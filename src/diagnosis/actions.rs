@@ -7,6 +7,7 @@ mod add_capability;
 mod add_configmap_key;
 mod add_secret_key;
 mod add_startup_probe;
+mod add_toleration;
 mod cordon;
 mod create_configmap;
 mod create_pull_secret;
@@ -24,6 +25,7 @@ mod fix_probe_port;
 mod force_delete_pod;
 mod grant_role;
 mod ignore_cause;
+mod label_node;
 mod make_reference_optional;
 mod make_volume_optional;
 mod mount_empty_dir;
@@ -39,8 +41,10 @@ mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
 mod remove_finalizers;
+mod remove_node_selector;
 mod remove_post_start_hook;
 mod remove_runtime_class;
+mod remove_taint;
 mod resize_pod;
 mod restart_rollout;
 mod restart_service;
@@ -49,8 +53,10 @@ mod rollback;
 mod rollback_if_new;
 mod run_as_user;
 pub(crate) mod run_cron_job;
+mod scale;
 mod scale_to_zero;
 mod set_command;
+mod set_default_storage_class;
 mod set_env;
 mod set_fs_group;
 mod set_fs_group_change_policy;
@@ -61,10 +67,14 @@ mod set_max_surge;
 mod set_node_selector;
 mod set_probe_scheme;
 mod set_recreate_strategy;
+mod set_requests;
+mod set_scheduler;
 mod set_service_selector;
+mod set_storage_class;
 mod set_working_dir;
 mod stop_container;
 mod taint_out_of_service;
+mod uncordon;
 mod use_host_users;
 mod use_pull_secret;
 
@@ -126,6 +136,7 @@ pub const ACTIONS: &[Action] = &[
     add_configmap_key::ACTION,
     add_secret_key::ACTION,
     add_startup_probe::ACTION,
+    add_toleration::ACTION,
     cordon::ACTION,
     create_configmap::ACTION,
     create_pull_secret::ACTION,
@@ -143,6 +154,7 @@ pub const ACTIONS: &[Action] = &[
     force_delete_pod::ACTION,
     grant_role::ACTION,
     ignore_cause::ACTION,
+    label_node::ACTION,
     make_reference_optional::ACTION,
     make_volume_optional::ACTION,
     mount_empty_dir::ACTION,
@@ -158,8 +170,10 @@ pub const ACTIONS: &[Action] = &[
     read_log::ACTION,
     recreate_job::ACTION,
     remove_finalizers::ACTION,
+    remove_node_selector::ACTION,
     remove_post_start_hook::ACTION,
     remove_runtime_class::ACTION,
+    remove_taint::ACTION,
     resize_pod::ACTION,
     restart_rollout::ACTION,
     restart_service::ACTION,
@@ -168,8 +182,10 @@ pub const ACTIONS: &[Action] = &[
     rollback_if_new::ACTION,
     run_as_user::ACTION,
     run_cron_job::ACTION,
+    scale::ACTION,
     scale_to_zero::ACTION,
     set_command::ACTION,
+    set_default_storage_class::ACTION,
     set_env::ACTION,
     set_fs_group::ACTION,
     set_fs_group_change_policy::ACTION,
@@ -180,10 +196,14 @@ pub const ACTIONS: &[Action] = &[
     set_node_selector::ACTION,
     set_probe_scheme::ACTION,
     set_recreate_strategy::ACTION,
+    set_requests::ACTION,
+    set_scheduler::ACTION,
     set_service_selector::ACTION,
+    set_storage_class::ACTION,
     set_working_dir::ACTION,
     stop_container::ACTION,
     taint_out_of_service::ACTION,
+    uncordon::ACTION,
     use_host_users::ACTION,
     use_pull_secret::ACTION,
 ];

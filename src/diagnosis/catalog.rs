@@ -154,6 +154,11 @@ fn of(signal: &str) -> Option<&'static OfSignal> {
     CATALOG.iter().find(|of| of.signal == signal)
 }
 
+/// The first cause of a signal that names a reason.
+pub(crate) fn of_reason(signal: &str, reason: &str) -> Option<&'static Cause> {
+    of(signal)?.causes.iter().find(|cause| cause.names_reason(reason))
+}
+
 /// Causes of a signal that count only after a while.
 pub(super) fn patient(signal: &str) -> impl Iterator<Item = &'static str> {
     of(signal).into_iter().flat_map(|of| of.causes.iter()).filter(|c| c.has_threshold()).map(Cause::name)

@@ -131,13 +131,6 @@ pub(super) fn node(case: &Case<'_>) -> Option<Root> {
     case.pod.node_name.as_deref().map(|name| RootKind::Node.named(name))
 }
 
-/// The pod's only claim: with several of them nothing may tell which it is.
-pub(super) fn only_claim(case: &Case<'_>) -> Option<Root> {
-    let mut claims = case.pod.claims();
-    let only = claims.next()?;
-    claims.next().is_none().then(|| RootKind::PersistentVolumeClaim.named(only))
-}
-
 /// What is behind the volume of this name: the claim of a volume of the pod, else the PersistentVolume itself. What the
 /// pod declares of a volume is its own.
 pub(super) fn volume(case: &Case<'_>, name: &str) -> Option<Root> {

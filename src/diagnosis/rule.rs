@@ -59,21 +59,6 @@ impl Family {
     }
 }
 
-/// The answers of a family that are known by their causes, and those of its rules that look for themselves.
-pub(super) fn answers(
-    rules: &[Rule],
-    case: &Case<'_>,
-    known: impl IntoIterator<Item = (&'static str, Verdict)>,
-) -> Vec<(usize, Verdict)> {
-    let place = |cause| rules.iter().position(|rule| rule.cause == cause);
-    let known = known.into_iter().filter_map(|(cause, verdict)| Some((place(cause)?, verdict)));
-    let own = rules.iter().enumerate().filter_map(|(place, rule)| match rule.scope {
-        Scope::Pod(check) => Some((place, check(case))),
-        Scope::Container(_) | Scope::Family => None,
-    });
-    known.chain(own).collect()
-}
-
 /// A rule's answer.
 #[derive(Debug, PartialEq)]
 pub enum Verdict {

@@ -6,27 +6,30 @@ mod crash;
 mod names;
 #[cfg(test)]
 mod patience;
-use super::rule::{Family, Known, Recovery, Rule};
-use super::signals::{admission, container_creation, deletion, disruption, eviction, image_pull, init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar, termination, unknown as last_resort, volume};
-mod scheduling;
 
+use super::rule::{Family, Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
-use super::signals::{admission, container_creation, container_start, deletion, disruption, eviction, image_pull, init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, sidecar, unknown as last_resort, volume};
+use super::signals::{
+    admission, claim, container_creation, container_start, deletion, disruption, eviction, image_pull, init_container,
+    missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, scheduling,
+    sidecar, termination, unknown as last_resort, volume,
+};
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
 
 pub(crate) use self::names::nearest;
 pub use self::names::unknown;
+pub(super) use super::signals::claim::wanted as claims_wanted;
 pub use super::signals::image_pull::holds_up_pulls;
 pub use super::signals::probe::STARTUP;
 pub use super::signals::termination::hook::HOOK_KILL;
-pub(super) use scheduling::claims_wanted;
 
 /// All causes, family by family. A family's own order is in its module.
 pub(super) const FAMILIES: &[Family] = &[
     Family::Signal(&missing_node::SOURCE),
     Family::Signal(&node_ready::SOURCE),
-    scheduling::FAMILY,
+    Family::Signal(&scheduling::SOURCE),
+    Family::Signal(&claim::SOURCE),
     Family::Signal(&volume::SOURCE),
     Family::Signal(&sandbox::SOURCE),
     Family::Signal(&image_pull::SOURCE),
@@ -71,7 +74,7 @@ pub fn patient() -> impl Iterator<Item = &'static str> {
         Family::Signal(source) => Some(source.definition.name),
         Family::Each(_) | Family::Table { .. } => None,
     });
-    scheduling::patient().chain(of_signals.flat_map(catalog::patient))
+    of_signals.flat_map(catalog::patient)
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

@@ -2,6 +2,7 @@
 //! its texts.
 
 pub(crate) mod admission;
+pub(crate) mod claim;
 pub(crate) mod container_creation;
 pub(crate) mod container_start;
 mod context;
@@ -28,6 +29,7 @@ mod replacement;
 pub(crate) mod resize;
 pub(crate) mod rollout;
 pub(crate) mod sandbox;
+pub(crate) mod scheduling;
 mod seen;
 pub(crate) mod service;
 mod shortage;
@@ -309,6 +311,7 @@ pub(crate) use signal;
 /// All signals.
 pub const ALL: &[&Definition] = &[
     &admission::Admission::DEFINITION,
+    &claim::Claim::DEFINITION,
     &container_creation::ContainerCreation::DEFINITION,
     &container_start::ContainerStart::DEFINITION,
     &cron_job::CronJob::DEFINITION,
@@ -331,6 +334,7 @@ pub const ALL: &[&Definition] = &[
     &resize::Resize::DEFINITION,
     &rollout::Rollout::DEFINITION,
     &sandbox::Sandbox::DEFINITION,
+    &scheduling::Scheduling::DEFINITION,
     &service::MismatchedService::DEFINITION,
     &sidecar::Sidecar::DEFINITION,
     &termination::Termination::DEFINITION,

@@ -6,9 +6,9 @@ use crate::diagnosis::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-node-selector",
-    doc: "Adds a label to the nodeSelector of the template. Without a value, which value only a human knows, and the \
-          template is opened in an editor. Undo: remove the label from the nodeSelector.",
-    params: &["key", "value"],
+    doc: "Sets a label in the nodeSelector of the template; removes the label `replaces`. Without a value, which value only a \
+          human knows, and the template is opened in an editor. Undo: set the old labels in the nodeSelector.",
+    params: &["key", "value", "replaces"],
     has_text: false,
     build,
 };
@@ -16,6 +16,13 @@ pub(super) const ACTION: Action = Action {
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let (target, key) = (ask.target.as_ref()?, ask.with("key")?);
     let Some(value) = ask.with("value") else { return edit_template::build(ask) };
-    let fields = format!("nodeSelector:\n  {}: {}\n", yaml_string(key), yaml_string(value));
+    let selected = ask.subject.pod().and_then(|case| case.pod.node_selector.get(key));
+    if selected.is_some_and(|selected| selected == value) {
+        return None;
+    }
+    // A merge patch removes a key that is set to null.
+    let old = ask.with("replaces").filter(|old| *old != key);
+    let old = old.map(|old| format!("  {}: null\n", yaml_string(old))).unwrap_or_default();
+    let fields = format!("nodeSelector:\n{old}  {}: {}\n", yaml_string(key), yaml_string(value));
     Some(target.with_pod_patch(ask.remedy(), &fields))
 }

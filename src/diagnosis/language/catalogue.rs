@@ -17,7 +17,6 @@ const FILES_JA: &[&str] = &[
     include_str!("ja/general.txt"),
     include_str!("ja/node.txt"),
     include_str!("ja/probe.txt"),
-    include_str!("ja/scheduling.txt"),
     include_str!("ja/workload.txt"),
 ];
 

@@ -1,8 +1,8 @@
-//! What shows it: what the pod asks for, and what the nearest nodes have.
+//! Evidence: what the pod requests, and what the nearest nodes have.
 
 use super::analysis::Analysis;
-use super::explain::Resource;
-use super::words::Kind;
+use super::resource::Resource;
+use super::words::Check;
 use crate::api::Evidence;
 use crate::diagnosis::{Case, evidence};
 use crate::facts::VolumeSource;
@@ -13,18 +13,13 @@ const NODES_SHOWN: usize = 3;
 /// What the pod asks for, by the path in its spec.
 pub(super) fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
     let pod = case.pod;
-    match analysis.kind {
-        kind if kind.is_capacity() => {
-            let short = analysis.view.as_ref().and_then(|v| v.nearest(kind).first().map(|(_, s)| s.resource.clone()));
-            let resource = short.or(match kind {
-                Kind::Cpu => Some(Resource::Cpu),
-                Kind::Memory => Some(Resource::Memory),
-                Kind::EphemeralStorage => Some(Resource::EphemeralStorage),
-                _ => analysis.extended().map(|name| Resource::Extended(name.into())),
-            });
+    match analysis.check {
+        check if check.is_capacity() => {
+            let short = analysis.view.as_ref().and_then(|v| v.nearest(check).first().map(|(_, s)| s.resource.clone()));
+            let resource = short.or_else(|| analysis.resource());
             resource.map(|r| requests(case, &r)).unwrap_or_default()
         }
-        Kind::Selector => {
+        Check::Selector => {
             let labels = pod.node_selector.iter();
             let mut found: Vec<_> =
                 labels.map(|(k, v)| evidence::field(format!("spec.nodeSelector[{k}]"), v)).collect();
@@ -36,7 +31,7 @@ pub(super) fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
             }
             found
         }
-        Kind::HostPort => {
+        Check::HostPort => {
             let containers = pod.containers.iter();
             let ports = containers.flat_map(|c| c.ports.iter().filter_map(move |p| Some((c, p, p.host_port?))));
             ports
@@ -48,7 +43,7 @@ pub(super) fn asked(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<Evidence> {
                 })
                 .collect()
         }
-        kind if kind.is_about_a_claim() => {
+        check if check.is_about_a_claim() => {
             let claims = pod.volumes.iter().filter_map(|v| match &v.source {
                 VolumeSource::Claim { name, ephemeral } => Some((v, name, ephemeral)),
                 _ => None,
@@ -81,7 +76,7 @@ fn requests(case: &Case<'_>, resource: &Resource) -> Vec<Evidence> {
         && !matches!(resource, Resource::Pods)
         && let Some(total) = resource.of(&pod.effective_requests())
     {
-        found.push(evidence::field("spec (as the scheduler counts it)", resource.amount_of(case.language(), total)));
+        found.push(evidence::field("spec (as the scheduler counts it)", resource.amount_of(total)));
     }
     found
 }
@@ -89,10 +84,10 @@ fn requests(case: &Case<'_>, resource: &Resource) -> Vec<Evidence> {
 /// What the nearest nodes have, or lack.
 pub(super) fn nodes(analysis: &Analysis<'_>) -> Vec<Evidence> {
     let Some(view) = &analysis.view else { return Vec::new() };
-    let kind = analysis.kind;
-    match kind {
-        kind if kind.is_capacity() => view
-            .nearest(kind)
+    let check = analysis.check;
+    match check {
+        check if check.is_capacity() => view
+            .nearest(check)
             .into_iter()
             .take(NODES_SHOWN)
             .map(|(node, s)| {
@@ -106,7 +101,7 @@ pub(super) fn nodes(analysis: &Analysis<'_>) -> Vec<Evidence> {
                 evidence::field(format!("node/{}.status.allocatable.{}", node.name(), s.resource.name()), value)
             })
             .collect(),
-        Kind::Taint => view
+        Check::Taint => view
             .nodes
             .iter()
             .filter(|n| !n.taints.is_empty())
@@ -116,14 +111,14 @@ pub(super) fn nodes(analysis: &Analysis<'_>) -> Vec<Evidence> {
                 evidence::field(format!("node/{}.spec.taints", n.name()), taints.join(", "))
             })
             .collect(),
-        Kind::Cordoned => view
+        Check::Cordoned => view
             .nodes
             .iter()
             .filter(|n| n.cordoned)
             .take(NODES_SHOWN)
             .map(|n| evidence::field(format!("node/{}.spec.unschedulable", n.name()), "true"))
             .collect(),
-        Kind::Selector => view
+        Check::Selector => view
             .nearest_by_labels()
             .into_iter()
             .take(NODES_SHOWN)
@@ -142,4 +137,19 @@ pub(super) fn nodes(analysis: &Analysis<'_>) -> Vec<Evidence> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// The node that is being cleared for the pod.
+pub(super) fn preemption(case: &Case<'_>) -> Option<Evidence> {
+    case.pod.nominated_node.as_deref().map(|node| evidence::field("status.nominatedNodeName", node))
+}
+
+/// What the pod has instead of a scheduler's report.
+pub(super) fn silence(case: &Case<'_>) -> Vec<Evidence> {
+    let pod = case.pod;
+    let names = match pod.resource_claims.as_slice() {
+        [] => evidence::field("spec.schedulerName", &pod.scheduler_name),
+        claims => evidence::field("spec.resourceClaims", claims.join(", ")),
+    };
+    vec![names, evidence::field("status.conditions", "(none: no scheduler has written PodScheduled)")]
 }

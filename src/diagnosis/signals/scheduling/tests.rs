@@ -1,16 +1,27 @@
 use std::fmt::Write as _;
 
-use super::*;
-use crate::api::Remedy;
+use super::{SOURCE, claim};
+use crate::api::{Confidence, Remedy};
 use crate::diagnosis::testing::Scenario;
+use crate::diagnosis::{Case, Family, Finding, Rule, Verdict};
+
+/// The verdicts of both signals, with their rules.
+fn ask(case: &Case<'_>) -> Vec<(&'static Rule, Verdict)> {
+    let families = [Family::Signal(&SOURCE), Family::Signal(&claim::SOURCE)];
+    let of = |family: Family| {
+        let rules = family.rules();
+        family.verdicts(case).into_iter().map(move |(place, verdict)| (&rules[place], verdict))
+    };
+    families.into_iter().flat_map(of).collect()
+}
 
 /// The rule that answers Yes, what it found and what to do.
 fn diagnosed(scenario: &Scenario) -> Option<(&'static str, Finding, Vec<Remedy>)> {
     let case = scenario.case();
     let found: Vec<_> = ask(&case)
         .into_iter()
-        .filter_map(|(place, verdict)| match verdict {
-            Verdict::Yes(finding) => Some((RULES[place].cause, (RULES[place].remedies)(&case, &finding), *finding)),
+        .filter_map(|(rule, verdict)| match verdict {
+            Verdict::Yes(finding) => Some((rule.cause, (rule.remedies)(&case, &finding), *finding)),
             Verdict::No | Verdict::NotBefore(_) => None,
         })
         .collect();
@@ -73,13 +84,13 @@ const CPU_1: &str = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/
 const CONTROL_PLANE: &str = "taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]";
 
 #[test]
-fn a_request_larger_than_any_node_says_how_far_to_lower_it() {
+fn a_request_larger_than_any_node_shows_how_far_to_lower_it() {
     let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), taken("node1", "100m")]);
     let (cause, finding, remedies) = diagnosed(&scenario).unwrap();
     assert_eq!(cause, "InsufficientCpu");
     assert_eq!(
         finding.summary,
-        "asks for 64 CPUs; node1 has 1.9 free of 2 (62.1 short); no node is that large: lower the request to 1900m at most"
+        "requests 64 CPU; node node1 comes closest with 1.9 of 2 free (62.1 short); no node has more than 2; a request of 1900m fits now"
     );
     assert_eq!(finding.confidence, Confidence::Certain);
     assert_eq!(
@@ -105,7 +116,7 @@ fn a_request_that_fits_an_empty_node_asks_for_one_more() {
     let scenario = waiting(&asks("2"), message, &nodes);
     assert_eq!(
         summary(&scenario),
-        "InsufficientCpu: asks for 2 CPUs; n1 comes nearest with 1.5 free of 2 (0.5 short); it fits an empty node, or with a request of 1500m at most"
+        "InsufficientCpu: requests 2 CPU; node n1 comes closest with 1.5 of 2 free (0.5 short); it fits an empty node, and a request of 1500m fits now"
     );
     let (.., remedies) = diagnosed(&scenario).unwrap();
     assert!(remedies.iter().any(|r| r.text.starts_with("Add one node of the size of n1")), "{remedies:?}");
@@ -131,7 +142,11 @@ fn init_containers_count_as_the_scheduler_counts_them() {
                 containers: [{name: web, image: web, resources: {requests: {cpu: \"1\"}}}]";
     let scenario = waiting(spec, CPU_1, &[plain("node1", "2")]);
     let (_, finding, remedies) = diagnosed(&scenario).unwrap();
-    assert!(finding.summary.starts_with("asks for 3 CPUs; node1 has 2 free of 2 (1 short)"), "{}", finding.summary);
+    assert!(
+        finding.summary.starts_with("requests 3 CPU; node node1 comes closest with 2 of 2 free (1 short)"),
+        "{}",
+        finding.summary
+    );
     assert!(remedies[0].text.contains("of setup to 2 at most"), "{}", remedies[0].text);
 }
 
@@ -145,7 +160,7 @@ fn the_control_planes_taint_is_not_the_cause_where_workers_are_full() {
     assert_eq!(finding.consequences[0].cause, "UntoleratedTaint");
     assert_eq!(
         finding.consequences[0].summary,
-        "1 of 2 nodes: node(s) had untolerated taint(s): node-role.kubernetes.io/control-plane:NoSchedule"
+        "1/2 nodes: node(s) had untolerated taint(s): node-role.kubernetes.io/control-plane:NoSchedule"
     );
     // Without nodes (a dump of pods alone) an older scheduler's words tell the same.
     let words = "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }.";
@@ -166,7 +181,7 @@ fn a_taint_is_named_though_the_scheduler_hides_it() {
     assert_eq!(cause, "UntoleratedTaint");
     assert_eq!(
         finding.summary,
-        "does not tolerate the taint dedicated=db:NoSchedule that w2 and w3 have, and no other node takes it"
+        "the pod does not tolerate the taint dedicated=db:NoSchedule of w2, w3, and no other node takes it"
     );
     assert!(
         remedies[0]
@@ -179,13 +194,17 @@ fn a_taint_is_named_though_the_scheduler_hides_it() {
 }
 
 #[test]
-fn room_behind_a_cordon_or_a_taint_is_told_with_the_shortage() {
+fn room_behind_a_cordon_or_a_taint_is_reported_with_the_shortage() {
     let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.";
     let nodes = |spec: &str| [plain("w1", "1"), plain("w2", "1"), node("w3", "8", spec, "")];
     let told = |spec: &str| summary(&waiting(&asks("4"), message, &nodes(spec)));
-    assert!(told("unschedulable: true").ends_with("w3 has room, but is cordoned"), "{}", told("unschedulable: true"));
+    assert!(
+        told("unschedulable: true").ends_with("node w3 has room but is cordoned"),
+        "{}",
+        told("unschedulable: true")
+    );
     let tainted = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
-    assert!(told(tainted).ends_with("w3 has room, but it does not tolerate its taint dedicated=db:NoSchedule"));
+    assert!(told(tainted).ends_with("node w3 has room but the taint dedicated=db:NoSchedule"));
 }
 
 #[test]
@@ -196,7 +215,7 @@ fn devices_behind_a_taint_are_not_missing() {
     let scenario = waiting(spec, message, &[plain("w1", "2"), plain("w2", "2"), gpu.to_owned()]);
     assert_eq!(
         summary(&scenario),
-        "UntoleratedTaint: does not tolerate the taint nvidia.com/gpu:NoSchedule that g1 has, and no other node takes it"
+        "UntoleratedTaint: the pod does not tolerate the taint nvidia.com/gpu:NoSchedule of g1, and no other node takes it"
     );
 }
 
@@ -209,23 +228,23 @@ fn a_taint_of_several_effects_is_removed_as_a_whole() {
 }
 
 #[test]
-fn what_comes_next_is_told_with_the_taint() {
+fn the_next_shortage_is_listed_with_the_taint() {
     let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
     let nodes = [node("w1", "2", "taints: [{key: dedicated, effect: NoSchedule}]", "")];
     let (cause, finding, _) = diagnosed(&waiting(&asks("4"), message, &nodes)).unwrap();
     assert_eq!(cause, "UntoleratedTaint");
     assert_eq!(finding.consequences[0].cause, "InsufficientCpu");
-    assert!(finding.consequences[0].summary.starts_with("comes next: asks for 4 CPUs"));
+    assert!(finding.consequences[0].summary.starts_with("requests 4 CPU; node w1 comes closest with"));
 }
 
 #[test]
-fn a_taint_that_tells_of_a_nodes_state_is_to_repair() {
+fn a_taint_of_a_nodes_state_is_to_repair() {
     let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
     let nodes = [node("w1", "2", "taints: [{key: node.kubernetes.io/disk-pressure, effect: NoSchedule}]", "")];
     let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
     assert_eq!(
         finding.summary,
-        "w1 is short of disk (taint node.kubernetes.io/disk-pressure:NoSchedule), and no other node takes it"
+        "w1 cannot take the pod in state DiskPressure (taint node.kubernetes.io/disk-pressure:NoSchedule), and no other node takes it"
     );
     assert!(remedies[0].text.starts_with("Repair w1"));
 }
@@ -239,7 +258,7 @@ fn workers_that_are_not_ready_come_before_nodes_that_are_kept_for_others() {
     let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
     assert_eq!(
         finding.summary,
-        "w1 and w2 are not ready (taint node.kubernetes.io/not-ready:NoSchedule), and db1 has another taint"
+        "w1, w2 cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready:NoSchedule), and no other node takes it (db1: other taints)"
     );
     assert!(remedies[0].text.starts_with("Repair w1"), "{remedies:?}");
 }
@@ -251,7 +270,7 @@ fn names_that_rule_each_other_out_are_not_missing_nodes() {
     let message = "0/2 nodes are available: pod affinity terms conflict.";
     let nodes = [plain("w1", "64"), plain("w2", "2")];
     let told = summary(&waiting(&format!("{affinity}, {}", asks("4")), message, &nodes));
-    assert!(told.starts_with("NodeSelectorMismatch: its node affinity contradicts itself"), "{told}");
+    assert!(told.starts_with("NodeSelectorMismatch: the node affinity contradicts itself"), "{told}");
 }
 
 #[test]
@@ -263,7 +282,7 @@ fn a_cordon_is_the_cause_only_where_it_alone_is_in_the_way() {
     assert_eq!(cause(&waiting(&asks("4"), message, &full)), Some("InsufficientCpu"));
     let message = "0/1 nodes are available: 1 node(s) were unschedulable.";
     let scenario = waiting(&asks("1"), message, &[node("w1", "2", cordoned, "")]);
-    assert_eq!(summary(&scenario), "NodesUnschedulable: w1 could take it, but is closed for new pods (cordoned)");
+    assert_eq!(summary(&scenario), "NodesUnschedulable: w1 can take the pod, but new pods are kept away (cordoned)");
     let (.., remedies) = diagnosed(&scenario).unwrap();
     assert_eq!(remedies[0].command.as_deref(), Some("kubectl uncordon w1"));
 }
@@ -276,22 +295,19 @@ fn a_misspelt_label_is_shown_beside_the_right_one() {
     let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "disk-type: ssd")]);
     let (cause, finding, remedies) = diagnosed(&scenario).unwrap();
     assert_eq!(cause, "NodeSelectorMismatch");
-    assert_eq!(
-        finding.summary,
-        "the only node does not meet its nodeSelector disktype=ssd; w1 has disk-type=ssd (misspelt?)"
-    );
+    assert_eq!(finding.summary, "0/1 nodes meet the nodeSelector disktype=ssd; w1 has disk-type=ssd (misspelt?)");
     assert!(remedies[0].patch.as_deref().unwrap().contains("\"disktype\": null\n        \"disk-type\": \"ssd\""));
     assert_eq!(remedies[1].command.as_deref(), Some("kubectl label node w1 disktype=ssd"));
 }
 
 #[test]
-fn a_label_that_differs_or_is_missing_is_told_of_the_nearest_node() {
+fn a_label_that_differs_or_is_missing_is_reported_for_the_closest_node() {
     let spec = format!("nodeSelector: {{disktype: ssd}}, {}", asks("1"));
     let message = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.";
     let scenario = waiting(&spec, message, &[plain("w1", "2"), node("w2", "2", "", "disktype: hdd")]);
     assert_eq!(
         summary(&scenario),
-        "NodeSelectorMismatch: none of 2 nodes meets its nodeSelector disktype=ssd; w2 has disktype=hdd"
+        "NodeSelectorMismatch: 0/2 nodes meet the nodeSelector disktype=ssd; w2 has disktype=hdd"
     );
     let affinity = "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: \
                     [{matchExpressions: [{key: zone, operator: In, values: [a, b]}, {key: gpu, operator: Exists}]}, \
@@ -299,12 +315,12 @@ fn a_label_that_differs_or_is_missing_is_told_of_the_nearest_node() {
     let scenario = waiting(&format!("{affinity}, {}", asks("1")), SELECTOR_1, &[plain("w1", "2")]);
     assert_eq!(
         summary(&scenario),
-        "NodeSelectorMismatch: the only node does not meet its node affinity (the nearest of 2 alternatives) zone=c; w1 has no label zone"
+        "NodeSelectorMismatch: 0/1 nodes meet the node affinity (closest of 2 alternatives) zone=c; w1 has no label zone"
     );
 }
 
 #[test]
-fn what_a_node_says_of_itself_is_not_to_be_relabelled() {
+fn labels_that_a_kubelet_sets_are_not_to_be_changed() {
     let spec = format!("nodeSelector: {{kubernetes.io/arch: arm64}}, {}", asks("1"));
     let scenario = waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "kubernetes.io/arch: amd64")]);
     let (_, _, remedies) = diagnosed(&scenario).unwrap();
@@ -314,7 +330,7 @@ fn what_a_node_says_of_itself_is_not_to_be_relabelled() {
     let spec = format!("nodeSelector: {{kubernetes.io/hostname: worker-9}}, {}", asks("1"));
     assert_eq!(
         summary(&waiting(&spec, SELECTOR_1, &[plain("w1", "2")])),
-        "NodeSelectorMismatch: may only run on node worker-9 (label kubernetes.io/hostname), and no such node can be found"
+        "NodeSelectorMismatch: the pod may only run on node worker-9 (label kubernetes.io/hostname), which does not exist"
     );
 }
 
@@ -326,19 +342,19 @@ fn a_node_that_is_not_there_is_waited_for_before_its_pods_are_moved() {
         remedies
     };
     let remedies = at("node1");
-    assert!(remedies[0].text.starts_with("If node node2 is meant to be there: let it join again"), "{remedies:?}");
+    assert!(remedies[0].text.starts_with("If node node2 is meant to exist, let it join again"), "{remedies:?}");
     assert!(remedies[1].patch.as_ref().is_some_and(|patch| patch.contains("null")), "{remedies:?}");
     assert!(remedies.iter().all(|remedy| !remedy.text.contains("node1")), "{remedies:?}");
     let remedies = at("Node2");
-    assert!(remedies[0].text.starts_with("If Node2 is meant: correct the name"), "{remedies:?}");
+    assert!(remedies[0].text.starts_with("If Node2 is meant, correct the name"), "{remedies:?}");
 }
 
 #[test]
-fn two_labels_that_are_missing_are_both_told() {
+fn two_missing_labels_are_both_reported() {
     let spec = format!("nodeSelector: {{disk: ssd, pool: db}}, {}", asks("1"));
     assert_eq!(
         summary(&waiting(&spec, SELECTOR_1, &[node("w1", "2", "", "pool: web")])),
-        "NodeSelectorMismatch: the only node does not meet its nodeSelector disk=ssd, pool=db; w1 has no label disk, w1 has pool=web"
+        "NodeSelectorMismatch: 0/1 nodes meet the nodeSelector disk=ssd, pool=db; w1 has pool=web; w1 has no label disk"
     );
 }
 
@@ -348,7 +364,7 @@ fn nodes_that_the_selector_leaves_out_are_not_the_cause_where_it_picks_some() {
     let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector.";
     let nodes = [plain("w1", "8"), plain("w2", "8"), node("w3", "2", "", "disktype: ssd")];
     let scenario = waiting(&spec, message, &nodes);
-    assert!(summary(&scenario).starts_with("InsufficientCpu: asks for 4 CPUs; w3 has 2 free of 2"));
+    assert!(summary(&scenario).starts_with("InsufficientCpu: requests 4 CPU; node w3 comes closest with 2 of 2 free"));
     assert_eq!(cause(&waiting(&spec, message, &[])), Some("InsufficientCpu"));
 }
 
@@ -359,30 +375,30 @@ fn only_its_own_node_counts_for_a_pod_of_a_daemon_set() {
     let message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].";
     let nodes = [plain("w1", "64"), plain("w2", "2")];
     let scenario = waiting(&format!("{affinity}, {}", asks("4")), message, &nodes);
-    assert!(summary(&scenario).starts_with("InsufficientCpu: asks for 4 CPUs; its node w2 has 2 free of 2 (2 short)"));
+    assert!(summary(&scenario).starts_with("InsufficientCpu: requests 4 CPU; its node w2 has 2 of 2 free (2 short)"));
 }
 
 #[test]
-fn a_device_that_no_node_has_is_told_from_one_that_is_taken() {
+fn a_device_that_no_node_has_differs_from_one_that_is_in_use() {
     let spec = "containers: [{name: web, image: web, resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: \"2\"}}}]";
     let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
     let scenario = waiting(spec, message, &[plain("w1", "2")]);
     assert_eq!(
         summary(&scenario),
-        "InsufficientExtendedResource: asks for 2 nvidia.com/gpu, and no node it may use offers any"
+        "InsufficientExtendedResource: requests 2 nvidia.com/gpu, and no node that it may use offers any"
     );
     let gpu =
         r#"{kind: Node, metadata: {name: g1}, status: {allocatable: {cpu: "8", pods: "110", nvidia.com/gpu: "1"}}}"#;
     let (_, finding, remedies) = diagnosed(&waiting(spec, message, &[gpu.to_owned()])).unwrap();
     assert_eq!(
         finding.summary,
-        "asks for 2 nvidia.com/gpu; g1 has 1 free of 1 (1 short); no node is that large: lower the request to 1 at most"
+        "requests 2 nvidia.com/gpu; node g1 comes closest with 1 of 1 free (1 short); no node has more than 1; a request of 1 fits now"
     );
     assert!(remedies[0].patch.as_deref().unwrap().contains("limits:"), "device requests equal their limits");
 }
 
 #[test]
-fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
+fn checks_that_nodes_do_not_show_are_taken_from_the_message() {
     for (message, expected) in [
         ("1 node(s) didn't have free ports for the requested pod ports", "HostPortConflict"),
         ("persistentvolumeclaim \"data\" not found", "PvcNotFound"),
@@ -418,15 +434,15 @@ fn what_nodes_alone_do_not_tell_is_taken_from_the_words() {
 }
 
 #[test]
-fn nothing_is_said_too_early_nor_while_a_node_is_being_added() {
+fn nothing_is_reported_too_early_nor_while_a_node_is_being_added() {
     let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2")]);
     let early = scenario.at("2026-11-21T09:00:59Z");
     assert_eq!(cause(&early), None);
     let case = early.case();
     let next = "2026-11-21T09:01:00Z".parse().unwrap();
     let answers: Vec<_> = ask(&case).into_iter().filter(|(_, verdict)| *verdict != Verdict::No).collect();
-    let [(place, Verdict::NotBefore(at))] = answers.as_slice() else { panic!("{answers:?}") };
-    assert_eq!((RULES[*place].cause, *at), ("InsufficientCpu", next));
+    let [(rule, Verdict::NotBefore(at))] = answers.as_slice() else { panic!("{answers:?}") };
+    assert_eq!((rule.cause, *at), ("InsufficientCpu", next));
     let event = r#"{kind: Event, involvedObject: {kind: Pod, name: web-5d9-x, namespace: demo, uid: u1}, reason: TriggeredScaleUp, type: Normal, lastTimestamp: "2026-11-21T09:00:20Z"}"#;
     let scenario = waiting(&asks("64"), CPU_1, &[plain("node1", "2"), event.to_owned()]);
     assert_eq!(cause(&scenario.at("2026-11-21T09:09:59Z")), None);
@@ -435,7 +451,7 @@ fn nothing_is_said_too_early_nor_while_a_node_is_being_added() {
 }
 
 #[test]
-fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
+fn gates_are_no_failure_and_silence_is_one_only_without_any_report() {
     let silent = |spec: &str, rest: &str| {
         Scenario::from_yaml(&format!(
             "kind: Pod\nmetadata: {{name: p, namespace: demo, uid: u, creationTimestamp: \"2026-11-21T09:00:00Z\"}}\nspec: {{schedulerName: mine, {spec} containers: [{{name: c, image: i}}]}}\nstatus: {{phase: Pending{rest}}}\n"
@@ -444,7 +460,7 @@ fn gates_are_no_failure_and_silence_is_one_only_without_any_word() {
     };
     assert_eq!(
         summary(&silent("", "")),
-        "NoSchedulerForPod: no scheduler named mine has looked at it yet: none of that name seems to run"
+        "NoSchedulerForPod: no scheduler named mine has looked at the pod yet: none of that name seems to run"
     );
     assert_eq!(cause(&silent("schedulingGates: [{name: wait}],", "")), None);
     let gated = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulingGated}]";
@@ -534,17 +550,17 @@ fn of_two_taints_that_are_named_the_control_planes_is_not_the_one_that_matters()
                    node(s) had untolerated taint {spray: mortein}.";
     assert_eq!(
         summary(&waiting("containers: []", message, &[])),
-        "UntoleratedTaint: does not tolerate the taint spray=mortein of 1 of 3 nodes, nor those of the others"
+        "UntoleratedTaint: the pod does not tolerate the taint spray=mortein of 1/3 nodes, nor those of the others"
     );
     let message = message.replace("{spray: mortein}", "{node.kubernetes.io/not-ready: }");
     assert_eq!(
         summary(&waiting("containers: []", &message, &[])),
-        "UntoleratedTaint: 1 of 3 nodes is not ready (taint node.kubernetes.io/not-ready), and no other takes it"
+        "UntoleratedTaint: 1/3 nodes cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready), and no other node takes it"
     );
 }
 
 #[test]
-fn a_node_that_does_not_tell_its_size_has_no_room_to_offer() {
+fn a_node_without_amounts_has_no_room_to_offer() {
     let never_joined =
         "{kind: Node, metadata: {name: n2}, spec: {taints: [{key: gpu, effect: NoSchedule}]}, status: {}}";
     let nodes = [node("n1", "2", "", ""), never_joined.to_owned()];
@@ -557,7 +573,7 @@ fn a_node_that_does_not_tell_its_size_has_no_room_to_offer() {
 }
 
 #[test]
-fn that_no_node_offers_a_device_is_said_only_of_nodes_that_were_seen() {
+fn that_no_node_offers_a_device_is_reported_only_if_nodes_are_known() {
     let asks = "containers: [{name: web, resources: {limits: {nvidia.com/gpu: 1}}}]";
     let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
     let first = |nodes: &[String]| diagnosed(&waiting(asks, message, nodes)).unwrap().2.remove(0).text;
@@ -565,7 +581,7 @@ fn that_no_node_offers_a_device_is_said_only_of_nodes_that_were_seen() {
     assert!(first(&[node("n1", "2", "", "")]).starts_with("No node offers nvidia.com/gpu."));
 }
 
-/// Whoever may write Events about his pod may write any.
+/// A user who may write Events of a pod may write any text.
 #[test]
 fn a_resource_that_only_a_message_names_runs_nothing() {
     let message = "0/1 nodes are available: 1 Insufficient example.com/gpu;id;$(id).";
@@ -593,7 +609,7 @@ fn where_several_find_no_room_beside_one_that_runs_the_first_advice_is_not_for_o
     assert_eq!(several.patch, None);
 }
 
-/// Rights in some namespaces only: others' pods fill a node unseen, so nothing is said of what is left of it.
+/// Rights in some namespaces only: others' pods fill a node unseen, so nothing is reported of what is left of it.
 #[test]
 fn where_not_all_pods_are_known_no_room_is_counted() {
     let nodes = [plain("n1", "4"), taken("n1", "3")];
@@ -602,11 +618,11 @@ fn where_not_all_pods_are_known_no_room_is_counted() {
     for node in full.nodes.values_mut() {
         node.all_pods_known = false;
     }
-    let told = "InsufficientCpu: asks for 2 CPUs; n1 has at most 1 free of 4; it fits an empty node";
+    let told = "InsufficientCpu: requests 2 CPU; node n1 comes closest with at most 1 of 4 free; it fits an empty node";
     assert_eq!(summary(&full), told, "what is known to be taken is");
     let mut unseen = waiting(&asks("2"), CPU_1, &[plain("n1", "4")]);
     unseen.nodes.values_mut().for_each(|node| node.all_pods_known = false);
-    let told = "InsufficientCpu: asks for 2 CPUs, more than is free on the only node";
+    let told = "InsufficientCpu: requests 2 CPU, more than is free on 1/1 nodes";
     assert_eq!(summary(&unseen), told, "and no amount is told");
 
     let mut too_large = waiting(&asks("64"), CPU_1, &nodes);
@@ -615,7 +631,7 @@ fn where_not_all_pods_are_known_no_room_is_counted() {
     }
     assert_eq!(
         summary(&too_large),
-        "InsufficientCpu: asks for 64 CPUs; n1 has at most 1 free of 4; no node is that large"
+        "InsufficientCpu: requests 64 CPU; node n1 comes closest with at most 1 of 4 free; no node has more than 4"
     );
     let told = diagnosed(&too_large).unwrap().2.remove(0);
     assert_eq!((told.text.as_str(), told.patch), ("Lower the cpu requests of Deployment web.", None));

@@ -1,18 +1,16 @@
-//! The scheduler's own words, taken apart.
+//! Parser of the scheduler's messages.
 //!
 //! `FitError.Error` (kubernetes pkg/scheduler/framework/types.go) prints `0/N nodes are available: `, then either one
-//! message of a plugin that gave up before it looked at nodes, or `k reason, k reason`, sorted; then what it thinks of
-//! preemption, which says nothing about the pod and is cut off before anything is counted.
+//! message of a plugin that gave up before it looked at nodes, or `k reason, k reason`, sorted; then the result of
+//! preemption, which does not explain the failure and is cut off before anything is counted.
 //!
 //! Before Kubernetes 1.8 it listed the names of its predicates, each with a count (`MatchNodeSelector (2)`), and before 1.6
 //! one line a node.
 
-use crate::diagnosis::language::{Language, say};
-
-/// Why a node does not take a pod. In the order in which a tie is decided: what a person can change about the pod
-/// first, what somebody meant (a cordon, a taint, a selector) last.
+/// A check of the scheduler that a node fails. In the order in which a tie is decided: what a person can change about the
+/// pod first, what was set on purpose (a cordon, a taint, a selector) last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(crate) enum Check {
     Cpu,
     Memory,
     EphemeralStorage,
@@ -47,43 +45,48 @@ pub(super) enum Kind {
     NoNodes,
 }
 
-impl Kind {
-    pub(super) const fn cause(self) -> &'static str {
+impl Check {
+    /// As cause files name it.
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
-            Self::Cpu => "InsufficientCpu",
-            Self::Memory => "InsufficientMemory",
-            Self::EphemeralStorage => "InsufficientEphemeralStorage",
-            Self::Extended => "InsufficientExtendedResource",
-            Self::Pods => "TooManyPods",
-            Self::HostPort => "HostPortConflict",
-            Self::PvcNotFound => "PvcNotFound",
-            Self::PvcUnbound => "PvcUnboundImmediate",
-            Self::PvAffinity => "PvNodeAffinityConflict",
-            Self::VolumeZone => "VolumeZoneConflict",
-            Self::NoMatchingPv => "NoMatchingPv",
-            Self::StorageCapacity => "StorageCapacityShort",
-            Self::PvcLost => "PvcLost",
-            Self::BoundPvMissing => "BoundPvMissing",
-            Self::PvcDeleting => "PvcDeleting",
-            Self::PvcInUse => "RwopInUse",
-            Self::DiskConflict => "DiskConflict",
-            Self::EphemeralPvc => "EphemeralPvcPending",
-            Self::VolumeCount => "MaxVolumeCount",
-            Self::DraClaim => "DraClaimUnallocatable",
-            Self::NodeFeatures => "NodeFeaturesMissing",
-            Self::Gang => "GangWaiting",
-            Self::PodAffinity => "PodAffinityUnsatisfied",
-            Self::PodAntiAffinity => "PodAntiAffinityConflict",
-            Self::ExistingAntiAffinity => "ExistingAntiAffinityConflict",
-            Self::TopologySpread => "TopologySpreadUnsatisfied",
-            Self::Disjoint => "PreFilterNodesDisjoint",
-            Self::Cordoned => "NodesUnschedulable",
-            Self::Taint => "UntoleratedTaint",
-            Self::Selector => "NodeSelectorMismatch",
-            Self::NodeName => "NodeNameMismatch",
-            Self::NoNodes => "NoNodes",
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::EphemeralStorage => "ephemeralStorage",
+            Self::Extended => "extendedResource",
+            Self::Pods => "podCount",
+            Self::HostPort => "hostPort",
+            Self::PvcNotFound => "claimNotFound",
+            Self::PvcUnbound => "claimUnbound",
+            Self::PvAffinity => "volumeNodeAffinity",
+            Self::VolumeZone => "volumeZone",
+            Self::NoMatchingPv => "noMatchingVolume",
+            Self::StorageCapacity => "storageCapacity",
+            Self::PvcLost => "claimLost",
+            Self::BoundPvMissing => "boundVolumeMissing",
+            Self::PvcDeleting => "claimDeleting",
+            Self::PvcInUse => "claimInUse",
+            Self::DiskConflict => "diskConflict",
+            Self::EphemeralPvc => "ephemeralClaim",
+            Self::VolumeCount => "volumeCount",
+            Self::DraClaim => "resourceClaim",
+            Self::NodeFeatures => "nodeFeatures",
+            Self::Gang => "gang",
+            Self::PodAffinity => "podAffinity",
+            Self::PodAntiAffinity => "podAntiAffinity",
+            Self::ExistingAntiAffinity => "existingAntiAffinity",
+            Self::TopologySpread => "topologySpread",
+            Self::Disjoint => "disjointNodes",
+            Self::Cordoned => "cordon",
+            Self::Taint => "taint",
+            Self::Selector => "nodeSelector",
+            Self::NodeName => "nodeName",
+            Self::NoNodes => "noNodes",
         }
     }
+
+    /// The checks of a node's capacity.
+    pub(super) const CAPACITY: [Self; 5] =
+        [Self::Cpu, Self::Memory, Self::EphemeralStorage, Self::Extended, Self::Pods];
 
     /// Whether it is about room on a node.
     pub(super) const fn is_capacity(self) -> bool {
@@ -107,7 +110,7 @@ impl Kind {
         )
     }
 
-    /// Whether nodes alone (without other pods, ports and volumes) tell which of them fail for it.
+    /// Whether Node objects alone (without other pods, ports and volumes) show which nodes fail it.
     pub(super) const fn is_computed(self) -> bool {
         self.is_capacity() || matches!(self, Self::Cordoned | Self::Taint | Self::Selector)
     }
@@ -115,16 +118,16 @@ impl Kind {
 
 /// One reason of a message, with the number of nodes that it turned away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reason<'a> {
-    /// Absent for words that this version does not know.
-    pub kind: Option<Kind>,
+pub(crate) struct Reason<'a> {
+    /// Absent for messages that this version does not know.
+    pub check: Option<Check>,
     /// Absent where a plugin gave up before it looked at nodes.
     pub nodes: Option<u32>,
     pub text: &'a str,
 }
 
-/// Takes a message apart.
-pub(super) fn reasons(message: &str) -> Vec<Reason<'_>> {
+/// All reasons of a message.
+pub(in crate::diagnosis::signals) fn reasons(message: &str) -> Vec<Reason<'_>> {
     if let Some(found) = predicates(message).or_else(|| node_by_node(message)) {
         return found;
     }
@@ -155,7 +158,7 @@ fn predicates(message: &str) -> Option<Vec<Reason<'_>>> {
     let list = BEFORE.iter().find_map(|mark| Some(message.split_once(mark)?.1))?;
     let one = |part| {
         let (text, count) = str::rsplit_once(part, " (").unwrap_or((part, ""));
-        Reason { kind: kind(text), nodes: count.parse().ok(), text }
+        Reason { check: check(text), nodes: count.parse().ok(), text }
     };
     Some(list.trim().trim_end_matches(['.', ')']).split("), ").map(one).collect())
 }
@@ -169,16 +172,16 @@ fn node_by_node(message: &str) -> Option<Vec<Reason<'_>>> {
         else {
             continue;
         };
-        let kind = kind(text.trim());
-        match found.iter_mut().find(|r| r.kind == kind) {
+        let check = check(text.trim());
+        match found.iter_mut().find(|r| r.check == check) {
             Some(same) => same.nodes = same.nodes.map(|n| n.saturating_add(1)),
-            None => found.push(Reason { kind, nodes: Some(1), text: text.trim() }),
+            None => found.push(Reason { check, nodes: Some(1), text: text.trim() }),
         }
     }
     (!found.is_empty()).then_some(found)
 }
 
-/// What stands between `nodes are available: ` and the words about preemption.
+/// The part between `nodes are available: ` and the result of preemption.
 fn body(message: &str) -> &str {
     let message = message.trim().trim_start_matches('[');
     // Kubernetes 1.8 wraps what a predicate could not even look at.
@@ -207,102 +210,102 @@ fn counted(text: &str) -> Option<(u32, &str)> {
 fn reason(text: &str) -> Reason<'_> {
     let text = text.trim();
     let (nodes, text) = counted(text).map_or((None, text), |(count, rest)| (Some(count), rest));
-    Reason { kind: kind(text), nodes, text }
+    Reason { check: check(text), nodes, text }
 }
 
-fn kind(text: &str) -> Option<Kind> {
+fn check(text: &str) -> Option<Check> {
     if let Some(resource) = text.strip_prefix("Insufficient ") {
         return Some(match resource {
-            "cpu" | "CPU" => Kind::Cpu,
-            "memory" | "Memory" => Kind::Memory,
-            "ephemeral-storage" => Kind::EphemeralStorage,
-            "pods" => Kind::Pods,
-            _ => Kind::Extended,
+            "cpu" | "CPU" => Check::Cpu,
+            "memory" | "Memory" => Check::Memory,
+            "ephemeral-storage" => Check::EphemeralStorage,
+            "pods" => Check::Pods,
+            _ => Check::Extended,
         });
     }
-    if let Some((_, kind)) = PREDICATES.iter().find(|(name, _)| *name == text) {
-        return Some(*kind);
+    if let Some((_, check)) = PREDICATES.iter().find(|(name, _)| *name == text) {
+        return Some(*check);
     }
-    if says_state(text).is_some() {
-        return Some(Kind::Taint);
+    if node_state_taint(text).is_some() {
+        return Some(Check::Taint);
     }
     if is_some_affinity(text) {
         return None;
     }
     if text.starts_with("persistentvolumeclaim ") && text.ends_with(" not found") {
-        return Some(Kind::PvcNotFound);
+        return Some(Check::PvcNotFound);
     }
     // Part of a reason, and what it means; older wordings follow the present ones.
-    const WORDS: [(&str, Kind); 46] = [
-        ("Too many pods", Kind::Pods),
-        ("untolerated taint", Kind::Taint),
-        ("that the pod didn't tolerate", Kind::Taint),
-        ("didn't match Pod's node affinity/selector", Kind::Selector),
-        ("didn't match node selector", Kind::Selector),
-        ("didn't match Pod's node affinity", Kind::Selector),
-        ("didn't match scheduler-enforced node affinity", Kind::Selector),
-        ("didn't match the requested node name", Kind::NodeName),
-        ("didn't match the requested hostname", Kind::NodeName),
-        ("pod affinity terms conflict", Kind::Selector),
+    const WORDS: [(&str, Check); 46] = [
+        ("Too many pods", Check::Pods),
+        ("untolerated taint", Check::Taint),
+        ("that the pod didn't tolerate", Check::Taint),
+        ("didn't match Pod's node affinity/selector", Check::Selector),
+        ("didn't match node selector", Check::Selector),
+        ("didn't match Pod's node affinity", Check::Selector),
+        ("didn't match scheduler-enforced node affinity", Check::Selector),
+        ("didn't match the requested node name", Check::NodeName),
+        ("didn't match the requested hostname", Check::NodeName),
+        ("pod affinity terms conflict", Check::Selector),
         // Several plugins narrowed the nodes down, each to others; one alone is the node affinity.
-        ("simultaneously", Kind::Disjoint),
-        ("didn't satisfy plugin", Kind::Selector),
-        ("node is filtered out by the prefilter result", Kind::Selector),
-        ("were unschedulable", Kind::Cordoned),
-        ("didn't have free ports", Kind::HostPort),
-        ("existing pods anti-affinity rules", Kind::ExistingAntiAffinity),
-        ("anti-affinity rules", Kind::PodAntiAffinity),
-        ("didn't match pod affinity rules", Kind::PodAffinity),
-        ("topology spread constraints", Kind::TopologySpread),
-        ("unbound immediate PersistentVolumeClaims", Kind::PvcUnbound),
-        ("has unbound PersistentVolumeClaims", Kind::PvcUnbound),
-        ("PersistentVolumeClaim is not bound", Kind::PvcUnbound),
-        ("didn't match PersistentVolume's node affinity", Kind::PvAffinity),
-        ("had volume node affinity conflict", Kind::PvAffinity),
-        ("no available volume zone", Kind::VolumeZone),
-        ("didn't find available persistent volumes to bind", Kind::NoMatchingPv),
-        ("did not have enough free storage", Kind::StorageCapacity),
-        ("bound to non-existent pv(s)", Kind::BoundPvMissing),
-        ("bound to non-existent p", Kind::PvcLost),
-        ("is being deleted", Kind::PvcDeleting),
-        ("ReadWriteOncePod access mode", Kind::PvcInUse),
-        ("had no available disk", Kind::DiskConflict),
-        ("waiting for ephemeral volume controller", Kind::EphemeralPvc),
-        ("was not created for pod", Kind::EphemeralPvc),
-        ("exceed max volume count", Kind::VolumeCount),
-        ("cannot allocate all claims", Kind::DraClaim),
-        ("resourceclaim", Kind::DraClaim),
-        ("device class", Kind::DraClaim),
-        ("declared features check failed", Kind::NodeFeatures),
-        ("pods from a gang", Kind::Gang),
-        ("waiting for minCount", Kind::Gang),
-        ("no nodes available to schedule pods", Kind::NoNodes),
-        ("cannot use node: had unschedulable", Kind::Cordoned),
-        ("enough resource: CPU,", Kind::Cpu),
-        ("enough resource: Memory,", Kind::Memory),
-        ("enough resource: PodCount,", Kind::Pods),
+        ("simultaneously", Check::Disjoint),
+        ("didn't satisfy plugin", Check::Selector),
+        ("node is filtered out by the prefilter result", Check::Selector),
+        ("were unschedulable", Check::Cordoned),
+        ("didn't have free ports", Check::HostPort),
+        ("existing pods anti-affinity rules", Check::ExistingAntiAffinity),
+        ("anti-affinity rules", Check::PodAntiAffinity),
+        ("didn't match pod affinity rules", Check::PodAffinity),
+        ("topology spread constraints", Check::TopologySpread),
+        ("unbound immediate PersistentVolumeClaims", Check::PvcUnbound),
+        ("has unbound PersistentVolumeClaims", Check::PvcUnbound),
+        ("PersistentVolumeClaim is not bound", Check::PvcUnbound),
+        ("didn't match PersistentVolume's node affinity", Check::PvAffinity),
+        ("had volume node affinity conflict", Check::PvAffinity),
+        ("no available volume zone", Check::VolumeZone),
+        ("didn't find available persistent volumes to bind", Check::NoMatchingPv),
+        ("did not have enough free storage", Check::StorageCapacity),
+        ("bound to non-existent pv(s)", Check::BoundPvMissing),
+        ("bound to non-existent p", Check::PvcLost),
+        ("is being deleted", Check::PvcDeleting),
+        ("ReadWriteOncePod access mode", Check::PvcInUse),
+        ("had no available disk", Check::DiskConflict),
+        ("waiting for ephemeral volume controller", Check::EphemeralPvc),
+        ("was not created for pod", Check::EphemeralPvc),
+        ("exceed max volume count", Check::VolumeCount),
+        ("cannot allocate all claims", Check::DraClaim),
+        ("resourceclaim", Check::DraClaim),
+        ("device class", Check::DraClaim),
+        ("declared features check failed", Check::NodeFeatures),
+        ("pods from a gang", Check::Gang),
+        ("waiting for minCount", Check::Gang),
+        ("no nodes available to schedule pods", Check::NoNodes),
+        ("cannot use node: had unschedulable", Check::Cordoned),
+        ("enough resource: CPU,", Check::Cpu),
+        ("enough resource: Memory,", Check::Memory),
+        ("enough resource: PodCount,", Check::Pods),
     ];
-    WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
+    WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, check)| *check)
 }
 
 /// The scheduler's predicates before Kubernetes 1.8.
-const PREDICATES: [(&str, Kind); 12] = [
-    ("MatchNodeSelector", Kind::Selector),
-    ("HostName", Kind::NodeName),
-    ("PodFitsHostPorts", Kind::HostPort),
-    ("PodToleratesNodeTaints", Kind::Taint),
-    ("NodeUnschedulable", Kind::Cordoned),
-    ("NoVolumeZoneConflict", Kind::VolumeZone),
-    ("NoVolumeNodeConflict", Kind::PvAffinity),
-    ("VolumeNodeAffinityConflict", Kind::PvAffinity),
-    ("VolumeBindingNoMatch", Kind::NoMatchingPv),
-    ("MaxVolumeCount", Kind::VolumeCount),
-    ("NoDiskConflict", Kind::DiskConflict),
-    ("CheckNodeLabelPresence", Kind::Selector),
+const PREDICATES: [(&str, Check); 12] = [
+    ("MatchNodeSelector", Check::Selector),
+    ("HostName", Check::NodeName),
+    ("PodFitsHostPorts", Check::HostPort),
+    ("PodToleratesNodeTaints", Check::Taint),
+    ("NodeUnschedulable", Check::Cordoned),
+    ("NoVolumeZoneConflict", Check::VolumeZone),
+    ("NoVolumeNodeConflict", Check::PvAffinity),
+    ("VolumeNodeAffinityConflict", Check::PvAffinity),
+    ("VolumeBindingNoMatch", Check::NoMatchingPv),
+    ("MaxVolumeCount", Check::VolumeCount),
+    ("NoDiskConflict", Check::DiskConflict),
+    ("CheckNodeLabelPresence", Check::Selector),
 ];
 
 /// Before nodes were tainted for their conditions the scheduler read these itself. The taint of today for each.
-fn says_state(text: &str) -> Option<&'static str> {
+fn node_state_taint(text: &str) -> Option<&'static str> {
     const STATES: [(&str, &str, &str); 7] = [
         ("NodeNotReady", "were not ready", "node.kubernetes.io/not-ready"),
         ("NodeUnknownCondition", "had unknown conditions", "node.kubernetes.io/unreachable"),
@@ -315,14 +318,14 @@ fn says_state(text: &str) -> Option<&'static str> {
     STATES.iter().find(|(name, words, _)| text == *name || text.contains(words)).map(|(_, _, key)| *key)
 }
 
-/// Words about the affinity or the anti-affinity of pods, which do not tell which of them it is.
+/// Whether it is about the affinity or the anti-affinity of pods, without which of the two.
 pub(super) fn is_some_affinity(text: &str) -> bool {
     text == "MatchInterPodAffinity" || text.contains("didn't match pod affinity/anti-affinity")
 }
 
 /// The key of the taint that a message of Kubernetes 1.34 or older names (`{dedicated: gpu}`), or means.
 pub(super) fn taint_key(text: &str) -> Option<&str> {
-    if let Some(key) = says_state(text) {
+    if let Some(key) = node_state_taint(text) {
         return Some(key);
     }
     let inside = text.split_once('{')?.1.split_once('}')?.0;
@@ -337,18 +340,16 @@ pub(super) fn taint(text: &str) -> Option<String> {
 }
 
 /// The name between the first pair of double quotes.
-pub(super) fn quoted(text: &str) -> Option<&str> {
+pub(in crate::diagnosis::signals) fn quoted(text: &str) -> Option<&str> {
     Some(text.split_once('"')?.1.split_once('"')?.0)
 }
 
-/// At most two names, and how many more.
-pub(super) fn names<'n>(language: Language, all: impl Iterator<Item = &'n str>) -> String {
+/// At most two names, and how many more: `n1, n2 (+3)`.
+pub(in crate::diagnosis::signals) fn names<'n>(all: impl Iterator<Item = &'n str>) -> String {
     let all: Vec<_> = all.collect();
     match all.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [one, two] => say!(language, "{one} and {two}", one, two),
-        [one, two, rest @ ..] => say!(language, "{one}, {two} and {rest} more", one, two, rest = rest.len()),
+        [one, two, rest @ ..] if !rest.is_empty() => format!("{one}, {two} (+{})", rest.len()),
+        few => few.join(", "),
     }
 }
 
@@ -356,60 +357,60 @@ pub(super) fn names<'n>(language: Language, all: impl Iterator<Item = &'n str>) 
 mod tests {
     use super::*;
 
-    fn kinds(message: &str) -> Vec<(Option<Kind>, Option<u32>)> {
-        reasons(message).into_iter().map(|r| (r.kind, r.nodes)).collect()
+    fn checks(message: &str) -> Vec<(Option<Check>, Option<u32>)> {
+        reasons(message).into_iter().map(|r| (r.check, r.nodes)).collect()
     }
 
     #[test]
     fn preemption_is_cut_off_before_counting() {
         let message = "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes \
                        are available: 1 Preemption is not helpful for scheduling.";
-        assert_eq!(kinds(message), [(Some(Kind::Cpu), Some(1))]);
+        assert_eq!(checks(message), [(Some(Check::Cpu), Some(1))]);
         let message = "0/3 nodes are available: 1 Insufficient memory, 2 node(s) had untolerated taint(s). preemption: \
                        0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not \
                        helpful for scheduling.";
-        assert_eq!(kinds(message), [(Some(Kind::Memory), Some(1)), (Some(Kind::Taint), Some(2))]);
+        assert_eq!(checks(message), [(Some(Check::Memory), Some(1)), (Some(Check::Taint), Some(2))]);
         let message = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: not eligible due to \
                        preemptionPolicy=Never.";
-        assert_eq!(kinds(message), [(Some(Kind::Extended), Some(2))]);
+        assert_eq!(checks(message), [(Some(Check::Extended), Some(2))]);
     }
 
     #[test]
     fn a_comma_within_a_reason_does_not_separate() {
         let message = "0/4 nodes are available: 1 node(s) had taint {dedicated: db, x}, that the pod didn't tolerate, \
                        3 Insufficient cpu.";
-        assert_eq!(kinds(message), [(Some(Kind::Taint), Some(1)), (Some(Kind::Cpu), Some(3))]);
+        assert_eq!(checks(message), [(Some(Check::Taint), Some(1)), (Some(Check::Cpu), Some(3))]);
     }
 
     #[test]
     fn a_plugin_that_gave_up_first_has_no_count() {
         let message = "0/1 nodes are available: persistentvolumeclaim \"data\" not found. preemption: 0/1 nodes are \
                        available: 1 Preemption is not helpful for scheduling.";
-        assert_eq!(kinds(message), [(Some(Kind::PvcNotFound), None)]);
+        assert_eq!(checks(message), [(Some(Check::PvcNotFound), None)]);
         assert_eq!(quoted(reasons(message)[0].text), Some("data"));
-        assert_eq!(kinds("no nodes available to schedule pods"), [(Some(Kind::NoNodes), None)]);
+        assert_eq!(checks("no nodes available to schedule pods"), [(Some(Check::NoNodes), None)]);
     }
 
     #[test]
     fn the_predicates_of_old_schedulers_are_counted_behind_their_names() {
         let summary = "Insufficient cpu (3), MatchNodeSelector (2), PodToleratesNodeTaints (1)";
-        let expected = [(Some(Kind::Cpu), Some(3)), (Some(Kind::Selector), Some(2)), (Some(Kind::Taint), Some(1))];
+        let expected = [(Some(Check::Cpu), Some(3)), (Some(Check::Selector), Some(2)), (Some(Check::Taint), Some(1))];
         for message in [
             format!("No nodes are available that match all of the predicates: {summary}."),
             format!("No nodes are available that match all of the following predicates:: {summary}."),
             format!("pod (web) failed to fit in any node\nfit failure summary on nodes : {summary}"),
         ] {
-            assert_eq!(kinds(&message), expected, "{message}");
+            assert_eq!(checks(&message), expected, "{message}");
         }
         let message = "pod (web) failed to fit in any node\nfit failure on node (n1): Node didn't have enough resource: \
                        CPU, requested: 1000, used: 420, capacity: 1000\nfit failure on node (n2): Node didn't have \
                        enough resource: CPU, requested: 1000, used: 990, capacity: 1000\n";
-        assert_eq!(kinds(message), [(Some(Kind::Cpu), Some(2))]);
+        assert_eq!(checks(message), [(Some(Check::Cpu), Some(2))]);
     }
 
     #[test]
-    fn words_from_nowhere_are_kept_and_not_guessed_at() {
-        assert_eq!(kinds("0/1 nodes are available: 1 node(s) were out of luck."), [(None, Some(1))]);
+    fn unknown_messages_are_kept_without_a_guess() {
+        assert_eq!(checks("0/1 nodes are available: 1 node(s) were out of luck."), [(None, Some(1))]);
         assert!(reasons("").is_empty());
     }
 
