@@ -187,7 +187,7 @@ fn ask_all(case: &Case<'_>) -> Asked {
                     asked.ask(case, rule, order + place);
                 }
             }
-            Family::Table { .. } | Family::Signal(_) => {
+            Family::Signal(_) => {
                 let rules = family.rules();
                 let mut answers = match family {
                     Family::Signal(source) => catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of)),

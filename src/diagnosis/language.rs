@@ -77,35 +77,6 @@ fn fill(template: &'static str, values: &[(&str, &dyn Display)]) -> String {
     })
 }
 
-/// A sentence that stands in a table of rules. Its places are filled one after the other, each only where it occurs.
-pub(crate) struct Sentence {
-    language: Language,
-    parts: Vec<Part>,
-}
-
-impl Sentence {
-    pub(crate) fn of(speaks: &impl Speaks, english: &'static str) -> Self {
-        let language = speaks.language();
-        Self { language, parts: parts(language.of(english)) }
-    }
-
-    pub(crate) fn fill(&mut self, place: &str, with: &dyn Fn() -> String) {
-        for part in &mut self.parts {
-            if matches!(part, Part::Place(name) if *name == place) {
-                *part = Part::Filled(with());
-            }
-        }
-    }
-
-    pub(crate) fn told(self) -> String {
-        let mut out = String::new();
-        for part in &self.parts {
-            self.language.join(&mut out, part.text());
-        }
-        out
-    }
-}
-
 enum Part {
     Text(&'static str),
     Place(&'static str),

@@ -26,7 +26,7 @@ pub enum Scope {
     Pod(fn(&Case<'_>) -> Verdict),
     /// One container; asked for each, ephemeral ones excepted (a debug container's failure is not the pod's).
     Container(fn(&Case<'_>, &Container) -> Verdict),
-    /// What its family as a whole looks at: see [`Family::Table`].
+    /// What its signal reads: see [`Family::Signal`].
     Family,
 }
 
@@ -35,8 +35,6 @@ pub enum Scope {
 pub(crate) enum Family {
     /// Each rule asks for itself.
     Each(&'static [Rule]),
-    /// One look at the pod answers for all: which of the rules (by their places) recognises what was said.
-    Table { rules: &'static [Rule], ask: fn(&Case<'_>) -> Vec<(usize, Verdict)> },
     /// The causes of a signal in the catalogue.
     Signal(&'static Source),
 }
@@ -44,7 +42,7 @@ pub(crate) enum Family {
 impl Family {
     pub(crate) fn rules(&self) -> &'static [Rule] {
         match self {
-            Self::Each(rules) | Self::Table { rules, .. } => rules,
+            Self::Each(rules) => rules,
             Self::Signal(source) => catalog::rules(source.definition.name),
         }
     }
@@ -53,7 +51,6 @@ impl Family {
     pub(super) fn verdicts(&self, case: &Case<'_>) -> Vec<(usize, Verdict)> {
         match self {
             Self::Each(_) => Vec::new(),
-            Self::Table { ask, .. } => ask(case),
             Self::Signal(source) => catalog::verdicts(source, case, |_, _| true),
         }
     }

@@ -72,7 +72,7 @@ pub fn named(name: &str) -> Option<Known> {
 pub fn patient() -> impl Iterator<Item = &'static str> {
     let of_signals = FAMILIES.iter().filter_map(|family| match family {
         Family::Signal(source) => Some(source.definition.name),
-        Family::Each(_) | Family::Table { .. } => None,
+        Family::Each(_) => None,
     });
     of_signals.flat_map(catalog::patient)
 }

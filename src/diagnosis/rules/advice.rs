@@ -185,7 +185,7 @@ fn of_two_events_in_one_second_the_one_that_tells_names_the_object() {
 
 #[test]
 fn what_a_cloud_answers_is_told_without_the_marks_of_the_request() {
-    use super::signature::innermost;
+    use crate::diagnosis::message::innermost;
     let aws = "could not attach volume \"vol-0\" to node \"i-0\": UnauthorizedOperation: You are not authorized to perform \
                this operation. Encoded authorization failure message: xyz\n\tstatus code: 403, request id: 1";
     assert_eq!(innermost(aws, 90), "UnauthorizedOperation: You are not authorized to perform this operation.");
