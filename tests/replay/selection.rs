@@ -136,7 +136,7 @@ fn what_is_left_out_still_takes_room_on_nodes() {
         operator.status("waits").summary.clone()
     };
     let all = summary(Selection::default());
-    assert!(all.contains("n1 has 1 free of 4"), "{all}");
+    assert!(all.contains("n1 comes closest with 1 of 4 free"), "{all}");
     assert_eq!(summary(excluding("system")), all);
     assert_eq!(summary(selecting("app=waits")), all);
 }
