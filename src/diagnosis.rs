@@ -187,12 +187,9 @@ fn ask_all(case: &Case<'_>) -> Asked {
                     asked.ask(case, rule, order + place);
                 }
             }
-            Family::Signal(_) => {
+            Family::Signal(source) => {
                 let rules = family.rules();
-                let mut answers = match family {
-                    Family::Signal(source) => catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of)),
-                    _ => family.verdicts(case),
-                };
+                let mut answers = catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of));
                 answers.sort_by_key(|(place, _)| *place);
                 for (place, verdict) in answers {
                     asked.take(case, &rules[place], order + place, verdict);

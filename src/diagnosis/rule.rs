@@ -48,6 +48,7 @@ impl Family {
     }
 
     /// What a family says of a pod as a whole, by the places of its rules. Rules that ask for themselves are not in it.
+    #[cfg(test)]
     pub(super) fn verdicts(&self, case: &Case<'_>) -> Vec<(usize, Verdict)> {
         match self {
             Self::Each(_) => Vec::new(),

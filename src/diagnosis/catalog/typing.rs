@@ -51,12 +51,13 @@ impl Checker<'_> {
                 }
                 Some(FieldType::Flag)
             }
-            (operators::EQUALS | operators::NOT_EQUALS, [left, right]) => {
-                self.same(*left, *right);
-                Some(FieldType::Flag)
-            }
             (
-                operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS,
+                operators::EQUALS
+                | operators::NOT_EQUALS
+                | operators::LESS
+                | operators::LESS_EQUALS
+                | operators::GREATER
+                | operators::GREATER_EQUALS,
                 [left, right],
             ) => {
                 self.same(*left, *right);

@@ -17,7 +17,7 @@ const UNKILLED: [&str; 2] = ["FailedKillPod", "ExceededGracePeriod"];
 
 signal! {
     /// A pod with a deletion time that still exists. Source: metadata.deletionTimestamp.
-    pub(crate) struct Deletion<'a> as "deletion" { case: &'a Case<'a>, deletion: Timestamp, held_by: &'static str }
+    pub(crate) struct Deletion<'a> as "deletion" { case: &'a Case<'a>, deleted_at: Timestamp, held_by: &'static str }
     reason: |of| of.event().map_or("", |event| &event.reason), message: of.event().map_or("", |event| &event.message);
 
     /// What keeps the pod: `finalizer` where nothing runs any more, `node` where its node is not ready or gone, else
@@ -69,7 +69,7 @@ impl<'a> PodSignal<'a> for Deletion<'a> {
     fn due(&self, cause: &Cause) -> Result<(), Timestamp> {
         let (case, pod) = (self.case, self.case.pod);
         let is_chosen = case.thresholds.chosen(cause.name()).is_some();
-        let due = after(self.deletion, case.thresholds.of(cause.name(), self.grace(cause)));
+        let due = after(self.deleted_at, case.thresholds.of(cause.name(), self.grace(cause)));
         let is_known_lost = pod.reason == "NodeLost" && !is_chosen;
         if case.now < due && !is_known_lost { Err(due) } else { Ok(()) }
     }
@@ -88,7 +88,7 @@ impl<'a> PodSignal<'a> for Deletion<'a> {
             }
             _ => all.extend(self.event().map(evidence::event)),
         }
-        all.push(evidence::field("metadata.deletionTimestamp", self.deletion.to_string()));
+        all.push(evidence::field("metadata.deletionTimestamp", self.deleted_at.to_string()));
         all.extend(end::disruption(case).map(evidence::condition));
         all
     }
@@ -145,5 +145,5 @@ fn read<'a>(case: &'a Case<'a>) -> Option<Box<dyn PodSignal<'a> + 'a>> {
     } else {
         "kubelet"
     };
-    Some(Box::new(Deletion { case, deletion, held_by }))
+    Some(Box::new(Deletion { case, deleted_at: deletion, held_by }))
 }

@@ -70,7 +70,7 @@ signal! {
     }
 
     /// Whether the stack of the error ends in a call of bind(). Source: the lines around it in the log.
-    "fromBind": fn from_bind(&self) -> bool {
+    "fromBind": fn is_from_bind(&self) -> bool {
         log_line::comes_from(self.case, self.container, self.run, &self.line.text, "bind(")
     }
 

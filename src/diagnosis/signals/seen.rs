@@ -22,7 +22,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) path: Option<&'static str>,
 }
 
-impl<'a> Seen<'a> {
+impl Seen<'_> {
     /// Whether the text contains `part`, which is in lower case.
     pub(crate) fn has(&self, part: &str) -> bool {
         self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)

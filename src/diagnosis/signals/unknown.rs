@@ -148,12 +148,12 @@ fn read<'a>(case: &'a Case<'a>) -> Option<Box<dyn PodSignal<'a> + 'a>> {
         return None;
     }
     let mut containers = pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral);
-    let what = containers.find_map(|container| failing(case, container)).or_else(|| match pod.phase {
-        Phase::Failed => (job_state(case) != JobState::Complete).then_some(What::PodFailed),
-        _ => {
-            let scheduled = pod.condition("PodScheduled");
-            scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated").map(What::Unscheduled)
+    let what = containers.find_map(|container| failing(case, container)).or_else(|| {
+        if pod.phase == Phase::Failed {
+            return (job_state(case) != JobState::Complete).then_some(What::PodFailed);
         }
+        let scheduled = pod.condition("PodScheduled");
+        scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated").map(What::Unscheduled)
     })?;
     Some(Box::new(Unknown { case, what }))
 }

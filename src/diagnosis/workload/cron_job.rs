@@ -83,13 +83,12 @@ fn is_still_refused(case: &WorkloadCase<'_>, cron: &CronJobFacts, event: &EventF
 }
 
 /// The causes that Events about the schedule show, newest first.
-fn of_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> Vec<Box<Own>> {
+fn of_schedule(case: &WorkloadCase<'_>, cron: &CronJobFacts) -> impl Iterator<Item = Box<Own>> {
     let runs = case.jobs.iter().filter(|run| job::failed(run).is_none() && !run.is_complete());
     let running = runs.max_by_key(|run| run.created);
-    let cause = |event| {
+    case.events.iter().rev().filter_map(move |event| {
         Own::of(case, &CronJob { case, cron, event, running }, vec![evidence::event(event)]).map(|(_, own)| own)
-    };
-    case.events.iter().rev().filter_map(cause).collect()
+    })
 }
 
 /// The newest of its Jobs that failed for good, unless a later run succeeded.

@@ -15,7 +15,7 @@ pub(crate) enum Answer {
     GrpcUnimplemented,
     GrpcNotServing(String),
     /// No gRPC server answers: nothing listens, or another protocol. The kubelet does not know which.
-    GrpcNoAnswer,
+    NoGrpcServer,
     /// The probe names its port, and no port of the container has that name.
     NoSuchPort(String),
     /// The probe could not be run; with the runtime's error.
@@ -39,7 +39,7 @@ impl Answer {
             Self::Tls { server_speaks_tls: false } => "serverSpeaksHttp",
             Self::GrpcUnimplemented => "grpcUnimplemented",
             Self::GrpcNotServing(_) => "grpcNotServing",
-            Self::GrpcNoAnswer => "grpcNoAnswer",
+            Self::NoGrpcServer => "grpcNoAnswer",
             Self::NoSuchPort(_) => "noSuchPort",
             Self::CannotRun(_) => "cannotRun",
             Self::Other(output) if output.contains("timed out") => "timeout",
@@ -64,7 +64,7 @@ impl Answer {
             | Self::Timeout
             | Self::Status(_)
             | Self::GrpcNotServing(_)
-            | Self::GrpcNoAnswer
+            | Self::NoGrpcServer
             | Self::Other(_) => false,
         }
     }
@@ -83,7 +83,7 @@ impl Answer {
             }
             Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
             Self::GrpcNotServing(state) => say!(language, "gRPC health reports {state}", state),
-            Self::GrpcNoAnswer => phrase!(language, "no gRPC server answers").to_owned(),
+            Self::NoGrpcServer => phrase!(language, "no gRPC server answers").to_owned(),
             Self::NoSuchPort(name) => say!(language, "the container declares no port named {name}", name),
             Self::CannotRun(words) => say!(language, "it cannot be run: {words}", words),
             Self::Other(words) if words.is_empty() => phrase!(language, "it failed without output").to_owned(),
@@ -129,7 +129,7 @@ pub(super) fn answer(message: &str) -> Answer {
         return Answer::GrpcNotServing(state.trim_matches(['"', ')', ' ']).to_owned());
     }
     if text::has(words, &["failed to connect service "]) {
-        return Answer::GrpcNoAnswer;
+        return Answer::NoGrpcServer;
     }
     let slow = ["deadline exceeded", "i/o timeout", "timed out after", "client.timeout", "timeout: "];
     if slow.iter().any(|sign| text::has(words, &[sign])) {
