@@ -2,9 +2,8 @@
 //!
 //! A human states in the head of each fixture what must be found in it (`# expect:`, see `shindan::cli::fixture`).
 //! `tests/causes/<Cause>/<case>.yaml` has that cause; `not-<case>.yaml` looks like it and has another, or is healthy.
-//! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` are there for their STATUS alone. Beside each
-//! case, `<case>.expected.yaml` is a snapshot of the texts of its diagnoses; `UPDATE=1 cargo test --test causes` rewrites it.
-//! One more leading comment is read here:
+//! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` are there for their STATUS alone. The
+//! texts are on the page of each cause, which `UPDATE=1 cargo test --test docs` rewrites. One more leading comment is read here:
 //!
 //! - `# status: POD STATUS`: what kubectl printed of this pod at that moment.
 
@@ -15,14 +14,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use shindan::api::{Confidence, DiagnosisState, Severity};
+use shindan::api::{DiagnosisState, Severity};
 use shindan::cli::fixture::{self, Expectation};
 use shindan::cli::offline;
 use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Category, Thresholds, rules};
 use shindan::facts::Timestamp;
-use shindan::plan::{ObjectWrite, Outer, OuterWrite};
+use shindan::plan::{ObjectWrite, OuterWrite};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
@@ -43,7 +41,7 @@ fn name_of(path: &Path) -> &str {
 /// The cases of a folder.
 fn cases(folder: &Path) -> Vec<PathBuf> {
     #[allow(clippy::case_sensitive_file_extension_comparisons, reason = "the recorder writes .yaml")]
-    let is_case = |p: &PathBuf| name_of(p).ends_with(".yaml") && !name_of(p).ends_with(".expected.yaml");
+    let is_case = |p: &PathBuf| name_of(p).ends_with(".yaml");
     entries(folder).into_iter().filter(is_case).collect()
 }
 
@@ -87,135 +85,6 @@ fn diagnose(case: &Path, awaited: Option<&str>) -> Result<(String, Found), Strin
     Ok((text, Found::of(report)))
 }
 
-/// The gist of a diagnosis: what a person would be sorry to see change unnoticed.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Gist<'a> {
-    pod: &'a str,
-    cause: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    container: Option<&'a str>,
-    severity: Severity,
-    confidence: Confidence,
-    pod_status: &'a str,
-    summary: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_findings: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_remedy: Option<&'a str>,
-}
-
-/// The same of a node or a workload.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OuterGist<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    node: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workload: Option<&'a str>,
-    cause: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<&'a str>,
-    severity: Severity,
-    confidence: Confidence,
-    summary: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    other_findings: Vec<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_remedy: Option<&'a str>,
-}
-
-fn outer_gist(write: &OuterWrite) -> OuterGist<'_> {
-    let head = write.object.head();
-    let mut gist = OuterGist {
-        node: None,
-        workload: None,
-        cause: &head.cause,
-        problem: None,
-        severity: head.severity,
-        confidence: head.confidence,
-        summary: &head.summary,
-        other_findings: Vec::new(),
-        root: None,
-        first_remedy: head.remedies.first().map(|r| r.text.as_str()),
-    };
-    match &write.object {
-        Outer::Node(spec, status) => {
-            gist.node = Some(&spec.node_name);
-            gist.other_findings = status.other_findings.iter().map(|other| &*other.cause).collect();
-        }
-        Outer::Workload(spec, status) => {
-            gist.workload = Some(&spec.workload.display);
-            gist.problem = Some(&status.problem);
-            gist.root = status.root.as_ref().map(|reach| reach.root.to_string());
-        }
-    }
-    gist
-}
-
-fn gist(found: &Found) -> String {
-    let outers: Vec<OuterGist<'_>> = found.outers.iter().map(outer_gist).collect();
-    let outers = if outers.is_empty() { String::new() } else { serde_saphyr::to_string(&outers).unwrap() };
-    if found.pods.is_empty() && !outers.is_empty() {
-        return outers;
-    }
-    let gists: Vec<Gist<'_>> = found
-        .pods
-        .iter()
-        .map(|write| {
-            let status = &write.status;
-            let others = status.other_findings.iter().map(|other| match &other.container {
-                Some(container) => format!("{} ({container})", other.cause),
-                None => other.cause.clone(),
-            });
-            Gist {
-                pod: &write.key.name,
-                cause: &status.cause,
-                container: status.container.as_deref(),
-                severity: status.severity,
-                confidence: status.confidence,
-                pod_status: &status.pod_status,
-                summary: &status.summary,
-                root: status.root.as_ref().map(ToString::to_string),
-                other_findings: others.collect(),
-                first_remedy: status.remedies.first().map(|r| r.text.as_str()),
-            }
-        })
-        .collect();
-    outers + &serde_saphyr::to_string(&gists).unwrap()
-}
-
-/// Whether the expected file is right; with `UPDATE=1` it is made so.
-fn compare(case: &Path, found: &Found, wrong: &mut String) {
-    let expected = case.with_extension("expected.yaml");
-    let now = gist(found);
-    let was = fs::read_to_string(&expected).ok();
-    if was.as_deref() == Some(&now) {
-        return;
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&expected, &now).unwrap();
-        return;
-    }
-    let shown = expected.strip_prefix(root()).unwrap_or(&expected);
-    match was {
-        None => writeln!(wrong, "{}: is missing; UPDATE=1 writes it", shown.display()).unwrap(),
-        Some(was) => {
-            writeln!(wrong, "{}: differs; UPDATE=1 accepts what is now said", shown.display()).unwrap();
-            for line in was.lines().filter(|line| !now.lines().any(|l| l == *line)) {
-                writeln!(wrong, "  - {line}").unwrap();
-            }
-            for line in now.lines().filter(|line| !was.lines().any(|l| l == *line)) {
-                writeln!(wrong, "  + {line}").unwrap();
-            }
-        }
-    }
-}
-
 fn describe(found: &Found) -> String {
     if found.pods.is_empty() && found.outers.is_empty() {
         return "no diagnosis".to_owned();
@@ -251,9 +120,7 @@ fn each_case_is_diagnosed_as_its_head_states() {
             for error in &errors {
                 writeln!(wrong, "{shown}:{error}").unwrap();
             }
-            if errors.is_empty() {
-                compare(&case, &found, &mut wrong);
-            } else {
+            if !errors.is_empty() {
                 writeln!(wrong, "  {}", describe(&found)).unwrap();
             }
         }
@@ -339,12 +206,6 @@ fn each_rule_is_complete() {
     for folder in folders() {
         if !rules::known().any(|known| known.cause == name_of(&folder)) {
             writeln!(wrong, "tests/causes/{}: the table has no such cause", name_of(&folder)).unwrap();
-        }
-        for file in entries(&folder) {
-            let case = name_of(&file).strip_suffix(".expected.yaml");
-            if case.is_some_and(|case| !folder.join(format!("{case}.yaml")).exists()) {
-                writeln!(wrong, "{}: expects something of a case that is not there", file.display()).unwrap();
-            }
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
@@ -515,7 +376,7 @@ fn accuracy() -> String {
     let on_cluster = scores.values().filter(|s| s.recorded > 0).count();
     let healthy = cases(&root().join("healthy")).len();
     let mut out = String::new();
-    writeln!(out, "# Accuracy\n\n<!-- made by `UPDATE=1 cargo test --test causes` -->\n").unwrap();
+    writeln!(out, "# Accuracy\n\n<!-- Written by `make test-long ONLY=accuracy`. -->\n").unwrap();
     writeln!(
         out,
         "What the rules find in all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump \
@@ -564,13 +425,14 @@ fn accuracy() -> String {
     out
 }
 
+/// Written to docs/accuracy.md by `make test-long ONLY=accuracy`.
 #[test]
-fn the_published_accuracy_is_that_of_the_cases() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/accuracy.md");
+fn the_rules_are_accurate_over_all_cases() {
     let now = accuracy();
-    if fs::read_to_string(&page).is_ok_and(|was| was == now) {
-        return;
+    if std::env::var_os("ACCURACY").is_some() {
+        fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/accuracy.md"), &now).unwrap();
     }
-    assert!(std::env::var_os("UPDATE").is_some(), "docs/accuracy.md differs: UPDATE=1 cargo test --test causes");
-    fs::write(&page, now).unwrap();
+    for measure in ["| recall | 100.0 % |", "| precision | 100.0 % |"] {
+        assert!(now.contains(measure), "{now}");
+    }
 }

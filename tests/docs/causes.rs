@@ -9,6 +9,7 @@ use shindan::cluster::wire::Dump;
 use shindan::diagnosis::{Known, Thresholds, rules};
 use shindan::facts::Timestamp;
 
+use crate::gist::gist;
 use crate::pages::prose;
 use crate::{holds, root, shindan};
 
@@ -59,6 +60,29 @@ fn page(known: &Known) -> String {
     if !near.is_empty() {
         writeln!(out, "\n## What looks like it\n").unwrap();
         out.push_str(&near);
+    }
+    writeln!(
+        out,
+        "\n## All cases\n\nWhat Shindan reports for each file of [tests/causes/{cause}](../../tests/causes/{cause}).\n"
+    )
+    .unwrap();
+    writeln!(out, "```yaml\n{}```", all_cases(cause)).unwrap();
+    out
+}
+
+/// The diagnoses of all cases and near misses, by file.
+fn all_cases(cause: &str) -> String {
+    let mut out = String::new();
+    for path in files(cause) {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = name_of(&path).trim_end_matches(".yaml");
+        let awaited = (!name.starts_with("not-")).then_some(cause);
+        let report = fixture::diagnose(&text, awaited).unwrap_or_else(|e| panic!("{}:{e}", path.display()));
+        let gist = gist(&report);
+        writeln!(out, "{name}:{}", if gist.trim() == "[]" { " []" } else { "" }).unwrap();
+        if gist.trim() != "[]" {
+            out.push_str(&gist);
+        }
     }
     out
 }
@@ -153,9 +177,7 @@ fn origin(text: &str) -> String {
 fn files(cause: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("tests/causes").join(cause)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let is_case = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == "yaml") && !name_of(path).ends_with(".expected.yaml")
-    };
+    let is_case = |path: &PathBuf| path.extension().is_some_and(|end| end == "yaml");
     let mut paths: Vec<_> = paths.filter(is_case).collect();
     paths.sort();
     paths

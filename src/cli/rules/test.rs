@@ -55,8 +55,7 @@ impl Tested {
             self.errors.push(format!("{shown}: {}", rules::unknown(cause)));
             return Ok(());
         }
-        let is_snapshot = |path: &Path| name_of(path).ends_with(".expected.yaml");
-        let cases = entries(folder)?.into_iter().filter(|path| is_yaml(path) && !is_snapshot(path));
+        let cases = entries(folder)?.into_iter().filter(|path| is_yaml(path));
         let (near, cases): (Vec<PathBuf>, Vec<PathBuf>) = cases.partition(|path| name_of(path).starts_with("not-"));
         if cases.is_empty() {
             self.errors.push(format!("{shown}: no fixture such as {cause}/case.yaml"));
