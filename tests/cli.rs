@@ -486,8 +486,8 @@ fn of_one_namespaces_pods_no_room_on_a_node_is_worked_out() {
         out(&output).to_owned()
     };
     let (one, all) = (told("shop"), told("kube-system"));
-    assert!(one.contains("n1 has at most 2.5 free of 4") && !one.contains("2500m"), "{one}");
-    assert!(all.contains("n1 has 2.5 free of 4") && all.contains("2500m"), "{all}");
+    assert!(one.contains("n1 comes closest with at most 2.5 of 4 free") && !one.contains("2500m"), "{one}");
+    assert!(all.contains("n1 comes closest with 2.5 of 4 free") && all.contains("2500m"), "{all}");
 }
 
 #[test]
