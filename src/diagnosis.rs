@@ -38,15 +38,14 @@ pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod_status::pod_status;
 pub use restarts::restarts;
 pub use roots::RootKind;
-pub(crate) use rule::Family;
-pub use rule::{Category, Explain, Known, Recovery, Rule, Scope, Specificity, Verdict};
+pub use rule::{Category, Explain, Known, Recovery, Rule, Specificity, Verdict};
 pub use rules::holds_up_pulls;
 pub use workload::{
     Apart, FailingPod, GonePod, Ports, StrayService, WorkloadCase, WorkloadFailure, WorkloadJudged, follows_from_pods,
     is_of_service, judge as judge_workload, lies_in_template, stray_services, strays_due, told_as,
 };
 
-use crate::api::{ContainerType, OtherFinding};
+use crate::api::OtherFinding;
 use crate::facts::{Container, Timestamp, after};
 
 /// Works out what is wrong with the pod of this case, if anything is.
@@ -119,32 +118,6 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks a rule that asks for itself.
-    fn ask(&mut self, case: &Case<'_>, rule: &'static Rule, order: usize) {
-        if rule.specificity == Specificity::LastResort && !(self.findings.is_empty() && self.wake.is_none()) {
-            return;
-        }
-        let is_umbrella = rule.specificity == Specificity::Umbrella;
-        if self.held && is_umbrella {
-            return;
-        }
-        match rule.scope {
-            Scope::Pod(check) => {
-                if !is_umbrella || !self.settled_for(None) {
-                    self.take(case, rule, order, check(case));
-                }
-            }
-            Scope::Container(check) => {
-                for container in case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral) {
-                    if !is_umbrella || !self.settled_for(Some(&container.name)) {
-                        self.take(case, rule, order, check(case, container));
-                    }
-                }
-            }
-            Scope::Family => {}
-        }
-    }
-
     /// Whether a cause of this rank is asked at all: a general one not where a better one is known or awaited, the last resort
     /// only where nothing is.
     fn is_asked(&self, rank: Specificity, container: Option<&Arc<str>>) -> bool {
@@ -180,23 +153,14 @@ impl Asked {
 fn ask_all(case: &Case<'_>) -> Asked {
     let mut asked = Asked::default();
     let mut order = 0;
-    for family in rules::FAMILIES {
-        match family {
-            Family::Each(rules) => {
-                for (place, rule) in rules.iter().enumerate() {
-                    asked.ask(case, rule, order + place);
-                }
-            }
-            Family::Signal(source) => {
-                let rules = family.rules();
-                let mut answers = catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of));
-                answers.sort_by_key(|(place, _)| *place);
-                for (place, verdict) in answers {
-                    asked.take(case, &rules[place], order + place, verdict);
-                }
-            }
+    for source in rules::SIGNALS {
+        let rules = catalog::rules(source.definition.name);
+        let mut answers = catalog::verdicts(source, case, |rank, of| asked.is_asked(rank, of));
+        answers.sort_by_key(|(place, _)| *place);
+        for (place, verdict) in answers {
+            asked.take(case, &rules[place], order + place, verdict);
         }
-        order += family.rules().len();
+        order += rules.len();
     }
     asked
 }

@@ -1,9 +1,8 @@
 //! What a rule is: one cause, how it is recognised and what is told of it.
 
-use super::signals::Source;
-use super::{Case, Finding, Language, catalog};
+use super::{Case, Finding, Language};
 use crate::api::{Remedy, Root};
-use crate::facts::{Container, Timestamp};
+use crate::facts::Timestamp;
 
 /// One cause. The table in `rules.rs` holds them all; parser, matcher, `explain` and docs/causes read only it.
 #[derive(Debug, Clone, Copy)]
@@ -13,48 +12,9 @@ pub struct Rule {
     pub category: Category,
     pub recovery: Recovery,
     pub specificity: Specificity,
-    pub scope: Scope,
     /// What to do, most likely first. Asked only for the finding that is reported.
     pub remedies: fn(&Case<'_>, &Finding) -> Vec<Remedy>,
     pub explain: Explain,
-}
-
-/// What a rule looks at.
-#[derive(Debug, Clone, Copy)]
-pub enum Scope {
-    /// The pod as a whole; asked once.
-    Pod(fn(&Case<'_>) -> Verdict),
-    /// One container; asked for each, ephemeral ones excepted (a debug container's failure is not the pod's).
-    Container(fn(&Case<'_>, &Container) -> Verdict),
-    /// What its signal reads: see [`Family::Signal`].
-    Family,
-}
-
-/// Causes that belong together, in the order in which they are asked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Family {
-    /// Each rule asks for itself.
-    Each(&'static [Rule]),
-    /// The causes of a signal in the catalogue.
-    Signal(&'static Source),
-}
-
-impl Family {
-    pub(crate) fn rules(&self) -> &'static [Rule] {
-        match self {
-            Self::Each(rules) => rules,
-            Self::Signal(source) => catalog::rules(source.definition.name),
-        }
-    }
-
-    /// What a family says of a pod as a whole, by the places of its rules. Rules that ask for themselves are not in it.
-    #[cfg(test)]
-    pub(super) fn verdicts(&self, case: &Case<'_>) -> Vec<(usize, Verdict)> {
-        match self {
-            Self::Each(_) => Vec::new(),
-            Self::Signal(source) => catalog::verdicts(source, case, |_, _| true),
-        }
-    }
 }
 
 /// A rule's answer.

@@ -2,17 +2,16 @@
 
 #[cfg(test)]
 mod advice;
-mod crash;
 mod names;
 #[cfg(test)]
 mod patience;
 
-use super::rule::{Family, Known, Recovery, Rule};
+use super::rule::{Known, Recovery, Rule};
 pub(super) use super::signals::termination::log_line::wanted as log_wanted;
 use super::signals::{
-    admission, claim, container_creation, container_start, deletion, disruption, eviction, image_pull, init_container,
-    missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize, sandbox, scheduling,
-    sidecar, termination, unknown as last_resort, volume,
+    Source, admission, claim, container_creation, container_start, deletion, disruption, eviction, image_pull,
+    init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize,
+    sandbox, scheduling, sidecar, slow_restarts, termination, unknown as last_resort, volume,
 };
 use super::{catalog, node as nodes, workload as workloads};
 use crate::api::ContainerType;
@@ -24,37 +23,37 @@ pub use super::signals::image_pull::holds_up_pulls;
 pub use super::signals::probe::STARTUP;
 pub use super::signals::termination::hook::HOOK_KILL;
 
-/// All causes, family by family. A family's own order is in its module.
-pub(super) const FAMILIES: &[Family] = &[
-    Family::Signal(&missing_node::SOURCE),
-    Family::Signal(&node_ready::SOURCE),
-    Family::Signal(&scheduling::SOURCE),
-    Family::Signal(&claim::SOURCE),
-    Family::Signal(&volume::SOURCE),
-    Family::Signal(&sandbox::SOURCE),
-    Family::Signal(&image_pull::SOURCE),
-    Family::Signal(&container_start::SOURCE),
-    Family::Signal(&probe::SOURCE),
-    Family::Signal(&program_error::SOURCE),
-    Family::Signal(&termination::SOURCE),
-    Family::Each(crash::RULES),
-    Family::Signal(&disruption::SOURCE),
-    Family::Signal(&deletion::SOURCE),
-    Family::Signal(&eviction::SOURCE),
-    Family::Signal(&admission::SOURCE),
-    Family::Signal(&pod_end::SOURCE),
-    Family::Signal(&sidecar::SOURCE),
-    Family::Signal(&init_container::SOURCE),
-    Family::Signal(&pod_failure::SOURCE),
-    Family::Signal(&readiness_gate::SOURCE),
-    Family::Signal(&resize::SOURCE),
-    Family::Signal(&container_creation::SOURCE),
-    Family::Signal(&last_resort::SOURCE),
+/// The signals of pods, in the order in which their causes are asked. The catalogue has the order of a signal's causes.
+pub(super) const SIGNALS: &[&Source] = &[
+    &missing_node::SOURCE,
+    &node_ready::SOURCE,
+    &scheduling::SOURCE,
+    &claim::SOURCE,
+    &volume::SOURCE,
+    &sandbox::SOURCE,
+    &image_pull::SOURCE,
+    &container_start::SOURCE,
+    &probe::SOURCE,
+    &program_error::SOURCE,
+    &termination::SOURCE,
+    &slow_restarts::SOURCE,
+    &disruption::SOURCE,
+    &deletion::SOURCE,
+    &eviction::SOURCE,
+    &admission::SOURCE,
+    &pod_end::SOURCE,
+    &sidecar::SOURCE,
+    &init_container::SOURCE,
+    &pod_failure::SOURCE,
+    &readiness_gate::SOURCE,
+    &resize::SOURCE,
+    &container_creation::SOURCE,
+    &last_resort::SOURCE,
 ];
 
 /// Every rule, in order.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    FAMILIES.iter().flat_map(Family::rules)
+    SIGNALS.iter().flat_map(|source| catalog::rules(source.definition.name))
 }
 
 /// Every cause once: those of pods, then those that only nodes or workloads have.
@@ -70,11 +69,7 @@ pub fn named(name: &str) -> Option<Known> {
 
 /// Causes of pods that count only after a while, which may be chosen for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    let of_signals = FAMILIES.iter().filter_map(|family| match family {
-        Family::Signal(source) => Some(source.definition.name),
-        Family::Each(_) => None,
-    });
-    of_signals.flat_map(catalog::patient)
+    SIGNALS.iter().flat_map(|source| catalog::patient(source.definition.name))
 }
 
 /// How a pod gets well again that has this cause in a container of this type; the slower way for a cause that this version

@@ -34,6 +34,7 @@ mod seen;
 pub(crate) mod service;
 mod shortage;
 pub(crate) mod sidecar;
+pub(crate) mod slow_restarts;
 pub(crate) mod termination;
 pub(crate) mod unknown;
 pub(crate) mod volume;
@@ -206,6 +207,12 @@ pub(crate) trait PodSignal<'a>: Signal {
         Ok(())
     }
 
+    /// Whether all is known that may still explain the occurrence otherwise; else the moment to look again, whichever cause
+    /// matches, and where none does.
+    fn settled(&self) -> Result<(), Timestamp> {
+        Ok(())
+    }
+
     /// What supports or contradicts a finding of this cause.
     fn evidence(&self, _cause: &Cause) -> Vec<Evidence> {
         Vec::new()
@@ -337,6 +344,7 @@ pub const ALL: &[&Definition] = &[
     &scheduling::Scheduling::DEFINITION,
     &service::MismatchedService::DEFINITION,
     &sidecar::Sidecar::DEFINITION,
+    &slow_restarts::SlowRestarts::DEFINITION,
     &termination::Termination::DEFINITION,
     &unknown::Unknown::DEFINITION,
     &volume::Volume::DEFINITION,

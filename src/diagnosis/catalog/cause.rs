@@ -10,7 +10,7 @@ use crate::diagnosis::actions::{self, Ask};
 use crate::diagnosis::checks::Check;
 use crate::diagnosis::language::Language;
 use crate::diagnosis::roots::RootKind;
-use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Scope, Specificity};
+use crate::diagnosis::rule::{Category, Explain, Recovery, Rule, Specificity};
 use crate::diagnosis::signals::{Context, Subject, Value};
 use crate::diagnosis::target::shell_word;
 use crate::diagnosis::{Case, Finding, Thresholds, remedy, text};
@@ -187,7 +187,6 @@ impl Cause {
             category: Category::named(&self.file.category).unwrap_or(Category::Lifecycle),
             recovery: self.file.recovery.map_or(Recovery::NeverStarted, Recovery::from),
             specificity: self.precedence(),
-            scope: Scope::Family,
             remedies,
             explain: Explain {
                 meaning: &explain.meaning,

@@ -2,7 +2,7 @@
 
 use super::{container_start, image_pull, sandbox, volume};
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Family, Verdict};
+use crate::diagnosis::{Verdict, catalog};
 
 const PULLING: &str = r#"
 kind: Pod
@@ -28,14 +28,9 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let case = scenario.case();
     let mut later = false;
     let mut causes = Vec::new();
-    for family in [
-        Family::Signal(&volume::SOURCE),
-        Family::Signal(&sandbox::SOURCE),
-        Family::Signal(&image_pull::SOURCE),
-        Family::Signal(&container_start::SOURCE),
-    ] {
-        let rules = family.rules();
-        for (place, verdict) in family.verdicts(&case) {
+    for source in [&volume::SOURCE, &sandbox::SOURCE, &image_pull::SOURCE, &container_start::SOURCE] {
+        let rules = catalog::rules(source.definition.name);
+        for (place, verdict) in catalog::verdicts(source, &case, |_, _| true) {
             match verdict {
                 Verdict::Yes(finding) if finding.is_noted() => later |= finding.until.is_some_and(|at| at > case.now),
                 Verdict::Yes(_) => causes.push(rules[place].cause),

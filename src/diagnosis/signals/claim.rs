@@ -342,7 +342,7 @@ mod tests {
     use super::*;
     use crate::api::Remedy;
     use crate::diagnosis::testing::Scenario;
-    use crate::diagnosis::{Family, Verdict};
+    use crate::diagnosis::{Verdict, catalog};
 
     /// A pod that waits for its claim `data`, of which this is known.
     fn told(class: ClaimClass, reason: &str, message: &str, classes: &[(&str, &str, bool)]) -> Vec<Remedy> {
@@ -366,10 +366,9 @@ mod tests {
         let claim = ClaimFacts { name: "data".into(), class, volume: None, events };
         scenario.surroundings[0].claims = Some(ClaimsFacts { unbound: vec![claim], classes: Some(classes.collect()) });
         let case = scenario.case();
-        let family = Family::Signal(&SOURCE);
-        let verdicts = family.verdicts(&case);
+        let verdicts = catalog::verdicts(&SOURCE, &case, |_, _| true);
         let [(place, Verdict::Yes(finding))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
-        (family.rules()[*place].remedies)(&case, finding)
+        (catalog::rules(SOURCE.definition.name)[*place].remedies)(&case, finding)
     }
 
     fn commands(remedies: &[Remedy]) -> Vec<&str> {

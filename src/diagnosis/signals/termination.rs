@@ -8,15 +8,19 @@ pub(crate) mod hook;
 pub(crate) mod log_line;
 mod lost;
 mod node_shortage;
+mod program;
+#[cfg(test)]
+mod tests;
 
 use std::cell::OnceCell;
 
 use self::node_shortage::Shortage;
+use self::program::Refusal;
 use super::{PodSignal, Source, of_containers, signal};
-use crate::api::{Confidence, Evidence};
+use crate::api::{Confidence, ContainerType, Evidence};
 use crate::diagnosis::catalog::Cause;
 use crate::diagnosis::{Case, Finding, Verdict, evidence, restarts, text};
-use crate::facts::{Container, EventFacts, Phase, ProbeKind, State, Terminated, Timestamp};
+use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
 
 /// Reason, exit code and uptime of a run, with their paths.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -33,25 +37,88 @@ pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Fin
     }
 }
 
-/// The container that a finding blames.
-pub(crate) fn blamed<'c>(case: &Case<'c>, finding: &Finding) -> Option<&'c Container> {
-    case.pod.container(finding.container.as_deref()?)
-}
-
 signal! {
-    /// The end of a container's run that is a failure: an error exit, a kill, or an end that neither the runtime nor the
-    /// kubelet saw. Ends that a probe, a deletion, an eviction or the end of the pod explains are not in it.
+    /// The end of a container's run that is a failure: an error exit, exit code 0 of a container that is to run on, a kill,
+    /// or an end that neither the runtime nor the kubelet saw. Ends that a probe, a deletion, an eviction or the end of the pod explains are not in it.
     /// Source: containerStatuses[].state.terminated, else lastState.terminated.
     pub(crate) struct Termination<'a> as "termination" {
         case: &'a Case<'a>,
         container: &'a Container,
         run: &'a Terminated,
         shortage: OnceCell<Option<Shortage<'a>>>,
+        refusal: OnceCell<Option<Refusal<'a>>>,
     }
     reason: |of| &of.run.reason, message: &of.run.message;
 
     /// Exit code. Source: state.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }
+
+    /// What the exit code commonly means, such as `general error`; empty where it has no common meaning.
+    "exitMeaning": fn exit_meaning(&self) -> &'static str {
+        exit_code::meaning_of(self.case.language(), self.run).unwrap_or_default()
+    }
+
+    /// Signal that the process caused itself, such as `SIGSEGV`; empty for an exit code of its own, for SIGKILL and SIGTERM,
+    /// and where an uncaught .NET exception ended it. Source: state.terminated.exitCode (128 + n) and signal.
+    "nativeSignal": fn native_signal(&self) -> &'static str { self.own_signal().map_or("", |signal| signal.name) }
+
+    /// What that signal means, such as `an invalid memory access`.
+    "nativeSignalMeaning": fn native_signal_meaning(&self) -> &'static str {
+        self.own_signal().map_or("", |signal| signal.meaning)
+    }
+
+    /// Error by which the kernel refused to execute the program: `exec format error` or `no such file or directory`; empty
+    /// where it executed it. Source: the line `exec /X: ...` that runc logs.
+    "execError": fn exec_error(&self) -> &'static str { self.refusal().map_or("", |refusal| refusal.error) }
+
+    /// Program of the container: the one that this line names, else the first word of the command. Empty where the program is
+    /// that of the image. Source: the log; spec.containers[].command.
+    "program": fn program(&self) -> &str {
+        let named = self.refusal().and_then(|refusal| refusal.program());
+        named.or(self.container.command.first().map(String::as_str)).unwrap_or_default()
+    }
+
+    /// Whether the command of the container is named like a shell script. Source: spec.containers[].command.
+    "isScript": fn is_script(&self) -> bool {
+        self.container.command.first().is_some_and(|program| program.to_ascii_lowercase().ends_with(".sh"))
+    }
+
+    /// What the dynamic linker did not find: `cLibrary` (a newer version of it) or `sharedLibrary`; empty where it logged
+    /// neither.
+    "missingLibrary": fn missing_library(&self) -> &'static str {
+        program::missing_library(self.case, self.container, self.run)
+    }
+
+    /// Why the command of the container exits: `background`, `daemon`, `initScript`, `idleShell`, `defaultShell` (of the
+    /// image) or `script`; empty where the command does not show it. Source: spec.containers[].command, args and image.
+    "commandEnds": fn command_ends(&self) -> &'static str { command::ends(self.container).map_or("", |ends| ends.name()) }
+
+    /// Server of the command that makes itself a daemon, such as `nginx`.
+    "daemon": fn daemon(&self) -> &'static str { command::daemon(self.container).0 }
+
+    /// Command that keeps this server in the foreground.
+    "foregroundCommand": fn foreground_command(&self) -> &'static str { command::daemon(self.container).1 }
+
+    /// Whether the postStart hook may have failed at once and ended a server that exits on SIGTERM: the run was that short,
+    /// and no Event of the pod is known. Source: spec.containers[].lifecycle.postStart.
+    "mayBeHook": fn may_be_hook(&self) -> bool {
+        let is_short = self.run.ran_for().is_none_or(|ran| ran <= hook::AT_ONCE);
+        self.container.has_post_start && is_short && self.case.events.is_empty()
+    }
+
+    /// Whether it is an init container that exits before the others start (a sidecar does not).
+    /// Source: spec.initContainers[].restartPolicy.
+    "isOfInitContainer": fn is_of_init_container(&self) -> bool { self.container.kind == ContainerType::Init }
+
+    /// Whether the pod failed because this container is not started again. Source: status.phase, spec.restartPolicy.
+    "endedPod": fn ended_pod(&self) -> bool { end::has_ended_its_pod(self.case, self.container) }
+
+    /// Whether the container stays terminated while the others run on. Source: restartPolicy Never.
+    "staysTerminated": fn stays_terminated(&self) -> bool {
+        let container = self.container;
+        let never = container.effective_restart_policy(self.case.pod.restart_policy) == RestartPolicy::Never;
+        never && !container.has_restart_rules && matches!(container.state, State::Terminated(_))
+    }
 
     /// Reason that the runtime reports, such as `Error` or `OOMKilled`. Source: state.terminated.reason.
     "reason": fn reason_of_run(&self) -> &str { &self.run.reason }
@@ -148,12 +215,22 @@ fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<Termination<
     } else {
         end::crash(case, container)
     };
-    Some(Termination { case, container, run: run?, shortage: OnceCell::new() })
+    Some(Termination { case, container, run: run?, shortage: OnceCell::new(), refusal: OnceCell::new() })
 }
 
 impl<'a> Termination<'a> {
     fn shortage(&self) -> Option<Shortage<'a>> {
         *self.shortage.get_or_init(|| node_shortage::of(self.case, self.container, self.run))
+    }
+
+    fn refusal(&self) -> Option<Refusal<'a>> {
+        *self.refusal.get_or_init(|| program::refusal(self.case, self.container, self.run))
+    }
+
+    /// The signal that the process caused itself.
+    fn own_signal(&self) -> Option<exit_code::Signal> {
+        let signal = exit_code::native_signal(self.case.language(), self.run.ending_signal()?)?;
+        (!log_line::is_of_managed_code(self.case, self.container, self.run)).then_some(signal)
     }
 
     /// The Event of a probe's kill in this run.
@@ -210,6 +287,22 @@ impl<'a> Termination<'a> {
         out
     }
 
+    /// Evidence for an exit code of the program's own.
+    fn own_evidence(&self) -> Vec<Evidence> {
+        let (container, spec) = (self.container, self.container.spec_path());
+        if self.run.exit_code == 0 {
+            let policy = evidence::field("spec.restartPolicy", "Always");
+            let command = command::shown(container).map(|shown| evidence::field(format!("{spec}.command"), shown));
+            return std::iter::once(policy).chain(command).collect();
+        }
+        let Some(refusal) = self.refusal() else {
+            return log_line::line_evidence(self.case, container, self.run).into_iter().collect();
+        };
+        let arch = self.case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
+        let arch = arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch));
+        std::iter::once(log_line::source(container, refusal.line, refusal.in_log)).chain(arch).collect()
+    }
+
     /// Evidence for a signal whose sender is not known.
     fn unexplained_evidence(&self) -> Vec<Evidence> {
         let mut out = vec![evidence::field("event/Killing", "none is known for this run")];
@@ -233,14 +326,19 @@ impl<'a> PodSignal<'a> for Termination<'a> {
         Some(self.container)
     }
 
-    fn due(&self, _: &Cause) -> Result<(), Timestamp> {
-        if self.is_lost() {
-            return lost::due(self.case, self.container, self.run);
+    /// Events of a kill may still come, and then the exit code is not the reason.
+    fn settled(&self) -> Result<(), Timestamp> {
+        if self.is_lost() || self.refusal().is_some() {
+            return Ok(());
         }
         match end::settled_crash(self.case, self.container) {
             Err(Verdict::NotBefore(at)) => Err(at),
             _ => Ok(()),
         }
+    }
+
+    fn due(&self, _: &Cause) -> Result<(), Timestamp> {
+        if self.is_lost() { lost::due(self.case, self.container, self.run) } else { Ok(()) }
     }
 
     fn complete(&self, _: &Cause, finding: Finding) -> Verdict {
@@ -251,8 +349,17 @@ impl<'a> PodSignal<'a> for Termination<'a> {
             finding.with_all(self.shortage_evidence(shortage))
         } else if self.oom_killed() {
             finding.with_all(self.oom_evidence())
-        } else if self.seccomp_killed() {
-            finding.with_all(log_line::line_evidence(self.case, self.container, self.run))
+        } else if self.seccomp_killed() || !matches!(self.run.exit_code, 0 | 137 | 143) {
+            finding.with_all(self.own_evidence())
+        } else if self.run.exit_code == 0 {
+            let finding = finding.with_all(self.own_evidence());
+            let finding = if self.may_be_hook() {
+                doubt::with_doubts(self.case, self.container, self.run, finding)
+            } else {
+                finding
+            };
+            // Only a container that is to run on is in this signal with 0: no Job, and nothing that is over.
+            return Verdict::Yes(Box::new(finding));
         } else {
             let finding = finding.with_all(self.unexplained_evidence());
             doubt::with_doubts(self.case, self.container, self.run, finding)

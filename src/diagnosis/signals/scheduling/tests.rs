@@ -1,18 +1,17 @@
 use std::fmt::Write as _;
 
-use super::{SOURCE, claim};
+use super::{SOURCE, Source, claim};
 use crate::api::{Confidence, Remedy};
 use crate::diagnosis::testing::Scenario;
-use crate::diagnosis::{Case, Family, Finding, Rule, Verdict};
+use crate::diagnosis::{Case, Finding, Rule, Verdict, catalog};
 
 /// The verdicts of both signals, with their rules.
 fn ask(case: &Case<'_>) -> Vec<(&'static Rule, Verdict)> {
-    let families = [Family::Signal(&SOURCE), Family::Signal(&claim::SOURCE)];
-    let of = |family: Family| {
-        let rules = family.rules();
-        family.verdicts(case).into_iter().map(move |(place, verdict)| (&rules[place], verdict))
+    let of = |source: &Source| {
+        let rules = catalog::rules(source.definition.name);
+        catalog::verdicts(source, case, |_, _| true).into_iter().map(move |(place, verdict)| (&rules[place], verdict))
     };
-    families.into_iter().flat_map(of).collect()
+    [&SOURCE, &claim::SOURCE].into_iter().flat_map(of).collect()
 }
 
 /// The rule that answers Yes, what it found and what to do.

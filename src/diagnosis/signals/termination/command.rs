@@ -1,7 +1,6 @@
 //! Why a command ends well when it should not end: read off the command itself.
 
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, text};
+use crate::diagnosis::text;
 use crate::facts::Container;
 
 /// Images whose default command is a shell.
@@ -21,7 +20,7 @@ const SHELL_IMAGES: [&str; 11] = [
 
 /// What a command does that makes it end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Ends {
+pub(crate) enum Ends {
     /// `cmd &`, `nohup cmd`, `setsid cmd`.
     Background,
     /// A server that makes itself a daemon.
@@ -36,7 +35,7 @@ enum Ends {
     Script,
 }
 
-fn ends(container: &Container) -> Option<Ends> {
+pub(crate) fn ends(container: &Container) -> Option<Ends> {
     let words: Vec<&str> = container.command.iter().chain(&container.args).map(String::as_str).collect();
     if words.is_empty() {
         return is_shell_image(&container.image).then_some(Ends::DefaultShell);
@@ -89,38 +88,25 @@ fn is_shell_image(image: &str) -> bool {
     SHELL_IMAGES.contains(&name)
 }
 
-/// In few words, for the summary.
-pub(crate) fn why_it_ended(language: Language, container: &Container) -> Option<String> {
-    Some(match ends(container)? {
-        Ends::Background => phrase!(language, "its command goes to the background").into(),
-        Ends::Daemon { program, .. } => say!(language, "{program} makes itself a daemon", program),
-        Ends::InitScript => phrase!(language, "its command only starts a service in the background").into(),
-        Ends::IdleShell => phrase!(language, "a shell without a terminal ends at once").into(),
-        Ends::DefaultShell => phrase!(language, "no command is set and the image's own is a shell").into(),
-        Ends::Script => phrase!(language, "its script comes to its end").into(),
-    })
+impl Ends {
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Background => "background",
+            Self::Daemon { .. } => "daemon",
+            Self::InitScript => "initScript",
+            Self::IdleShell => "idleShell",
+            Self::DefaultShell => "defaultShell",
+            Self::Script => "script",
+        }
+    }
 }
 
-/// What to change.
-pub(crate) fn advice(language: Language, container: &Container) -> Option<String> {
-    Some(match ends(container)? {
-        Ends::Background => {
-            phrase!(language, "The command sends the server to the background and ends. Drop the `&` (or nohup, setsid, --daemon), so that it stays in the foreground.")
-                .into()
-        }
-        Ends::Daemon { program, foreground } => {
-            say!(language, "{program} goes to the background by default. Start it as `{foreground}`.", program, foreground)
-        }
-        Ends::InitScript => {
-            phrase!(language, "A container has no init system: start the server's own program in the foreground, not by service, systemctl or /etc/init.d.")
-                .into()
-        }
-        Ends::IdleShell | Ends::DefaultShell => {
-            phrase!(language, "Give the container a command that stays. A shell without a terminal has nothing to read and ends: set command, or `sleep infinity` for a pod to work in.")
-                .into()
-        }
-        Ends::Script => phrase!(language, "The script given to the shell comes to its end. Let its last line be the server, with `exec`.").into(),
-    })
+/// The server of the command that makes itself a daemon, and the command that keeps it in the foreground; else nothing.
+pub(crate) fn daemon(container: &Container) -> (&'static str, &'static str) {
+    match ends(container) {
+        Some(Ends::Daemon { program, foreground }) => (program, foreground),
+        _ => ("", ""),
+    }
 }
 
 /// Command and arguments as one line.

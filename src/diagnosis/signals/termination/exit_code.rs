@@ -12,76 +12,25 @@ use crate::facts::{Container, Terminated, format_bytes};
 pub(crate) struct Signal {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
-    pub(crate) advice: &'static str,
 }
 
 pub(crate) fn native_signal(language: Language, number: i32) -> Option<Signal> {
-    let (name, meaning, advice) = match number {
-        4 => (
-            "SIGILL",
-            phrase!(language, "an instruction that this CPU does not know"),
-            phrase!(
-                language,
-                "Use a build for this node's CPU (no AVX-512 or newer x86-64 level than it has), or move the pod to other nodes."
-            ),
-        ),
-        5 => (
-            "SIGTRAP",
-            phrase!(language, "a trap of its own"),
-            phrase!(
-                language,
-                "Its runtime hit a check of its own (V8, Swift, a debugger trap): read the last lines of the log."
-            ),
-        ),
-        6 => (
-            "SIGABRT",
-            phrase!(language, "it aborted itself"),
-            phrase!(
-                language,
-                "A failed assertion, an uncaught exception, or its language's heap limit (Node: JavaScript heap out of memory): the log's last lines say which."
-            ),
-        ),
-        7 => (
-            "SIGBUS",
-            phrase!(language, "memory behind a mapping was gone"),
-            phrase!(
-                language,
-                "Check /dev/shm (64 MiB unless an emptyDir with medium Memory is mounted there) and the disk behind mapped files: full is the usual reason."
-            ),
-        ),
-        8 => (
-            "SIGFPE",
-            phrase!(language, "an arithmetic error"),
-            phrase!(language, "A division by zero or overflow in native code: read the stack trace in the log."),
-        ),
-        11 => (
-            "SIGSEGV",
-            phrase!(language, "an invalid memory access"),
-            phrase!(
-                language,
-                "A bug in native code, or a library of another libc (musl and glibc mixed): get a core dump or try the version before."
-            ),
-        ),
-        13 => (
-            "SIGPIPE",
-            phrase!(language, "it wrote to a closed pipe"),
-            phrase!(language, "The reader of its output went away: handle SIGPIPE, or keep the reader alive."),
-        ),
-        31 => (
-            "SIGSYS",
-            phrase!(language, "a system call that seccomp forbids"),
-            phrase!(
-                language,
-                "Its seccomp profile forbids a call that it makes: use RuntimeDefault or a profile that allows it."
-            ),
-        ),
+    let (name, meaning) = match number {
+        4 => ("SIGILL", phrase!(language, "an instruction that this CPU does not know")),
+        5 => ("SIGTRAP", phrase!(language, "a trap of its own")),
+        6 => ("SIGABRT", phrase!(language, "it aborted itself")),
+        7 => ("SIGBUS", phrase!(language, "memory behind a mapping was gone")),
+        8 => ("SIGFPE", phrase!(language, "an arithmetic error")),
+        11 => ("SIGSEGV", phrase!(language, "an invalid memory access")),
+        13 => ("SIGPIPE", phrase!(language, "it wrote to a closed pipe")),
+        31 => ("SIGSYS", phrase!(language, "a system call that seccomp forbids")),
         _ => return None,
     };
-    Some(Signal { name, meaning, advice })
+    Some(Signal { name, meaning })
 }
 
 /// What an exit code commonly stands for.
-pub(crate) fn meaning(language: Language, code: i32) -> Option<&'static str> {
+fn meaning(language: Language, code: i32) -> Option<&'static str> {
     Some(match code {
         1 => phrase!(language, "general error"),
         2 => phrase!(language, "wrong usage, or a Go panic"),
@@ -109,17 +58,22 @@ pub(crate) fn meaning(language: Language, code: i32) -> Option<&'static str> {
     })
 }
 
+/// What the exit code of a run commonly means, or the name of the signal that it is for.
+pub(crate) fn meaning_of(language: Language, run: &Terminated) -> Option<&'static str> {
+    let signal = || Some(native_signal(language, run.ending_signal()?)?.name);
+    meaning(language, run.exit_code).or_else(signal)
+}
+
 /// `code 1 (general error)`.
 pub(crate) fn ended_with(language: Language, run: &Terminated) -> String {
-    let signal = run.ending_signal().and_then(|number| native_signal(language, number)).map(|s| s.name);
-    match meaning(language, run.exit_code).or(signal) {
+    match meaning_of(language, run) {
         Some(meaning) => say!(language, "code {code} ({meaning})", code = run.exit_code, meaning),
         None => say!(language, "code {code}", code = run.exit_code),
     }
 }
 
 /// ` 9 s after each start`, with its leading space.
-pub(crate) fn when(case: &Case<'_>, container: &Container) -> String {
+fn when(case: &Case<'_>, container: &Container) -> String {
     restarts::rhythm(case, container).map_or_else(String::new, |words| format!(" {words}"))
 }
 

@@ -238,3 +238,19 @@ fn what_a_lone_pod_has_perhaps_got_over_is_only_noted() {
     watched.thresholds = crate::diagnosis::Thresholds::default();
     assert_ne!(diagnosed(&watched).severity, Severity::Info, "in a cluster it is seen whether it fails again");
 }
+
+#[test]
+fn an_exit_that_no_cause_matches_is_looked_at_again_when_its_events_have_come() {
+    let first = REDIS
+        .replace("restartCount: 7", "restartCount: 0")
+        .replace("waiting: {reason: CrashLoopBackOff, message: back-off 5m0s restarting failed container=redis pod=multi_default(1)}", "terminated: {exitCode: 143, reason: Error, startedAt: \"2026-11-21T09:20:02Z\", finishedAt: \"2026-11-21T09:20:41Z\"}");
+    let first = first.split("    lastState").next().unwrap();
+    let at = |now: &str| {
+        let scenario = Scenario::from_yaml(first).observed_since("2026-11-21T09:20:41Z").at(now);
+        let outcome = diagnose(&scenario.case());
+        assert!(matches!(outcome.health, Health::Well), "{:?}", outcome.health);
+        outcome.wake
+    };
+    assert!(at("2026-11-21T09:20:42Z").is_some(), "the Event of a kill may still come");
+    assert_eq!(at("2026-11-21T09:30:42Z"), None);
+}
