@@ -278,6 +278,7 @@
 
 {{- /* Those whose time can be chosen. */ -}}
 {{- define "shindan.timedCauses" -}}
+- ApiEviction
 - AttachFailed
 - AttachTimeout
 - BoundPvMissing
@@ -289,10 +290,13 @@
 - ContainerCreatingTooLong
 - ContainerNameReserved
 - CsiDriverNotRegistered
+- CsiNodeNotInitialized
+- DeviceTaintEviction
 - DiskConflict
 - DraClaimUnallocatable
 - EphemeralPvcPending
 - ErrImagePull
+- Evicted
 - ExistingAntiAffinityConflict
 - FailedCreatePodContainer
 - FailedCreatePodSandBox
@@ -328,12 +332,21 @@
 - NoNodes
 - NoSchedulerForPod
 - NodeFeaturesMissing
+- NodeMissingCapacity
 - NodeNameMismatch
+- NodeNameMissingNode
+- NodeRuntimeNotReady
 - NodeSelectorMismatch
+- NodeShutdown
+- NodeShutdownTerminated
+- NodeShuttingDown
+- NodeStatusUnknown
 - NodesUnschedulable
 - PodAffinityUnsatisfied
 - PodAntiAffinityConflict
+- PodGcOrphan
 - PreFilterNodesDisjoint
+- PreemptedByScheduler
 - PreemptionPending
 - ProjectedTokenFailed
 - PullQPSExceeded
@@ -362,6 +375,7 @@
 - SidecarBlocksJob
 - SidecarNotStarted
 - StorageCapacityShort
+- TaintEviction
 - TerminatingFinalizer
 - TerminatingKillFailing
 - TerminatingNodeUnreachable
