@@ -33,6 +33,7 @@
 - CsiDriverNotRegistered
 - CsiModeUnsupported
 - CsiNodeNotInitialized
+- DataDirectoryIncompatible
 - DependencyUnreachable
 - DeviceTaintEviction
 - DiskConflict
