@@ -78,8 +78,9 @@ mod uncordon;
 mod use_host_users;
 mod use_pull_secret;
 
+use super::remedy;
 use super::signals::Subject;
-use super::target::Target;
+use super::target::{Target, shell_word};
 use crate::api::{Remedy, RemedyKind};
 use crate::facts::{Container, Probe, ProbeKind};
 
@@ -122,6 +123,13 @@ impl Ask<'_> {
         let kind = kinds.into_iter().find(|kind| self.with("probe") == Some(kind.lower()))?;
         let container = self.container?;
         Some((container, kind, container.probe(kind)?))
+    }
+
+    /// The remedy with a command of kubectl on the object of the namespace that the parameters `kind` and `name` name.
+    fn on_named_object(&self, verb: &str) -> Option<Remedy> {
+        let (kind, name) = (self.with("kind")?, self.with("name")?);
+        let prefix = self.target.as_ref()?.command_prefix();
+        Some(remedy::command(self.remedy(), format!("{prefix} {verb} {} {}", shell_word(kind), shell_word(name))))
     }
 
     /// A parameter that has a value.

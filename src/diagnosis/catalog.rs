@@ -185,8 +185,8 @@ pub(crate) fn first(context: &Context<'_>) -> Option<(usize, &'static Cause)> {
     matching(context).next()
 }
 
-/// What the causes of a signal say of a pod, each by its place among its rules: for each occurrence the first that applies. `is_asked` is told how the cause
-/// ranks, and the container that the occurrence is about.
+/// The verdicts of a signal on a pod, each with the place of its cause among the rules of the signal: for each occurrence the
+/// first cause that applies. `is_asked` gets the rank of the cause and the container of the occurrence.
 pub(super) fn verdicts(
     source: &Source,
     case: &Case<'_>,

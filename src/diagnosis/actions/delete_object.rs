@@ -1,9 +1,6 @@
 //! Deletes another object of the namespace.
 
-use super::{Action, Ask};
-use crate::api::Remedy;
-use crate::diagnosis::remedy;
-use crate::diagnosis::target::shell_word;
+use super::Action;
 
 pub(super) const ACTION: Action = Action {
     name: "delete-object",
@@ -11,11 +8,5 @@ pub(super) const ACTION: Action = Action {
           Undo: create it again from its manifest.",
     params: &["kind", "name"],
     has_text: false,
-    build,
+    build: |ask| ask.on_named_object("delete"),
 };
-
-fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let (kind, name) = (ask.with("kind")?, ask.with("name")?);
-    let prefix = ask.target.as_ref()?.command_prefix();
-    Some(remedy::command(ask.remedy(), format!("{prefix} delete {} {}", shell_word(kind), shell_word(name))))
-}

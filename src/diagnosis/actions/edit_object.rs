@@ -1,9 +1,6 @@
 //! Opens another object of the namespace in an editor.
 
-use super::{Action, Ask};
-use crate::api::Remedy;
-use crate::diagnosis::remedy;
-use crate::diagnosis::target::shell_word;
+use super::Action;
 
 pub(super) const ACTION: Action = Action {
     name: "edit-object",
@@ -11,11 +8,5 @@ pub(super) const ACTION: Action = Action {
           Undo: edit the field back.",
     params: &["kind", "name"],
     has_text: false,
-    build,
+    build: |ask| ask.on_named_object("edit"),
 };
-
-fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let (kind, name) = (ask.with("kind")?, ask.with("name")?);
-    let prefix = ask.target.as_ref()?.command_prefix();
-    Some(remedy::command(ask.remedy(), format!("{prefix} edit {} {}", shell_word(kind), shell_word(name))))
-}

@@ -26,13 +26,8 @@ pub(crate) const SOURCE: Source =
     Source { definition: &PodEnd::DEFINITION, read: |case| read(case).into_iter().collect() };
 
 impl<'a> PodSignal<'a> for PodEnd<'a> {
-    /// Only causes that a controller answers with a new pod have a threshold.
     fn due(&self, cause: &Cause) -> Result<(), Timestamp> {
-        if cause.has_threshold() {
-            replacement::is_missing(self.case, cause, replacement::ended_at(self.case))
-        } else {
-            Ok(())
-        }
+        replacement::due(self.case, cause)
     }
 
     fn evidence(&self, _: &Cause) -> Vec<Evidence> {

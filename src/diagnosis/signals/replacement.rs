@@ -15,6 +15,11 @@ pub(super) fn is_missing(case: &Case<'_>, cause: &Cause, since: Option<Timestamp
     lasting::lasts(case, cause.name(), grace, case.held_since(since), 1)
 }
 
+/// The same of a pod that has ended as a whole. Only causes that a controller answers with a new pod have a threshold.
+pub(super) fn due(case: &Case<'_>, cause: &Cause) -> Result<(), Timestamp> {
+    if cause.has_threshold() { is_missing(case, cause, ended_at(case)) } else { Ok(()) }
+}
+
 /// The pod's reason and message, and its condition DisruptionTarget.
 pub(super) fn evidence_of_end(case: &Case<'_>) -> Vec<Evidence> {
     let pod = case.pod;
