@@ -2,14 +2,16 @@
 # byte by byte the same each time.
 FROM rust:1.89-slim-bookworm AS build
 WORKDIR /src
-COPY Cargo.toml Cargo.lock askama.toml ./
+COPY Cargo.toml Cargo.lock askama.toml build.rs ./
+COPY catalog catalog
+COPY core core
 COPY src src
 COPY deploy/image/binary deploy/image/binary
 RUN install -D -m 0755 "$(deploy/image/binary)" /out/shindan
 
 FROM scratch
 LABEL org.opencontainers.image.title="shindan" \
-      org.opencontainers.image.description="Works out why Kubernetes workloads fail, and says so in the cluster" \
+      org.opencontainers.image.description="Finds out why Kubernetes workloads fail, and reports it in the cluster" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.source="https://github.com/shindan-dev/shindan"
 COPY --from=build /out/shindan /shindan

@@ -22,7 +22,7 @@ bench: ## The operator beside a bare client with 20,000 and 100,000 pods; writes
 demo: ## A real cluster with ten field reports' failures, and their diagnoses (root; demo/README.md)
 	@demo/demo
 
-cluster: ## Start the cluster, or say that it runs
+cluster: ## Start the cluster, if it does not run
 	@$(CLUSTER) prerequisites --install
 	@$(CLUSTER) up
 

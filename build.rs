@@ -1,72 +1,39 @@
-//! Embeds the catalogue of causes: reads `catalog/<category>/<Cause>.yaml` and writes all of them as one JSON document.
+//! Fails the build where a file of `catalog/` names what does not exist or has the wrong type, with its position.
 //!
-//! A file with an error fails the build, with its place.
+//! `core/build.rs` embeds the files and finds errors of syntax. Fields, actions and causes are known only to the compiled
+//! core.
 
-#![allow(unexpected_cfgs, unreachable_pub, reason = "the form of a cause file is compiled here and in the crate")]
+#![allow(clippy::disallowed_methods, reason = "a build reads files")]
 
-#[path = "src/diagnosis/catalog/file.rs"]
-mod file;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::{env, fs};
+use std::{fs, io};
 
-use file::CauseFile;
+use shindan_core::rules::catalog::{self, SourceFile};
 
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=catalog");
-    println!("cargo::rerun-if-changed=src/diagnosis/catalog/file.rs");
-    println!("cargo::rustc-check-cfg=cfg(shindan)");
-    // Tells the form of a cause file that it is compiled in the crate, and not here.
-    println!("cargo::rustc-cfg=shindan");
-    match embed() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problems) => {
-            for problem in problems {
-                println!("cargo::error={problem}");
-            }
-            ExitCode::FAILURE
+    let mut sources = Vec::new();
+    if let Err(error) = collect(Path::new("catalog"), &mut sources) {
+        println!("cargo::error=catalog: {error}");
+        return ExitCode::FAILURE;
+    }
+    let (_, errors) = catalog::read(&sources);
+    for error in &errors {
+        // A second line is not part of the message.
+        println!("cargo::error={}", error.to_string().replace('\n', ";"));
+    }
+    if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn collect(folder: &Path, sources: &mut Vec<SourceFile>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, sources)?;
+        } else if path.extension().is_some_and(|ending| ending == "yaml") {
+            sources.push(SourceFile { path: path.display().to_string(), text: fs::read_to_string(&path)? });
         }
     }
-}
-
-fn embed() -> Result<(), Vec<String>> {
-    let mut paths = Vec::new();
-    for category in entries(Path::new("catalog"))?.into_iter().filter(|path| path.is_dir()) {
-        paths.extend(entries(&category)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml")));
-    }
-    let mut causes = Vec::new();
-    let mut problems = Vec::new();
-    for path in paths {
-        match read(&path) {
-            Ok(cause) => causes.push(cause),
-            Err(problem) => problems.push(format!("{}:{problem}", path.display())),
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let json = serde_json::to_string(&causes).map_err(|e| vec![e.to_string()])?;
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("catalog.json");
-    fs::write(&out, json).map_err(|e| vec![format!("{}: {e}", out.display())])
-}
-
-fn read(path: &Path) -> Result<CauseFile, String> {
-    let text = fs::read_to_string(path).map_err(|e| format!(" {e}"))?;
-    let cause = CauseFile::parse(&text)?;
-    let named = |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).unwrap_or_default().to_owned();
-    if named(path.file_stem()) != cause.cause {
-        return Err(format!("2:1: cause {} must stand in a file of its name", cause.cause));
-    }
-    if named(path.parent().and_then(Path::file_name)) != cause.category.to_lowercase() {
-        return Err(format!("3:1: category {} must stand in the folder of its name", cause.category));
-    }
-    Ok(cause)
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Vec<String>> {
-    let read = fs::read_dir(folder).map_err(|e| vec![format!("{}: {e}", folder.display())])?;
-    let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    Ok(paths)
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `diagnose` over the recorded cases, by family of causes: how many failing pods one core gets through.
+//! Measures `diagnose` over the recorded cases, by family of causes: failing pods per second on one core.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a measurement fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "it measures time")]
@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::{Health, Thresholds, diagnose};
-use shindan::facts::Timestamp;
-use shindan::world::World;
+use shindan_core::case::{Health, Thresholds};
+use shindan_core::facts::Timestamp;
+use shindan_core::offline;
+use shindan_core::rules::diagnose;
+use shindan_core::state::World;
+use shindan_core::wire::Dump;
 
 /// Failing pods in the world of their case.
 struct Case {
@@ -25,7 +26,7 @@ struct Case {
 }
 
 impl Case {
-    /// Time for each of the pods to be diagnosed so often. How its facts are kept is not part of it.
+    /// Time to diagnose each pod this many times, without the cost of storing its facts.
     fn time(&self, times: u64) -> Duration {
         let time = |uid: &Arc<str>| {
             self.world.with_case(uid, self.now, |case| {
@@ -81,7 +82,7 @@ fn world(text: &str) -> (World, Timestamp) {
     let mut dump = Dump::default();
     dump.read(text);
     let recorded = text.lines().find_map(|line| line.strip_prefix("# recorded-at: "));
-    // A manifest that no cluster has seen states none.
+    // A manifest without a status has no times.
     let now = recorded.map(|at| at.parse().unwrap()).or(dump.newest).unwrap_or(Timestamp::UNIX_EPOCH);
     (offline::world(dump, now, Thresholds::default()), now)
 }
@@ -90,10 +91,10 @@ fn world(text: &str) -> (World, Timestamp) {
 fn failing(text: &str) -> BTreeMap<String, Vec<Arc<str>>> {
     let (world, now) = world(text);
     let mut families: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
-    for uid in world.unwell() {
+    for uid in world.cluster.unhealthy() {
         let category = world.with_case(&uid, now, |case| match diagnose(case).health {
             Health::Failing(diagnosis) => Some(diagnosis.category),
-            Health::Well => None,
+            Health::Healthy => None,
         });
         if let Some(category) = category.flatten() {
             families.entry(category.as_str().to_owned()).or_default().push(uid);

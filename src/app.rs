@@ -1,6 +1,6 @@
-//! Puts the parts together: connects, takes up where an earlier run stopped, watches, and runs the engine.
+//! Runs the operator: connects, restores its state from its own objects, starts the watches and runs the engine.
 
-mod engine;
+pub mod engine;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,30 +13,33 @@ use tokio::task::JoinHandle;
 
 pub use engine::{Cluster, Engine, Pace};
 
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{Lookup, LookupResult, Overrides};
+use shindan_core::reconcile::{DiagnosisKey, Intent, Policy};
+use shindan_core::rules;
+use shindan_core::state::{Annotate, Caps, Selection, Source, Touched, World};
+
 use crate::cluster::client::{ClientError, Clients, Target};
 use crate::cluster::lease::{Elector, Leadership, Timing};
-use crate::cluster::lookup::{Lookup, LookupError};
+use crate::cluster::lookup::{LookupClient, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
 use crate::cluster::{Scope, client, watch as watches};
-use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{Looked, Want, Wishes};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
-use crate::plan::{DiagnosisKey, Intent, Policy};
-use crate::world::{Annotate, Caps, Selection, Source, Touched, World};
 
-/// Changes that may wait for the engine: each pod comes with all its facts, a few kilobytes.
+/// Capacity of the channel of changes. A change of a pod holds all facts of the pod, a few kilobytes.
 const CHANGES: usize = 128;
-/// How long the start waits to know who leads.
-const ELECTION_AT_START: Duration = Duration::from_secs(5);
-/// How long giving the Lease back may take.
-const GIVING_BACK: Duration = Duration::from_secs(3);
+/// How long the start waits for the result of the leader election.
+const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long releasing the Lease may take.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What `--nodes=false` means, for the log and /readyz.
-const WITHOUT_NODES: &str = "not read, as --nodes=false says: what a node or a StorageClass would explain is not told";
+/// Meaning of `--nodes=false`, for the log and /readyz.
+const WITHOUT_NODES: &str =
+    "not read because of --nodes=false: causes that need a Node or a StorageClass are not found";
 
-/// Everything that `shindan run` can be told.
+/// Settings of `shindan run`.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub target: Target,
@@ -46,22 +49,22 @@ pub struct Settings {
     pub policy: Policy,
     pub caps: Caps,
     pub pace: Pace,
-    /// The logs of ended runs may be read.
+    /// Whether the logs of terminated containers may be read.
     pub previous_logs: bool,
-    /// What carries its diagnosis.
+    /// Which objects are annotated with their diagnosis.
     pub annotate: Annotate,
-    /// What is asked of all diagnoses.
-    pub wishes: Wishes,
-    /// Of what something is told.
+    /// Overrides that apply to all diagnoses.
+    pub overrides: Overrides,
+    /// Which pods and workloads are reported.
     pub selection: Selection,
-    /// Of several replicas one writes; `None`: this is the only one.
+    /// Leader election among several replicas. `None`: this is the only replica.
     pub election: Option<Election>,
 }
 
-/// How the replica that writes is elected.
+/// Settings of the leader election.
 #[derive(Debug, Clone)]
 pub struct Election {
-    /// Where the Lease is; else the namespace of the pod or of the kubeconfig's context.
+    /// Namespace of the Lease. Default: the namespace of the pod or of the kubeconfig's context.
     pub namespace: Option<String>,
     pub timing: Timing,
 }
@@ -77,15 +80,15 @@ pub enum AppError {
     WatchesEnded,
 }
 
-/// The cluster as the engine uses it.
+/// Connection of the engine to a real cluster.
 #[derive(Debug, Clone)]
 struct Live {
     publisher: Publisher,
-    lookup: Lookup,
+    lookup: LookupClient,
     reader: Reader,
 }
 
-/// Reads our own objects back.
+/// Reads our own objects.
 #[derive(Clone)]
 struct Reader {
     client: Client,
@@ -108,8 +111,8 @@ impl Cluster for Live {
         self.publisher.current(key).await
     }
 
-    async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
-        self.lookup.look(want).await
+    async fn look(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
+        self.lookup.look(lookup).await
     }
 
     async fn restore(&self, pages: mpsc::Sender<Restored>) {
@@ -148,12 +151,12 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
         candidacy.end().await;
     }
     ended?;
-    // Scrapes and probes that are under way get their answers.
+    // Let scrapes and probes in progress complete.
     let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
     Ok(())
 }
 
-/// Takes up where an earlier run stopped, and works until it is stopped.
+/// Restores the state of an earlier run, then runs the engine until the operator is stopped.
 async fn operate(
     settings: Settings,
     clients: &Clients,
@@ -166,7 +169,7 @@ async fn operate(
     let live = Live {
         publisher: Publisher::new(clients.write.clone(), instance, leadership.clone(), metrics.clone())
             .reporting_to(health.clone()),
-        lookup: Lookup::new(clients.write.clone(), metrics.clone()).within(settings.scope.clone()),
+        lookup: LookupClient::new(clients.write.clone(), metrics.clone()).within(settings.scope.clone()),
         reader: Reader {
             client: clients.watch.clone(),
             scope: Arc::new(settings.scope.clone()),
@@ -177,21 +180,21 @@ async fn operate(
     let mut world = World::new(settings.thresholds, settings.policy, settings.caps);
     if !scope.namespaces.is_empty() {
         tracing::info!(namespaces = scope.namespaces.join(","), "only these namespaces are diagnosed");
-        world.know_some_pods_only();
+        world.cluster.know_some_pods_only();
     }
     if !scope.nodes {
         tracing::info!("{WITHOUT_NODES}");
         health.without(Source::Nodes.as_str(), WITHOUT_NODES);
-        world.do_without_nodes();
+        world.cluster.do_without_nodes();
     }
     if settings.previous_logs {
-        world.read_logs();
+        world.settings.read_logs();
     }
-    world.annotate(settings.annotate);
-    world.respect(settings.wishes.clone());
-    world.tell_only_of(settings.selection.clone());
-    // What is read while we lead already need not be read once more.
-    let _ = tokio::time::timeout(ELECTION_AT_START, leadership.known()).await;
+    world.reported.annotations.annotate(settings.annotate);
+    world.cluster.respect(settings.overrides.clone());
+    world.settings.restrict_to(settings.selection.clone());
+    // If this replica already leads, its first read of our objects counts for this term and is not repeated.
+    let _ = tokio::time::timeout(ELECTION_TIMEOUT, leadership.known()).await;
     let restored_in = leadership.term();
     let touched = tokio::select! {
         touched = restore(&mut world, &live) => touched,
@@ -201,7 +204,7 @@ async fn operate(
     let (sender, changes) = mpsc::channel(CHANGES);
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     drop(sender);
-    // Events help, but the operator works without them: they do not keep it from being ready for long.
+    // Events improve diagnoses but are not required, so they delay readiness only for a limited time.
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);
     tokio::spawn(async move {
         tokio::time::sleep(wait).await;
@@ -214,7 +217,7 @@ async fn operate(
     if *stop.borrow() { Ok(()) } else { Err(AppError::WatchesEnded) }
 }
 
-/// Our own objects, as an earlier run left them.
+/// Restores our own objects into `world`, as an earlier run left them.
 async fn restore(world: &mut World, live: &Live) -> Touched {
     let (sender, mut pages) = mpsc::channel::<Restored>(1);
     let (mut touched, mut unreadable) = (Vec::new(), 0);
@@ -225,11 +228,11 @@ async fn restore(world: &mut World, live: &Live) -> Touched {
         }
     };
     tokio::join!(live.restore(sender), take);
-    tracing::info!(objects = touched.len(), unreadable, "took up our own objects");
+    tracing::info!(objects = touched.len(), unreadable, "restored our own objects");
     touched
 }
 
-/// This replica stands for election, beside everything else.
+/// The task of this replica that takes part in the leader election.
 struct Candidacy {
     over: oneshot::Sender<()>,
     task: JoinHandle<()>,
@@ -242,26 +245,26 @@ impl Candidacy {
         let (elector, leadership) = Elector::new(client, &namespace, instance, election.timing, health.clone());
         let (over, ended) = oneshot::channel();
         let task = tokio::spawn(elector.run(async {
-            // Dropped or sent: it is over.
+            // The election ends when the sender is dropped or used.
             let _ = ended.await;
         }));
         (Self { over, task }, leadership)
     }
 
-    /// Gives the Lease back: nothing is written any more.
+    /// Ends the election and releases the Lease. Nothing may be written afterwards.
     async fn end(self) {
         let _ = self.over.send(());
-        let _ = tokio::time::timeout(GIVING_BACK, self.task).await;
+        let _ = tokio::time::timeout(RELEASE_TIMEOUT, self.task).await;
     }
 }
 
-/// Turns true at SIGTERM or SIGINT.
+/// A flag that becomes true on SIGTERM or SIGINT.
 fn stop_signal() -> watch::Receiver<bool> {
     use tokio::signal::unix::{SignalKind, signal};
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
         let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-            tracing::warn!("cannot handle signals; the process ends at once when it is told to");
+            tracing::warn!("cannot handle signals; the process will exit without a graceful shutdown");
             return std::future::pending().await;
         };
         tokio::select! {
@@ -275,7 +278,7 @@ fn stop_signal() -> watch::Receiver<bool> {
 }
 
 async fn stopped(mut stop: watch::Receiver<bool>) {
-    // The sender lives as long as the process; without it there is no signal to wait for.
+    // The sender lives as long as the process. Without a sender there is no signal to wait for.
     if stop.wait_for(|stop| *stop).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -1,7 +1,7 @@
 //! The command line.
 //!
-//! Commands write to an `io::Write` that is handed in, so that tests read what a person sees and a closed pipe
-//! (`| head`) ends them quietly.
+//! Commands write to a given `io::Write`, so that tests can check the output and a closed pipe (`| head`) ends a
+//! command without an error.
 
 mod causes;
 mod complete;
@@ -10,13 +10,11 @@ mod crd;
 mod diagnose;
 mod dump;
 mod explain;
-pub mod fixture;
 mod found;
 mod input;
 mod language;
 mod look;
 mod man;
-pub mod offline;
 mod print;
 mod rules;
 mod run;
@@ -35,7 +33,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{RunArgs, file};
 
-/// Works out why Kubernetes pods, workloads and nodes fail, and says so.
+/// Finds out why Kubernetes pods, workloads and nodes fail.
 #[derive(Debug, Parser)]
 #[command(name = "shindan", version, propagate_version = true)]
 pub struct Cli {
@@ -49,22 +47,22 @@ enum Command {
     Run(Box<RunArgs>),
     /// Diagnose the pods, workloads and nodes of a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
-    /// Say what is wrong in a cluster, as `kubectl shindan` does
+    /// Show the failures in a cluster, like `kubectl shindan`
     Look(Box<look::Args>),
     Ui(Box<ui::Args>),
-    /// Say what a cause means, how it is told apart, and what to do
+    /// Explain a cause: its meaning, how to distinguish it, and what to do
     Explain(explain::Args),
     /// List all causes
     Causes(causes::Args),
     /// List, check, test and explain the causes of the catalogue
     Rules(rules::Args),
-    /// Print the definitions of our three kinds of objects, to be applied to a cluster
+    /// Print the CustomResourceDefinitions, to be applied to a cluster
     Crd,
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page
     Man,
-    /// What kubectl's completion asks of its plugin, under a name of its own
+    /// Completion for kubectl, called by the name of the binary
     #[command(skip)]
     Complete(Vec<String>),
 }
@@ -74,7 +72,7 @@ enum Command {
 #[command(
     name = "kubectl-shindan",
     bin_name = "kubectl shindan",
-    about = "Says what is wrong in a cluster, and what to do",
+    about = "Shows the failures in a cluster, and what to do",
     version,
     args_conflicts_with_subcommands = true
 )]
@@ -90,20 +88,20 @@ enum PluginCommand {
     /// Diagnose a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
-    /// Say what a cause means, how it is told apart, and what to do
+    /// Explain a cause: its meaning, how to distinguish it, and what to do
     Explain(explain::Args),
     /// List all causes
     Causes(causes::Args),
 }
 
-/// What is asked, under either name.
+/// Parses the arguments, by the name of the binary.
 fn command() -> Result<Command, clap::Error> {
     let name = std::env::args_os().next().unwrap_or_default();
     let stem = Path::new(&name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
     if stem == "kubectl_complete-shindan" {
         return Ok(Command::Complete(std::env::args().skip(1).collect()));
     }
-    // Krew writes dashes within a plugin's name as underscores.
+    // Krew replaces dashes in the name of a plugin by underscores.
     if stem != "kubectl-shindan" && stem != "kubectl_shindan" {
         return cli(std::env::args_os().collect());
     }
@@ -117,48 +115,49 @@ fn command() -> Result<Command, clap::Error> {
     })
 }
 
-/// With what the file of `run` says below flags and variables.
+/// Parses the arguments again with those of the configuration file, which have lower precedence than flags and
+/// variables.
 fn cli(mut args: Vec<OsString>) -> Result<Command, clap::Error> {
     let mut command = Cli::command();
     let given = command.try_get_matches_from_mut(&args).map_err(|error| variables::with_its_variable(error, &args))?;
-    let mut told = Vec::new();
+    let mut settings = Vec::new();
     let mut taken = given.clone();
     if let Some(("run", given)) = given.subcommand() {
         let below = file::arguments(given).map_err(|why| clap::Error::raw(ErrorKind::ValueValidation, why + "\n"))?;
-        // `run` stands first: no flag comes before a command.
+        // The command is the first argument: no flag comes before it.
         args.splice(2..2, below);
         taken = command.try_get_matches_from_mut(&args)?;
-        told = taken.subcommand_matches("run").map(|taken| file::settings(given, taken)).unwrap_or_default();
+        settings = taken.subcommand_matches("run").map(|taken| file::settings(given, taken)).unwrap_or_default();
     }
     let mut command = Cli::from_arg_matches(&taken).map_err(|e| e.format(&mut command))?.command;
     if let Command::Run(args) = &mut command {
-        args.settings = told;
+        args.settings = settings;
     }
     Ok(command)
 }
 
-/// How a command ended, where it did not fail.
+/// How a command ended, if it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Good,
-    /// It did what it could, and has said on standard error what it could not.
+    /// The output is incomplete, and standard error has the reason.
     Partly,
-    /// Asked by `--exit-code`: pods fail.
+    /// Pods fail, and `--exit-code` was given.
     PodsFail,
 }
 
-/// Standard output and standard error, or what stands in for them.
+/// Standard output and standard error, or their replacements in tests.
 struct Streams<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
 }
 
-/// The whole program. Exit codes: 0 good, 1 error, 2 only where `diagnose --exit-code` finds failing pods.
+/// Runs the program. Exit codes: 0 success, 1 error, 2 failing pods with `--exit-code`.
 pub fn main() -> ExitCode {
     let command = match command() {
         Ok(command) => command,
         Err(e) => {
-            // clap would exit with 2 for a wrong flag, which `--exit-code` keeps for failing pods.
+            // clap would exit with 2 for an invalid flag, but 2 means failing pods.
             let _ = e.print();
             return if e.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
@@ -166,7 +165,7 @@ pub fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let mut err = io::stderr();
     let mut streams = Streams { out: &mut out, err: &mut err };
-    // The operator tells it in its log.
+    // The operator logs these warnings instead.
     if !matches!(command, Command::Run(_) | Command::Complete(_)) {
         for note in variables::misspelt() {
             let _ = writeln!(streams.err, "warning: {note}");
@@ -182,7 +181,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::PodsFail) => ExitCode::from(2),
         Err(e) if is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
-            let _ = writeln!(streams.err, "error: {}", told_once(&e));
+            let _ = writeln!(streams.err, "error: {}", error_chain(&e));
             ExitCode::FAILURE
         }
     }
@@ -204,19 +203,19 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
     }
 }
 
-/// The error and its causes in a line; a cause whose words an outer one repeats is not told again.
-fn told_once(error: &anyhow::Error) -> String {
-    error.chain().fold(String::new(), |told, cause| {
+/// The error and its causes in one line. A cause that the text already contains is skipped.
+fn error_chain(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |line, cause| {
         let words = cause.to_string();
-        match told.as_str() {
+        match line.as_str() {
             "" => words,
-            before if before.contains(&words) => told,
+            before if before.contains(&words) => line,
             before => format!("{before}: {words}"),
         }
     })
 }
 
-/// Whoever read our output has read enough.
+/// Whether the reader of our output closed the pipe.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
         let kind = e.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -230,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_of_the_commands_is_sound() {
+    fn the_clap_definition_is_valid() {
         Cli::command().debug_assert();
         Plugin::command().debug_assert();
     }

@@ -1,7 +1,8 @@
-//! All Kubernetes I/O: watches, lookups, the read-back of our own objects, and the only writer.
+//! All Kubernetes I/O: the watches, the lookups, the read of our own objects, and the only writer.
 //!
-//! Slim types in [`wire`] become facts at once; nothing above this module knows an API type. Every request has an end:
-//! [`client`] bounds the wait for an answer, `call` the whole of a short request, and the watches renew themselves.
+//! The slim types of [`shindan_core::wire`] are converted to facts here, so no other module depends on an API type.
+//! Every request has a time limit: [`client`] limits the wait for a response, `call` limits a whole short request, and
+//! the watches renew themselves.
 
 pub mod access;
 mod call;
@@ -13,16 +14,15 @@ pub mod publish;
 pub mod restore;
 pub mod snapshot;
 pub mod watch;
-pub mod wire;
 
 pub use call::Failure;
 
-/// What of the cluster may be read, and told.
+/// The part of the cluster that is read and diagnosed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// Only these namespaces; all where empty.
+    /// Only these namespaces. Empty: all.
     pub namespaces: Vec<String>,
-    /// What belongs to no namespace as well: Nodes, StorageClasses and our own diagnoses of nodes.
+    /// Whether cluster-scoped objects are read: Nodes, StorageClasses and our own NodeDiagnoses.
     pub nodes: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// The namespaces to ask for one by one; `None` asks for all at once.
+    /// The namespaces to request one by one. `None`: all namespaces in one request.
     fn each(&self) -> Vec<Option<&str>> {
         if self.namespaces.is_empty() {
             return vec![None];
@@ -42,9 +42,7 @@ impl Scope {
     }
 }
 
-/// The field manager of our applies.
+/// Field manager of our server-side applies.
 pub const FIELD_MANAGER: &str = "shindan";
-/// Who reports our Events; the watches leave out what it reported.
-pub const REPORTER: &str = "shindan.dev/operator";
-/// Objects of one page of a LIST.
+/// Page size of a LIST.
 const PAGE: u32 = 500;

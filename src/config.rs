@@ -1,7 +1,7 @@
-//! What the operator is told by flags, environment and a file, each with a default that works.
+//! Settings of the operator from flags, environment variables and a file. Each has a default.
 //!
-//! The definition of the flags is the one table: [`mod@file`] finds its keys in it, and docs/configuration.md and the chart are
-//! held to it by tests.
+//! The definitions of the flags are the only list of settings: [`mod@file`] derives its keys from them, and tests
+//! compare docs/configuration.md and the chart with them.
 
 pub mod file;
 
@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::diagnosis::rules;
-use crate::diagnosis::{Language, Thresholds};
-use crate::facts::{LabelSelector, Wishes, parse_duration};
-use crate::plan::Policy;
-use crate::world::{Annotate, Caps, Selection};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{LabelSelector, Overrides, parse_duration};
+use shindan_core::language::Language;
+use shindan_core::reconcile::Policy;
+use shindan_core::rules;
+use shindan_core::state::{Annotate, Caps, Selection};
 
 /// A number of seconds, written as `90`, `90s`, `5m` or `1h30m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl std::fmt::Display for Seconds {
     }
 }
 
-/// Seconds within a range that the error names.
+/// A parser of seconds within a range. Its error contains the range.
 fn within(range: RangeInclusive<i64>) -> impl Fn(&str) -> Result<Seconds, String> + Clone + Send + Sync + 'static {
     move |text| {
         let seconds = Seconds::parse(text)?;
@@ -62,13 +62,13 @@ pub struct ThresholdArgs {
     /// A pod without a node is a failure after this long
     #[arg(long, env = "SHINDAN_UNSCHEDULABLE", value_name = "DURATION", default_value = "1m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable: Seconds,
-    /// The same while the cluster autoscaler says that it adds a node
+    /// The same while the cluster autoscaler adds a node
     #[arg(long, env = "SHINDAN_UNSCHEDULABLE_SCALING_UP", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable_scaling_up: Seconds,
     /// A container that runs and was never ready is a failure this long after the start-up budget of its probes
     #[arg(long, env = "SHINDAN_NEVER_READY", value_name = "DURATION", default_value = "5m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub never_ready: Seconds,
-    /// A container that was ready and is not any more is a failure after this long
+    /// A container that was ready and is no longer ready is a failure after this long
     #[arg(long, env = "SHINDAN_READINESS_LOST", value_name = "DURATION", default_value = "2m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub readiness_lost: Seconds,
     /// Creating containers may take this long
@@ -86,7 +86,8 @@ pub struct ThresholdArgs {
     /// A pod that restarted has recovered once it is ready for this long since its last start
     #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub recovered_restarting: Seconds,
-    /// What an Event may lag behind the status that it explains; three times as long where a run ended as its probe ends runs
+    /// How long an Event may arrive after the status that it explains; three times as long if a container terminated like by a
+    /// liveness probe
     #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", allow_hyphen_values = true, value_parser = within(0..=300))]
     pub event_grace: Seconds,
     /// A node is flapping once its readiness changed this often within the window
@@ -98,13 +99,12 @@ pub struct ThresholdArgs {
     /// A flapping node is stable again once its readiness has not changed for this long
     #[arg(long, env = "SHINDAN_FLAPPING_STABLE", value_name = "DURATION", default_value = "30m", allow_hyphen_values = true, value_parser = within(60..=DAY))]
     pub flapping_stable: Seconds,
-    /// How long single causes must last before they count, in place of what holds for their kind; may be repeated or
-    /// separated by commas
+    /// Thresholds of single causes, which override the general ones; may be repeated or separated by commas
     #[arg(long = "thresholds", visible_alias = "threshold", env = "SHINDAN_THRESHOLDS", value_name = "CAUSE=DURATION", value_delimiter = ',', value_parser = threshold)]
     pub of_causes: Vec<Threshold>,
 }
 
-/// How long one cause must last.
+/// The threshold of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
     cause: &'static str,
@@ -112,9 +112,9 @@ pub struct Threshold {
 }
 
 impl ThresholdArgs {
-    /// Asked once: what was chosen for single causes stays for as long as the program runs.
+    /// The thresholds. Call this once: the thresholds of single causes are leaked for the lifetime of the program.
     pub fn thresholds(&self) -> Thresholds {
-        // Of two for one cause the last counts, as with flags.
+        // The last value for a cause wins, as with repeated flags.
         let chosen: BTreeMap<_, _> = self.of_causes.iter().map(|of| (of.cause, of.after.0)).collect();
         Thresholds {
             unschedulable: self.unschedulable.0,
@@ -141,25 +141,25 @@ impl ThresholdArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Leader election")]
 pub struct ElectionArgs {
-    /// Write only while this replica holds the Lease: needed where there are several
+    /// Write only while this replica holds the Lease; required with several replicas
     #[arg(long, env = "SHINDAN_LEADER_ELECT")]
     pub leader_elect: bool,
     /// The namespace of the Lease [default: the pod's own, else that of the kubeconfig's context]
     #[arg(long, env = "SHINDAN_LEADER_ELECT_RESOURCE_NAMESPACE", value_name = "NAMESPACE", value_parser = namespace)]
     pub leader_elect_resource_namespace: Option<String>,
-    /// Another replica takes over when the Lease was not renewed for so long
+    /// Another replica becomes the leader if the Lease was not renewed for this long
     #[arg(long, env = "SHINDAN_LEADER_ELECT_LEASE_DURATION", value_name = "DURATION", default_value = "10s", allow_hyphen_values = true, value_parser = within(3..=3600))]
     pub leader_elect_lease_duration: Seconds,
-    /// The leader writes no more when it could not renew the Lease for so long; shorter than the lease duration
+    /// The leader stops writing if it could not renew the Lease for this long; shorter than the lease duration
     #[arg(long, env = "SHINDAN_LEADER_ELECT_RENEW_DEADLINE", value_name = "DURATION", default_value = "6s", allow_hyphen_values = true, value_parser = within(2..=3600))]
     pub leader_elect_renew_deadline: Seconds,
-    /// How often the Lease is renewed, or looked at; shorter than the renew deadline
+    /// Interval between renewals or reads of the Lease; shorter than the renew deadline
     #[arg(long, env = "SHINDAN_LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", allow_hyphen_values = true, value_parser = within(1..=3600))]
     pub leader_elect_retry_period: Seconds,
 }
 
 impl ElectionArgs {
-    /// Whether each time leaves room for the shorter one. The error names the flags.
+    /// Checks that each duration is longer than the next shorter one. The error names the flags.
     pub fn check(&self) -> Result<(), String> {
         let order = [
             ("--leader-elect-lease-duration", self.leader_elect_lease_duration),
@@ -175,7 +175,7 @@ impl ElectionArgs {
     }
 }
 
-/// What people are told in.
+/// Language of summaries, remedies and Events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Lang {
     /// English
@@ -196,13 +196,13 @@ impl From<Lang> for Language {
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogForm {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// What carries its diagnosis as an annotation.
+/// Objects that are annotated with their diagnosis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Annotated {
     Pods,
@@ -213,8 +213,8 @@ pub enum Annotated {
 /// Flags of `shindan run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// A file with settings: YAML, each key named after its flag (neverReady: 10m). What flags and variables say counts
-    /// before it. It is read once, at the start
+    /// A YAML file with settings, each key named after its flag (neverReady: 10m). Flags and variables override it. It is read
+    /// once, at the start
     #[arg(long, env = "SHINDAN_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The kubeconfig file [default: as kubectl finds it; in a pod, its service account]
@@ -226,50 +226,49 @@ pub struct RunArgs {
     /// Diagnose these namespaces only; may be repeated or separated by commas [default: all]
     #[arg(long, visible_alias = "namespace", short = 'n', env = "SHINDAN_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
     pub namespaces: Vec<String>,
-    /// Tell nothing of these namespaces; may be repeated or separated by commas. Their pods still count as what takes room on
-    /// nodes
+    /// Skip these namespaces; may be repeated or separated by commas. Their pods still count toward node capacity
     #[arg(long, visible_alias = "exclude-namespace", env = "SHINDAN_EXCLUDE_NAMESPACES", value_name = "NAMESPACE", value_delimiter = ',', value_parser = namespace)]
     pub exclude_namespaces: Vec<String>,
-    /// Tell only of pods with these labels, and of workloads whose pods have them, as kubectl -l takes it:
-    /// app.kubernetes.io/part-of=shop,env!=dev. The others still count as what takes room on nodes
+    /// Diagnose only pods with these labels, and workloads with such pods, in the syntax of kubectl -l:
+    /// app.kubernetes.io/part-of=shop,env!=dev. Other pods still count toward node capacity
     #[arg(long, short = 'l', env = "SHINDAN_SELECTOR", value_name = "SELECTOR", value_parser = LabelSelector::parse)]
     pub selector: Option<LabelSelector>,
-    /// Read Nodes and StorageClasses, and tell of nodes: that needs rights in the whole cluster. With `false` a node counts as
-    /// unknown
+    /// Read Nodes and StorageClasses, and diagnose nodes, which needs cluster-wide permissions. With `false` the state of nodes
+    /// is unknown
     #[arg(long, env = "SHINDAN_NODES", value_name = "true|false", default_value = "true", action = clap::ArgAction::Set)]
     pub nodes: bool,
-    /// How long a diagnosis is kept after the pod has recovered or is gone
+    /// How long a diagnosis is kept after the pod has recovered or was deleted
     #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", allow_hyphen_values = true, value_parser = within(60..=90 * DAY))]
     pub retention: Seconds,
-    /// Where /metrics, /healthz and /readyz are served
+    /// Address of /metrics, /healthz and /readyz
     #[arg(long, env = "SHINDAN_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080")]
     pub listen: SocketAddr,
-    /// How many writes to the API server may be under way at once
+    /// Maximum number of concurrent writes to the API server
     #[arg(long, env = "SHINDAN_WRITE_CONCURRENCY", value_name = "COUNT", default_value = "16", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub write_concurrency: u16,
-    /// The most requests a second that write, Events included; 0 is no limit. (The API server can slow them down as well:
-    /// deploy/ gives them a priority level of their own)
+    /// Maximum number of write requests per second, including Events; 0 is no limit. (The API server can throttle them too:
+    /// deploy/ gives them their own priority level)
     #[arg(long, env = "SHINDAN_WRITE_QPS", value_name = "COUNT", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub write_qps: u32,
-    /// The most PodDiagnosis objects in a namespace
+    /// Maximum number of PodDiagnosis objects in a namespace
     #[arg(long, env = "SHINDAN_MAX_PER_NAMESPACE", value_name = "COUNT", default_value = "500", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_per_namespace: u32,
-    /// The most ended ones of the same workload, container and cause
+    /// Maximum number of ended PodDiagnosis objects of the same workload, container and cause
     #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
-    /// Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes; what is more is
-    /// folded into the workload's own Event
+    /// Maximum number of Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes;
+    /// further ones are aggregated into the Event of the workload
     #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
-    /// Causes that are never told, whatever fails of them; may be repeated or separated by commas. (For one workload: its
-    /// annotation shindan.dev/ignore)
+    /// Causes that are never reported; may be repeated or separated by commas. (For one workload: its annotation
+    /// shindan.dev/ignore)
     #[arg(long, env = "SHINDAN_IGNORE_CAUSES", value_name = "CAUSE", value_delimiter = ',', value_parser = cause)]
     pub ignore_causes: Vec<String>,
-    /// Read what a container wrote last before it ended, where its status does not tell: needs the right to read pods/log
-    /// (deploy/components/previous-logs). One line of it is told, masked
+    /// Read the last log lines of a terminated container if its status does not show the cause; needs the permission to read
+    /// pods/log (deploy/components/previous-logs). One masked line is reported
     #[arg(long, env = "SHINDAN_PREVIOUS_LOGS")]
     pub previous_logs: bool,
-    /// Put the annotation shindan.dev/diagnosis on what fails, and take it off when it is well: needs the right to patch
+    /// Set the annotation shindan.dev/diagnosis on failing objects, and remove it on recovery; needs the permission to patch
     /// (deploy/components/annotate). May be repeated or separated by commas
     #[arg(long, env = "SHINDAN_ANNOTATE", value_name = "WHAT", value_delimiter = ',')]
     pub annotate: Vec<Annotated>,
@@ -283,13 +282,13 @@ pub struct RunArgs {
     pub election: ElectionArgs,
     #[command(flatten)]
     pub thresholds: ThresholdArgs,
-    /// What differs from the defaults, for the log.
+    /// Settings that differ from their defaults, for the log.
     #[arg(skip)]
     pub settings: Vec<file::Setting>,
 }
 
 impl RunArgs {
-    /// Whether what was said fits together. The error names the flags.
+    /// Checks that the settings fit together. The error names the flags.
     pub fn check(&self) -> Result<(), String> {
         let both = self.namespaces.iter().find(|name| self.exclude_namespaces.contains(name));
         match both {
@@ -298,7 +297,7 @@ impl RunArgs {
         }
     }
 
-    /// Of what something is told.
+    /// Which pods and workloads are reported.
     pub fn selection(&self) -> Selection {
         Selection {
             excluded: self.exclude_namespaces.iter().map(|name| name.as_str().into()).collect(),
@@ -320,8 +319,8 @@ impl RunArgs {
         }
     }
 
-    pub fn wishes(&self) -> Wishes {
-        Wishes::ignoring(self.ignore_causes.iter().map(String::as_str))
+    pub fn overrides(&self) -> Overrides {
+        Overrides::ignoring(self.ignore_causes.iter().map(String::as_str))
     }
 
     pub fn caps(&self) -> Caps {
@@ -330,25 +329,25 @@ impl RunArgs {
     }
 }
 
-/// A cause that there is: a typing error would otherwise ignore nothing, silently.
+/// Parses the name of an existing cause. A misspelled one would otherwise have no effect and no error.
 fn cause(text: &str) -> Result<String, String> {
     let found = rules::named(text.trim()).map(|known| known.cause.to_owned());
     found.ok_or_else(|| rules::unknown(text.trim()))
 }
 
-/// A cause, and how long it must last: what counts at once has no such time.
+/// Parses a cause and its threshold. Causes that are reported at once have no threshold.
 fn threshold(text: &str) -> Result<Threshold, String> {
     let (name, after) = text.split_once('=').ok_or("write CAUSE=DURATION, such as ReadinessProbeFailed=10m")?;
     let name = cause(name)?;
     let Some(cause) = rules::patient().find(|cause| *cause == name) else {
         let mut others: Vec<_> = rules::patient().collect();
         others.sort_unstable();
-        return Err(format!("{name} has no time that can be chosen; these have one: {}", others.join(", ")));
+        return Err(format!("{name} has no threshold; these have one: {}", others.join(", ")));
     };
     Ok(Threshold { cause, after: within(0..=DAY)(after.trim())? })
 }
 
-/// A name that a namespace can have: a typing error would otherwise watch nothing, silently.
+/// Parses a valid namespace name. An invalid one would otherwise match nothing without an error.
 fn namespace(text: &str) -> Result<String, String> {
     let fits = !text.is_empty()
         && text.len() <= 63
@@ -375,36 +374,36 @@ mod tests {
     }
 
     #[test]
-    fn without_flags_the_defaults_are_those_of_the_engine() {
+    fn flag_defaults_equal_the_engine_defaults() {
         let run = parse(&[]).unwrap();
         assert_eq!(run.thresholds.thresholds(), Thresholds::default());
         assert_eq!(run.policy(), Policy::default());
         assert_eq!(run.caps(), Caps::default());
         assert_eq!(run.election.check(), Ok(()));
         assert!(run.namespaces.is_empty() && run.nodes);
-        assert_eq!(run.annotate(), Annotate::default(), "nothing is annotated that nobody asked for");
+        assert_eq!(run.annotate(), Annotate::default(), "no annotations by default");
     }
 
     #[test]
-    fn what_is_annotated_is_named() {
+    fn annotate_selects_the_annotated_objects() {
         let all = Annotate { pods: true, workloads: true };
         assert_eq!(parse(&["--annotate=pods,workloads"]).unwrap().annotate(), all);
         assert_eq!(parse(&["--annotate=workloads"]).unwrap().annotate(), Annotate { pods: false, ..all });
-        let said = parse(&["--annotate=nodes"]).unwrap_err();
-        assert!(said.contains("--annotate") && said.contains("pods, workloads"), "{said}");
+        let error = parse(&["--annotate=nodes"]).unwrap_err();
+        assert!(error.contains("--annotate") && error.contains("pods, workloads"), "{error}");
     }
 
     #[test]
-    fn the_scope_is_narrowed_by_namespaces_and_without_nodes() {
+    fn namespaces_and_nodes_limit_the_scope() {
         for flag in ["-n", "--namespaces", "--namespace"] {
             let run = parse(&[flag, "team-a,team-b", "--nodes=false"]).unwrap();
             assert_eq!((run.namespaces.join(" "), run.nodes), ("team-a team-b".to_owned(), false));
         }
-        assert!(parse(&["-n", "team-a"]).unwrap().nodes, "what may be read is said, not guessed");
+        assert!(parse(&["-n", "team-a"]).unwrap().nodes, "--nodes does not depend on --namespaces");
     }
 
     #[test]
-    fn durations_are_read_as_people_write_them() {
+    fn durations_are_parsed() {
         for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800), ("0", 0)] {
             assert_eq!(Seconds::parse(text), Ok(Seconds(seconds)), "{text}");
         }
@@ -415,19 +414,19 @@ mod tests {
 
     #[test]
     fn an_invalid_value_names_the_field_and_the_range() {
-        let said = parse(&["--retention", "1s"]).unwrap_err();
-        assert!(said.contains("--retention") && said.contains("from 1m to 90d"), "{said}");
-        let said = parse(&["--never-ready", "soon"]).unwrap_err();
-        assert!(said.contains("--never-ready") && said.contains("5m"), "{said}");
-        let said = parse(&["--write-concurrency", "0"]).unwrap_err();
-        assert!(said.contains("--write-concurrency") && said.contains("1..=256"), "{said}");
+        let error = parse(&["--retention", "1s"]).unwrap_err();
+        assert!(error.contains("--retention") && error.contains("from 1m to 90d"), "{error}");
+        let error = parse(&["--never-ready", "soon"]).unwrap_err();
+        assert!(error.contains("--never-ready") && error.contains("5m"), "{error}");
+        let error = parse(&["--write-concurrency", "0"]).unwrap_err();
+        assert!(error.contains("--write-concurrency") && error.contains("1..=256"), "{error}");
         let election = parse(&["--leader-elect-renew-deadline", "10s"]).unwrap().election;
-        let said = election.check().unwrap_err();
-        assert!(said.contains("--leader-elect-lease-duration (10s) must be longer than"), "{said}");
-        let said = parse(&["--ignore-causes", "AppError,OOMKiled"]).unwrap_err();
-        assert!(said.contains("--ignore-causes") && said.contains("OOMKiled"), "{said}");
-        assert!(parse(&["--ignore-causes", "apperror,OOMKilled"]).unwrap().wishes().ignores("AppError"));
-        let said = parse(&["-n", "Not_One"]).unwrap_err();
-        assert!(said.contains("--namespaces"), "{said}");
+        let error = election.check().unwrap_err();
+        assert!(error.contains("--leader-elect-lease-duration (10s) must be longer than"), "{error}");
+        let error = parse(&["--ignore-causes", "AppError,OOMKiled"]).unwrap_err();
+        assert!(error.contains("--ignore-causes") && error.contains("OOMKiled"), "{error}");
+        assert!(parse(&["--ignore-causes", "apperror,OOMKilled"]).unwrap().overrides().ignores("AppError"));
+        let error = parse(&["-n", "Not_One"]).unwrap_err();
+        assert!(error.contains("--namespaces"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! `/metrics`, `/healthz` and `/readyz`.
+//! HTTP endpoints `/metrics`, `/healthz` and `/readyz`.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,14 +14,14 @@ use tokio::net::TcpListener;
 
 use crate::metrics::{Lack, Metrics, Parts};
 
-/// What the probes answer; cheap to clone.
+/// State behind `/healthz` and `/readyz`. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Health {
-    /// What is not there, and why.
+    /// Parts that are missing, with the reason.
     parts: Arc<Parts>,
-    /// What has ended and will not come back by itself.
+    /// Parts that have failed and do not recover without a restart.
     broken: Notes,
-    /// What is done without, because we were told to.
+    /// Parts that are disabled by the configuration.
     without: Notes,
 }
 
@@ -44,42 +44,43 @@ impl Notes {
 }
 
 impl Health {
-    /// What is missing is counted as well.
+    /// Health whose missing parts are also counted in `metrics`.
     pub fn counted(metrics: &Metrics) -> Self {
         Self { parts: metrics.parts(), ..Self::default() }
     }
 
-    /// Not ready: `part` is missing, such as `("pods", "not listed yet")`.
+    /// Marks `part` as missing and the operator as not ready, for example `("pods", "not listed yet")`.
     pub fn missing(&self, part: &'static str, why: impl Into<String>) {
         self.parts.missing(part, Lack::new(why, true));
     }
 
-    /// Ready all the same, and /readyz names it.
+    /// Marks `part` as missing. The operator stays ready, and /readyz lists the part.
     pub fn lacking(&self, part: &'static str, why: impl Into<String>) {
         self.parts.missing(part, Lack::new(why, false));
     }
 
-    /// The same for what is found out by trying only: it is over when nothing was heard of it for so long.
+    /// Like [`Self::lacking`], for problems that only a request can detect. The entry expires after `time` without a
+    /// new report.
     pub fn lacking_for(&self, part: &'static str, why: impl Into<String>, time: Duration) {
         self.parts.missing(part, Lack::new(why, false).lasting(time));
     }
 
-    /// `part` is there now.
+    /// Marks `part` as available.
     pub fn ready(&self, part: &'static str) {
         self.parts.ready(part);
     }
 
-    /// `part` has been waited for long enough: what is missing of it is named, and not waited for.
+    /// Stops waiting for `part`: while it is missing, it is listed but no longer makes the operator not ready.
     pub fn tolerate(&self, part: &'static str) {
         self.parts.tolerate(part);
     }
 
-    /// Ready without `part`, and says so.
+    /// Lists `part` on /readyz as disabled. The operator stays ready.
     pub fn without(&self, part: &'static str, why: impl Into<String>) {
         self.without.add(part, why);
     }
 
-    /// Not alive: only a restart of the process helps.
+    /// Marks the operator as not alive. Only a restart of the process recovers from this.
     pub fn broken(&self, part: &'static str, why: impl Into<String>) {
         self.broken.add(part, why);
     }
@@ -88,13 +89,13 @@ impl Health {
         self.broken.lock().is_empty() && !self.parts.lacks().iter().any(|(_, lack)| lack.vital)
     }
 
-    /// A line for each part that is missing, whether or not one can do without it.
+    /// A line for each missing part, whether it is vital or not.
     pub fn lacks(&self) -> Vec<String> {
         self.parts.lacks().into_iter().map(|(part, lack)| format!("{part}: {}", lack.why)).collect()
     }
 }
 
-/// Serves until `stop` is done, then ends the requests that are under way.
+/// Serves until `stop` resolves, then completes the requests in progress.
 pub async fn serve(
     listener: TcpListener,
     metrics: Metrics,
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readiness_names_what_is_missing_and_liveness_does_not_care() {
+    async fn readiness_lists_missing_parts_and_liveness_ignores_them() {
         let health = Health::default();
         health.missing("pods", "forbidden");
         assert_eq!(ask(&health, "/readyz").await, (StatusCode::SERVICE_UNAVAILABLE, "pods: forbidden\n".to_owned()));

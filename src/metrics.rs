@@ -1,7 +1,7 @@
-//! What the operator tells of itself to Prometheus.
+//! Prometheus metrics of the operator.
 //!
-//! Every label comes from a closed set: causes from the table (anything else is `other`), the 200 namespaces with the
-//! most active diagnoses, never a pod's name.
+//! The values of every label form a closed set: causes are those of the catalogue or `other`, namespaces are the 200
+//! with the most active diagnoses, and pod names are never a label.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -19,30 +19,30 @@ mod active;
 mod parts;
 mod watches;
 
-use crate::api::{DiagnosisKind, Severity};
-use crate::world::Source;
 use active::Active;
 pub use parts::{Lack, Parts};
+use shindan_core::api::{DiagnosisKind, Severity};
+use shindan_core::state::Source;
 pub use watches::WatchHandle;
 use watches::Watches;
 
-/// The word for whatever is not in a closed set.
+/// Label for values outside the closed set.
 const OTHER: &str = "other";
 
 type One = [(&'static str, &'static str); 1];
 type Two = [(&'static str, &'static str); 2];
 
-/// An active diagnosis, as it is counted.
+/// The labels of an active diagnosis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ActiveKey {
     pub kind: DiagnosisKind,
-    /// Empty for a node.
+    /// Empty for cluster-scoped objects.
     pub namespace: Arc<str>,
     pub cause: String,
     pub severity: Severity,
 }
 
-/// All metrics; cheap to clone.
+/// All metrics. Cheap to clone.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -64,7 +64,7 @@ struct Inner {
     lookup_time: Family<One, Histogram, fn() -> Histogram>,
     events: Family<One, Counter>,
     events_lost: Counter,
-    events_folded: Counter,
+    events_aggregated: Counter,
     latency: Histogram,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// From 1 ms to 33 s, doubling.
+/// A histogram of durations from 1 ms to 33 s, with buckets that double.
 fn seconds() -> Histogram {
     Histogram::new(prometheus_client::metrics::histogram::exponential_buckets(0.001, 2.0, 16))
 }
@@ -103,7 +103,7 @@ impl Metrics {
             lookup_time: Family::new_with_constructor(seconds),
             events: Family::default(),
             events_lost: Counter::default(),
-            events_folded: Counter::default(),
+            events_aggregated: Counter::default(),
             latency: seconds(),
         };
         inner.register();
@@ -113,7 +113,7 @@ impl Metrics {
         Self(Arc::new(inner))
     }
 
-    /// In the text format of `OpenMetrics`.
+    /// Encodes all metrics in the `OpenMetrics` text format.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             self.0.tasks.set(whole(runtime.metrics().num_alive_tasks()));
@@ -123,12 +123,12 @@ impl Metrics {
         Ok(out)
     }
 
-    /// Whether this replica writes.
+    /// Sets whether this replica is the leader.
     pub fn set_leading(&self, leads: bool) {
         self.0.leading.set(i64::from(leads));
     }
 
-    /// How many Pods and Nodes are known.
+    /// Sets the numbers of known Pods and Nodes.
     pub fn set_watched(&self, pods: usize, nodes: usize) {
         self.0.pods.set(whole(pods));
         self.0.nodes.set(whole(nodes));
@@ -139,53 +139,53 @@ impl Metrics {
         self.0.active.set(counts);
     }
 
-    /// Active diagnoses that have no object because their namespace is full.
+    /// Sets the number of active diagnoses without an object because of the limit per namespace.
     pub fn set_unrecorded(&self, diagnoses: usize) {
         self.0.unrecorded.set(whole(diagnoses));
     }
 
-    /// How many entries are kept of something.
+    /// Sets the number of entries in an in-memory collection.
     pub fn set_kept(&self, what: &'static str, entries: usize) {
         self.0.kept.get_or_create(&[("what", what)]).set(whole(entries));
     }
 
-    /// What waits to be written, by lane.
+    /// Sets the number of queued writes of a lane.
     pub fn set_outbox(&self, lane: &'static str, depth: usize) {
         self.0.outbox.get_or_create(&[("lane", lane)]).set(whole(depth));
     }
 
-    /// From the change as it was observed to the object as it was acknowledged.
+    /// Records the time from an observed change to the acknowledged write.
     pub fn wrote_after(&self, elapsed: Duration) {
         self.0.latency.observe(elapsed.as_secs_f64());
     }
 
-    /// Events that were owed and could not be posted in time.
+    /// Counts Events that could not be posted.
     pub fn lost_events(&self, events: u64) {
         self.0.events_lost.inc_by(events);
     }
 
-    /// The Event of a pod was folded into its workload's.
-    pub fn folded_event(&self) {
-        self.0.events_folded.inc();
+    /// Counts an Event of a pod that was aggregated into the Event of its workload.
+    pub fn aggregated_event(&self) {
+        self.0.events_aggregated.inc();
     }
 
-    /// The watch `name` of a source, to be told of its life.
+    /// The handle with which the watch `name` of a source reports its state.
     pub fn watch(&self, source: Source, name: &'static str) -> WatchHandle {
         Watches::handle(&self.0.watches, source, name)
     }
 
-    /// What the operator lacks.
+    /// The parts that are missing at present.
     pub fn parts(&self) -> Arc<Parts> {
         self.0.parts.clone()
     }
 
-    /// A write; `code` is the HTTP status or the category of a failure.
+    /// Records a write. `code` is the HTTP status or the category of the failure.
     pub(crate) fn wrote(&self, verb: &'static str, code: &'static str, elapsed: Duration) {
         self.0.writes.get_or_create(&[("verb", verb), ("code", code)]).inc();
         self.0.write_time.get_or_create(&[("verb", verb)]).observe(elapsed.as_secs_f64());
     }
 
-    pub(crate) fn looked_up(&self, kind: &'static str, result: &'static str, elapsed: Duration) {
+    pub(crate) fn record_lookup(&self, kind: &'static str, result: &'static str, elapsed: Duration) {
         self.0.lookups.get_or_create(&[("kind", kind), ("result", result)]).inc();
         self.0.lookup_time.get_or_create(&[("kind", kind)]).observe(elapsed.as_secs_f64());
     }
@@ -209,13 +209,13 @@ impl Inner {
         r.register("kept_entries", "Entries in memory, by what they are of", self.kept.clone());
         r.register("tasks_alive", "Tasks of the async runtime that have not ended", self.tasks.clone());
         r.register("outbox_depth", "Pods that wait for their diagnosis to be written, by lane", self.outbox.clone());
-        r.register("writes", "Requests that change something, by verb and answer", self.writes.clone());
+        r.register("writes", "Requests that change something, by verb and response code", self.writes.clone());
         r.register_with_unit("write_duration", "Time of a write", Unit::Seconds, self.write_time.clone());
         r.register("lookups", "Reads of what is not watched, by kind and result", self.lookups.clone());
         r.register_with_unit("lookup_duration", "Time of a lookup", Unit::Seconds, self.lookup_time.clone());
         r.register("events_posted", "Kubernetes Events posted, by result", self.events.clone());
-        let folded = "Events of pods that were folded into their workload's";
-        r.register("events_folded", folded, self.events_folded.clone());
+        let help = "Events of pods that were aggregated into the Event of their workload";
+        r.register("events_folded", help, self.events_aggregated.clone());
         r.register("events_lost", "Kubernetes Events that were owed and never posted", self.events_lost.clone());
         r.register_with_unit(
             "diagnosis_latency",
@@ -276,14 +276,14 @@ mod tests {
         assert!(lines.iter().any(|l| l.contains(r#"namespace="other""#) && l.ends_with(" 202")), "{text}");
     }
 
-    /// Names that pages show are names of metrics, and docs/metrics.md has them all.
+    /// Metric names in the pages exist, and docs/metrics.md lists all metrics.
     #[test]
-    fn the_pages_name_what_there_is() {
+    fn metrics_in_the_docs_and_dashboards_exist() {
         let metrics = Metrics::new([]);
         metrics.set_outbox("change", 0);
         metrics.set_kept("pods", 0);
         metrics.wrote("apply", "200", Duration::ZERO);
-        metrics.looked_up("Services", "found", Duration::ZERO);
+        metrics.record_lookup("Services", "found", Duration::ZERO);
         metrics.posted_event("posted");
         metrics.watch(Source::Pods, "pods").failed("timeout");
         metrics.watch(Source::Pods, "pods").listed();

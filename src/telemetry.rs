@@ -1,7 +1,7 @@
-//! Logs: to standard error, as text or JSON, `RUST_LOG` respected.
+//! Logging to standard error, as text or JSON, filtered by `RUST_LOG`.
 //!
-//! Whoever logs text that a pod controls passes it through [`crate::diagnosis::text::line`] first, as `cluster::call`
-//! does with the API server's messages.
+//! Text that a pod controls passes through [`shindan_core::message::text::line`] before it is logged, as
+//! `cluster::call` does with the messages of the API server.
 
 use std::io::IsTerminal;
 
@@ -24,8 +24,8 @@ pub enum TelemetryError {
     Twice(#[from] TryInitError),
 }
 
-/// What is logged where `RUST_LOG` is not set. kube is silent: it tells at every try what `cluster` says once and in
-/// plain words, and prints a body that it cannot read, whatever a pod has put into it.
+/// Filter if `RUST_LOG` is not set. kube's own logs are off: they repeat on every retry what `cluster` logs once, and
+/// they print response bodies that cannot be parsed, which may contain text of a pod.
 const DEFAULT: &str = "info,kube_runtime=off,kube_client=off";
 
 /// Sets up logging for the whole process.

@@ -1,5 +1,5 @@
-//! Alerts and dashboard ask for metrics that there are, and lead to places that there are. Whether an alert fires when it should
-//! is tried with promtool: tests/alerts/check.
+//! Alerts and dashboard query existing metrics, and their links lead to existing pages. tests/alerts/check tests with promtool
+//! when alerts fire.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,13 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use shindan::diagnosis::rules;
+use shindan_core::rules;
 
 const RULES: &str = "deploy/components/monitoring/rules.yaml";
 const DASHBOARD: &str = "deploy/components/monitoring/dashboard.json";
-/// Of the kubelet, which measures the operator from outside.
+/// Metrics of the kubelet about the operator's container.
 const OF_THE_KUBELET: [&str; 2] = ["container_cpu_usage_seconds_total", "container_memory_working_set_bytes"];
-/// What Prometheus adds to each series, or has instead of a label that is its own.
+/// Labels that Prometheus adds to each series, or that replace a label of its own.
 const OF_PROMETHEUS: [&str; 5] = ["job", "instance", "pod", "container", "exported_namespace"];
 
 fn read(path: &str) -> String {
@@ -35,7 +35,7 @@ fn alerts() -> Vec<Value> {
     list(&rules["spec"]["groups"]).flat_map(|group| list(&group["rules"]).cloned().collect::<Vec<_>>()).collect()
 }
 
-/// All texts under one of these names, wherever they are.
+/// All texts under one of these keys, at any depth.
 fn texts_of(value: &Value, names: &[&str]) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(|item| texts_of(item, names)).collect(),
@@ -50,7 +50,7 @@ fn texts_of(value: &Value, names: &[&str]) -> Vec<String> {
     }
 }
 
-/// The labels of each metric as docs/metrics.md has them, those of histograms by the names that are asked for.
+/// The labels of each metric in docs/metrics.md; histograms by the names of their series.
 fn known_metrics() -> BTreeMap<String, BTreeSet<String>> {
     let mut known = BTreeMap::new();
     for row in read("docs/metrics.md").lines().filter(|line| line.starts_with("| `shindan_")) {
@@ -69,17 +69,17 @@ fn known_metrics() -> BTreeMap<String, BTreeSet<String>> {
     known
 }
 
-/// The metrics that an expression asks for, each with the labels that it selects by.
-fn asked_for(expr: &str) -> Vec<(String, Vec<String>)> {
-    // What is quoted may hold anything.
+/// The metrics of an expression, each with the labels of its selectors.
+fn metrics_in(expr: &str) -> Vec<(String, Vec<String>)> {
+    // Quoted text is not parsed.
     let bare: String = expr.split('"').step_by(2).collect::<Vec<_>>().join("''");
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let mut asked = Vec::new();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let mut queried = Vec::new();
     let mut rest = bare.as_str();
-    while let Some(at) = rest.find(is_word) {
-        let (word, after) = rest[at..].split_at(rest[at..].find(|c| !is_word(c)).unwrap_or(rest.len() - at));
+    while let Some(at) = rest.find(is_name) {
+        let (name, after) = rest[at..].split_at(rest[at..].find(|c| !is_name(c)).unwrap_or(rest.len() - at));
         rest = after;
-        if !word.contains('_') || word.contains('$') || after.starts_with('(') {
+        if !name.contains('_') || name.contains('$') || after.starts_with('(') {
             continue;
         }
         let mut labels = Vec::new();
@@ -90,31 +90,31 @@ fn asked_for(expr: &str) -> Vec<(String, Vec<String>)> {
             }));
             rest = after;
         }
-        asked.push((word.to_owned(), labels));
+        queried.push((name.to_owned(), labels));
     }
-    asked
+    queried
 }
 
 #[test]
 fn an_expression_is_understood() {
     let expr = r#"sum by (le) (rate(a_b_bucket{kind!="x_y", code=~"a|b"}[$__rate_interval])) and on (job) c_d == 1"#;
     let labels = vec!["kind".to_owned(), "code".to_owned()];
-    assert_eq!(asked_for(expr), [("a_b_bucket".to_owned(), labels), ("c_d".to_owned(), Vec::new())]);
+    assert_eq!(metrics_in(expr), [("a_b_bucket".to_owned(), labels), ("c_d".to_owned(), Vec::new())]);
 }
 
 #[test]
-fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
+fn alerts_and_dashboard_query_existing_metrics() {
     let known = known_metrics();
     let dashboard: Value = serde_json::from_str(&read(DASHBOARD)).unwrap();
     let exprs = alerts().iter().flat_map(|alert| texts_of(alert, &["expr"])).collect::<Vec<_>>();
     for expr in exprs.into_iter().chain(texts_of(&dashboard, &["expr", "query", "definition"])) {
-        // The kind of a data source.
+        // The type of a data source.
         if expr == "prometheus" {
             continue;
         }
-        let asked = asked_for(&expr);
-        assert!(!asked.is_empty(), "no metric in {expr}");
-        for (metric, labels) in asked {
+        let queried = metrics_in(&expr);
+        assert!(!queried.is_empty(), "no metric in {expr}");
+        for (metric, labels) in queried {
             let has = known.get(&metric).unwrap_or_else(|| panic!("docs/metrics.md has no {metric}, of {expr}"));
             for label in labels.iter().filter(|label| !OF_PROMETHEUS.contains(&label.as_str())) {
                 assert!(has.contains(label), "{metric} has no label {label}: {expr}");
@@ -123,7 +123,7 @@ fn alerts_and_dashboard_ask_for_metrics_that_there_are() {
     }
 }
 
-/// As the pages' host makes them of headings.
+/// The anchors of the headings, as GitHub generates them.
 fn anchors(page: &str) -> BTreeSet<String> {
     let headings = page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     headings
@@ -135,7 +135,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_alert_says_how_bad_it_is_and_what_to_do() {
+fn each_alert_has_a_severity_and_a_runbook() {
     const CAUSE: &str = "{{ $labels.cause }}";
     let pages = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/");
     let alerts = alerts();
@@ -145,12 +145,12 @@ fn each_alert_says_how_bad_it_is_and_what_to_do() {
         let name = alert["alert"].as_str().unwrap();
         let severity = alert["labels"]["severity"].as_str().unwrap_or_default();
         assert!(matches!(severity, "critical" | "warning" | "info"), "{name}: {severity}");
-        let told = |annotation: &str| alert["annotations"][annotation].as_str().unwrap_or_default();
-        assert!(!told("summary").is_empty(), "{name}");
-        assert!(told("description").contains("kubectl "), "{name} has no command");
+        let text = |annotation: &str| alert["annotations"][annotation].as_str().unwrap_or_default();
+        assert!(!text("summary").is_empty(), "{name}");
+        assert!(text("description").contains("kubectl "), "{name} has no command");
 
         let place =
-            told("runbook_url").strip_prefix(pages).unwrap_or_else(|| panic!("{name}: {}", told("runbook_url")));
+            text("runbook_url").strip_prefix(pages).unwrap_or_else(|| panic!("{name}: {}", text("runbook_url")));
         assert_eq!(place.contains(CAUSE), name.ends_with("Diagnosis"), "{name}");
         if place.contains(CAUSE) {
             for cause in rules::known().map(|known| known.cause).chain(["other"]) {
@@ -163,22 +163,22 @@ fn each_alert_says_how_bad_it_is_and_what_to_do() {
     }
 }
 
-/// Each alert fires in one test, and in another one, or at another time, it does not.
+/// Each alert fires in one test, and does not fire in another one or at another time.
 #[test]
 fn each_alert_is_tried() {
-    let (mut fires, mut is_silent) = (BTreeSet::new(), BTreeSet::new());
+    let (mut fires, mut is_quiet) = (BTreeSet::new(), BTreeSet::new());
     for file in ["diagnoses", "healthy", "operator"] {
         let tests = yaml(&format!("tests/alerts/{file}.yaml"));
         for tried in list(&tests["tests"]).flat_map(|test| list(&test["alert_rule_test"])) {
             let name = tried["alertname"].as_str().unwrap().to_owned();
             let due = tried["exp_alerts"].as_array().unwrap();
-            let of = if due.is_empty() { &mut is_silent } else { &mut fires };
+            let of = if due.is_empty() { &mut is_quiet } else { &mut fires };
             of.insert(name);
         }
     }
     let names: BTreeSet<_> = alerts().iter().map(|alert| alert["alert"].as_str().unwrap().to_owned()).collect();
     assert_eq!(fires, names);
-    assert_eq!(is_silent, names);
+    assert_eq!(is_quiet, names);
     let files = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alerts")).unwrap();
     let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     assert_eq!(files.len(), 4, "three files and what runs them: {files:?}");
@@ -198,12 +198,12 @@ fn the_dashboard_can_be_loaded() {
         let place = &panel["gridPos"];
         assert!(place["x"].as_u64().unwrap() + place["w"].as_u64().unwrap() <= 24, "{title} is too wide");
         if panel["type"] != "row" {
-            assert!(list(&panel["targets"]).count() > 0, "{title} asks for nothing");
+            assert!(list(&panel["targets"]).count() > 0, "{title} has no query");
         }
-        // Whoever loads it chooses the source.
+        // The user selects the data source.
         let sources = list(&panel["targets"]).chain((panel["type"] != "row").then_some(panel));
-        for asks in sources {
-            assert_eq!(asks["datasource"]["uid"], "${datasource}", "{title}");
+        for target in sources {
+            assert_eq!(target["datasource"]["uid"], "${datasource}", "{title}");
         }
     }
     assert!(ids.len() > 10, "the dashboard is understood");

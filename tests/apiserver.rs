@@ -1,7 +1,7 @@
-//! The operator's requests against an API server that misbehaves on demand.
+//! The operator's requests against a mock API server with faults.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
-#![allow(clippy::needless_pass_by_value, reason = "answers are written where they are used")]
+#![allow(clippy::needless_pass_by_value, reason = "replies are written where they are used")]
 
 #[path = "apiserver/lease.rs"]
 mod lease;

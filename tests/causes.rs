@@ -1,8 +1,8 @@
-//! What the rules find in recorded cases, and that no rule, fixture or explanation is missing.
+//! Checks the diagnoses of recorded cases, and that no rule, fixture or explanation is missing.
 //!
-//! A human states in the head of each fixture what must be found in it (`# expect:`, see `shindan::cli::fixture`).
+//! A human states in the head of each fixture what must be found in it (`# expect:`, see `shindan_core::fixture`).
 //! `tests/causes/<Cause>/<case>.yaml` has that cause; `not-<case>.yaml` looks like it and has another, or is healthy.
-//! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` are there for their STATUS alone. The
+//! `tests/healthy/*.yaml` must not be diagnosed at all; `tests/status/*.yaml` only test the STATUS. The
 //! texts are on the page of each cause, which `UPDATE=1 cargo test --test docs` rewrites. One more leading comment is read here:
 //!
 //! - `# status: POD STATUS`: what kubectl printed of this pod at that moment.
@@ -14,13 +14,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shindan::api::{DiagnosisState, Severity};
-use shindan::cli::fixture::{self, Expectation};
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::{Category, Thresholds, rules};
-use shindan::facts::Timestamp;
-use shindan::plan::{ObjectWrite, OuterWrite};
+use shindan_core::api::{DiagnosisState, Severity};
+use shindan_core::case::{Category, Thresholds};
+use shindan_core::facts::Timestamp;
+use shindan_core::fixture::{self, Expectation};
+use shindan_core::language::Language;
+use shindan_core::offline;
+use shindan_core::reconcile::Write;
+use shindan_core::rules;
+use shindan_core::wire::Dump;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
@@ -49,25 +51,25 @@ fn is_near_miss(case: &Path) -> bool {
     name_of(case).starts_with("not-")
 }
 
-/// What was found of a case: of its pods, and of the nodes and workloads around them.
+/// The diagnoses of a case: of its pods, and of their nodes and workloads.
 struct Found {
-    pods: Vec<ObjectWrite>,
-    outers: Vec<OuterWrite>,
+    pods: Vec<Write>,
+    others: Vec<Write>,
     failures: Vec<Expectation>,
 }
 
 impl Found {
     fn of(report: offline::Report) -> Self {
         let failures = fixture::found(&report);
-        Self { pods: report.objects, outers: report.outers, failures }
+        Self { pods: report.pods, others: report.nodes_and_workloads, failures }
     }
 
-    /// Nothing, or of a node only what is worth knowing (it was rebooted).
+    /// Whether there is no failure; an informational diagnosis of a node (such as a reboot) is allowed.
     fn is_quiet(&self) -> bool {
         self.pods.is_empty() && self.failures.is_empty()
     }
 
-    /// The causes of what fails now.
+    /// The causes of current failures.
     fn causes(&self) -> BTreeSet<&str> {
         causes(&self.failures)
     }
@@ -77,7 +79,7 @@ fn causes(all: &[Expectation]) -> BTreeSet<&str> {
     all.iter().map(|one| one.cause.as_str()).collect()
 }
 
-/// Diagnoses a case. A threshold of the cause that is to be recognised is awaited.
+/// Diagnoses a case, after the threshold of the expected cause.
 fn diagnose(case: &Path, awaited: Option<&str>) -> Result<(String, Found), String> {
     let shown = case.strip_prefix(root()).unwrap_or(case).display();
     let text = fs::read_to_string(case).map_err(|e| format!("{shown}: {e}"))?;
@@ -86,15 +88,18 @@ fn diagnose(case: &Path, awaited: Option<&str>) -> Result<(String, Found), Strin
 }
 
 fn describe(found: &Found) -> String {
-    if found.pods.is_empty() && found.outers.is_empty() {
+    if found.pods.is_empty() && found.others.is_empty() {
         return "no diagnosis".to_owned();
     }
-    let pods = found.pods.iter().map(|w| format!("{} of {}: {}", w.status.cause, w.key.name, w.status.summary));
-    let outers = found.outers.iter().map(|w| {
+    let pods = found
+        .pods
+        .iter()
+        .map(|w| format!("{} of {}: {}", w.object.head().cause, w.key.object.name, w.object.head().summary));
+    let others = found.others.iter().map(|w| {
         let head = w.object.head();
         format!("{} of {}: {}", head.cause, w.key, head.summary)
     });
-    pods.chain(outers).collect::<Vec<_>>().join("; ")
+    pods.chain(others).collect::<Vec<_>>().join("; ")
 }
 
 fn folders() -> Vec<PathBuf> {
@@ -129,7 +134,7 @@ fn each_case_is_diagnosed_as_its_head_states() {
 }
 
 #[test]
-fn what_is_well_is_not_diagnosed() {
+fn healthy_cases_are_not_diagnosed() {
     let mut wrong = String::new();
     for case in cases(&root().join("healthy")) {
         match diagnose(&case, None) {
@@ -144,7 +149,7 @@ fn what_is_well_is_not_diagnosed() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// What can be chosen for a cause holds for the cases of it: with a longer time than any of them has lasted none is told.
+/// A configured threshold applies to the cases of its cause: with a very long one, none is reported.
 #[test]
 fn a_time_can_be_chosen_for_each_cause_that_has_one() {
     const CENTURY: i64 = 100 * 365 * 86_400;
@@ -158,13 +163,14 @@ fn a_time_can_be_chosen_for_each_cause_that_has_one() {
             let now = dump.newest.unwrap().as_second() + 3600;
             let now = Timestamp::from_second(now).unwrap();
             let report = offline::diagnose(dump, offline::Logs::default(), now, chosen);
-            let mut told = report.objects.iter().filter(|write| write.status.state == DiagnosisState::Active);
-            if told.any(|write| write.status.cause == cause && write.status.severity != Severity::Info) {
+            let mut active = report.pods.iter().filter(|write| write.object.head().state == DiagnosisState::Active);
+            if active.any(|write| write.object.head().cause == cause && write.object.head().severity != Severity::Info)
+            {
                 writeln!(wrong, "{cause}/{}", name_of(case)).unwrap();
             }
         }
     }
-    assert!(wrong.is_empty(), "told before its time:\n{wrong}");
+    assert!(wrong.is_empty(), "reported before its threshold:\n{wrong}");
 }
 
 /// A rule is complete with an explanation, a case that it recognises and a near miss that it does not.
@@ -183,10 +189,10 @@ fn each_rule_is_complete() {
         if !is_name {
             writeln!(wrong, "{cause}: does not match ^[A-Z][A-Za-z0-9]{{0,62}}$").unwrap();
         }
-        let explain = &rule.explain;
+        let explain = rule.explain(Language::English);
         for (field, text) in [
             ("meaning", explain.meaning),
-            ("told_apart", explain.told_apart),
+            ("distinguish", explain.distinguish),
             ("action", explain.action),
             ("source", explain.source),
         ] {
@@ -211,7 +217,7 @@ fn each_rule_is_complete() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The STATUS of each pod is the word that kubectl printed.
+/// The STATUS of each pod is the one that kubectl printed.
 #[test]
 fn each_status_is_what_kubectl_printed() {
     let mut wrong = String::new();
@@ -225,7 +231,7 @@ fn each_status_is_what_kubectl_printed() {
         let comments = text.lines().take_while(|line| line.starts_with('#'));
         for line in comments.filter_map(|line| line.strip_prefix("# status: ")) {
             let (name, printed) = line.split_once(' ').unwrap_or((line, ""));
-            let ours = dump.pods.iter().find(|pod| &*pod.key.name == name).map(shindan::diagnosis::pod_status);
+            let ours = dump.pods.iter().find(|pod| &*pod.key.name == name).map(shindan_core::case::pod_status);
             compared += 1;
             if ours.as_deref() != Some(printed) {
                 writeln!(wrong, "{}: {name} is {ours:?}, and kubectl printed {printed}", case.display()).unwrap();
@@ -236,16 +242,16 @@ fn each_status_is_what_kubectl_printed() {
     assert!(compared > 0, "no case holds what kubectl printed");
 }
 
-/// What the cases say of a cause.
+/// The results of the cases of a cause.
 #[derive(Default)]
 struct Score {
     recorded: usize,
     written: usize,
     near_misses: usize,
     recognised: usize,
-    /// Near misses, cases of other causes and healthy pods that were taken for it.
+    /// Near misses, cases of other causes and healthy pods with this cause by mistake.
     mistaken: usize,
-    /// What its near misses are instead.
+    /// The expected causes of its near misses.
     instead: BTreeMap<String, usize>,
 }
 
@@ -268,7 +274,7 @@ fn is_recorded(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.starts_with("# Recorded from Kubernetes"))
 }
 
-/// A fixture of `tests/causes` or `tests/healthy`, what its head states, and what was found in it.
+/// A fixture of `tests/causes` or `tests/healthy`, with its expected and actual diagnoses.
 struct Judged {
     /// The cause of the folder; `None` for the healthy ones.
     cause: Option<String>,
@@ -294,13 +300,13 @@ impl Judged {
         })
     }
 
-    /// The causes that were found and that no line of the head covers.
+    /// The causes that were found but not expected.
     fn mistaken(&self) -> BTreeSet<&str> {
         let covered = |found: &&Expectation| self.expected.iter().any(|line| line.covers(found));
         self.found.failures.iter().filter(|found| !covered(found)).map(|found| found.cause.as_str()).collect()
     }
 
-    /// Whether each object that must have the cause has it.
+    /// Whether each object with this expected cause has it.
     fn is_recognised(&self, cause: &str) -> bool {
         let mut lines = self.expected.iter().filter(|line| line.cause == cause);
         lines.all(|line| self.found.failures.iter().any(|found| line.covers(found)))
@@ -336,33 +342,36 @@ fn scores(judged: &[Judged]) -> BTreeMap<String, Score> {
     scores
 }
 
-/// How often the rules find a cause of one family where the head states one of another.
+/// The confusion matrix of the families of expected and actual causes.
 fn confusion(judged: &[Judged]) -> String {
     const HEALTHY: &str = "healthy";
     let family = |cause: &str| rules::known().find(|k| k.cause == cause).map_or(HEALTHY, |k| k.category.as_str());
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     for case in judged {
-        let (truth, found, mistaken) = (causes(&case.expected), case.found.causes(), case.mistaken());
+        let (expected, found, mistaken) = (causes(&case.expected), case.found.causes(), case.mistaken());
         let first = mistaken.first().or(found.first()).copied().unwrap_or(HEALTHY);
-        let pairs: Vec<(&str, &str)> = if truth.is_empty() {
+        let pairs: Vec<(&str, &str)> = if expected.is_empty() {
             vec![(HEALTHY, first)]
         } else {
-            truth.iter().map(|truth| (*truth, if case.is_recognised(truth) { *truth } else { first })).collect()
+            expected
+                .iter()
+                .map(|expected| (*expected, if case.is_recognised(expected) { *expected } else { first }))
+                .collect()
         };
-        for (truth, found) in pairs {
-            *counts.entry((family(truth), family(found))).or_default() += 1;
-            if truth != found {
+        for (expected, found) in pairs {
+            *counts.entry((family(expected), family(found))).or_default() += 1;
+            if expected != found {
                 let folder = case.cause.as_deref().unwrap_or(HEALTHY);
-                wrong.push(format!("- {folder}/{}: found {found}, expected {truth}", case.name));
+                wrong.push(format!("- {folder}/{}: found {found}, expected {expected}", case.name));
             }
         }
     }
     let names: Vec<&str> = Category::ALL.iter().map(|c| c.as_str()).chain([HEALTHY]).collect();
     let mut out = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
-    for truth in &names {
-        let cells = names.iter().map(|found| counts.get(&(*truth, *found)).map_or(String::new(), usize::to_string));
-        writeln!(out, "| **{truth}** | {} |", cells.collect::<Vec<_>>().join(" | ")).unwrap();
+    for expected in &names {
+        let cells = names.iter().map(|found| counts.get(&(*expected, *found)).map_or(String::new(), usize::to_string));
+        writeln!(out, "| **{expected}** | {} |", cells.collect::<Vec<_>>().join(" | ")).unwrap();
     }
     let wrong = if wrong.is_empty() { "No case is taken for another cause.".to_owned() } else { wrong.join("\n") };
     format!("{out}\n{wrong}\n")
@@ -386,7 +395,7 @@ fn accuracy() -> String {
          careless rule would take for the cause. What must be found in a case is stated by a human in the head of its file \
          (`# expect:`), and no tool rewrites it.\n\n\
          These are the cases that the rules were made with, and each must come out right for a change to be merged: the numbers \
-         show what is covered, not how the rules fare with failures that nobody has seen.\n"
+         show the coverage, not the accuracy for failures that were never recorded.\n"
     )
     .unwrap();
     writeln!(out, "| | |\n|---|---|").unwrap();
@@ -404,7 +413,7 @@ fn accuracy() -> String {
         confusion(&judged)
     )
     .unwrap();
-    writeln!(out, "## By cause\n\nThe last column says what the near misses are instead.\n").unwrap();
+    writeln!(out, "## By cause\n\nThe last column has the expected causes of the near misses.\n").unwrap();
     writeln!(out, "| cause | recorded | written | near misses | recall | precision | near misses are |\n|---|---|---|---|---|---|---|")
         .unwrap();
     for (cause, s) in &scores {

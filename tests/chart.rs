@@ -1,4 +1,4 @@
-//! The Helm chart installs what kustomize does, and takes what the program takes. With helm on the PATH:
+//! The Helm chart installs the same objects as kustomize, and accepts the same values as the program. With helm on the PATH:
 //! `cargo test --features helm --test chart`; `make check` builds it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
@@ -15,8 +15,8 @@ use shindan::config::RunArgs;
 const CHART: &str = "deploy/chart/shindan";
 const NEEDS_HELM: &str = "needs helm, which tests/cluster/cluster build --helm builds";
 
-/// Flags that are no field of `config`: where the operator runs, its account and its Lease are given, and what asks for rights
-/// is a value of its own beside them.
+/// Flags that are no field of `config`: the chart sets the address, the account and the Lease, and flags that need
+/// permissions have their own values.
 const NOT_CONFIG: [&str; 9] = [
     "config",
     "kubeconfig",
@@ -92,21 +92,21 @@ fn each_flag_is_a_field_with_its_default_in_the_values_file() {
         fields.remove(&field);
         let line = values.lines().find_map(|line| line.strip_prefix(&format!("  # {field}: ")));
         let line = line.unwrap_or_else(|| panic!("values.yaml does not show config.{field}"));
-        let told = line.split("  ").next().unwrap().trim_matches('"');
+        let value = line.split("  ").next().unwrap().trim_matches('"');
         let default = match (flag, argument.get_default_values()) {
-            // As deploy/base has it.
+            // The value of deploy/base.
             ("log-format", _) => "json",
             (_, [default]) => default.to_str().unwrap(),
             ("selector", _) => "",
             ("thresholds", _) => "{}",
             _ => "[]",
         };
-        assert_eq!(told, default, "values.yaml: config.{field}");
+        assert_eq!(value, default, "values.yaml: config.{field}");
     }
     assert!(fields.is_empty(), "no flags of shindan run: {:?}", fields.keys());
 }
 
-/// At the ends of each range the program takes a value, and beyond them it does not.
+/// The program accepts the bounds of each range, and no values beyond.
 #[test]
 fn ranges_are_those_of_the_program() {
     fn seconds(text: &str) -> i64 {
@@ -137,32 +137,30 @@ fn ranges_are_those_of_the_program() {
     assert!(timed.is_empty(), "_helpers.tpl has ranges of what is no duration: {timed:?}");
 }
 
-/// The chart refuses a cause that there is not, by these lists.
+/// The chart accepts thresholds only for the causes of this list.
 #[test]
-fn causes_are_those_of_the_program() {
-    use shindan::diagnosis::rules;
-    let list = |mut causes: Vec<&str>| {
-        causes.sort_unstable();
-        causes.dedup();
-        causes.iter().fold(String::new(), |list, cause| list + "- " + cause + "\n")
-    };
-    let (all, timed) = (list(rules::known().map(|known| known.cause).collect()), list(rules::patient().collect()));
+fn causes_with_a_threshold_are_those_of_the_catalogue() {
+    use shindan_core::rules;
+    let mut causes: Vec<_> = rules::patient().collect();
+    causes.sort_unstable();
+    causes.dedup();
+    let list = causes.iter().fold(String::new(), |list, cause| list + "- " + cause + "\n");
     let text = format!(
-        "{{{{- /* Made from src/diagnosis/rules by tests/chart.rs. */ -}}}}\n{{{{- define \"shindan.causes\" -}}}}\n{all}{{{{- end \
-         }}}}\n\n{{{{- /* Those whose time can be chosen. */ -}}}}\n{{{{- define \"shindan.timedCauses\" -}}}}\n{timed}{{{{- end }}}}\n"
+        "{{{{- /* The causes with a threshold, from catalog/. Written by tests/chart.rs. */ -}}}}\n\
+         {{{{- define \"shindan.timedCauses\" -}}}}\n{list}{{{{- end }}}}\n"
     );
     let path = root().join(CHART).join("templates/_causes.tpl");
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, &text).unwrap();
     }
     let is_same = fs::read_to_string(&path).is_ok_and(|known| known == text);
-    assert!(is_same, "templates/_causes.tpl is not what the rules say: UPDATE=1 cargo test --test chart");
+    assert!(is_same, "templates/_causes.tpl differs from catalog/: UPDATE=1 cargo test --test chart");
 }
 
 #[test]
 fn a_selector_is_what_the_program_takes_for_one() {
     let pattern = config_fields()["selector"]["pattern"].as_str().unwrap().to_owned();
-    let pattern = regex_lite::Regex::new(&pattern).unwrap();
+    let pattern = regex::Regex::new(&pattern).unwrap();
     let selectors = [
         "",
         " ",
@@ -219,7 +217,7 @@ fn refused(values: &[&str]) -> String {
 
 fn kustomized(folder: &str) -> Objects {
     let mut all = objects(&succeeded(run(Command::new("kubectl").args(["kustomize", folder]))));
-    // Helm makes it, if asked to: `--create-namespace`.
+    // Helm creates it with `--create-namespace`.
     all.remove("Namespace /shindan-system").unwrap();
     all
 }
@@ -232,7 +230,7 @@ fn objects(text: &str) -> Objects {
     let mut all = Objects::new();
     for part in body.split("---\n").filter(|part| !part.trim().is_empty()) {
         let mut object: Value = serde_saphyr::from_str(part).unwrap_or_else(|e| panic!("{e}\n{part}"));
-        // The order of variables says nothing here: none is made of another.
+        // The order of variables does not matter: none refers to another.
         if let Some(Value::Array(env)) = object.pointer_mut("/spec/template/spec/containers/0/env") {
             env.sort_by_key(|variable| variable["name"].to_string());
         }
@@ -266,7 +264,7 @@ fn differences(path: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             a.iter().zip(b).enumerate().for_each(|(i, (a, b))| differences(&format!("{path}[{i}]"), a, b, found));
         }
-        // `0.0` and `0` are one number to the API server.
+        // `0.0` and `0` are the same number to the API server.
         _ if ours == theirs || ours.as_f64().is_some_and(|number| theirs.as_f64() == Some(number)) => {}
         _ => found.push(format!("{path}: {ours}, {theirs}")),
     }
@@ -280,8 +278,8 @@ fn container(all: &Objects) -> &Value {
     &pod(all)["containers"][0]
 }
 
-/// No label of Helm's own is among the templates (it adds `app.kubernetes.io/managed-by` when it installs), so nothing at all
-/// differs but the Namespace.
+/// The templates have no label of Helm (it adds `app.kubernetes.io/managed-by` on installation), so only the Namespace
+/// differs.
 #[test]
 fn the_chart_installs_what_kustomize_does() {
     const TEST_CLUSTER: [&str; 5] = [
@@ -293,7 +291,7 @@ fn the_chart_installs_what_kustomize_does() {
     ];
     let cases: [(&str, &[&str]); 10] = [
         ("base", &[]),
-        // As a file has them in which all below is a comment.
+        // A file in which all fields are comments has these null values.
         (
             "base",
             &[
@@ -320,7 +318,7 @@ fn the_chart_installs_what_kustomize_does() {
     }
 }
 
-/// Of the namespace and the account the texts change, and nothing else; of the release's name nothing does.
+/// Another namespace and account change only their names; another release name changes nothing.
 #[test]
 fn it_may_have_another_namespace_account_and_release() {
     let command = ["template", "ours", CHART, "--namespace", "elsewhere", "--include-crds"];
@@ -343,7 +341,7 @@ fn it_may_have_another_namespace_account_and_release() {
     }
 }
 
-/// All of `config` at once, at the most that each takes: the variables are those of the program, and it takes them.
+/// All fields of `config` with their maximum: the program accepts the resulting variables.
 #[test]
 fn configuration_reaches_the_program() {
     let ranges = durations();
@@ -354,7 +352,7 @@ fn configuration_reaches_the_program() {
             ("excludeNamespaces", ..) => json!(["kube-system", "team-a"]),
             ("selector", ..) => json!("env!=dev,tier in (web,api)"),
             ("thresholds", ..) => json!({"RegistryTimeout": "1d", "PullQPSExceeded": 90}),
-            // Each longer than the next one.
+            // Descending values.
             ("leaderElectRenewDeadline", ..) => json!(3599),
             ("leaderElectRetryPeriod", ..) => json!("59m58s"),
             (_, Some([_, most]), _) => json!(most),
@@ -392,13 +390,13 @@ fn a_wrong_value_is_refused_by_its_name_and_range() {
     let cases: [(&str, &[&str]); 24] = [
         (
             r#"config.thresholds={"RegistryTimeuot":"5m"}"#,
-            &["config.thresholds", "no cause RegistryTimeuot", "RegistryTimeout"],
+            &["config.thresholds", "RegistryTimeuot is no cause with a threshold", "RegistryTimeout"],
         ),
         (r#"resources={"limits":{"memory":"abc"}}"#, &["/resources/limits/memory", "abc"]),
-        (r#"config.ignoreCauses=["OOMKiled"]"#, &["config.ignoreCauses", "no cause OOMKiled"]),
+        (r#"config.ignoreCauses=["OOM Killed"]"#, &["/config/ignoreCauses/0", "OOM Killed"]),
         (
             r#"config.thresholds={"OOMKilled":"5m"}"#,
-            &["config.thresholds", "OOMKilled has no time that can be chosen", "RegistryTimeout"],
+            &["config.thresholds", "OOMKilled is no cause with a threshold", "RegistryTimeout"],
         ),
         (r#"config.selector="a in b""#, &["/config/selector", "a in b"]),
         (
@@ -427,16 +425,16 @@ fn a_wrong_value_is_refused_by_its_name_and_range() {
         ("previousLog=true", &["previousLog"]),
         (r#"annotate=["nodes"]"#, &["/annotate/0", "'pods', 'workloads'"]),
     ];
-    for (value, words) in cases {
-        let said = refused(&[value]);
-        assert!(words.iter().all(|word| said.contains(word)), "{value}: {said}");
+    for (value, texts) in cases {
+        let error = refused(&[value]);
+        assert!(texts.iter().all(|word| error.contains(word)), "{value}: {error}");
     }
     let both = refused(&[r#"config.retention="91d""#, r#"config.flappingWindow="59s""#]);
     assert!(both.contains("config.retention: 91d") && both.contains("config.flappingWindow: 59s"), "{both}");
 }
 
 #[test]
-fn the_pod_goes_where_it_is_told_to() {
+fn scheduling_values_reach_the_pod() {
     let digest = format!("sha256:{}", "0a".repeat(32));
     let all = rendered(&[
         "highAvailability=true",
@@ -478,9 +476,9 @@ fn the_pod_goes_where_it_is_told_to() {
     }
 }
 
-/// Rights follow what is read: no Node without `nodes`, no log outside the namespaces.
+/// No permission for Nodes without `nodes`, and none for logs outside the namespaces.
 #[test]
-fn rights_are_no_wider_than_what_is_asked_for() {
+fn permissions_follow_the_values() {
     let without_nodes = rendered(&["nodes=false"]);
     let role = without_nodes["ClusterRole /shindan"].to_string();
     assert!(!role.contains("node") && !role.contains("storageclasses"), "{role}");
@@ -508,7 +506,7 @@ fn rights_are_no_wider_than_what_is_asked_for() {
 }
 
 #[test]
-fn helm_finds_nothing_to_complain_of() {
+fn helm_lint_passes() {
     succeeded(helm(&["lint", "--strict", CHART], &[]));
     succeeded(helm(
         &["lint", "--strict", CHART],

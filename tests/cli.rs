@@ -1,4 +1,4 @@
-//! What a user of the binary would miss if it broke.
+//! The command line of the binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A pod whose image has no such tag: failing at once, in any clock.
+/// A pod with a missing image tag, which fails without a threshold.
 fn failing(name: &str, namespace: &str) -> String {
     format!(
         r#"
@@ -32,7 +32,7 @@ lastTimestamp: "2026-11-21T09:10:00Z"
     )
 }
 
-/// A pod that waits for its node since 09:00; nothing in it is newer.
+/// A pod that is unschedulable since 09:00, its newest timestamp.
 const PENDING: &str = r#"
 kind: Pod
 metadata: {name: waits, creationTimestamp: "2026-11-21T09:00:00Z"}
@@ -47,9 +47,9 @@ metadata: {name: n1}
 status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}, conditions: [{type: Ready, status: "True"}]}
 "#;
 
-const WELL: &str = r#"
+const HEALTHY: &str = r#"
 kind: Pod
-metadata: {name: well, uid: w, creationTimestamp: "2026-11-21T09:00:00Z"}
+metadata: {name: fine, uid: w, creationTimestamp: "2026-11-21T09:00:00Z"}
 spec: {nodeName: n1, containers: [{name: web, image: nginx}]}
 status:
   phase: Running
@@ -67,7 +67,7 @@ fn shindan(args: &[&str], input: &str) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A command that reads no input may have ended before it is written.
+    // A command that reads no input may exit before the write.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     child.wait_with_output().unwrap()
@@ -90,7 +90,7 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
 
 #[test]
 fn a_failing_pod_is_named_with_its_cause() {
-    let done = shindan(&["diagnose", "-f", "-"], &(failing("web", "shop") + "---" + WELL));
+    let done = shindan(&["diagnose", "-f", "-"], &(failing("web", "shop") + "---" + HEALTHY));
     assert_eq!(done.status.code(), Some(0), "{}", err(&done));
     let lines: Vec<&str> = out(&done).lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -100,7 +100,7 @@ fn a_failing_pod_is_named_with_its_cause() {
 }
 
 #[test]
-fn what_no_pod_tells_fails_since_its_workload_says_so() {
+fn a_failure_without_a_pod_starts_at_the_time_of_its_workload() {
     let job = r#"
 kind: Job
 apiVersion: batch/v1
@@ -114,7 +114,7 @@ status: {failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffL
 }
 
 #[test]
-fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
+fn two_namespaces_are_distinguished_and_one_can_be_selected() {
     let text = failing("web", "shop") + "---" + &failing("web", "bank");
     let both = shindan(&["diagnose", "-f", "-", "-o", "wide"], &text);
     let head = out(&both).lines().next().unwrap();
@@ -124,7 +124,7 @@ fn two_namespaces_are_told_apart_and_one_can_be_chosen() {
     assert_eq!(out(&one), "poddiagnosis.shindan.dev/web\n");
     let none = shindan(&["diagnose", "-f", "-", "-n", "other", "--exit-code"], &text);
     let refused = "error: the input holds nothing of namespace other: it is of bank, shop\n";
-    assert_eq!((none.status.code(), err(&none)), (Some(1), refused), "what is misspelt is not well");
+    assert_eq!((none.status.code(), err(&none)), (Some(1), refused), "a misspelt namespace is an error");
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn json_and_yaml_are_a_list_of_the_objects() {
 }
 
 #[test]
-fn nothing_wrong_is_said_on_standard_error_only() {
-    let done = shindan(&["diagnose", "-f", "-", "--exit-code"], WELL);
+fn no_failure_is_reported_on_standard_error_only() {
+    let done = shindan(&["diagnose", "-f", "-", "--exit-code"], HEALTHY);
     assert_eq!((done.status.code(), out(&done)), (Some(0), ""));
     assert_eq!(err(&done), "No failing pods found in 1 pod.\n");
-    let json = shindan(&["diagnose", "-f", "-", "-o", "json"], WELL);
+    let json = shindan(&["diagnose", "-f", "-", "-o", "json"], HEALTHY);
     let list: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(list["items"], serde_json::json!([]));
     let empty = shindan(&["diagnose", "-f", "-"], "apiVersion: v1\nitems: []\nkind: List\n");
@@ -155,7 +155,7 @@ fn nothing_wrong_is_said_on_standard_error_only() {
 }
 
 #[test]
-fn the_exit_code_tells_failing_from_error_only_when_asked() {
+fn the_exit_code_separates_failures_from_errors_only_with_the_flag() {
     let text = failing("web", "shop");
     assert_eq!(shindan(&["diagnose", "-f", "-"], &text).status.code(), Some(0));
     assert_eq!(shindan(&["diagnose", "-f", "-", "--exit-code"], &text).status.code(), Some(2));
@@ -202,14 +202,14 @@ fn a_folder_is_read_to_its_depth_as_cluster_info_dump_writes_it() {
 }
 
 #[test]
-fn a_dump_is_judged_as_of_its_own_day_unless_told_otherwise() {
+fn a_dump_is_diagnosed_at_its_own_time_unless_overridden() {
     let young = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:00:00Z"], PENDING);
     assert_eq!(out(&young), "", "at that time the pod has waited for no time at all");
     let snapshot = shindan(&["diagnose", "-f", "-", "-o", "name"], PENDING);
     assert_eq!(
         out(&snapshot),
         "poddiagnosis.shindan.dev/waits\n",
-        "the scheduler has refused it, and no later word will come"
+        "the scheduler has refused it, and a dump has no later message"
     );
     let starting = PENDING.replace("reason: Unschedulable", "reason: SchedulingGated");
     assert_eq!(out(&shindan(&["diagnose", "-f", "-", "-o", "name"], &starting)), "");
@@ -261,7 +261,7 @@ fn a_reader_that_closes_the_pipe_ends_us_quietly() {
 }
 
 #[test]
-fn a_terminal_is_not_commanded_by_a_dump() {
+fn texts_of_a_dump_do_not_control_the_terminal() {
     let odd = r#""\e]0;x\a\e]8;;https://evil.example\e\\w\e[2J\x9b2Jb\r\u202e\u2066\x7f""#;
     let text = failing("web", "shop")
         .replace("name: web, image: \"nginx:nope\"", &format!("name: {odd}, image: {odd}"))
@@ -272,13 +272,13 @@ fn a_terminal_is_not_commanded_by_a_dump() {
         let done = shindan(&["diagnose", "-f", "-", "-o", form], &text);
         assert_eq!(done.status.code(), Some(0), "{}", err(&done));
         assert!(out(&done).len() > 20);
-        for said in [out(&done), err(&done)] {
+        for text in [out(&done), err(&done)] {
             let commands =
                 |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            assert!(!said.contains(commands), "{form}: {said:?}");
+            assert!(!text.contains(commands), "{form}: {text:?}");
         }
     }
-    // Errors repeat what cannot be read, and what was typed.
+    // Errors repeat names of files and arguments.
     for args in [vec!["diagnose", "-f", "-"], vec!["explain", "a\u{1b}[2Jb"], vec!["diagnose", "-f", "no\u{1b}[2J"]] {
         let done = shindan(&args, "kind: Pod\n\u{1b}[2J: [\u{1b}]0;x\u{7}");
         assert_eq!(done.status.code(), Some(1));
@@ -286,7 +286,7 @@ fn a_terminal_is_not_commanded_by_a_dump() {
     }
 }
 
-/// What a log tells is told, from whatever file it comes, and a log of nobody is named.
+/// The cause is read from saved logs, and a log without a pod is an error.
 #[test]
 fn logs_that_were_saved_beside_a_dump_are_read() {
     let pod = r#"
@@ -322,16 +322,16 @@ status:
     assert!(String::from_utf8_lossy(&missing.stdout).contains("AppError"), "the rest is diagnosed all the same");
     let fine = "name: proxy, ready: true, state: {running: {startedAt: \"2026-11-21T09:00:03Z\"}}";
     let two = file(&folder, "two.yaml", &pod.replace(fine, "name: proxy, state: {terminated: {exitCode: 1}}"));
-    let stray = file(&folder, "stray.log", "x");
-    let run = shindan(&["diagnose", "-f", two.to_str().unwrap(), "--logs", stray.to_str().unwrap()], "");
-    assert_eq!(run.status.code(), Some(1), "a log of nobody");
+    let unmatched = file(&folder, "unmatched.log", "x");
+    let run = shindan(&["diagnose", "-f", two.to_str().unwrap(), "--logs", unmatched.to_str().unwrap()], "");
+    assert_eq!(run.status.code(), Some(1), "a log without a pod");
     assert!(String::from_utf8_lossy(&run.stderr).contains("POD.CONTAINER.log"), "{run:?}");
 }
 
-/// A snapshot does not say how long ago its last restart was: one bad end of a container that is well is none of its
-/// failures, and a loop is.
+/// A snapshot has no time of its last restart: one failed termination of a healthy container is not a failure, and a crash
+/// loop is.
 #[test]
-fn one_bad_end_of_what_is_well_again_is_no_failure_of_a_snapshot() {
+fn one_failed_termination_of_a_healthy_container_is_no_failure_of_a_snapshot() {
     let pod = |restarts: u32, ran_from: &str| {
         format!(
             r#"
@@ -360,9 +360,9 @@ status:
     assert!(found(&pod(1, "2026-11-21T08:59:50Z"), &["--at", "2026-11-21T09:02:00Z"]), "two minutes ago");
 }
 
-/// What a lone pod tells without a clock: its newest time is often its own last change.
+/// Without a clock, the newest time of a pod is often its own last change.
 #[test]
-fn what_nothing_but_others_can_change_any_more_fails_in_a_snapshot() {
+fn a_pod_that_only_external_changes_can_start_fails_in_a_snapshot() {
     let found = |input: &str| {
         let run = shindan(&["diagnose", "-f", "-", "-o", "json"], input);
         let list: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
@@ -426,10 +426,10 @@ status:
     assert_eq!(found(&gated("target-health.elbv2.k8s.aws/web")), [""; 0], "a load balancer takes its time");
 }
 
-/// A probe that is wrong in itself has not to be watched for five minutes.
+/// A misconfigured probe is reported without the threshold of five minutes.
 #[test]
 fn a_readiness_probe_that_can_never_pass_fails_in_a_snapshot() {
-    let pod = |said: &str, count: u32| {
+    let pod = |error: &str, count: u32| {
         format!(
             r#"
 kind: Pod
@@ -444,7 +444,7 @@ kind: Event
 involvedObject: {{kind: Pod, namespace: shop, name: web, uid: a, fieldPath: "spec.containers{{web}}"}}
 reason: Unhealthy
 type: Warning
-message: "Readiness probe failed: {said}"
+message: "Readiness probe failed: {error}"
 count: {count}
 firstTimestamp: "2026-11-21T09:00:05Z"
 lastTimestamp: "2026-11-21T09:00:45Z"
@@ -462,63 +462,63 @@ lastTimestamp: "2026-11-21T09:00:45Z"
     assert!(!found(&pod("dial tcp 10.0.0.1:80: connect: connection refused", 5)), "it may be starting");
 }
 
-/// What kube-system's pods have of a node is in no file of one namespace.
+/// A file of one namespace does not have the resources that pods of kube-system take on a node.
 #[test]
-fn of_one_namespaces_pods_no_room_on_a_node_is_worked_out() {
+fn node_capacity_is_not_computed_from_the_pods_of_one_namespace() {
     let pod = |namespace: &str, name: &str, spec: &str, status: &str| {
         format!(
             "---\nkind: Pod\nmetadata: {{namespace: {namespace}, name: {name}, uid: {name}}}\nspec: {{{spec}}}\nstatus: {{{status}}}\n"
         )
     };
-    let asks = |cpu: &str| format!("containers: [{{name: c, resources: {{requests: {{cpu: '{cpu}'}}}}}}]");
+    let requests = |cpu: &str| format!("containers: [{{name: c, resources: {{requests: {{cpu: '{cpu}'}}}}}}]");
     let refused = "phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: '0/1 nodes are available: 1 Insufficient cpu.'}]";
-    let runs = |cpu: &str| format!("nodeName: n1, {}", asks(cpu));
-    let well = "phase: Running, conditions: [{type: Ready, status: 'True'}]";
+    let runs = |cpu: &str| format!("nodeName: n1, {}", requests(cpu));
+    let healthy = "phase: Running, conditions: [{type: Ready, status: 'True'}]";
     let node = "kind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '4', memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}\n";
-    let told = |others: &str| {
+    let tree = |others: &str| {
         let input = format!(
             "{node}{}{}{}",
-            pod("shop", "new", &asks("3500m"), refused),
-            pod("shop", "old", &runs("1"), well),
-            pod(others, "other", &runs("500m"), well)
+            pod("shop", "new", &requests("3500m"), refused),
+            pod("shop", "old", &runs("1"), healthy),
+            pod(others, "other", &runs("500m"), healthy)
         );
         let output = shindan(&["diagnose", "-f", "-", "-o", "tree"], &input);
         out(&output).to_owned()
     };
-    let (one, all) = (told("shop"), told("kube-system"));
+    let (one, all) = (tree("shop"), tree("kube-system"));
     assert!(one.contains("n1 comes closest with at most 2.5 of 4 free") && !one.contains("2500m"), "{one}");
     assert!(all.contains("n1 comes closest with 2.5 of 4 free") && all.contains("2500m"), "{all}");
 }
 
 #[test]
-fn what_is_only_noted_is_no_failure_to_a_script() {
+fn an_informational_finding_is_no_failure_for_the_exit_code() {
     let code = |case: &str| shindan(&["diagnose", "-f", case, "--exit-code"], "").status.code();
     assert_eq!(code("tests/causes/ResizeDeferred/node-is-taken.yaml"), Some(0));
     assert_eq!(code("tests/causes/OOMKilled/limit.yaml"), Some(2));
 }
 
 #[test]
-fn a_time_at_which_the_events_of_a_dump_are_forgotten_is_said_to_be_one() {
+fn a_time_after_the_lifetime_of_events_is_reported() {
     let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
     assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
 }
 
-/// A page that cannot be shown is said where it was asked for, with what to do.
+/// A page that cannot be served is an error at the start, with a remedy.
 #[test]
-fn a_page_that_cannot_be_shown_is_said_at_once() {
+fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let good = file(&folder, "pods.yaml", &failing("web", "shop"));
     let bad = file(&folder, "bad.yaml", "kind: [");
     let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let nobody = taken.local_addr().unwrap();
+    let unused = taken.local_addr().unwrap();
     let kubeconfig = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
-         clusters: [{{name: c, cluster: {{server: 'https://{nobody}'}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n"
+         clusters: [{{name: c, cluster: {{server: 'https://{unused}'}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n"
     );
     let kubeconfig = file(&folder, "config", &kubeconfig);
-    for (args, said) in [
+    for (args, error) in [
         (&["-f", bad][..], "nothing to diagnose: "),
         (&["-f", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
         (&["-f", good, "--port", &port], "is in use: give another with --port"),
@@ -527,15 +527,15 @@ fn a_page_that_cannot_be_shown_is_said_at_once() {
     ] {
         let done = shindan(&[&["ui"], args].concat(), "");
         assert_eq!((done.status.code(), out(&done)), (Some(1), ""), "{args:?}");
-        assert!(err(&done).contains(said), "{args:?}: {}", err(&done));
+        assert!(err(&done).contains(error), "{args:?}: {}", err(&done));
     }
     drop(taken);
     let done = shindan(&["ui", "--kubeconfig", kubeconfig.to_str().unwrap()], "");
     assert_eq!((done.status.code(), out(&done)), (Some(1), ""));
-    assert!(err(&done).contains(&nobody.to_string()), "{}", err(&done));
+    assert!(err(&done).contains(&unused.to_string()), "{}", err(&done));
     let done = shindan(&["ui", "--kubeconfig", kubeconfig.to_str().unwrap(), "--user", "nix"], "");
     assert_eq!(done.status.code(), Some(1));
-    assert!(err(&done).contains("the kubeconfig describes no user nix"), "{}", err(&done));
+    assert!(err(&done).contains("the kubeconfig has no user nix"), "{}", err(&done));
     let help = shindan(&["ui", "--help"], "");
     assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
 }
@@ -550,14 +550,14 @@ fn kubectl_completes_what_is_typed_behind_its_plugin() {
         [folder.path().to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
     let path = path.unwrap();
-    let completed = |words: &[&str]| {
-        let run = Command::new("kubectl").args(["__complete", "shindan"]).args(words).env("PATH", &path).output();
-        let run = run.unwrap_or_else(|e| panic!("kubectl is needed to ask for its completion: {e}"));
+    let completed = |args: &[&str]| {
+        let run = Command::new("kubectl").args(["__complete", "shindan"]).args(args).env("PATH", &path).output();
+        let run = run.unwrap_or_else(|e| panic!("kubectl is needed to test its completion: {e}"));
         String::from_utf8(run.stdout).unwrap()
     };
     let flags = completed(&["--all"]);
     assert!(
-        flags.contains("--all-namespaces\tAll namespaces, and the nodes; goes before -n\n") && flags.contains(":4"),
+        flags.contains("--all-namespaces\tAll namespaces, and the nodes; overrides -n\n") && flags.contains(":4"),
         "{flags}"
     );
     let kinds = completed(&["d"]);
@@ -566,12 +566,12 @@ fn kubectl_completes_what_is_typed_behind_its_plugin() {
 }
 
 #[test]
-fn a_moment_that_is_none_is_told_how_to_write_one() {
+fn an_invalid_time_is_an_error_with_an_example() {
     for moment in ["yesterday", "-5m"] {
-        let output = shindan(&["diagnose", "-f", "-", "--at", moment], WELL);
+        let output = shindan(&["diagnose", "-f", "-", "--at", moment], HEALTHY);
         assert_eq!(output.status.code(), Some(1));
-        let said = err(&output);
-        assert!(said.contains("--at <TIME>") && said.contains("2026-11-21T12:30:00Z"), "{said}");
+        let error = err(&output);
+        assert!(error.contains("--at <TIME>") && error.contains("2026-11-21T12:30:00Z"), "{error}");
     }
 }
 

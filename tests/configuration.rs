@@ -1,4 +1,4 @@
-//! Settings by flags, variables and a file: what counts before what, and what is said of those that cannot be.
+//! Settings by flags, variables and a file: their precedence, and the errors of invalid ones.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// `shindan run` of a machine without a cluster: it says what it was told, and then that it finds none.
+/// Runs `shindan run` without a cluster: it logs its settings, and then fails to find a cluster.
 fn run(folder: &TempDir, args: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
     command.current_dir(folder.path()).arg("run").args(args).env_clear();
@@ -16,15 +16,15 @@ fn run(folder: &TempDir, args: &[&str], variables: &[(&str, &str)]) -> Output {
     command.output().expect("it runs")
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// What the log says is in force.
+/// The effective settings in the log.
 fn settings(output: &Output) -> String {
-    let said = said(output);
-    let line = said.lines().find_map(|line| line.split_once("settings: ")).unwrap_or_else(|| panic!("{said}"));
+    let log = stderr(output);
+    let line = log.lines().find_map(|line| line.split_once("settings: ")).unwrap_or_else(|| panic!("{log}"));
     line.1.to_owned()
 }
 
@@ -35,12 +35,12 @@ fn with_file(text: &str) -> TempDir {
     folder
 }
 
-/// What is said of a file with this text.
+/// The error of a file with this text.
 fn refused(text: &str) -> String {
-    let said = said(&run(&with_file(text), &["--config=s.yaml"], &[]));
-    assert!(said.starts_with("error: s.yaml"), "{said}");
-    assert!(!said.contains("settings: "), "it has begun: {said}");
-    said
+    let error = stderr(&run(&with_file(text), &["--config=s.yaml"], &[]));
+    assert!(error.starts_with("error: s.yaml"), "{error}");
+    assert!(!error.contains("settings: "), "it has started: {error}");
+    error
 }
 
 #[test]
@@ -66,9 +66,9 @@ selector: env!=dev,!canary
         &[("SHINDAN_RETENTION", "4h"), ("SHINDAN_READINESS_LOST", "4m")],
     );
     let settings = settings(&output);
-    let told: Vec<_> = settings.split(", ").filter(|told| !told.starts_with("kubeconfig")).collect();
+    let listed: Vec<_> = settings.split(", ").filter(|setting| !setting.starts_with("kubeconfig")).collect();
     assert_eq!(
-        told,
+        listed,
         [
             "namespaces=a,b (file)",
             "selector=env!=dev,!canary (file)",
@@ -79,12 +79,12 @@ selector: env!=dev,!canary
             "readinessLost=4m (environment)",
             "thresholds=ContainerCreatingTooLong=1h,RegistryTimeout=5m (file)",
         ],
-        "and what is as by default is not told"
+        "defaults are not listed"
     );
 }
 
 #[test]
-fn the_file_is_named_by_a_variable_as_well_and_may_say_nothing() {
+fn the_file_can_be_named_by_a_variable_and_may_be_empty() {
     let folder = with_file("# nothing yet\n");
     let output = run(&folder, &["--init=11m"], &[("SHINDAN_CONFIG", "s.yaml")]);
     let settings = settings(&output);
@@ -92,8 +92,8 @@ fn the_file_is_named_by_a_variable_as_well_and_may_say_nothing() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
-    for (text, told) in [
+fn an_error_in_a_file_has_its_line_and_the_allowed_values() {
+    for (text, expected) in [
         ("init: 1m\nretention: 1s\n", "s.yaml:2: retention: invalid value '1s': must be from 1m to 90d"),
         ("retention: -5m\n", "s.yaml:1: retention: invalid value '-5m': give seconds, or a duration such as"),
         ("writeConcurrency: 0\n", "s.yaml:1: writeConcurrency: invalid value '0': 0 is not in 1..=256"),
@@ -107,7 +107,7 @@ fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
             "ignoreCauses: [OOMKiled]\n",
             "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': unknown cause \"OOMKiled\". Did you mean OOMKilled?",
         ),
-        ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no time that can be chosen; these have one: "),
+        ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no threshold; these have one: "),
         ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
         ("selector: env in dev\n", "`env in dev`: its values do not stand in brackets; write key=value"),
         ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; neverReady is the nearest"),
@@ -120,68 +120,68 @@ fn what_is_wrong_in_a_file_is_told_with_its_place_and_what_is_allowed() {
         ("init: [\n", "s.yaml: is not YAML: "),
         ("init: 1m\ninit: 2m\n", "s.yaml: is not YAML: "),
     ] {
-        let said = refused(text);
-        assert!(said.contains(told), "{text}\n{said}");
+        let error = refused(text);
+        assert!(error.contains(expected), "{text}\n{error}");
     }
 }
 
-/// The flag that counts before it does not hide that a file is wrong.
+/// An overriding flag does not hide an error in the file.
 #[test]
-fn a_value_that_does_not_count_is_checked_as_well() {
-    let said = said(&run(&with_file("retention: soon\n"), &["--config=s.yaml", "--retention=2h"], &[]));
-    assert!(said.contains("s.yaml:1: retention: invalid value 'soon'"), "{said}");
+fn an_overridden_value_is_validated_too() {
+    let error = stderr(&run(&with_file("retention: soon\n"), &["--config=s.yaml", "--retention=2h"], &[]));
+    assert!(error.contains("s.yaml:1: retention: invalid value 'soon'"), "{error}");
 }
 
 #[test]
 fn a_variable_that_is_wrong_is_named() {
     let folder = with_file("");
-    let wrong = said(&run(&folder, &[], &[("SHINDAN_RETENTION", "99d")]));
-    let told = "error: invalid value '99d' for '--retention <DURATION>', which the variable SHINDAN_RETENTION sets: must be from 1m to 90d\n";
-    assert!(wrong.starts_with(told), "{wrong}");
-    let given = said(&run(&folder, &["--retention=98d"], &[("SHINDAN_RETENTION", "99d")]));
+    let wrong = stderr(&run(&folder, &[], &[("SHINDAN_RETENTION", "99d")]));
+    let expected = "error: invalid value '99d' for '--retention <DURATION>', which the variable SHINDAN_RETENTION sets: must be from 1m to 90d\n";
+    assert!(wrong.starts_with(expected), "{wrong}");
+    let given = stderr(&run(&folder, &["--retention=98d"], &[("SHINDAN_RETENTION", "99d")]));
     assert!(given.starts_with("error: invalid value '98d' for '--retention <DURATION>': must be from"), "{given}");
 }
 
 #[test]
 fn a_variable_that_is_misspelt_is_named_with_the_one_that_is_read() {
-    let log = said(&run(&with_file(""), &[], &[("SHINDAN_RETENSION", "4h"), ("SHINDAN_PORT", "tcp://10.0.0.1:80")]));
-    let told = "the variable SHINDAN_RETENSION is not read; a setting of nearly that name is SHINDAN_RETENTION";
-    assert!(log.contains(told) && !log.contains("SHINDAN_PORT"), "{log}");
+    let log = stderr(&run(&with_file(""), &[], &[("SHINDAN_RETENSION", "4h"), ("SHINDAN_PORT", "tcp://10.0.0.1:80")]));
+    let expected = "the variable SHINDAN_RETENSION is not read; a setting of nearly that name is SHINDAN_RETENTION";
+    assert!(log.contains(expected) && !log.contains("SHINDAN_PORT"), "{log}");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let folder = with_file("");
-    let missing = said(&run(&folder, &["--config=none.yaml"], &[]));
+    let missing = stderr(&run(&folder, &["--config=none.yaml"], &[]));
     assert!(missing.starts_with("error: cannot read the file of --config, none.yaml: No such file"), "{missing}");
-    let directory = said(&run(&folder, &["--config=."], &[]));
+    let directory = stderr(&run(&folder, &["--config=."], &[]));
     assert!(directory.starts_with("error: cannot read the file of --config, .: Is a directory"), "{directory}");
     fs::write(folder.path().join("large"), "#".repeat((1 << 20) + 1)).unwrap();
-    let large = said(&run(&folder, &["--config=large"], &[]));
+    let large = stderr(&run(&folder, &["--config=large"], &[]));
     assert!(large.contains("larger than 1 MiB"), "{large}");
     fs::write(folder.path().join("binary"), [0xff, 0xfe]).unwrap();
-    let binary = said(&run(&folder, &["--config=binary"], &[]));
+    let binary = stderr(&run(&folder, &["--config=binary"], &[]));
     assert!(binary.contains("not text"), "{binary}");
 }
 
 #[test]
 fn a_value_that_looks_like_a_flag_is_a_wrong_value() {
     let folder = TempDir::new().unwrap();
-    let retention = said(&run(&folder, &["--retention", "-5m"], &[]));
+    let retention = stderr(&run(&folder, &["--retention", "-5m"], &[]));
     assert!(retention.contains("'-5m' for '--retention <DURATION>': give seconds, or a duration"), "{retention}");
-    let seconds = said(&run(&folder, &["--retention", "-5"], &[]));
+    let seconds = stderr(&run(&folder, &["--retention", "-5"], &[]));
     assert!(seconds.contains("'-5' for '--retention <DURATION>': must be from 1m to 90d"), "{seconds}");
-    let count = said(&run(&folder, &["--write-concurrency", "-1"], &[]));
+    let count = stderr(&run(&folder, &["--write-concurrency", "-1"], &[]));
     assert!(count.contains("--write-concurrency") && count.contains("1..=256"), "{count}");
 }
 
 #[test]
 fn a_namespace_is_not_watched_and_excluded_at_once() {
     let output = run(&TempDir::new().unwrap(), &["-n=a,b", "--exclude-namespaces=c,b"], &[]);
-    assert!(said(&output).contains("--namespaces and --exclude-namespaces both name b"), "{output:?}");
+    assert!(stderr(&output).contains("--namespaces and --exclude-namespaces both name b"), "{output:?}");
 }
 
-/// The example of the page is one.
+/// The example of the page is valid.
 #[test]
 fn the_example_of_the_page_is_taken() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");

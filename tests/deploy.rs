@@ -1,4 +1,4 @@
-//! What is installed is what the sources say: one flat file, exact rights, a locked-down pod.
+//! The installed objects match the sources: one flat file, exact permissions, a restricted pod.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use shindan::api::DiagnosisKind;
 use shindan::cluster::access::{ACCESS, ANNOTATE, Access, LEASE, NODE_EVENTS, PREVIOUS_LOGS};
 use shindan::cluster::lease;
+use shindan_core::api::DiagnosisKind;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -55,7 +55,7 @@ fn the_flat_file_is_the_rendered_base() {
 
 #[test]
 fn the_definition_is_the_generated_one() {
-    // `0.0` and `0` are one number in YAML that people read.
+    // `0.0` and `0` are the same number in YAML.
     fn whole(value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(whole),
@@ -65,7 +65,7 @@ fn the_definition_is_the_generated_one() {
         }
     }
     for kind in DiagnosisKind::ALL {
-        let mut generated = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        let mut generated = serde_json::to_value(shindan_core::api::crd(kind)).unwrap();
         let name = format!("{}.shindan.dev", kind.plural());
         let mut kept = find(&installed(), "CustomResourceDefinition", &name).clone();
         whole(&mut generated);
@@ -77,9 +77,9 @@ fn the_definition_is_the_generated_one() {
     }
 }
 
-/// From 1.36 on the API server warns of others, at each installation.
+/// From 1.36 on the API server warns about other formats at each installation.
 #[test]
-fn the_definitions_have_formats_that_kubernetes_knows() {
+fn the_definitions_have_formats_that_kubernetes_supports() {
     let text = fs::read_to_string(root().join("deploy/install.yaml")).unwrap();
     let formats: BTreeSet<_> = text.lines().filter_map(|line| line.trim().strip_prefix("format: ")).collect();
     assert_eq!(formats, BTreeSet::from(["date-time", "int32", "int64"]));
@@ -94,7 +94,7 @@ fn the_role_holds_the_verbs_that_are_used_and_no_other() {
     assert_eq!(granted, verbs(ACCESS), "deploy/base/operator-role.yaml and src/cluster/access.rs differ");
 }
 
-/// Neither Secrets nor logs, nothing that changes a workload or acts for another, no wildcard: whatever the role is called.
+/// No role grants Secrets, logs, changes of workloads, impersonation or wildcards.
 #[test]
 fn the_default_installation_reads_no_secret_and_no_log_and_changes_no_pod() {
     const OWN: [&str; 2] = ["shindan.dev", "coordination.k8s.io"];
@@ -114,7 +114,7 @@ fn the_default_installation_reads_no_secret_and_no_log_and_changes_no_pod() {
     }
 }
 
-/// With rights in namespaces there is no other right, and those are the same as in the whole cluster.
+/// With permissions in namespaces there are no others, and they are the same as those of the whole cluster.
 #[test]
 fn in_chosen_namespaces_a_role_replaces_the_cluster_role() {
     let (namespaced, of_cluster): (Vec<Access>, Vec<Access>) = ACCESS.iter().partition(|access| access.namespaced);
@@ -153,9 +153,9 @@ fn variables(all: &BTreeMap<(String, String), Value>) -> Vec<(&str, &str)> {
     set
 }
 
-/// Whoever is let in may scrape and nothing else; the operator gets out to where names and the API are served.
+/// Selected clients may scrape metrics only; the operator may connect to DNS and the API server.
 #[test]
-fn the_network_policy_opens_one_port_to_who_is_allowed() {
+fn the_network_policy_opens_one_port_to_selected_clients() {
     let component = rendered("deploy/overlays/networkpolicy");
     let all = documents(&component);
     let policy = &find(&all, "NetworkPolicy", "shindan")["spec"];
@@ -170,10 +170,10 @@ fn the_network_policy_opens_one_port_to_who_is_allowed() {
     let ports = |rule: &Value| rule["ports"].as_array().unwrap().iter().map(|p| p["port"].clone()).collect::<Vec<_>>();
     let out: Vec<_> = policy["egress"].as_array().unwrap().iter().flat_map(ports).collect();
     assert_eq!(out, [53, 53, 443, 6443]);
-    assert!(!installed().keys().any(|(kind, _)| kind == "NetworkPolicy"), "only where it is asked for");
+    assert!(!installed().keys().any(|(kind, _)| kind == "NetworkPolicy"), "only with the component");
 }
 
-/// What is scraped is what the Service serves, and nobody is asked for CRDs of prometheus-operator who does not want them.
+/// The scraped port is the one of the Service, and the default installation needs no CRDs of prometheus-operator.
 #[test]
 fn monitoring_scrapes_the_service_and_brings_the_dashboard() {
     let all = documents(&rendered("deploy/overlays/monitoring"));
@@ -277,7 +277,7 @@ fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
     assert!(!installed().contains_key(&("ClusterRole".to_owned(), "shindan-previous-logs".to_owned())));
 }
 
-/// Nobody is asked for the right to change pods who does not want annotations; in chosen namespaces it is granted there only.
+/// The default installation has no permission to change pods; the component grants it, in selected namespaces only there.
 #[test]
 fn annotations_are_a_flag_and_a_role_of_its_own() {
     let with = documents(&rendered("deploy/overlays/annotate"));
@@ -306,7 +306,7 @@ fn no_document_touches_secrets() {
 }
 
 #[test]
-fn whoever_may_view_may_read_diagnoses() {
+fn the_view_role_may_read_diagnoses() {
     let all = installed();
     let reader = find(&all, "ClusterRole", "shindan-reader");
     assert_eq!(reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"], "true");
@@ -358,7 +358,7 @@ fn the_image_is_of_this_version() {
 
 /// The flags of the Deployment are flags of the program.
 #[test]
-fn the_program_knows_its_arguments() {
+fn the_program_accepts_its_arguments() {
     let all = installed();
     let args = &find(&all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"];
     let args: Vec<_> = args.as_array().unwrap().iter().map(|a| a.as_str().unwrap()).collect();
@@ -384,13 +384,24 @@ fn the_image_holds_one_static_binary_and_no_user_with_rights() {
     assert!(last.starts_with("scratch"), "the last stage is scratch");
     assert!(last.contains("\nUSER 65532:65532\n"));
     assert_eq!(last.matches("COPY").count(), 1);
-    // One set of flags, and one look from outside, however it is built.
+    let ignored = fs::read_to_string(root().join(".dockerignore")).unwrap();
+    for input in
+        ["Cargo.toml", "Cargo.lock", "askama.toml", "build.rs", "catalog", "core", "src", "deploy/image/binary"]
+    {
+        let is_copied = text.lines().any(|line| line.starts_with("COPY") && line.split(' ').any(|word| word == input));
+        assert!(
+            is_copied && ignored.lines().any(|line| line == format!("!{input}")),
+            "{input} is an input of the build"
+        );
+    }
+    // The same flags and the same image configuration in both builds.
     assert!(text.contains("$(deploy/image/binary)"));
     let flags = fs::read_to_string(root().join("deploy/image/binary")).unwrap();
     assert!(flags.contains("target-feature=+crt-static") && flags.contains("--remap-path-prefix"));
     let image = fs::read_to_string(root().join("deploy/image/image")).unwrap();
-    for told in [r#""User":"65532:65532""#, r#""Entrypoint":["/shindan"]"#, r#""Cmd":["run"]"#, r#""8080/tcp":{}"#] {
-        assert!(image.contains(told), "{told}");
+    for expected in [r#""User":"65532:65532""#, r#""Entrypoint":["/shindan"]"#, r#""Cmd":["run"]"#, r#""8080/tcp":{}"#]
+    {
+        assert!(image.contains(expected), "{expected}");
     }
     for label in last.split_whitespace().filter_map(|word| word.strip_prefix("org.opencontainers.image.")) {
         let (name, _) = label.split_once('=').unwrap();

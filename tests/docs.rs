@@ -1,5 +1,5 @@
-//! Files that are made from the code are as the code would make them, links between pages lead somewhere, and what pages
-//! tell to type does what they show. `UPDATE=1 cargo test --test docs` refreshes what is made.
+//! Generated files are up to date, links between pages are valid, and commands of pages print what the pages show.
+//! `UPDATE=1 cargo test --test docs` regenerates the files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Arg;
-use shindan::api::DiagnosisKind;
 use shindan::config::file;
+use shindan_core::api::DiagnosisKind;
 
 #[path = "docs/catalogue.rs"]
 mod catalogue;
@@ -17,14 +17,14 @@ mod catalogue;
 mod causes;
 #[path = "docs/commands.rs"]
 mod commands;
-#[path = "docs/gist.rs"]
-mod gist;
 #[path = "docs/links.rs"]
 mod links;
 #[path = "support/pages.rs"]
 mod pages;
 #[path = "docs/reference.rs"]
 mod reference;
+#[path = "docs/summaries.rs"]
+mod summaries;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -32,13 +32,13 @@ fn root() -> PathBuf {
 
 fn shindan(args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
-    // What is drawn hangs on the locale.
+    // The output depends on the locale.
     let output = command.current_dir(root()).env("LC_ALL", "C.UTF-8").args(args).output().expect("it runs");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether a file is as `made`; with `UPDATE=1` it is made so.
+/// Checks that a file has this content; with `UPDATE=1` it is written.
 fn holds(path: &str, made: &str) {
     let file = root().join(path);
     if std::env::var_os("UPDATE").is_some() {
@@ -65,7 +65,7 @@ fn the_definitions_of_the_resources_are_up_to_date() {
     }
 }
 
-/// The fields below this one that nobody describes.
+/// The fields below this one without a description.
 fn undescribed(path: &str, schema: &serde_json::Value, found: &mut Vec<String>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");
@@ -78,10 +78,10 @@ fn undescribed(path: &str, schema: &serde_json::Value, found: &mut Vec<String>) 
 }
 
 #[test]
-fn kubectl_explain_has_a_word_for_each_field() {
+fn kubectl_explain_describes_each_field() {
     let mut found = Vec::new();
     for kind in DiagnosisKind::ALL {
-        let definition = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        let definition = serde_json::to_value(shindan_core::api::crd(kind)).unwrap();
         for version in definition["spec"]["versions"].as_array().unwrap() {
             let schema = &version["schema"]["openAPIV3Schema"];
             assert!(schema["properties"]["status"]["properties"]["cause"].is_object(), "{schema}");
@@ -91,7 +91,7 @@ fn kubectl_explain_has_a_word_for_each_field() {
     assert_eq!(found, [""; 0], "fields without a description");
 }
 
-/// A page with the output of the commands that it shows: each block after a comment `output of: ARGUMENTS`, below its
+/// Returns a page with the current output of its commands: each block after a comment `output of: ARGUMENTS`, below its
 /// line that begins with `$`.
 fn with_outputs(page: &str) -> (String, usize) {
     const MARK: &str = "<!-- output of: ";
@@ -125,22 +125,22 @@ fn outputs_that_pages_show_are_real() {
     }
 }
 
-/// What a setting may be: its words, or the range that its parser names when a value is beyond it.
+/// The allowed values of a setting: its choices, or the range in the error of its parser.
 fn allowed(arg: &Arg) -> String {
-    let words: Vec<_> = arg.get_possible_values().iter().map(|word| format!("`{}`", word.get_name())).collect();
-    if !words.is_empty() {
-        return words.join(", ");
+    let values: Vec<_> = arg.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
+    if !values.is_empty() {
+        return values.join(", ");
     }
     let beyond = format!("--{}=99999999999999", arg.get_long().unwrap());
     let alone = clap::Command::new("one").no_binary_name(true).arg(arg.clone().env(None));
     let Err(error) = alone.try_get_matches_from([beyond]) else { return String::new() };
-    let said = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-    let range = said.strip_prefix("must be from ").map(|range| range.replace(" to ", "` to `"));
-    let range = range.or_else(|| Some(said.split_once(" is not in ")?.1.replace("..=", "` to `")));
+    let error_text = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    let range = error_text.strip_prefix("must be from ").map(|range| range.replace(" to ", "` to `"));
+    let range = range.or_else(|| Some(error_text.split_once(" is not in ")?.1.replace("..=", "` to `")));
     range.map(|range| format!("`{range}`")).unwrap_or_default()
 }
 
-/// The settings of `shindan run`, a table for each group of them.
+/// The settings of `shindan run`, one table per group.
 fn settings() -> String {
     let mut groups: Vec<(String, String)> = Vec::new();
     for arg in file::table().get_arguments() {
@@ -166,7 +166,7 @@ fn settings() -> String {
     tables.concat()
 }
 
-/// The page of settings is what the flags' definition says, and so is each flag that the README names.
+/// The page of settings and the flags in the README match the definitions of the flags.
 #[test]
 fn the_page_of_settings_is_up_to_date() {
     const BEGIN: &str = "<!-- settings: UPDATE=1 cargo test --test docs -->\n";
@@ -182,17 +182,17 @@ fn the_page_of_settings_is_up_to_date() {
     assert!(rows.len() > 5, "{rows:?}");
     let command = file::table();
     for row in rows {
-        let words: Vec<_> = row.split('`').skip(1).step_by(2).collect();
-        let arg = command.get_arguments().find(|arg| arg.get_long() == words[0].strip_prefix("--"));
-        let arg = arg.unwrap_or_else(|| panic!("README.md: there is no {}", words[0]));
-        assert!(words.contains(&arg.get_env().unwrap().to_str().unwrap()), "README.md: the variable in {row}");
+        let values: Vec<_> = row.split('`').skip(1).step_by(2).collect();
+        let arg = command.get_arguments().find(|arg| arg.get_long() == values[0].strip_prefix("--"));
+        let arg = arg.unwrap_or_else(|| panic!("README.md: there is no {}", values[0]));
+        assert!(values.contains(&arg.get_env().unwrap().to_str().unwrap()), "README.md: the variable in {row}");
         if let [default] = arg.get_default_values() {
-            assert!(words.contains(&default.to_str().unwrap()), "README.md: the default in {row}");
+            assert!(values.contains(&default.to_str().unwrap()), "README.md: the default in {row}");
         }
     }
 }
 
-/// The API servers that the README names are those that `make test-long` builds and tries.
+/// The API servers in the README are those that `make test-long` builds and tests.
 #[test]
 fn the_table_of_versions_is_what_is_tried() {
     let settings = root().join("tests/cluster/lib/settings.sh");

@@ -1,9 +1,10 @@
-//! The operator, from its image and with its own rights, in a real cluster (tests/cluster; `make e2e`).
+//! The operator, from its image and with its own permissions, in a real cluster (tests/cluster; `make e2e`).
 //!
-//! Tests run together, each in a namespace of its own; after them come those that disturb the node or the operator, each
-//! alone. Nothing sleeps to wait for something: `eventually` asks until a deadline. What takes too long for CI is behind
-//! the feature `e2e-long`, for `make test-long`.
+//! Tests run in parallel, each in its own namespace; then those that disturb the node or the operator run one by one. No
+//! test sleeps: `eventually` polls until a deadline. Tests that are too slow for CI need the feature `e2e-long`, for
+//! `make test-long`.
 
+#![allow(clippy::disallowed_types, reason = "tests write what the operator reads")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "times are reported, not asserted")]
 
@@ -13,6 +14,8 @@ mod annotations;
 mod docs;
 #[path = "e2e/field_reports.rs"]
 mod field_reports;
+#[path = "e2e/healthy.rs"]
+mod healthy;
 #[path = "e2e/identity.rs"]
 mod identity;
 #[path = "e2e/nodes.rs"]
@@ -29,7 +32,5 @@ mod rights;
 mod support;
 #[path = "support/wait.rs"]
 mod wait;
-#[path = "e2e/wellness.rs"]
-mod wellness;
 #[path = "e2e/workloads.rs"]
 mod workloads;

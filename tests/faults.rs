@@ -1,15 +1,14 @@
-//! The operator against a real API server that breaks, or that people work on (tests/faults/README.md).
+//! The operator against a real API server with faults and external edits (tests/faults/README.md).
 //!
-//! Each test has an API server of its own where the fault touches all of it, else a namespace and an operator for it on
-//! one that they share. After each fault the same must hold: `truth.rs`. Needs no root.
+//! A test whose fault affects the whole API server has its own; the others share one, each with its own namespace and
+//! operator. After each fault the same invariants must hold: `invariants.rs`. Needs no root.
 
+#![allow(clippy::disallowed_types, reason = "tests write what the operator reads")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
-#![allow(clippy::print_stdout, reason = "where the logs are is said at a failure")]
+#![allow(clippy::print_stdout, reason = "a failure prints where the logs are")]
 
 #[path = "faults/annotations.rs"]
 mod annotations;
-#[path = "faults/asked.rs"]
-mod asked;
 #[path = "faults/certificates.rs"]
 mod certificates;
 #[path = "faults/child.rs"]
@@ -20,10 +19,12 @@ mod control_plane;
 mod credentials;
 #[path = "faults/definitions.rs"]
 mod definitions;
+#[path = "faults/external_edits.rs"]
+mod external_edits;
 #[path = "faults/folder.rs"]
 mod folder;
-#[path = "faults/hands.rs"]
-mod hands;
+#[path = "faults/invariants.rs"]
+mod invariants;
 #[path = "faults/kills.rs"]
 mod kills;
 #[path = "faults/network.rs"]
@@ -32,6 +33,8 @@ mod network;
 mod operator;
 #[path = "faults/outage.rs"]
 mod outage;
+#[path = "faults/plugin.rs"]
+mod plugin;
 #[path = "faults/pods.rs"]
 mod pods;
 #[path = "faults/proxy.rs"]
@@ -42,8 +45,6 @@ mod replicas;
 mod rights;
 #[path = "faults/stage.rs"]
 mod stage;
-#[path = "faults/truth.rs"]
-mod truth;
 #[cfg(feature = "faults-long")]
 #[path = "faults/versions.rs"]
 mod versions;

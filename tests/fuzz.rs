@@ -1,7 +1,7 @@
-//! The fuzz targets without a fuzzer: their seeds, and the same few mutations of them each time. `make test-long` has libFuzzer
-//! find others, for as long as one likes (CONTRIBUTING.md).
+//! The fuzz targets without a fuzzer: their seeds, and a fixed set of mutations. `make test-long` runs libFuzzer on them for a
+//! configurable time (CONTRIBUTING.md).
 //!
-//! - `FUZZ_INPUT=FILE cargo test --test fuzz TARGET` tries one input, such as libFuzzer keeps of a failure.
+//! - `FUZZ_INPUT=FILE cargo test --test fuzz TARGET` runs one input, such as the one that libFuzzer saves for a failure.
 //! - `FUZZ_CORPUS=FOLDER cargo test --test fuzz seeds` writes all seeds to `FOLDER/TARGET`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -31,15 +31,15 @@ mod sound;
 #[path = "../fuzz/src/wire.rs"]
 mod wire;
 
-/// Mutations of each seed.
+/// Number of mutations of each seed.
 const MUTATIONS: u64 = 4;
 
 struct Target {
     name: &'static str,
     run: fn(&[u8]),
-    /// Of each so many cases.
+    /// Number of cases per seed.
     seeds: fn(usize) -> Vec<Vec<u8>>,
-    /// How many cases are passed over here for one that is taken.
+    /// Only one of this many cases is used here.
     every: usize,
 }
 
@@ -67,7 +67,7 @@ fn tried(name: &str) {
     }
 }
 
-/// Runs one input; one that fails is kept.
+/// Runs one input; saves it if it fails.
 fn stands(target: &Target, input: &[u8]) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(input))) {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", target.name));
@@ -98,7 +98,7 @@ fn diagnose_stands() {
 }
 
 #[test]
-fn the_seeds_are_written_where_they_are_asked_for() {
+fn the_seeds_are_written_to_the_requested_folder() {
     let Some(folder) = std::env::var_os("FUZZ_CORPUS") else { return };
     for target in &TARGETS {
         let folder = Path::new(&folder).join(target.name);
@@ -114,7 +114,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn each_target_is_tried_here() {
+fn each_target_is_tested_here() {
     let manifest = read("fuzz/Cargo.toml");
     let targets = manifest.split("[[bin]]\nname = \"").skip(1).map(|bin| bin.split('"').next().unwrap());
     assert_eq!(targets.collect::<Vec<_>>(), TARGETS.map(|target| target.name));
@@ -133,9 +133,9 @@ fn locked(path: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// A fuzzer that tries other versions of the libraries than are released says nothing of these.
+/// The fuzz targets must use the released versions of the libraries.
 #[test]
-fn what_is_fuzzed_is_what_is_built() {
+fn fuzz_targets_use_the_released_versions() {
     let (ours, theirs) = (locked("Cargo.lock"), locked("fuzz/Cargo.lock"));
     for (name, versions) in theirs {
         let Some(known) = ours.get(&name) else { continue };

@@ -1,5 +1,5 @@
-//! Any pod that the API allows, with absent fields and hostile strings: the answer is bounded, clean, founded on evidence, and
-//! the same whatever the order in which things were told.
+//! Any pod that the API accepts, with missing fields and hostile strings: diagnoses are bounded, clean, have evidence, and do
+//! not depend on the order of objects.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -7,26 +7,26 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value, json};
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::Timestamp;
-use shindan::plan::ObjectWrite;
-use sound::{is_clean, tells_a_secret};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::offline;
+use shindan_core::reconcile::Write;
+use shindan_core::wire::Dump;
+use sound::{contains_secret, is_clean};
 
+#[path = "hostile/messages.rs"]
+mod messages;
 #[allow(unreachable_pub, reason = "the fuzz targets are crates of their own")]
 #[path = "../fuzz/src/sound.rs"]
 mod sound;
 #[path = "hostile/wire.rs"]
 mod wire;
-#[path = "hostile/words.rs"]
-mod words;
 
 const NOW: &str = "2026-11-21T09:00:00Z";
 
-/// Words that rules look for, and what nobody should ever print.
+/// Texts that rules match, and texts that must never be printed.
 fn text() -> impl Strategy<Value = String> {
-    let words = select(vec![
+    let texts = select(vec![
         "",
         "CrashLoopBackOff",
         "Back-off pulling image \"a\": ErrImagePull: rpc error: code = NotFound desc = a: not found",
@@ -56,7 +56,7 @@ fn text() -> impl Strategy<Value = String> {
         "the pod's own \u{202e}words\r\nin lines",
         "🦀 über naïve 診断",
     ]);
-    prop_oneof![4 => words.prop_map(str::to_owned), 1 => any::<String>(), 1 => Just("診".repeat(5000))]
+    prop_oneof![4 => texts.prop_map(str::to_owned), 1 => any::<String>(), 1 => Just("診".repeat(5000))]
 }
 
 fn time() -> impl Strategy<Value = Value> {
@@ -76,7 +76,7 @@ fn name() -> impl Strategy<Value = Value> {
     select(vec!["app", "db", "istio-proxy", "init", "c"]).prop_map(|n| json!(n))
 }
 
-/// A name holds no secret; what a file calls so may hold anything else.
+/// Any node name; names hold no secret.
 fn node_name() -> BoxedStrategy<Value> {
     select(vec!["n1", "n1", "n2", "n3", "$(halt)\u{1b}[2J;x"]).prop_map(|name| json!(name)).boxed()
 }
@@ -94,7 +94,7 @@ fn number() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn words(of: &'static [&'static str]) -> BoxedStrategy<Value> {
+fn one_of(of: &'static [&'static str]) -> BoxedStrategy<Value> {
     prop_oneof![8 => select(of.to_vec()).prop_map(|w| json!(w)), 1 => text().prop_map(|t| json!(t))].boxed()
 }
 
@@ -127,7 +127,7 @@ fn ended() -> BoxedStrategy<Value> {
         ("signal", number().boxed()),
         (
             "reason",
-            words(&["Error", "Completed", "OOMKilled", "StartError", "ContainerCannotRun", "ContainerStatusUnknown"]),
+            one_of(&["Error", "Completed", "OOMKilled", "StartError", "ContainerCannotRun", "ContainerStatusUnknown"]),
         ),
         ("message", string()),
         ("startedAt", time().boxed()),
@@ -148,7 +148,7 @@ fn state() -> BoxedStrategy<Value> {
         "InvalidImageName",
     ];
     prop_oneof![
-        object(vec![("reason", words(WAITING)), ("message", string())]).prop_map(|w| json!({ "waiting": w })),
+        object(vec![("reason", one_of(WAITING)), ("message", string())]).prop_map(|w| json!({ "waiting": w })),
         object(vec![("startedAt", time().boxed())]).prop_map(|r| json!({ "running": r })),
         ended().prop_map(|t| json!({ "terminated": t })),
         Just(json!({})),
@@ -188,7 +188,7 @@ fn container() -> BoxedStrategy<Value> {
         ("livenessProbe", probe()),
         ("readinessProbe", probe()),
         ("startupProbe", probe()),
-        ("restartPolicy", words(&["Always", "Never", "OnFailure"])),
+        ("restartPolicy", one_of(&["Always", "Never", "OnFailure"])),
         (
             "resources",
             (quantity(), quantity())
@@ -202,9 +202,9 @@ fn container() -> BoxedStrategy<Value> {
 
 fn condition() -> BoxedStrategy<Value> {
     object(vec![
-        ("type", words(&["Ready", "ContainersReady", "Initialized", "PodScheduled", "DisruptionTarget"])),
-        ("status", words(&["True", "False", "Unknown"])),
-        ("reason", words(&["Unschedulable", "ContainersNotReady", "SchedulerError", "ReadinessGatesNotReady"])),
+        ("type", one_of(&["Ready", "ContainersReady", "Initialized", "PodScheduled", "DisruptionTarget"])),
+        ("status", one_of(&["True", "False", "Unknown"])),
+        ("reason", one_of(&["Unschedulable", "ContainersNotReady", "SchedulerError", "ReadinessGatesNotReady"])),
         ("message", string()),
         ("lastTransitionTime", time().boxed()),
     ])
@@ -222,7 +222,7 @@ fn pod() -> BoxedStrategy<Value> {
     ]);
     let spec = object(vec![
         ("nodeName", node_name()),
-        ("restartPolicy", words(&["Always", "Never", "OnFailure"])),
+        ("restartPolicy", one_of(&["Always", "Never", "OnFailure"])),
         ("containers", list(container(), 3)),
         ("initContainers", list(container(), 2)),
         ("nodeSelector", text().prop_map(|t| json!({ "zone": t })).boxed()),
@@ -232,8 +232,8 @@ fn pod() -> BoxedStrategy<Value> {
         ("readinessGates", Just(json!([{"conditionType": "g"}])).boxed()),
     ]);
     let pod_status = object(vec![
-        ("phase", words(&["Pending", "Running", "Failed", "Succeeded", "Unknown"])),
-        ("reason", words(&["Evicted", "NodeLost", "DeadlineExceeded", "OutOfcpu", "Terminated"])),
+        ("phase", one_of(&["Pending", "Running", "Failed", "Succeeded", "Unknown"])),
+        ("reason", one_of(&["Evicted", "NodeLost", "DeadlineExceeded", "OutOfcpu", "Terminated"])),
         ("message", string()),
         ("startTime", time().boxed()),
         ("conditions", list(condition(), 4)),
@@ -267,9 +267,9 @@ fn event() -> BoxedStrategy<Value> {
         "Pulling",
     ];
     object(vec![
-        ("reason", words(REASONS)),
+        ("reason", one_of(REASONS)),
         ("message", string()),
-        ("type", words(&["Warning", "Normal"])),
+        ("type", one_of(&["Warning", "Normal"])),
         ("count", number().boxed()),
         ("firstTimestamp", time().boxed()),
         ("lastTimestamp", time().boxed()),
@@ -288,8 +288,8 @@ fn event() -> BoxedStrategy<Value> {
 
 fn node() -> BoxedStrategy<Value> {
     let ready = object(vec![
-        ("status", words(&["True", "False", "Unknown"])),
-        ("reason", words(&["KubeletReady", "KubeletNotReady", "NodeStatusUnknown"])),
+        ("status", one_of(&["True", "False", "Unknown"])),
+        ("reason", one_of(&["KubeletReady", "KubeletNotReady", "NodeStatusUnknown"])),
         ("message", string()),
         ("lastTransitionTime", time().boxed()),
     ]);
@@ -319,34 +319,34 @@ fn nodes() -> BoxedStrategy<Vec<Value>> {
         .boxed()
 }
 
-fn diagnose(items: &[Value]) -> Vec<ObjectWrite> {
+fn diagnose(items: &[Value]) -> Vec<Write> {
     let mut dump = Dump::default();
     dump.read(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
     dump.pods.iter().for_each(sound::is_kept_whole);
     let report = offline::diagnose(dump, offline::Logs::default(), NOW.parse().unwrap(), Thresholds::default());
-    report.outers.iter().for_each(sound::outer_is_clean);
-    report.objects
+    report.nodes_and_workloads.iter().for_each(sound::is_clean);
+    report.pods
 }
 
-/// What a person reads of a diagnosis.
-fn gist(found: &[ObjectWrite]) -> Vec<Value> {
+/// The parts of a diagnosis that a user reads.
+fn gist(found: &[Write]) -> Vec<Value> {
     found
         .iter()
         .map(|write| {
-            let mut status = serde_json::to_value(&write.status).unwrap();
-            // As kubectl prints it, which follows the order of the statuses.
+            let mut status = serde_json::to_value(write.object.pod_status().unwrap()).unwrap();
+            // The status as kubectl prints it, which depends on the order of the statuses.
             status["podStatus"] = Value::Null;
             status
         })
         .collect()
 }
 
-/// The same cases each time, so that no run fails by chance; HOSTILE_CASES asks for so many others.
+/// A fixed seed, so that no run fails by chance; HOSTILE_CASES runs that many random cases instead.
 fn config() -> ProptestConfig {
-    let asked = std::env::var("HOSTILE_CASES").ok().and_then(|n| n.parse().ok());
+    let cases = std::env::var("HOSTILE_CASES").ok().and_then(|n| n.parse().ok());
     ProptestConfig {
-        cases: asked.unwrap_or(300),
-        rng_seed: if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(285) },
+        cases: cases.unwrap_or(300),
+        rng_seed: if cases.is_some() { RngSeed::Random } else { RngSeed::Fixed(285) },
         failure_persistence: None,
         max_shrink_iters: 2000,
         ..ProptestConfig::default()
@@ -357,7 +357,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn whatever_a_pod_says_the_answer_is_bounded_clean_and_founded(
+    fn any_pod_gets_a_bounded_and_clean_diagnosis_with_evidence(
         pod in pod(),
         events in proptest::collection::vec(event(), 0..6),
         nodes in nodes(),
@@ -371,7 +371,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_in_which_things_are_told_does_not_matter(
+    fn the_order_of_objects_does_not_matter(
         pod in pod(),
         events in proptest::collection::vec(event(), 0..5),
         nodes in nodes(),

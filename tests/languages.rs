@@ -7,11 +7,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shindan::api::Remedy;
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::{Language, Thresholds};
-use shindan::facts::Timestamp;
+use shindan_core::api::Remedy;
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::language::Language;
+use shindan_core::offline;
+use shindan_core::reconcile::Write;
+use shindan_core::wire::Dump;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -30,10 +32,10 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The pairs of the catalogue, with the file of each.
+/// The English and Japanese texts of the catalogue, with their files.
 fn catalogue() -> Vec<(String, String, String)> {
     let mut pairs = Vec::new();
-    for file in files(&root().join("src/diagnosis/language/ja"), ".txt") {
+    for file in files(&root().join("core/src/language/ja"), ".txt") {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(&file).unwrap();
         let mut english: Option<&str> = None;
@@ -52,7 +54,7 @@ fn catalogue() -> Vec<(String, String, String)> {
     pairs
 }
 
-/// The names of the places of a template.
+/// The names of the placeholders of a template.
 fn places(template: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut rest = template;
@@ -73,11 +75,13 @@ fn places(template: &str) -> BTreeSet<&str> {
 fn a_translation_has_the_fields_of_its_english_text() {
     let mut sources = String::new();
     for ending in [".rs", ".html"] {
-        for file in files(&root().join("src"), ending) {
-            sources.push_str(&fs::read_to_string(&file).unwrap());
+        for folder in ["core/src", "src"] {
+            for file in files(&root().join(folder), ending) {
+                sources.push_str(&fs::read_to_string(&file).unwrap());
+            }
         }
     }
-    // As the compiler reads a literal.
+    // The literal as the compiler reads it.
     let mut lines = sources.split("\\\n").map(str::trim_start);
     let sources = lines.by_ref().collect::<String>().replace("\\\"", "\"");
     let mut seen = BTreeSet::new();
@@ -99,45 +103,40 @@ fn a_translation_has_the_fields_of_its_english_text() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What is told of one subject.
+/// The texts of one diagnosis.
 #[derive(Debug)]
-struct Words {
+struct Texts {
     cause: String,
     summary: String,
     others: Vec<String>,
     remedies: Vec<Remedy>,
 }
 
-fn words(text: &str, now: Timestamp, language: Language) -> Vec<Words> {
+fn texts(text: &str, now: Timestamp, language: Language) -> Vec<Texts> {
     let mut dump = Dump::default();
     dump.read(text);
     let thresholds = Thresholds::default().for_snapshot().in_language(language);
     let report = offline::diagnose(dump, offline::Logs::default(), now, thresholds);
-    let pods = report.objects.into_iter().map(|write| Words {
-        cause: write.status.cause,
-        summary: write.status.summary,
-        others: write.status.other_findings.into_iter().map(|other| other.summary).collect(),
-        remedies: write.status.remedies,
-    });
-    let outers = report.outers.iter().map(|write| write.object.head()).map(|head| Words {
-        cause: head.cause.clone(),
-        summary: head.summary.clone(),
-        others: Vec::new(),
-        remedies: head.remedies.clone(),
-    });
-    pods.chain(outers).collect()
+    let texts = |write: &Write| Texts {
+        cause: write.object.head().cause.clone(),
+        summary: write.object.head().summary.clone(),
+        others: write.object.pod_status().iter().flat_map(|s| &s.other_findings).map(|o| o.summary.clone()).collect(),
+        remedies: write.object.head().remedies.clone(),
+    };
+    report.pods.iter().chain(&report.nodes_and_workloads).map(texts).collect()
 }
 
 fn is_japanese(text: &str) -> bool {
     text.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
 }
 
-/// What a sentence shows of the cluster: words with a digit, a slash or the like in them.
+/// The values of a sentence: tokens with a digit, a slash or similar characters.
 fn values(text: &str) -> impl Iterator<Item = &str> {
     let is_edge = |c: char| !c.is_ascii_alphanumeric();
-    let words =
-        text.split(|c: char| c.is_whitespace() || "();,\"`'…".contains(c)).map(move |word| word.trim_matches(is_edge));
-    words.filter(|word| word.contains(|c: char| c.is_ascii_digit() || "/@=".contains(c)))
+    let texts = text
+        .split(|c: char| c.is_whitespace() || "();,\"`'…".contains(c))
+        .map(move |token| token.trim_matches(is_edge));
+    texts.filter(|token| token.contains(|c: char| c.is_ascii_digit() || "/@=".contains(c)))
 }
 
 fn compare(english: &str, japanese: &str, wrong: &mut String) {
@@ -145,7 +144,7 @@ fn compare(english: &str, japanese: &str, wrong: &mut String) {
     if english == japanese {
         return;
     }
-    // A text that was cut has only what there was room for.
+    // A truncated text may lack values.
     let is_whole = !english.contains('…') && !japanese.contains('…');
     let lost: Vec<&str> = values(english).filter(|value| is_whole && !japanese.contains(value)).collect();
     if !is_japanese(japanese) || !lost.is_empty() {
@@ -166,7 +165,7 @@ fn a_japanese_text_of_a_recorded_case_has_the_values_of_the_english_one() {
         let mut dump = Dump::default();
         dump.read(&text);
         let Some(now) = clock("judged-at:").or_else(|| clock("recorded-at:")).or(dump.newest) else { continue };
-        let (english, japanese) = (words(&text, now, Language::English), words(&text, now, Language::Japanese));
+        let (english, japanese) = (texts(&text, now, Language::English), texts(&text, now, Language::Japanese));
         assert_eq!(english.len(), japanese.len(), "{}", file.display());
         let mut of_case = String::new();
         for (english, japanese) in english.iter().zip(&japanese) {
@@ -208,8 +207,69 @@ status:
       message: "fatal error: cannot open postgres://app:hunter2@db:5432/{port}"}}
 "#;
     for language in [Language::English, Language::Japanese] {
-        let told = words(POD, "2026-11-21T09:59:00Z".parse().unwrap(), language);
-        let summary = &told[0].summary;
+        let found = texts(POD, "2026-11-21T09:59:00Z".parse().unwrap(), language);
+        let summary = &found[0].summary;
         assert!(!summary.contains("hunter2") && summary.contains("postgres://app:***@db:5432/{port}"), "{summary}");
     }
+}
+
+/// The receivers of the calls in a source that look into a text, without the tests at its end.
+fn texts_read(source: &str) -> Vec<String> {
+    const READS: [&str; 8] = [
+        ".contains(",
+        ".starts_with(",
+        ".ends_with(",
+        ".strip_prefix(",
+        ".strip_suffix(",
+        ".split",
+        ".rsplit",
+        ".replace(",
+    ];
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code: String = code.split_whitespace().collect();
+    let is_of_receiver = |c: char| c.is_alphanumeric() || "_.()&*?[]".contains(c);
+    let receiver = |at: usize| {
+        let length = code[..at].chars().rev().take_while(|c| is_of_receiver(*c)).map(char::len_utf8).sum::<usize>();
+        code[at - length..at].to_owned()
+    };
+    let reads = READS.iter().flat_map(|read| code.match_indices(read)).map(|(at, _)| receiver(at));
+    reads.chain(code.matches("Language::of_text").map(str::to_owned)).collect()
+}
+
+/// Decisions use typed values: a quoted log line, another language or a new wording must not change them.
+#[test]
+fn no_decision_reads_a_composed_text() {
+    const TESTS: [&str; 2] = ["tests.rs", "rules/advice.rs"];
+    const COMPOSED: [&str; 7] = ["summary", "remedy", "remedies", "command", "patch", "evidence", "of_text"];
+    const ALLOWED: [(&str, &str, &str); 6] = [
+        ("core/src/reconcile/composition.rs", "summary", "the object of an earlier run has only texts"),
+        ("core/src/reconcile/composition.rs", "command", "the object of an earlier run has only texts"),
+        ("core/src/reconcile/composition.rs", "of_text", "the object of an earlier run has only texts"),
+        ("core/src/signals/container_start/message.rs", "command", "of the container's spec"),
+        ("core/src/signals/waits_for.rs", "command", "of the container's spec"),
+        ("src/cli/tree.rs", "evidence", "its source, which is a field path"),
+    ];
+    let folders = [
+        "core/src/case",
+        "core/src/signals",
+        "core/src/actions",
+        "core/src/rules",
+        "core/src/reconcile",
+        "core/src/state",
+        "src/cli",
+    ];
+    let sources = folders.iter().flat_map(|folder| files(&root().join(folder), ".rs"));
+    let mut found = Vec::new();
+    for path in sources.filter(|path| !TESTS.iter().any(|test| path.ends_with(test))) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let is_allowed = |word: &str| ALLOWED.iter().any(|(file, allowed, _)| (*file, *allowed) == (&*name, word));
+        for read in texts_read(&fs::read_to_string(&path).unwrap()) {
+            let mut words = read.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            if words.any(|word| COMPOSED.contains(&word) && !is_allowed(word)) {
+                found.push(format!("{name}: {read}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

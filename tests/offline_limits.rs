@@ -1,6 +1,6 @@
-//! `shindan diagnose` on files that nobody means well with: bounded memory, a clear word, an exit code.
+//! `shindan diagnose` with malicious files: bounded memory, a clear error, an exit code.
 //!
-//! Each runs in a process that may not have more memory than it is promised to need.
+//! Each case runs in a process with a memory limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,8 +9,8 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What a file may have here, and the address space of the process in KiB: the program itself (a debug build), the file,
-/// twice as much of objects, and what is on its way from one to the other.
+/// The input limit of these tests, and the address space of the process in KiB: the program (a debug build), the file, twice
+/// its size for objects, and buffers.
 const MAX_INPUT: (&str, usize) = ("1Mi", 1 << 20);
 const MEMORY: &str = "98304";
 
@@ -23,15 +23,15 @@ fn diagnose(path: &Path) -> Output {
     limited(&["diagnose", "--max-input", MAX_INPUT.0, "-f", path.to_str().unwrap(), "-o", "json"], Stdio::null())
 }
 
-/// What was said on standard error, all of it printable.
-fn said(output: &Output) -> String {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "{said:?}");
-    said
+/// The standard error, checked to be printable.
+fn stderr(output: &Output) -> String {
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+    text
 }
 
 fn ended_by_itself(output: &Output, what: &str) {
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {:?} {}", output.status, said(output));
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {:?} {}", output.status, stderr(output));
 }
 
 const GOOD: &str = "kind: Node\nmetadata: {name: good}\n";
@@ -42,19 +42,19 @@ fn a_file_that_is_too_large_is_named_and_not_read() {
     let path = folder.path().join("huge.yaml");
     File::create(&path).unwrap().set_len(1 << 30).unwrap();
     let done = limited(&["diagnose", "-f", path.to_str().unwrap()], Stdio::null());
-    let said = said(&done);
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains("huge.yaml: not read, for it is larger than --max-input (512Mi)"), "{said}");
-    assert!(said.contains("raise --max-input"), "what to do: {said}");
+    let error = stderr(&done);
+    assert_eq!(done.status.code(), Some(1), "{error}");
+    assert!(error.contains("huge.yaml: not read, for it is larger than --max-input (512Mi)"), "{error}");
+    assert!(error.contains("raise --max-input"), "the error has a remedy: {error}");
 }
 
 #[test]
-fn an_input_without_end_is_left() {
+fn an_endless_input_is_stopped() {
     let zero = || Stdio::from(File::open("/dev/zero").unwrap());
     for file in ["-", "/dev/zero"] {
         let done = limited(&["diagnose", "--max-input", MAX_INPUT.0, "-f", file], zero());
         assert_eq!(done.status.code(), Some(1));
-        assert!(said(&done).contains("larger than --max-input (1Mi)"), "{}", said(&done));
+        assert!(stderr(&done).contains("larger than --max-input (1Mi)"), "{}", stderr(&done));
     }
 }
 
@@ -63,39 +63,39 @@ fn a_size_must_be_one() {
     for size in ["0", "many"] {
         let done = limited(&["diagnose", "--max-input", size, "-f", "-"], Stdio::null());
         assert_eq!(done.status.code(), Some(1));
-        assert!(said(&done).contains("--max-input"), "{}", said(&done));
+        assert!(stderr(&done).contains("--max-input"), "{}", stderr(&done));
     }
 }
 
-/// A pipe that nobody writes to would be waited for without end.
+/// A read of a pipe without a writer would block.
 #[test]
-fn a_pipe_in_a_folder_is_passed_over() {
+fn a_pipe_in_a_folder_is_skipped() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("good.yaml"), GOOD).unwrap();
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe.yaml")).status().unwrap().success());
     let done = diagnose(folder.path());
-    assert_eq!((done.status.code(), said(&done).as_str()), (Some(0), "No failing pods found in 0 pods.\n"));
+    assert_eq!((done.status.code(), stderr(&done).as_str()), (Some(0), "No failing pods found in 0 pods.\n"));
 }
 
 #[test]
-fn what_a_file_is_called_commands_no_terminal() {
+fn file_names_do_not_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a\u{1b}[2J\nb.yaml");
     std::fs::write(&path, "kind: [oops").unwrap();
     for path in [path.as_path(), &folder.path().join("absent\u{1b}]0;x\u{7}")] {
         let done = diagnose(path);
         assert_eq!(done.status.code(), Some(1));
-        assert!(!said(&done).is_empty());
+        assert!(!stderr(&done).is_empty());
     }
 }
 
-/// As many of a piece as fit, between a beginning and an end.
+/// Repeats a piece up to the input limit, between a beginning and an end.
 fn filled(begin: &str, piece: &str, end: &str) -> String {
     let room = MAX_INPUT.1 - begin.len() - end.len();
     format!("{begin}{}{end}", piece.repeat(room / piece.len()))
 }
 
-/// Each is as large as a file may be, or small and meant to grow.
+/// Inputs at the size limit, and small inputs that expand.
 fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     let mut laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
     for n in 1..12 {
@@ -107,7 +107,7 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     let merged = format!("kind: Pod\na: &a {{{}}}\nb:\n{}", "k: v", "- {<<: *a}\n".repeat(50_000));
     let own: [(&'static str, String); 27] = [
         ("aliases of aliases", laughs),
-        ("aliases of a long word", many_of_a_long_one),
+        ("aliases of a long text", many_of_a_long_one),
         ("merged maps", merged),
         ("deep JSON lists", filled("", "[", "")),
         ("deep JSON lists that end", format!("{}{}", "[".repeat(1 << 19), "]".repeat(1 << 19))),
@@ -127,7 +127,7 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
         ("documents that are none", filled("", "---\n[\n", "")),
         ("beginnings of documents", filled("", "---\n", "")),
         ("YAML lists", filled("kind: List\nitems:\n", "- []\n", "")),
-        ("YAML items that tell no kind", filled("items:\n", "- {}\n", "")),
+        ("YAML items without a kind", filled("items:\n", "- {}\n", "")),
         ("YAML numbers in an object", filled("kind: Pod\na: [", "0,", "0]")),
         ("a number with many digits", filled("{\"kind\":\"Pod\",\"spec\":{\"priority\":", "9", "}}")),
         ("a name", filled("kind: Pod\nmetadata: {name: '", "n", "'}")),
@@ -150,7 +150,7 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn whatever_a_file_holds_memory_is_bounded() {
+fn memory_is_bounded_for_any_file() {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in bombs() {
         assert!(bytes.len() <= MAX_INPUT.1, "{name}: {}", bytes.len());
@@ -158,9 +158,9 @@ fn whatever_a_file_holds_memory_is_bounded() {
         std::fs::write(&path, bytes).unwrap();
         let done = diagnose(&path);
         ended_by_itself(&done, name);
-        let said = said(&done);
-        assert!(said.len() < 64 << 10, "{name}: {} bytes of complaints", said.len());
-        assert!(!said.is_empty(), "{name}: nothing is told");
+        let error = stderr(&done);
+        assert!(error.len() < 64 << 10, "{name}: {} bytes of errors", error.len());
+        assert!(!error.is_empty(), "{name}: no error");
     }
 }
 
@@ -168,7 +168,7 @@ fn whatever_a_file_holds_memory_is_bounded() {
 fn a_limit_is_named_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let repeats = bombs().remove(1).1;
-    for (bytes, words) in [
+    for (bytes, expected) in [
         (
             filled("[", "{\"kind\":\"Pod\"},", "{}]").into_bytes(),
             "need more memory than twice --max-input (1Mi). Dump fewer",
@@ -182,12 +182,12 @@ fn a_limit_is_named_with_what_to_do() {
         let path = folder.path().join("bomb.yaml");
         std::fs::write(&path, bytes).unwrap();
         let done = diagnose(&path);
-        assert_eq!(done.status.code(), Some(1), "{words}");
-        assert!(said(&done).contains(words), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(1), "{expected}");
+        assert!(stderr(&done).contains(expected), "{}", stderr(&done));
     }
 }
 
-/// What is said twice in one object is an error of that object alone; what no number can hold is none.
+/// A duplicate key is an error of its object only; a number out of range is no error.
 #[test]
 fn one_odd_object_loses_no_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,6 +197,6 @@ fn one_odd_object_loses_no_other() {
     std::fs::write(&path, format!("{odd}---\n{numbers}---\n{GOOD}")).unwrap();
     let done = diagnose(&path);
     assert_eq!(done.status.code(), Some(1));
-    assert!(said(&done).contains("document 1, line 2: a key stands twice in one map"), "{}", said(&done));
-    assert!(said(&done).contains("No failing pods found in 1 pod."), "{}", said(&done));
+    assert!(stderr(&done).contains("document 1, line 2: a key stands twice in one map"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("No failing pods found in 1 pod."), "{}", stderr(&done));
 }

@@ -44,7 +44,7 @@ fn fits(browser: &mut Browser, what: &str) {
 }
 
 #[test]
-fn all_that_fails_is_seen_in_any_window_and_in_both_colours() {
+fn all_failures_are_visible_in_any_window_size_and_colour_scheme() {
     let server = dump(CLUSTER);
     let mut browser = Browser::start();
     browser.open(&server.url);
@@ -67,20 +67,21 @@ fn all_that_fails_is_seen_in_any_window_and_in_both_colours() {
             fits(&mut browser, &format!("{page} at {width}"));
         }
     }
-    let colours = |browser: &mut Browser, wish: &str| {
-        browser.window(1280, 900, wish);
+    let colours = |browser: &mut Browser, scheme: &str| {
+        browser.window(1280, 900, scheme);
         ["backgroundColor", "color"].map(|of| browser.text(&format!("getComputedStyle(document.documentElement).{of}")))
     };
-    let [light, dark] = ["light", "dark"].map(|wish| colours(&mut browser, wish));
+    let [light, dark] = ["light", "dark"].map(|scheme| colours(&mut browser, scheme));
     assert!(light[0] != dark[0] && light[1] != dark[1], "{light:?} {dark:?}");
-    // The one page that is not there is said by the browser itself.
-    let complaints: Vec<_> = browser.complaints().into_iter().filter(|said| !said.contains("name=none")).collect();
+    // The browser reports the one missing page.
+    let complaints: Vec<_> =
+        browser.complaints().into_iter().filter(|complaint| !complaint.contains("name=none")).collect();
     assert_eq!(complaints, [""; 0]);
     assert_eq!(server.stop().code(), Some(0));
 }
 
 #[test]
-fn filters_are_links_and_work_while_one_types() {
+fn filters_are_links_and_apply_while_typing() {
     let server = dump(CLUSTER);
     let mut browser = Browser::start();
     browser.open(&server.url);
@@ -88,7 +89,7 @@ fn filters_are_links_and_work_while_one_types() {
     browser.keys(&["/", "o", "o", "m"]);
     browser.until("document.querySelectorAll('.row').length === 1 && location.search === '?q=oom'");
     assert_eq!(browser.text(ROWS), "oom");
-    assert_eq!(browser.text("document.activeElement.id"), "q", "one goes on typing");
+    assert_eq!(browser.text("document.activeElement.id"), "q", "the field keeps the focus");
     assert_eq!(browser.eval("window.same"), true, "without a reload");
     browser.call("Page.reload", &json!({}));
     browser.until("window.same === undefined && document.readyState === 'complete'");
@@ -133,7 +134,7 @@ fn a_diagnosis_is_opened_by_keys_and_its_command_copied() {
         ("What it means", "LivenessProbeFailed"),
         ("What to do", "startupProbe"),
         ("Restarts", "6 restarts"),
-        ("Who suffers", "Service multi reaches nobody."),
+        ("Affected", "Service multi has no ready endpoints."),
         ("Pods", "multi-589d96bc47-j5tqb"),
         ("How it is known", "status.conditions[Available]"),
     ] {
@@ -160,7 +161,7 @@ fn a_diagnosis_is_opened_by_keys_and_its_command_copied() {
 }
 
 #[test]
-fn a_node_has_its_readiness_and_those_who_suffer() {
+fn a_node_has_its_readiness_and_its_impact() {
     let server = dump("tests/causes/NodePlegUnhealthy/containerd-frozen.yaml");
     let mut browser = Browser::start();
     browser.open(&server.url);
@@ -180,7 +181,7 @@ fn a_node_has_its_readiness_and_those_who_suffer() {
 }
 
 #[test]
-fn what_a_pod_says_is_never_run() {
+fn texts_of_a_pod_are_never_executed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pods.yaml");
     let image = "<script>window.hacked=1</script>\"'><img src=x onerror=window.hacked=1><svg onload=window.hacked=1>";
@@ -188,7 +189,10 @@ fn what_a_pod_says_is_never_run() {
     let server = Server::start(&["-f", file.to_str().unwrap()]);
     let mut browser = Browser::start();
     browser.open(&server.url);
-    assert!(browser.text("document.querySelector('.row .summary').textContent").contains(image), "it is told as it is");
+    assert!(
+        browser.text("document.querySelector('.row .summary').textContent").contains(image),
+        "the text is shown unchanged"
+    );
     browser.window(375, 700, "light");
     fits(&mut browser, "a long name");
     browser.eval("document.querySelector('.row .to').click()");
@@ -203,7 +207,7 @@ fn what_a_pod_says_is_never_run() {
 }
 
 #[test]
-fn an_open_page_follows_without_a_reload() {
+fn an_open_page_updates_without_a_reload() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pods.yaml");
     let many: String = (0..30).map(|n| failing(&format!("pod-{n}"), "nginx:nope")).collect();
@@ -229,9 +233,9 @@ fn an_open_page_follows_without_a_reload() {
     browser.eval("document.querySelector('.row .to').click()");
     browser.until("location.pathname === '/pod' && document.readyState === 'complete'");
     browser.eval("window.same = true; document.getElementById('more-of-meaning').open = true");
-    browser.eval("window.told = document.getElementById('main').dataset.told");
+    browser.eval("window.version = document.getElementById('main').dataset.version");
     fs::write(&file, more.replacen("ImagePullBackOff", "ErrImagePull", 1)).unwrap();
-    browser.until("document.getElementById('main').dataset.told !== window.told");
+    browser.until("document.getElementById('main').dataset.version !== window.version");
     assert_eq!(
         browser.eval("window.same && document.getElementById('more-of-meaning').open"),
         true,
@@ -241,8 +245,8 @@ fn an_open_page_follows_without_a_reload() {
     fs::write(&file, "kind: [").unwrap();
     browser.until("document.getElementById('trouble')");
     let trouble = browser.text("document.getElementById('trouble').textContent");
-    assert!(trouble.contains("No new answer") && trouble.contains("pods.yaml"), "{trouble}");
-    assert_eq!(browser.eval("!!document.querySelector('.head h1')"), true, "the last answer stays");
+    assert!(trouble.contains("No update") && trouble.contains("pods.yaml"), "{trouble}");
+    assert_eq!(browser.eval("!!document.querySelector('.head h1')"), true, "the last content stays");
     fs::write(&file, &more).unwrap();
     browser.until("!document.getElementById('trouble')");
     assert_eq!(browser.complaints(), [""; 0]);
@@ -252,24 +256,24 @@ fn an_open_page_follows_without_a_reload() {
 }
 
 #[test]
-fn nobody_else_sees_it() {
+fn a_request_without_the_token_is_refused() {
     let server = dump(CLUSTER);
     for head in
         ["GET / HTTP/1.1\r\nHost: HOST", "GET /events HTTP/1.1\r\nHost: HOST", "GET /?token=0 HTTP/1.1\r\nHost: HOST"]
     {
-        let answer = server.ask(head);
-        assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("open the URL"), "{answer}");
-        assert!(!answer.contains("multi"), "{answer}");
+        let response = server.request(head);
+        assert!(response.starts_with("HTTP/1.1 403 ") && response.contains("open the URL"), "{response}");
+        assert!(!response.contains("multi"), "{response}");
     }
     let (_, token) = server.url.split_once('?').unwrap();
-    let rebound = server.ask(&format!("GET /?{token} HTTP/1.1\r\nHost: evil.example"));
+    let rebound = server.request(&format!("GET /?{token} HTTP/1.1\r\nHost: evil.example"));
     assert!(rebound.starts_with("HTTP/1.1 403 "), "{rebound}");
     let mut browser = Browser::start();
     browser.open(&server.page("/"));
     assert!(browser.text("document.body.innerText").contains("The token is missing"));
 }
 
-/// Each is small enough for a README; that they are beautiful a person must see.
+/// Takes the pictures of README.md, and checks their size.
 #[test]
 fn pictures_are_taken() {
     let server = dump(CLUSTER);

@@ -1,4 +1,4 @@
-//! Watch scripts, replayed through the whole pipeline but the network: world, outbox, diagnosis, plan, and an API server
+//! Replays watch sequences through the whole pipeline without a network: world, outbox, diagnosis, plan, and an API server
 //! in memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
@@ -14,6 +14,8 @@ mod claims;
 mod hostile;
 #[path = "replay/kept.rs"]
 mod kept;
+#[path = "replay/leadership.rs"]
+mod leadership;
 #[path = "replay/lifetime.rs"]
 mod lifetime;
 #[path = "replay/logs.rs"]
@@ -28,8 +30,6 @@ mod quiet;
 mod restart;
 #[path = "replay/selection.rs"]
 mod selection;
-#[path = "replay/takeover.rs"]
-mod takeover;
 #[path = "replay/workloads.rs"]
 mod workloads;
 #[path = "replay/writing.rs"]

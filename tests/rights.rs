@@ -1,6 +1,7 @@
-//! After the end-to-end tests: the operator used each right that deploy/ grants it, and asked for nothing else, by the audit
-//! log of the API server that they ran against.
+//! Runs after the end-to-end tests: the audit log of their API server shows that the operator used each permission that
+//! deploy/ grants, and requested no other.
 
+#![allow(clippy::disallowed_types, reason = "tests write what the operator reads")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,18 +11,18 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What the end-to-end tests install, one after the other.
+/// The overlays that the end-to-end tests install.
 const INSTALLED: [&str; 4] =
     ["test-cluster", "test-cluster-previous-logs", "test-cluster-annotate", "test-cluster-namespaced-nodes"];
 const ACCOUNT: &str = "shindan";
 const NAMESPACE: &str = "shindan-system";
 
-/// Granted and never used, each with its reason.
+/// Permissions that are granted and never used, each with its reason.
 const EXCUSED: [(&str, &str); 0] = [];
 
 type Rights = BTreeSet<String>;
 
-/// Such as `patch poddiagnoses.shindan.dev`.
+/// Formats a permission such as `patch poddiagnoses.shindan.dev`.
 fn right(verb: &str, resource: &str, group: &str) -> String {
     let dot = if group.is_empty() { "" } else { "." };
     format!("{verb} {resource}{dot}{group}")
@@ -62,8 +63,8 @@ fn granted() -> Rights {
     rights
 }
 
-/// What the operator asked for: allowed, and refused for want of a right (with the first request of its kind).
-fn asked() -> (Rights, BTreeMap<String, String>) {
+/// The permissions that the operator used, and those that it lacked (with the first refused request).
+fn requested() -> (Rights, BTreeMap<String, String>) {
     let run = std::env::var("SHINDAN_RUN").unwrap_or_else(|_| "/var/lib/shindan-cluster".to_owned());
     let path = Path::new(&run).join("log/audit.log");
     let log = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}; `make cluster` writes it", path.display()));
@@ -71,7 +72,7 @@ fn asked() -> (Rights, BTreeMap<String, String>) {
     for line in log.lines() {
         let entry: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         let text = |path: &str| entry.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        // `/version` and discovery are nobody's resource, and open to all.
+        // `/version` and discovery have no resource, and are open to all.
         if entry.get("objectRef").is_none() {
             continue;
         }
@@ -79,31 +80,31 @@ fn asked() -> (Rights, BTreeMap<String, String>) {
             "" => text("/objectRef/resource").to_owned(),
             subresource => format!("{}/{subresource}", text("/objectRef/resource")),
         };
-        let asked = right(text("/verb"), &resource, text("/objectRef/apiGroup"));
-        // A namespace that is being deleted refuses new objects with the same code: that is no question of rights.
+        let requested = right(text("/verb"), &resource, text("/objectRef/apiGroup"));
+        // A namespace in deletion refuses new objects with the same code, independent of permissions.
         if text("/annotations/authorization.k8s.io~1decision") == "forbid" {
-            refused.entry(asked).or_insert_with(|| line.to_owned());
+            refused.entry(requested).or_insert_with(|| line.to_owned());
             continue;
         }
         if text("/verb") == "patch" && entry.pointer("/responseStatus/code") == Some(&201.into()) {
-            // A server-side apply that creates needs both rights.
+            // A server-side apply that creates an object needs both permissions.
             used.insert(right("create", &resource, text("/objectRef/apiGroup")));
         }
-        used.insert(asked);
+        used.insert(requested);
     }
     assert!(
         !used.is_empty(),
-        "the operator asked for nothing: is the audit log of another cluster in {}?",
+        "the operator sent no request: is the audit log of another cluster in {}?",
         path.display()
     );
     (used, refused)
 }
 
 #[test]
-fn the_operator_uses_each_right_and_lacks_none() {
-    let (granted, (used, refused)) = (granted(), asked());
+fn the_operator_uses_each_permission_and_lacks_none() {
+    let (granted, (used, refused)) = (granted(), requested());
     println!("measured: {} rights granted, {} used", granted.len(), used.len());
-    assert!(refused.is_empty(), "asked for without the right: {refused:#?}");
+    assert!(refused.is_empty(), "requested without permission: {refused:#?}");
     let beyond: Vec<_> = used.difference(&granted).collect();
     assert!(beyond.is_empty(), "used by a right that deploy/ does not name: {beyond:?}");
     let excused = |right: &&String| EXCUSED.iter().any(|(name, _)| name == right);

@@ -2,12 +2,12 @@
 //! operator would post of it.
 
 use serde_json::Value;
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::Timestamp;
-use shindan::outbox::Subject;
-use shindan::plan::Intent;
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::offline;
+use shindan_core::outbox::Subject;
+use shindan_core::reconcile::Intent;
+use shindan_core::wire::Dump;
 
 use super::{planted, recorded, sound};
 
@@ -23,11 +23,14 @@ pub fn run(data: &[u8]) {
     let now = dump.newest.unwrap_or(Timestamp::UNIX_EPOCH);
     let [report, again] = [dump, read(&text)].map(|dump| {
         let report = offline::diagnose(dump, offline::Logs::default(), now, Thresholds::default());
-        report.objects.iter().for_each(sound::is_clean);
-        report.outers.iter().for_each(sound::outer_is_clean);
+        report.pods.iter().for_each(sound::is_clean);
+        report.nodes_and_workloads.iter().for_each(sound::is_clean);
         report
     });
-    assert_eq!((report.objects, report.outers, report.wake), (again.objects, again.outers, again.wake));
+    assert_eq!(
+        (report.pods, report.nodes_and_workloads, report.wake),
+        (again.pods, again.nodes_and_workloads, again.wake)
+    );
     what_is_posted_is_sound(read(&text), now);
 }
 
@@ -40,7 +43,7 @@ fn read(text: &str) -> Dump {
 /// What is written offline owes no Event; the operator's own plans do.
 fn what_is_posted_is_sound(dump: Dump, now: Timestamp) {
     let mut world = offline::world(dump, now, Thresholds::default());
-    let pods: Vec<Subject> = world.unwell().map(Subject::Pod).collect();
+    let pods: Vec<Subject> = world.cluster.unhealthy().map(Subject::Pod).collect();
     for pod in &pods {
         if let Some(Intent::Apply(write)) = world.decide(pod, now).plan.intent {
             sound::is_clean(&write);
@@ -48,9 +51,9 @@ fn what_is_posted_is_sound(dump: Dump, now: Timestamp) {
             let _ = world.acknowledged(&write, "o1".to_owned(), "1".to_owned(), now);
         }
     }
-    for outer in world.outer_subjects() {
-        if let Some(Intent::ApplyOuter(write)) = world.decide(&outer, now).plan.intent {
-            sound::outer_is_clean(&write);
+    for subject in world.regular_subjects() {
+        if let Some(Intent::Apply(write)) = world.decide(&subject, now).plan.intent {
+            sound::is_clean(&write);
         }
     }
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::Timestamp;
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::offline;
+use shindan_core::wire::Dump;
 
 use super::{planted, recorded, sound};
 
@@ -53,7 +53,7 @@ pub fn run(data: &[u8]) {
     let how = low & 15 | (high & 15) << 4;
     let exit = EXITS[usize::from(*exit) % EXITS.len()];
     let words = String::from_utf8_lossy(words);
-    if sound::tells_a_secret(&words, false) {
+    if sound::contains_secret(&words, false) {
         return;
     }
     let said = Said(words.split('\0').map(planted::in_text).collect());
@@ -66,8 +66,8 @@ pub fn run(data: &[u8]) {
     let mut logs = offline::Logs::default();
     logs.read("web-5d4f-x2.app.log", said.message(0), &dump.pods, false);
     let report = offline::diagnose(dump, logs, NOW.parse::<Timestamp>().unwrap(), Thresholds::default());
-    report.objects.iter().for_each(sound::is_clean);
-    report.outers.iter().for_each(sound::outer_is_clean);
+    report.pods.iter().for_each(sound::is_clean);
+    report.nodes_and_workloads.iter().for_each(sound::is_clean);
 }
 
 fn is(how: u8, bit: u8) -> bool {

@@ -1,10 +1,10 @@
 //! Files: any text is read within its room, or what is wrong with it is told; it costs no document behind it, and whatever was
 //! found in it gets a sound answer.
 
-use shindan::cli::offline;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::Timestamp;
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::offline;
+use shindan_core::wire::Dump;
 
 use super::{recorded, sound};
 
@@ -15,7 +15,7 @@ const PROBLEMS_MAX: usize = 51;
 
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    if sound::tells_a_secret(&text, false) {
+    if sound::contains_secret(&text, false) {
         return;
     }
     let dump = read(&text);
@@ -27,8 +27,8 @@ pub fn run(data: &[u8]) {
     dump.pods.iter().for_each(sound::is_kept_whole);
     let now = dump.newest.unwrap_or(Timestamp::UNIX_EPOCH);
     let report = offline::diagnose(dump, offline::Logs::default(), now, Thresholds::default().for_snapshot());
-    report.objects.iter().for_each(sound::is_clean);
-    report.outers.iter().for_each(sound::outer_is_clean);
+    report.pods.iter().for_each(sound::is_clean);
+    report.nodes_and_workloads.iter().for_each(sound::is_clean);
 }
 
 fn read(text: &str) -> Dump {

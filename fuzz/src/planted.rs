@@ -51,9 +51,9 @@ fn in_texts(value: &mut Value) {
 /// Whether the words that no answer may hold stand in it already, where nobody can know them for secrets.
 pub fn is_spoilt(value: &Value) -> bool {
     match value {
-        Value::String(text) => sound::tells_a_secret(text, false),
+        Value::String(text) => sound::contains_secret(text, false),
         Value::Array(all) => all.iter().any(is_spoilt),
-        Value::Object(all) => all.iter().any(|(key, value)| sound::tells_a_secret(key, false) || is_spoilt(value)),
+        Value::Object(all) => all.iter().any(|(key, value)| sound::contains_secret(key, false) || is_spoilt(value)),
         _ => false,
     }
 }

@@ -2,12 +2,15 @@
 //! that runs what a pod says. tests/hostile.rs holds its answers to the same.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use shindan::api::{NodeDiagnosisStatus, PodDiagnosisStatus, Remedy, WorkloadDiagnosisStatus};
-use shindan::diagnosis::rules;
-use shindan::facts::PodFacts;
-use shindan::plan::{Announcement, ObjectWrite, Outer, OuterWrite};
+use shindan_core::api::Remedy;
+use shindan_core::facts::PodFacts;
+use shindan_core::reconcile::{Announcement, Object, Write};
+use shindan_core::rules;
 
 /// The most bytes of a status, and the most characters of a summary.
 const STATUS_MAX: usize = 7 * 1024;
@@ -27,40 +30,29 @@ const OWN_SYNTAX: [&str; 10] = [
     " -o jsonpath=)",
 ];
 
-/// Holds the diagnosis of a pod to it.
-pub fn is_clean(write: &ObjectWrite) {
-    let s = &write.status;
-    let value = serde_json::to_value(s).unwrap();
-    assert!(rules::find(&s.cause).is_some(), "{}", s.cause);
-    assert!(!s.evidence.is_empty(), "{} without evidence", s.cause);
-    assert!(s.evidence.len() <= 12 && s.remedies.len() <= 5);
-    // The operator keeps it as JSON, and compares what it finds later with what it reads there.
-    assert_eq!(serde_json::from_value::<PodDiagnosisStatus>(value.clone()).unwrap(), *s);
-    says_nothing_odd(&value, &s.summary, &s.remedies);
-    are_valid(&write.labels);
-    write.announcement.iter().for_each(announcement_is_clean);
-}
-
-/// Holds the diagnosis of a node or of a workload to it.
-pub fn outer_is_clean(write: &OuterWrite) {
+/// Holds a diagnosis to it.
+pub fn is_clean(write: &Write) {
     let head = write.object.head();
     let value = match &write.object {
-        Outer::Node(_, status) => {
-            let value = serde_json::to_value(status).unwrap();
-            assert_eq!(serde_json::from_value::<NodeDiagnosisStatus>(value.clone()).unwrap(), *status);
-            value
+        Object::Pod(_, status) => {
+            assert!(head.evidence.len() <= 12 && head.remedies.len() <= 5);
+            read_back(status)
         }
-        Outer::Workload(_, status) => {
-            let value = serde_json::to_value(status).unwrap();
-            assert_eq!(serde_json::from_value::<WorkloadDiagnosisStatus>(value.clone()).unwrap(), *status);
-            value
-        }
+        Object::Node(_, status) => read_back(status),
+        Object::Workload(_, status) => read_back(status),
     };
     assert!(rules::known().any(|known| known.cause == head.cause), "{}", head.cause);
     assert!(!head.evidence.is_empty(), "{} without evidence", head.cause);
     says_nothing_odd(&value, &head.summary, &head.remedies);
     are_valid(&write.object.labels());
     write.announcement.iter().for_each(announcement_is_clean);
+}
+
+/// The operator keeps a status as JSON, and compares what it finds later with what it reads there.
+fn read_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(status: &T) -> Value {
+    let value = serde_json::to_value(status).unwrap();
+    assert_eq!(serde_json::from_value::<T>(value.clone()).unwrap(), *status);
+    value
 }
 
 /// The operator keeps facts as JSON while nobody looks at them.
@@ -71,7 +63,7 @@ pub fn is_kept_whole(pod: &PodFacts) {
 }
 
 /// Whether a text holds what the inputs say as secrets.
-pub fn tells_a_secret(text: &str, is_command: bool) -> bool {
+pub fn contains_secret(text: &str, is_command: bool) -> bool {
     // A command names objects, and a masked name would be another one; in a cluster no name can hold capitals.
     let word = if is_command { "canary7" } else { "canary" };
     text.contains("=hunter2")
@@ -90,7 +82,7 @@ fn says_nothing_odd(status: &Value, summary: &str, remedies: &[Remedy]) {
             |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         assert!(!text.chars().any(is_odd), "{text:?} in {status}");
         let is_command = remedies.iter().any(|remedy| remedy.command.as_deref() == Some(text));
-        assert!(!tells_a_secret(text, is_command), "a secret: {text:?}");
+        assert!(!contains_secret(text, is_command), "a secret: {text:?}");
     }
     for remedy in remedies {
         let command = remedy.command.as_deref().unwrap_or_default();
@@ -144,7 +136,7 @@ fn are_valid(labels: &BTreeMap<String, String>) {
 
 fn announcement_is_clean(event: &Announcement) {
     assert!(event.note.len() <= 1024 && !event.note.chars().any(char::is_control), "{:?}", event.note);
-    assert!(!tells_a_secret(&event.note, false), "a secret: {:?}", event.note);
+    assert!(!contains_secret(&event.note, false), "a secret: {:?}", event.note);
 }
 
 /// All strings of a value.

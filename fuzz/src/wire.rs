@@ -3,12 +3,12 @@
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use shindan::api::{DiagnosisKind, DiagnosisState};
-use shindan::cli::offline;
 use shindan::cluster::restore::Restored;
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::plan::{ObjectWrite, Outer, OuterWrite};
+use shindan_core::api::{DiagnosisKind, DiagnosisState};
+use shindan_core::case::Thresholds;
+use shindan_core::offline;
+use shindan_core::reconcile::{Object, Write};
+use shindan_core::wire::Dump;
 
 use super::{recorded, sound};
 
@@ -77,7 +77,7 @@ fn our_own(object: &Value) {
     let is_known = STATES.iter().any(|known| state == known.as_str());
     for kind in DiagnosisKind::ALL {
         let restored = Restored::of(kind, &object.to_string()).unwrap();
-        let understood = restored.objects.len() + restored.outers.len();
+        let understood = restored.records.len();
         assert_eq!(understood + restored.unreadable.len(), 1, "{object}");
         assert!(understood == 1 || !is_known, "{object}");
     }
@@ -96,22 +96,14 @@ fn diagnoses(objects: &[Value]) -> Vec<Value> {
     dump.read(&recorded::list(objects).to_string());
     let Some(now) = dump.newest else { return Vec::new() };
     let report = offline::diagnose(dump, offline::Logs::default(), now, Thresholds::default());
-    report.objects.iter().map(of_pod).chain(report.outers.iter().map(of_outer)).collect()
+    report.pods.iter().chain(&report.nodes_and_workloads).map(object).collect()
 }
 
-fn of_pod(write: &ObjectWrite) -> Value {
-    json!({
-        "kind": "PodDiagnosis",
-        "metadata": {"name": write.key.name, "namespace": write.key.namespace, "uid": "o1", "resourceVersion": "7"},
-        "spec": write.spec,
-        "status": write.status,
-    })
-}
-
-fn of_outer(write: &OuterWrite) -> Value {
+fn object(write: &Write) -> Value {
     let (spec, status) = match &write.object {
-        Outer::Node(spec, status) => (json!(spec), json!(status)),
-        Outer::Workload(spec, status) => (json!(spec), json!(status)),
+        Object::Pod(spec, status) => (json!(spec), json!(status)),
+        Object::Node(spec, status) => (json!(spec), json!(status)),
+        Object::Workload(spec, status) => (json!(spec), json!(status)),
     };
     let key = &write.key.object;
     json!({

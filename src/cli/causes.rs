@@ -1,14 +1,16 @@
-//! `shindan causes`: the whole table, also as docs/causes.md, the index of docs/causes/.
+//! `shindan causes`: the table of all causes, also as docs/causes.md, the index of docs/causes/.
 
 use std::io::Write;
 
 use anyhow::Context;
 use serde::Serialize;
+use shindan_core::case::Category;
+use shindan_core::language::Language;
+use shindan_core::rules::known;
+use shindan_core::rules::{Explain, Known};
 
 use super::language::LanguageArgs;
 use super::{Ending, print};
-use crate::diagnosis::rules::known;
-use crate::diagnosis::{Category, Known, Language};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -37,10 +39,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     Ok(Ending::Good)
 }
 
-/// The rules by family, in the order of the families and, within one, of the table.
-fn families(language: Language) -> impl Iterator<Item = (Category, Vec<Known>)> {
-    let told = move |rule: Known| Known { explain: rule.explain.in_language(language), ..rule };
-    let of = move |family| known().filter(|rule| rule.category == family).map(told).collect();
+/// The rules by category, in the order of the catalogue.
+fn families(language: Language) -> impl Iterator<Item = (Category, Vec<(&'static str, Explain)>)> {
+    let explained = move |rule: Known| (rule.cause, rule.explain(language));
+    let of = move |family| known().filter(|rule| rule.category == family).map(explained).collect();
     Category::ALL.into_iter().map(move |family| (family, of(family)))
 }
 
@@ -48,7 +50,7 @@ fn table(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     let rows = families(language).flat_map(|(family, rules)| {
         rules
             .into_iter()
-            .map(move |r| vec![r.cause.to_owned(), family.as_str().to_owned(), r.explain.meaning.to_owned()])
+            .map(move |(cause, explain)| vec![cause.to_owned(), family.as_str().to_owned(), explain.meaning.to_owned()])
     });
     print::table(out, &["CAUSE", "CATEGORY", "MEANING"], &rows.collect::<Vec<_>>())
 }
@@ -58,24 +60,24 @@ fn markdown(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "<!-- Written by `shindan causes -o md`; `UPDATE=1 cargo test --test docs` refreshes it. -->\n")?;
     writeln!(
         out,
-        "What `status.cause` of a diagnosis, and the reason of its Event, can say. The names are API and are never changed; \
-         the families (`status.category`) stay as they are, and suit alerts. Each cause has a page: what it means, how it is \
-         told apart from what looks like it, what to do, and what Shindan says of a real case. `shindan explain CAUSE` says \
-         the same in a terminal.\n"
+        "The values of `status.cause` of a diagnosis and of the reason of its Event. The names are API and never change; the \
+         categories (`status.category`) do not change either, and suit alerts. Each cause has a page: its meaning, how to \
+         distinguish it from similar causes, what to do, and the output of Shindan for a recorded case. `shindan explain \
+         CAUSE` prints the same in a terminal.\n"
     )?;
     for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "- [{0}](#{1}): {2}", family.as_str(), family.as_str().to_ascii_lowercase(), rules.len())?;
     }
     for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "\n## {}\n", family.as_str())?;
-        for rule in rules {
-            writeln!(out, "- [{0}](causes/{0}.md): {1}", rule.cause, one_line(rule.explain.meaning))?;
+        for (cause, explain) in rules {
+            writeln!(out, "- [{cause}](causes/{cause}.md): {}", one_line(explain.meaning))?;
         }
     }
     Ok(())
 }
 
-/// Angle brackets would vanish as tags; outside of code they are escaped.
+/// Escapes angle brackets outside of code, which Markdown would treat as tags.
 fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts = words.split('`').enumerate();
@@ -89,20 +91,20 @@ struct Entry {
     cause: &'static str,
     category: &'static str,
     meaning: &'static str,
-    told_apart: &'static str,
+    distinguish: &'static str,
     action: &'static str,
     source: &'static str,
 }
 
 fn json(language: Language, out: &mut dyn Write) -> anyhow::Result<()> {
     let entries = families(language).flat_map(|(family, rules)| {
-        rules.into_iter().map(move |rule| Entry {
-            cause: rule.cause,
+        rules.into_iter().map(move |(cause, explain)| Entry {
+            cause,
             category: family.as_str(),
-            meaning: rule.explain.meaning,
-            told_apart: rule.explain.told_apart,
-            action: rule.explain.action,
-            source: rule.explain.source,
+            meaning: explain.meaning,
+            distinguish: explain.distinguish,
+            action: explain.action,
+            source: explain.source,
         })
     });
     serde_json::to_writer_pretty(&mut *out, &entries.collect::<Vec<_>>()).context("the list cannot be written")?;

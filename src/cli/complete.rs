@@ -1,25 +1,26 @@
-//! `kubectl_complete-shindan`: what kubectl's own completion asks for when somebody types `kubectl shindan` and TAB.
+//! `kubectl_complete-shindan`: completions of `kubectl shindan` for kubectl.
 //!
-//! kubectl runs the program of that name with the words that stand behind `kubectl shindan`, the last of them unfinished, and
-//! reads candidates as cobra prints them: one a line, a tab before its description, and last a colon with a number that says
-//! what the shell is to do about them (kubernetes staging/src/k8s.io/kubectl/pkg/cmd/plugin/plugin_completion.go).
+//! kubectl runs this program with the words after `kubectl shindan`, the last one incomplete. The output has the format
+//! of cobra: one candidate per line, with a tab before its description, and a last line of a colon and a number of
+//! directives for the shell (kubernetes staging/src/k8s.io/kubectl/pkg/cmd/plugin/plugin_completion.go).
 
 use std::io::Write;
 
 use clap::{Arg, ArgAction, Command};
+use shindan_core::language::Language;
+use shindan_core::rules::known;
 
 use super::Ending;
 use super::look::kinds;
-use crate::diagnosis::rules::known;
 
-/// Without blank, for more is to come: `pod/`.
+/// Directive: no space after the candidate, because more follows: `pod/`.
 const NO_SPACE: u32 = 2;
-/// Names of files are none.
+/// Directive: no file names.
 const NO_FILES: u32 = 4;
-/// Names of files.
+/// Directive: file names.
 const FILES: u32 = 0;
 
-/// What may stand in the place of the last word, and what the shell is to do.
+/// Candidates for the last word, and the directive.
 #[derive(Debug, PartialEq)]
 struct Offer {
     candidates: Vec<String>,
@@ -50,7 +51,7 @@ fn offer(words: &[String], plugin: &Command) -> Offer {
     }
     match chosen.map(Command::get_name) {
         Some("explain") => {
-            let causes = known().map(|known| described(known.cause, known.explain.meaning));
+            let causes = known().map(|known| described(known.cause, known.explain(Language::English).meaning));
             Offer { candidates: starting(causes, partial), then: NO_FILES }
         }
         Some(_) => nothing(),
@@ -68,14 +69,14 @@ fn nothing() -> Offer {
     Offer { candidates: Vec::new(), then: NO_FILES }
 }
 
-/// The flag that this word is, if a value is to follow it.
+/// The flag that `word` is, if a value follows it.
 fn takes_value<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let is_it = |arg: &&Arg| match word.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
         None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4]))),
     };
     let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    // A switch that may be given a value has it in the same word: -A, -A=true.
+    // A switch with an optional value has it in the same word: -A, -A=true.
     command.get_arguments().find(is_it).filter(takes).filter(|arg| !arg.is_require_equals_set())
 }
 
@@ -87,7 +88,7 @@ fn values(flag: &Arg, partial: &str, before: &str) -> Offer {
     Offer { candidates: starting(each, &format!("{before}{partial}")), then: if is_file { FILES } else { NO_FILES } }
 }
 
-/// The long flags, for they say what they are.
+/// The long flags, which are self-explanatory.
 fn flags(command: &Command) -> impl Iterator<Item = String> {
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     shown.filter_map(|arg| Some(described(&format!("--{}", arg.get_long()?), &about(arg.get_help()))))
@@ -97,7 +98,7 @@ fn about(text: Option<&clap::builder::StyledStr>) -> String {
     text.map(ToString::to_string).unwrap_or_default()
 }
 
-/// With the first line of what is said of it.
+/// A candidate with the first line of its description.
 fn described(candidate: &str, text: &str) -> String {
     match text.lines().next().unwrap_or_default().trim() {
         "" => candidate.to_owned(),
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use crate::cli::Plugin;
 
-    /// The candidates without what is said of them, and the number.
+    /// The candidates without descriptions, and the directive.
     fn offered(words: &[&str]) -> (Vec<String>, u32) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let Offer { candidates, then } = offer(&words, &Plugin::command());
@@ -125,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn commands_and_kinds_are_offered_first_and_kinds_go_on() {
+    fn commands_and_kinds_are_offered_for_the_first_word() {
         let (all, then) = offered(&[""]);
         assert!(
             ["explain", "diagnose", "pod/", "deployment/", "node/"].iter().all(|word| all.contains(&(*word).into()))
         );
         assert_eq!(then, NO_FILES | NO_SPACE);
         assert_eq!(offered(&["dep"]), (vec!["deployment/".to_owned()], NO_FILES | NO_SPACE));
-        // A second name is no command.
+        // An alias is no candidate.
         assert_eq!(offered(&["pod/x", "exp"]), (vec![], NO_FILES));
     }
 
@@ -142,12 +143,12 @@ mod tests {
         assert_eq!(offered(&["-o", "t"]).0, ["tree", "table"]);
         assert_eq!(offered(&["--output=n"]), (vec!["--output=name".to_owned()], NO_FILES));
         assert_eq!(offered(&["-n", ""]), (vec![], NO_FILES));
-        // A flag that takes none does not eat the next word.
+        // A switch does not consume the next word.
         assert_eq!(offered(&["-A", "dep"]).0, ["deployment/"]);
     }
 
     #[test]
-    fn explain_knows_the_causes() {
+    fn causes_are_offered_for_explain() {
         let (causes, then) = offered(&["explain", "Image"]);
         assert!(
             causes.contains(&"ImageTagNotFound".to_owned()) && causes.iter().all(|cause| cause.starts_with("Image"))

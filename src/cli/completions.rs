@@ -1,4 +1,4 @@
-//! `shindan completions`: scripts for shells.
+//! `shindan completions`: completion scripts for shells.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, mut command: clap::Command, out: &mut dyn Write) -> anyhow::Result<Ending> {
-    // The generator panics where it cannot write: it gets memory, and we write.
+    // The generator panics on a write error, so it writes to memory first.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "shindan", &mut script);
     out.write_all(&script)?;

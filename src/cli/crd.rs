@@ -1,11 +1,11 @@
-//! `shindan crd`: the definitions as they are installed.
+//! `shindan crd`: prints the CustomResourceDefinitions.
 
 use std::io::Write;
 
 use anyhow::Context;
+use shindan_core::api::{DiagnosisKind, crd};
 
 use super::Ending;
-use crate::api::{DiagnosisKind, crd};
 
 pub(super) fn run(out: &mut dyn Write) -> anyhow::Result<Ending> {
     for (place, kind) in DiagnosisKind::ALL.into_iter().enumerate() {

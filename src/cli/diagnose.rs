@@ -1,17 +1,17 @@
-//! `shindan diagnose`: what is wrong in a dump.
+//! `shindan diagnose`: diagnoses a dump.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::bail;
+use shindan_core::wire::Dump;
 
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
 use super::tree::{Detail, Reading};
 use super::{Ending, Streams};
-use crate::cluster::wire::Dump;
 use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Show pods of this namespace only
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Exit with 2 where a pod, a workload or a node fails
+    /// Exit with 2 if a pod, a workload or a node fails
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     for warning in args.dump.warnings(&input) {
         writeln!(streams.err, "warning: {warning}")?;
     }
-    // An empty name is none, as where a script's variable is not set.
+    // An empty value counts as not set, for scripts with an unset variable.
     let namespace = args.namespace.as_deref().filter(|name| !name.is_empty());
     if let Some(namespace) = namespace {
         holds(&input.dump, namespace)?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let Judged { found, now, wake } = args.dump.judge(input, thresholds, namespace);
     let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
     found.write(args.output, reading, now, streams.out)?;
-    // What is on standard error is read beside the output: that is to be there first.
+    // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;
     if found.is_empty() {
         let (noun, of) = (if pods == 1 { "pod" } else { "pods" }, namespace);
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     })
 }
 
-/// An error where the input is of other namespaces only: what is misspelt must not look well.
+/// Returns an error if the input has objects of other namespaces only. A misspelled namespace must not look healthy.
 fn holds(dump: &Dump, namespace: &str) -> anyhow::Result<()> {
     const SHOWN: usize = 5;
     let of_pods = dump.pods.iter().map(|pod| &*pod.key.namespace);

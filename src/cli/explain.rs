@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anyhow::bail;
+use shindan_core::language::phrase;
+use shindan_core::rules;
 
 use super::language::LanguageArgs;
 use super::{Ending, print};
-use crate::diagnosis::language::phrase;
-use crate::diagnosis::rules;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -22,11 +22,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
         bail!("{}", rules::unknown(&args.cause));
     };
     let language = args.language.language();
-    let explain = rule.explain.in_language(language);
+    let explain = rule.explain(language);
     writeln!(out, "{} ({})", rule.cause, rule.category.as_str())?;
     for (title, text) in [
         (phrase!(language, "What it means"), explain.meaning),
-        (phrase!(language, "How it is told apart"), explain.told_apart),
+        (phrase!(language, "How it is distinguished"), explain.distinguish),
         (phrase!(language, "What to do"), explain.action),
         (phrase!(language, "Where the signal comes from"), explain.source),
     ] {

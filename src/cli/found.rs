@@ -1,23 +1,23 @@
-//! What was found, in the forms that kubectl knows.
+//! Diagnoses, and their output in the formats of kubectl.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anyhow::Context;
 use serde::Serialize;
+use shindan_core::api::{
+    API_VERSION, DiagnosisKind, DiagnosisState, GROUP, Head, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus,
+    PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Severity, WorkloadDiagnosis, WorkloadDiagnosisSpec,
+    WorkloadDiagnosisStatus,
+};
+use shindan_core::facts::{ObjectKey, Timestamp};
+use shindan_core::message::text;
+use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned};
 
 use super::print;
 use super::tree::{self, Reading, Style};
-use crate::api::{
-    API_VERSION, DiagnosisKind, DiagnosisState, GROUP, Head, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus,
-    Severity,
-};
-use crate::diagnosis::text;
-use crate::facts::{ObjectKey, Timestamp};
-use crate::plan::{DiagnosisKey, ObjectWrite, Outer, OuterRecord, OuterWrite};
-use crate::world::Stored;
 
-/// A form for whoever reads it elsewhere: a table, or objects.
+/// An output format other than the tree: a table, or objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Form {
     /// For reading: workloads, their pods, and what to do
@@ -34,11 +34,11 @@ pub(super) enum Form {
     Name,
 }
 
-/// Diagnoses: those that the operator would write, or has written.
+/// Diagnoses that the operator has written or would write.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) pods: Vec<OfPod>,
-    pub(super) outers: Vec<OfOuter>,
+    pub(super) nodes_and_workloads: Vec<OfNodeOrWorkload>,
 }
 
 #[derive(Debug)]
@@ -48,56 +48,54 @@ pub(super) struct OfPod {
     pub(super) status: PodDiagnosisStatus,
 }
 
-/// Of a node or a workload.
+/// A diagnosis of a node or a workload.
 #[derive(Debug)]
-pub(super) struct OfOuter {
+pub(super) struct OfNodeOrWorkload {
     pub(super) key: DiagnosisKey,
-    pub(super) object: Outer,
+    pub(super) object: NodeOrWorkload,
 }
 
-/// What is only noted is no failure, and what has ended is none any more.
+#[derive(Debug)]
+pub(super) enum NodeOrWorkload {
+    Node(NodeDiagnosisSpec, NodeDiagnosisStatus),
+    Workload(WorkloadDiagnosisSpec, WorkloadDiagnosisStatus),
+}
+
+impl NodeOrWorkload {
+    pub(super) fn head(&self) -> &Head {
+        match self {
+            Self::Node(_, status) => &status.head,
+            Self::Workload(_, status) => &status.head,
+        }
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Node(_, status) => NodeDiagnosis::labels_of(status),
+            Self::Workload(spec, status) => WorkloadDiagnosis::labels_of(spec, status),
+        }
+    }
+}
+
+/// Whether a diagnosis is an active failure. Informational ones are not failures.
 fn is_failure(state: DiagnosisState, severity: Severity) -> bool {
     state == DiagnosisState::Active && severity != Severity::Info
 }
 
 impl OfPod {
     pub(super) fn fails(&self) -> bool {
-        is_failure(self.status.state, self.status.severity)
+        is_failure(self.status.head.state, self.status.head.severity)
     }
 }
 
-impl OfOuter {
+impl OfNodeOrWorkload {
     pub(super) fn fails(&self) -> bool {
         let head = self.object.head();
         is_failure(head.state, head.severity)
     }
 }
 
-impl From<ObjectWrite> for OfPod {
-    fn from(ObjectWrite { key, spec, status, .. }: ObjectWrite) -> Self {
-        Self { key, spec, status }
-    }
-}
-
-impl From<Stored> for OfPod {
-    fn from(Stored { key, spec, status, .. }: Stored) -> Self {
-        Self { key, spec, status }
-    }
-}
-
-impl From<OuterWrite> for OfOuter {
-    fn from(OuterWrite { key, object, .. }: OuterWrite) -> Self {
-        Self { key, object }
-    }
-}
-
-impl From<OuterRecord> for OfOuter {
-    fn from(OuterRecord { key, object, .. }: OuterRecord) -> Self {
-        Self { key, object }
-    }
-}
-
-/// A table: its columns, those of `-o wide` beside, and its rows.
+/// A table: columns, additional columns of `-o wide`, and rows.
 struct Table<'a> {
     columns: [&'a str; 7],
     wide: &'a [&'a str],
@@ -111,41 +109,64 @@ struct Row {
 }
 
 impl Found {
-    pub(super) fn of<P: Into<OfPod>, O: Into<OfOuter>>(pods: Vec<P>, outers: Vec<O>) -> Self {
-        Self { pods: pods.into_iter().map(Into::into).collect(), outers: outers.into_iter().map(Into::into).collect() }
+    /// The diagnoses that the operator has written.
+    pub(super) fn of_records(records: Vec<Record>) -> Self {
+        Self::of(records.into_iter().map(|record| (record.key, record.object)))
+    }
+
+    /// The diagnoses that the operator would write.
+    pub(super) fn of_writes(pods: Vec<Planned>, nodes_and_workloads: Vec<Planned>) -> Self {
+        let writes = pods.into_iter().chain(nodes_and_workloads);
+        Self::of(writes.map(|Planned { key, object, .. }| (key, object)))
+    }
+
+    fn of(objects: impl Iterator<Item = (DiagnosisKey, Object)>) -> Self {
+        let mut found = Self::default();
+        for (key, object) in objects {
+            let object = match object {
+                Object::Pod(spec, status) => {
+                    found.pods.push(OfPod { key: key.object, spec, status });
+                    continue;
+                }
+                Object::Node(spec, status) => NodeOrWorkload::Node(spec, status),
+                Object::Workload(spec, status) => NodeOrWorkload::Workload(spec, status),
+            };
+            found.nodes_and_workloads.push(OfNodeOrWorkload { key, object });
+        }
+        found
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.pods.is_empty() && self.outers.is_empty()
+        self.pods.is_empty() && self.nodes_and_workloads.is_empty()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.pods.len() + self.outers.len()
+        self.pods.len() + self.nodes_and_workloads.len()
     }
 
-    /// What is over of it: it stays true, whatever happens.
+    /// Keeps only the ended diagnoses, which stay valid.
     pub(super) fn ended(mut self) -> Self {
-        self.pods.retain(|of| of.status.state != DiagnosisState::Active);
-        self.outers.retain(|of| of.object.head().state != DiagnosisState::Active);
+        self.pods.retain(|of| of.status.head.state != DiagnosisState::Active);
+        self.nodes_and_workloads.retain(|of| of.object.head().state != DiagnosisState::Active);
         self
     }
 
-    /// Adds what is about something else.
+    /// Adds the diagnoses of other objects.
     pub(super) fn add(&mut self, more: Self) {
         let is_new = |of: &OfPod| !self.pods.iter().any(|known| known.key == of.key);
         let pods: Vec<_> = more.pods.into_iter().filter(is_new).collect();
-        let is_new = |of: &OfOuter| !self.outers.iter().any(|known| known.key == of.key);
-        let outers: Vec<_> = more.outers.into_iter().filter(is_new).collect();
+        let is_new = |of: &OfNodeOrWorkload| !self.nodes_and_workloads.iter().any(|known| known.key == of.key);
+        let nodes_and_workloads: Vec<_> = more.nodes_and_workloads.into_iter().filter(is_new).collect();
         self.pods.extend(pods);
-        self.outers.extend(outers);
+        self.nodes_and_workloads.extend(nodes_and_workloads);
     }
 
-    /// Whether something fails now.
+    /// Whether an active failure exists.
     pub(super) fn fails(&self) -> bool {
-        self.pods.iter().any(OfPod::fails) || self.outers.iter().any(OfOuter::fails)
+        self.pods.iter().any(OfPod::fails) || self.nodes_and_workloads.iter().any(OfNodeOrWorkload::fails)
     }
 
-    /// `reading` is of account for the tree.
+    /// Writes the diagnoses in a format. `reading` is used by the tree only.
     pub(super) fn write(
         &self,
         form: Form,
@@ -174,22 +195,23 @@ impl Found {
     }
 
     fn names(&self) -> impl Iterator<Item = (DiagnosisKind, &str)> {
-        let outers = self.outers.iter().map(|write| (write.key.kind, &*write.key.object.name));
-        outers.chain(self.pods.iter().map(|write| (DiagnosisKind::Pod, &*write.key.name)))
+        let nodes_and_workloads =
+            self.nodes_and_workloads.iter().map(|write| (write.key.kind, &*write.key.object.name));
+        nodes_and_workloads.chain(self.pods.iter().map(|write| (DiagnosisKind::Pod, &*write.key.name)))
     }
 
-    /// The columns of the CRDs, as `kubectl get diagnoses` prints them: a table a kind, the widest view first.
+    /// Writes one table per kind with the columns of the CRDs, as `kubectl get diagnoses` prints them.
     fn tables(&self, wide: bool, now: Timestamp, out: &mut dyn Write) -> std::io::Result<()> {
-        let of_kind = |kind| self.outers.iter().filter(move |write| write.key.kind == kind);
+        let of_kind = |kind| self.nodes_and_workloads.iter().filter(move |write| write.key.kind == kind);
         let nodes = Table {
             columns: ["NAME", "CAUSE", "FLAPPING", "SEVERITY", "STATE", "PODS", "SINCE"],
             wide: &["CONFIDENCE", "SUMMARY"],
-            rows: of_kind(DiagnosisKind::Node).map(|write| of_outer(write, now)).collect(),
+            rows: of_kind(DiagnosisKind::Node).map(|write| of_node_or_workload(write, now)).collect(),
         };
         let workloads = Table {
             columns: ["NAME", "CAUSE", "PROBLEM", "SEVERITY", "STATE", "READY", "SINCE"],
             wide: &["FAILING", "CONTAINER", "CONFIDENCE", "SUMMARY"],
-            rows: of_kind(DiagnosisKind::Workload).map(|write| of_outer(write, now)).collect(),
+            rows: of_kind(DiagnosisKind::Workload).map(|write| of_node_or_workload(write, now)).collect(),
         };
         let pods = Table {
             columns: ["NAME", "CAUSE", "CONTAINER", "SEVERITY", "STATE", "RESTARTS", "SINCE"],
@@ -207,10 +229,10 @@ impl Found {
     }
 
     fn list(&self) -> List<'_> {
-        let outers = self.outers.iter().map(|write| {
+        let nodes_and_workloads = self.nodes_and_workloads.iter().map(|write| {
             let content = match &write.object {
-                Outer::Node(spec, status) => Content::Node { spec, status },
-                Outer::Workload(spec, status) => Content::Workload { spec, status },
+                NodeOrWorkload::Node(spec, status) => Content::Node { spec, status },
+                NodeOrWorkload::Workload(spec, status) => Content::Workload { spec, status },
             };
             Item::of(
                 write.key.kind,
@@ -225,7 +247,7 @@ impl Found {
             let labels = PodDiagnosis::labels_of(&write.spec, &write.status);
             Item::of(DiagnosisKind::Pod, &write.key.namespace, &write.key.name, labels, content)
         });
-        List { api_version: "v1", kind: "List", items: outers.chain(pods).collect() }
+        List { api_version: "v1", kind: "List", items: nodes_and_workloads.chain(pods).collect() }
     }
 }
 
@@ -257,31 +279,31 @@ fn of_pod(write: &OfPod, now: Timestamp) -> Row {
         namespace: write.key.namespace.to_string(),
         cells: [
             write.key.name.to_string(),
-            status.cause.clone(),
+            status.head.cause.clone(),
             status.container.clone().unwrap_or_default(),
-            status.severity.to_string(),
-            status.state.to_string(),
+            status.head.severity.to_string(),
+            status.head.state.to_string(),
             status.restarts.as_ref().map(|r| r.count.to_string()).unwrap_or_default(),
-            since(status.first_seen, now),
+            since(status.head.first_seen, now),
         ],
         wide: vec![
             status.pod_status.clone(),
             spec.workload.as_ref().map(|w| w.display.clone()).unwrap_or_default(),
             spec.node_name.clone().unwrap_or_default(),
-            status.confidence.to_string(),
-            status.summary.clone(),
+            status.head.confidence.to_string(),
+            status.head.summary.clone(),
         ],
     }
 }
 
-fn of_outer(write: &OfOuter, now: Timestamp) -> Row {
+fn of_node_or_workload(write: &OfNodeOrWorkload, now: Timestamp) -> Row {
     let head: &Head = write.object.head();
     let (what, count, mut wide) = match &write.object {
-        Outer::Node(_, status) => {
+        NodeOrWorkload::Node(_, status) => {
             let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
             (flapping, status.pods.to_string(), Vec::new())
         }
-        Outer::Workload(_, status) => {
+        NodeOrWorkload::Workload(_, status) => {
             let beside = vec![status.pods.failing.to_string(), status.container.clone().unwrap_or_default()];
             (status.problem.clone(), status.pods.display.clone(), beside)
         }
@@ -302,7 +324,7 @@ fn of_outer(write: &OfOuter, now: Timestamp) -> Row {
     }
 }
 
-/// As `kubectl get diagnoses -o json` has it.
+/// A List, as from `kubectl get diagnoses -o json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct List<'a> {
@@ -324,9 +346,18 @@ struct Item<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Content<'a> {
-    Pod { spec: &'a crate::api::PodDiagnosisSpec, status: &'a crate::api::PodDiagnosisStatus },
-    Node { spec: &'a crate::api::NodeDiagnosisSpec, status: &'a crate::api::NodeDiagnosisStatus },
-    Workload { spec: &'a crate::api::WorkloadDiagnosisSpec, status: &'a crate::api::WorkloadDiagnosisStatus },
+    Pod {
+        spec: &'a shindan_core::api::PodDiagnosisSpec,
+        status: &'a shindan_core::api::PodDiagnosisStatus,
+    },
+    Node {
+        spec: &'a shindan_core::api::NodeDiagnosisSpec,
+        status: &'a shindan_core::api::NodeDiagnosisStatus,
+    },
+    Workload {
+        spec: &'a shindan_core::api::WorkloadDiagnosisSpec,
+        status: &'a shindan_core::api::WorkloadDiagnosisStatus,
+    },
 }
 
 #[derive(Serialize)]

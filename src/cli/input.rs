@@ -1,26 +1,26 @@
-//! What `-f` names: files, folders, standard input.
+//! Reads the arguments of `-f` and `--logs`: files, folders and standard input.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::offline::Logs;
-use crate::cluster::wire::Dump;
-use crate::diagnosis::text;
-use crate::facts::{format_bytes, parse_bytes};
+use shindan_core::facts::{format_bytes, parse_bytes};
+use shindan_core::message::text;
+use shindan_core::offline::Logs;
+use shindan_core::wire::Dump;
 
-/// Names that a saved log goes by; a file that is named itself may have any.
+/// Extensions of saved logs in a folder. A file that is named itself may have any extension.
 const LOGS: [&str; 2] = ["log", "txt"];
 
-/// What is looked at of a saved log: its end.
+/// Maximum bytes of a saved log that are read, from its end.
 const LOG_MAX: u64 = 64 << 20;
 
-/// How many bytes a file may have.
+/// A maximum size of a file in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size(usize);
 
 impl Size {
-    /// As quantities are written: `512Mi`.
+    /// Parses a quantity such as `512Mi`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let bytes = parse_bytes(text).and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
         bytes.map(Self).ok_or_else(|| "give bytes, as in 512Mi or 2Gi".to_owned())
@@ -33,7 +33,7 @@ impl std::fmt::Display for Size {
     }
 }
 
-/// Everything that was read, and what could not be.
+/// The content that was read, and the problems.
 #[derive(Debug)]
 pub(super) struct Input {
     pub(super) dump: Dump,
@@ -44,7 +44,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// One that reads files of this size at most, and keeps twice as much of what they hold.
+    /// An input that reads files up to `most` bytes and keeps at most twice that amount in memory.
     pub(super) fn of_at_most(most: Size) -> Self {
         Self { dump: Dump::within(most.0.saturating_mul(2)), logs: Logs::default(), problems: Vec::new(), most }
     }
@@ -68,7 +68,7 @@ impl Input {
         }
     }
 
-    /// Reads one argument of `--logs`, once the pods are known.
+    /// Reads one argument of `--logs`. The pods must be read before.
     pub(super) fn read_logs(&mut self, path: &Path) {
         let is_folder = path.is_dir();
         let files = if is_folder { self.files_of(path, &LOGS) } else { vec![path.to_owned()] };
@@ -77,7 +77,7 @@ impl Input {
             match end_of(&file) {
                 Ok(bytes) => {
                     let text = as_text(bytes);
-                    // What leads to the folder tells nothing of whose its files are.
+                    // Only the path below the folder identifies the pod.
                     let name = file.strip_prefix(path).ok().filter(|_| is_folder).unwrap_or(&file);
                     if self.logs.read(&name.display().to_string(), &text, &self.dump.pods, !is_folder) {
                         found += 1;
@@ -88,7 +88,7 @@ impl Input {
                 Err(e) => self.problems.push(format!("{}: {}", shown(&file), plain(&e))),
             }
         }
-        // In a folder there are logs of pods that nobody asks about.
+        // A folder may contain logs of pods that are not in the input.
         if found == 0 && (strange > 0 || is_folder) {
             self.problems.push(format!(
                 "{}: no log in it is known to be of a container in the input. Name the file POD.CONTAINER.log, or write it with \
@@ -98,7 +98,7 @@ impl Input {
         }
     }
 
-    /// Reads, and says `none` where that brought neither an object nor a problem: the wrong file was named.
+    /// Runs `read`, and reports `none` if it adds neither an object nor a problem: the path is probably wrong.
     fn expect_objects(&mut self, none: &str, read: impl FnOnce(&mut Self)) {
         let before = (self.dump.objects, self.problems.len());
         read(self);
@@ -158,8 +158,8 @@ impl Input {
         )
     }
 
-    /// The files below a folder whose names end so, in a fixed order. Whatever else lies there is passed over, and links to
-    /// folders are not followed.
+    /// The files below a folder with one of the extensions, sorted. Other files are ignored, and links to folders are
+    /// not followed.
     fn files_of(&mut self, folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
         let mut out = Vec::new();
         let mut folders = vec![folder.to_owned()];
@@ -187,13 +187,13 @@ impl Input {
     }
 }
 
-/// A path as it can be printed: whoever names files may put anything into a name.
+/// A path as printable text: a file name may contain control characters.
 fn shown(path: &Path) -> String {
     const MOST: usize = 300;
     text::line(&path.display().to_string(), MOST)
 }
 
-/// The end of a log; all of what is no file.
+/// The end of a log. What is not a regular file is read completely.
 fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     if let Some(before) = file.metadata()?.len().checked_sub(LOG_MAX) {
@@ -204,7 +204,7 @@ fn end_of(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A stray byte in one message is no reason to lose the dump. It is replaced where it stands, by one as short.
+/// Replaces invalid UTF-8 by ASCII of the same length, so that one invalid byte does not make a dump unreadable.
 fn as_text(mut bytes: Vec<u8>) -> String {
     let mut from = 0;
     while let Err(e) = std::str::from_utf8(&bytes[from..]) {
@@ -216,7 +216,7 @@ fn as_text(mut bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// The words of an I/O error without the number.
+/// The message of an I/O error without the error number.
 fn plain(e: &std::io::Error) -> String {
     match e.kind() {
         std::io::ErrorKind::NotFound => "no such file or folder".to_owned(),

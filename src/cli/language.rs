@@ -1,11 +1,12 @@
-//! The language of whoever asks: as he says, else that of his terminal.
+//! Language of the output: the flag, or else the locale.
+
+use shindan_core::language::Language;
 
 use crate::config::Lang;
-use crate::diagnosis::Language;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct LanguageArgs {
-    /// The language of what is told [default: that of LC_ALL, LC_MESSAGES or LANG, where it is one of these; else English]
+    /// The language of the output [default: that of LC_ALL, LC_MESSAGES or LANG if it is one of these, else English]
     #[arg(long, value_name = "LANG")]
     lang: Option<Lang>,
 }

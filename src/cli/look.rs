@@ -1,4 +1,4 @@
-//! `kubectl shindan`: what is wrong in a cluster, for whoever asks it.
+//! `kubectl shindan`: diagnoses a cluster for the user.
 
 mod connection;
 mod gather;
@@ -16,6 +16,9 @@ use anyhow::{Context, bail};
 pub(super) use self::connection::Connection;
 pub(super) use self::gather::{By, Gathered, Question};
 pub(super) use self::subject::Asked;
+use shindan_core::facts::Timestamp;
+use shindan_core::language::{phrase, translate};
+
 use self::wait::Waited;
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
@@ -23,21 +26,19 @@ use super::tree::Reading;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
-use crate::diagnosis::language::{phrase, say};
-use crate::facts::Timestamp;
 
 pub(super) use self::subject::kinds;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What is asked about: pod/x, deploy/web, node/n1, a kind and names, or all of a kind [default: all that fails in the
+    /// The objects: pod/x, deploy/web, node/n1, a kind and names, or all objects of a kind [default: all failures in the
     /// namespace]
     #[arg(value_name = "KIND/NAME")]
     subjects: Vec<String>,
     /// The namespace [default: the context's]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// All namespaces, and the nodes; goes before -n
+    /// All namespaces, and the nodes; overrides -n
     #[arg(
         short = 'A',
         long,
@@ -56,23 +57,22 @@ pub(super) struct Args {
     /// The form
     #[arg(short, long, value_name = "FORM", default_value = "tree")]
     output: Form,
-    /// Also what has ended and is still kept: Recovered and Gone
+    /// Include ended diagnoses that are still kept: Recovered and Gone
     #[arg(long)]
     ended: bool,
-    /// Diagnose here and now, with your own rights, though the operator is installed
+    /// Diagnose locally with your own permissions, even if the operator is installed
     #[arg(long)]
     here: bool,
-    /// Print again whenever something changes, until interrupted
+    /// Print again after each change, until interrupted
     #[arg(short, long, conflicts_with = "exit_code")]
     watch: bool,
-    /// Wait until what is asked about is well, or fails, and then exit with 0 or 2; of pods that a rollout replaces nothing
-    /// is said
+    /// Wait until the objects are healthy or have failed, and exit with 0 or 2; pods that a rollout replaces are ignored
     #[arg(long, requires = "subjects", conflicts_with_all = ["watch", "ended"])]
     wait: bool,
-    /// With --wait: how long at most
+    /// With --wait: the time limit
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = Seconds::parse)]
     timeout: Seconds,
-    /// Exit with 2 where something fails
+    /// Exit with 2 if something fails
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(super) struct Args {
     language: LanguageArgs,
 }
 
-/// How often `--watch`, `--wait` and an open page look again.
+/// Interval at which `--watch`, `--wait` and an open page read again.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -105,19 +105,19 @@ async fn look(args: &Args, asked: Asked, streams: &mut Streams<'_>) -> anyhow::R
     }
     let now = clock();
     let gathered = question.answer(now).await?;
-    tell(args, &question, &gathered, now, streams)?;
+    print_answer(args, &question, &gathered, now, streams)?;
     Ok(if args.exit_code && question.asked.fails(&gathered.found) { Ending::PodsFail } else { Ending::Good })
 }
 
 async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
     let limit = args.connection.limit();
-    // An empty name is none, as where a script's variable is not set.
+    // An empty value counts as not set, for scripts with an unset variable.
     let named = args.namespace.clone().filter(|name| !name.is_empty());
     let namespace = named.unwrap_or_else(|| clients.namespace.clone());
     let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
     let subjects = asked.subjects();
     if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
-        bail!("a name is looked for in one namespace: give -n and not -A");
+        bail!("a name needs one namespace: give -n and not -A");
     }
     let gone = gather::gone(&clients.write, namespace.as_deref(), subjects, limit).await?;
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
@@ -143,11 +143,11 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let Seconds(timeout) = args.timeout;
-    // What is not there is not waited for, whatever was told of it.
-    question.obituaries(&Found::default())?;
+    // An object that does not exist is an error, even if it has a diagnosis.
+    question.deletion_notes(&Found::default())?;
     let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
-        Waited::Well => {
+        Waited::Healthy => {
             writeln!(streams.err, "{}", nothing(question, false, 0, &[]))?;
             Ending::Good
         }
@@ -158,15 +158,15 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
                 notes: Vec::new(),
                 pods: 0,
                 unready: Vec::new(),
-                well_nodes: Vec::new(),
+                healthy_nodes: Vec::new(),
             };
-            tell(args, question, &gathered, clock(), streams)?;
+            print_answer(args, question, &gathered, clock(), streams)?;
             Ending::PodsFail
         }
     })
 }
 
-/// Prints what changes, for as long as somebody looks.
+/// Prints the answer after each change, until interrupted.
 async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let is_screen = args.output == Form::Tree && io::stdout().is_terminal();
     let mut shown = None;
@@ -176,20 +176,20 @@ async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) 
         let mut text = Vec::new();
         {
             let mut into = Streams { out: &mut text, err: &mut io::sink() };
-            tell(args, question, &gathered, now, &mut into)?;
+            print_answer(args, question, &gathered, now, &mut into)?;
         }
         if gathered.found.is_empty() && args.output == Form::Tree {
             text = format!("{}\n", nothing(question, args.ended, gathered.pods, &gathered.unready)).into_bytes();
         }
         if is_screen {
-            // From the top of an empty screen.
+            // Clears the screen.
             write!(streams.out, "\x1b[H\x1b[2J")?;
         }
-        // Ages change by themselves: on a screen they are shown, in a log they would repeat everything.
+        // On a terminal, ages are updated. In a log, that would repeat the whole answer.
         let news = signature(&gathered);
         let is_news = shown.as_ref() != Some(&news);
         if is_screen || is_news {
-            // In a log nobody would see where one answer ends, and of when it is.
+            // In a log, a line with the time separates the answers.
             if !is_screen && args.output == Form::Tree {
                 writeln!(streams.out, "{}As of {now}:", if shown.is_some() { "\n" } else { "" })?;
             }
@@ -207,86 +207,85 @@ async fn watch(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) 
     }
 }
 
-/// What makes one answer another than the last.
+/// The content of an answer without ages, to detect a change.
 fn signature(gathered: &Gathered) -> Vec<String> {
     let pods = gathered.found.pods.iter().map(|pod| {
         let restarts = pod.status.restarts.as_ref().map_or(0, |restarts| restarts.count);
-        format!("{} {} {} {restarts}", pod.key, pod.status.state, pod.status.cause)
+        format!("{} {} {} {restarts}", pod.key, pod.status.head.state, pod.status.head.cause)
     });
-    let outers = gathered.found.outers.iter().map(|of| {
+    let nodes_and_workloads = gathered.found.nodes_and_workloads.iter().map(|of| {
         let head = of.object.head();
         format!("{} {} {} {}", of.key, head.state, head.cause, head.summary)
     });
-    pods.chain(outers).collect()
+    pods.chain(nodes_and_workloads).collect()
 }
 
-fn tell(
+fn print_answer(
     args: &Args,
     question: &Question<'_>,
     gathered: &Gathered,
     now: Timestamp,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Gathered { found, by, notes, pods, unready, well_nodes } = gathered;
+    let Gathered { found, by, notes, pods, unready, healthy_nodes } = gathered;
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
     let language = args.language.language();
     let reading = Reading { detail: question.detail(found), language };
     found.write(args.output, reading, now, streams.out)?;
-    // What is on standard error is read beside the output: that is to be there first.
+    // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;
     if found.is_empty() {
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
-    for node in well_nodes {
-        let well =
-            say!(language, "Nothing is wrong with Node {node} itself: what is told are pods that fail there.", node);
-        writeln!(streams.err, "{well}")?;
+    for node in healthy_nodes {
+        let note = translate!(language, "Node {node} itself is healthy; these pods on it fail.", node);
+        writeln!(streams.err, "{note}")?;
     }
     if *by == By::HereInstead {
         let doubt = phrase!(
             language,
-            "Diagnosed here: the operator is installed and has told nothing of it. Is it running, for this namespace, and not told to ignore such causes?"
+            "Diagnosed here: the operator is installed and has not reported this. Does it run, watch this namespace, and not ignore this cause?"
         );
         writeln!(streams.err, "{doubt}")?;
     }
     Ok(())
 }
 
-/// `pods`: among so many, which tells a quiet namespace from one whose name was mistyped. `unready`: what is not well all the
-/// same.
+/// The message if nothing fails. `pods` is the number of pods checked, which distinguishes a healthy namespace from a
+/// misspelled one. `unready` are objects that are not healthy yet.
 fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]) -> String {
     let language = question.thresholds.language;
     let place = match &question.namespace {
-        Some(namespace) => say!(language, " in namespace {namespace}", namespace),
+        Some(namespace) => translate!(language, " in namespace {namespace}", namespace),
         None => phrase!(language, " in the cluster").to_owned(),
     };
     let what = match &question.asked {
         Asked::All => phrase!(language, "Nothing fails").to_owned(),
-        Asked::Kind(kind) => say!(language, "Nothing is wrong with any {kind}", kind = kind.as_str()),
+        Asked::Kind(kind) => translate!(language, "Nothing is wrong with any {kind}", kind = kind.as_str()),
         Asked::These(subjects) => {
             let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-            say!(language, "Nothing is wrong with {names}", names = names.join(", "))
+            translate!(language, "Nothing is wrong with {names}", names = names.join(", "))
         }
         Asked::Pods(pods) if pods.len() == 1 => phrase!(language, "Nothing is wrong with the selected pod").to_owned(),
-        Asked::Pods(pods) => say!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
+        Asked::Pods(pods) => translate!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
     };
     let also = if ended { phrase!(language, ", and nothing has lately") } else { "" };
     let among = match (&question.asked, pods) {
         (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
         (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),
         (Asked::All, 1) => phrase!(language, " (1 pod)").to_owned(),
-        (Asked::All, pods) => say!(language, " ({pods} pods)", pods),
+        (Asked::All, pods) => translate!(language, " ({pods} pods)", pods),
     };
     if unready.is_empty() {
-        return say!(language, "{what}{place}{also}{among}.", what, place, also, among);
+        return translate!(language, "{what}{place}{also}{among}.", what, place, also, among);
     }
     let stands = unready.join("; ");
-    say!(language, "{what}{place} yet{also}: {stands}.", what, place, also, stands)
+    translate!(language, "{what}{place} yet{also}: {stands}.", what, place, also, stands)
 }
 
-/// The time of day, once for each answer.
+/// The wall clock, read once for each answer.
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
 fn clock() -> Timestamp {
     let now = Timestamp::now();

@@ -1,13 +1,13 @@
-//! Tables and text as kubectl would lay them out.
+//! Tables and text in the layout of kubectl.
 
 use std::io::{self, Write};
 
+use shindan_core::facts::{Timestamp, seconds_between};
+use shindan_core::message::text;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::diagnosis::text;
-use crate::facts::{Timestamp, seconds_between};
-
-/// Columns padded to their widest cell, three spaces apart. Cells are cleaned: a name in a dump may hold anything.
+/// Prints columns padded to their widest cell, three spaces apart. Cells are cleaned, because a name in a dump may
+/// contain anything.
 pub(super) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     const MOST: usize = 400;
     let rows: Vec<Vec<String>> =
@@ -28,13 +28,13 @@ pub(super) fn table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) ->
     rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
 }
 
-/// Columns that a text takes.
+/// Number of terminal columns of a text.
 pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// A text broken into lines of so many columns: at words, and where Japanese may be broken, which has no blanks. A longer word
-/// stands alone.
+/// Breaks a text into lines of `width` columns: at spaces, and within Japanese text, which has none. A longer word is a
+/// line of its own.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -52,8 +52,8 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// What must stay together of a word. Japanese may be broken between any two characters, but no line begins with what closes
-/// or ends something, and none ends with what opens it.
+/// Splits a word at the positions where a line may break. Japanese may break between any two characters, but not before
+/// closing or after opening punctuation.
 fn breakable(word: &str) -> Vec<&str> {
     if word.is_ascii() {
         return vec![word];
@@ -81,7 +81,7 @@ fn is_wide(c: char) -> bool {
     c.width().is_some_and(|columns| columns > 1)
 }
 
-/// An age as kubectl writes it: two units at most, fewer as it grows.
+/// An age in the format of kubectl: at most two units.
 pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
     let seconds = seconds_between(since, now);
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -103,11 +103,12 @@ pub(super) fn age(since: Timestamp, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use shindan_core::facts::after;
+
     use super::*;
-    use crate::facts::after;
 
     #[test]
-    fn ages_read_as_kubectls_do() {
+    fn ages_have_the_format_of_kubectl() {
         let since = Timestamp::UNIX_EPOCH;
         for (seconds, text) in [
             (0, "0s"),
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_broken_at_words_by_what_they_take_on_the_screen() {
+    fn lines_wrap_at_words_by_display_width() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("診断 診断", 8), ["診断 診", "断"]);
         assert_eq!(wrap("unbreakably long", 4), ["unbreakably", "long"]);

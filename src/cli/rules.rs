@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use shindan_core::rules::catalog::SourceFile;
 
 use super::{Ending, Streams, explain};
-use crate::diagnosis::catalog::SourceFile;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     }
 }
 
-/// Cause files, and those of folders at any depth.
+/// Cause files, and those in folders at any depth.
 fn sources(paths: &[PathBuf]) -> anyhow::Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     for path in paths {
@@ -67,7 +67,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Entries of a folder, by name.
+/// Entries of a folder, sorted by name.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let read = fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -21,13 +21,13 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     for note in variables::misspelt() {
         tracing::warn!("{note}");
     }
-    file::tell(&args);
+    file::log_settings(&args);
     let annotate = args.annotate();
     let settings = Settings {
         listen: args.listen,
         thresholds: args.thresholds.thresholds().in_language(args.lang.into()),
         policy: args.policy(),
-        wishes: args.wishes(),
+        overrides: args.overrides(),
         selection: args.selection(),
         caps: args.caps(),
         pace: Pace {
@@ -41,7 +41,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         annotate,
         election: election(&args.election),
     };
-    // One thread: what is read is decided upon by the engine alone, so that further threads would mostly wake one another.
+    // One thread is enough: only the engine decides, and further threads would mostly wake each other.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     runtime.block_on(app::run(settings))?;

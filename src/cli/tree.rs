@@ -1,4 +1,4 @@
-//! Diagnoses for reading: workload, its pods, their containers, and what to do.
+//! Diagnoses as a tree for people: workloads, their pods and containers, and remedies.
 
 mod style;
 mod timeline;
@@ -6,48 +6,49 @@ mod timeline;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use super::found::{Found, OfOuter, OfPod};
-use super::print::{self, columns, wrap};
-use super::sentences;
-use crate::api::{
+use crate::cli::found::NodeOrWorkload;
+use shindan_core::api::{
     DiagnosisState, Evidence, Head, Impact, NodeDiagnosisSpec, NodeDiagnosisStatus, Remedy, ServiceImpact, Severity,
     Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, text};
-use crate::facts::{Timestamp, WorkloadKey};
-use crate::plan::Outer;
-
+use shindan_core::facts::{Timestamp, WorkloadKey};
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
+use shindan_core::message::text;
 use style::Paint;
+
+use super::found::{Found, OfNodeOrWorkload, OfPod};
+use super::print::{self, columns, wrap};
+use super::sentences;
 pub(super) use style::Style;
 
-/// How much is told.
+/// Level of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// Of everything that fails: cause, summary, the first remedy; of pods that fail alike, one.
+    /// For each failure the cause, the summary and the first remedy; one pod of those that fail alike.
     Short,
     /// With evidence, restarts, impact and all remedies.
     Full,
 }
 
 impl Detail {
-    /// For so many diagnoses: few can be read in full.
+    /// The detail for a number of diagnoses: a few are shown in full.
     pub(super) fn by_size(diagnoses: usize) -> Self {
         const FEW: usize = 3;
         if diagnoses <= FEW { Self::Full } else { Self::Short }
     }
 }
 
-/// For whom it is told. (What was diagnosed is in the language of who diagnosed it.)
+/// The user's language and the time. Texts of a diagnosis are in the language in which it was made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
     pub(super) detail: Detail,
     pub(super) language: Language,
 }
 
-/// The most characters of any text from the cluster in one place.
+/// Maximum characters of a text from the cluster.
 const TEXT_MAX: usize = 2000;
-/// Pods that fail of the same are named up to this many.
+/// Maximum number of names of pods that fail alike.
 const NAMES: usize = 5;
 
 pub(super) fn write(
@@ -80,21 +81,22 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A node, a workload with its pods, or a pod that belongs to none.
+/// A node, a workload with its pods, or pods without a diagnosed workload.
 struct Block<'a> {
     namespace: &'a str,
-    outer: Option<&'a OfOuter>,
+    node_or_workload: Option<&'a OfNodeOrWorkload>,
     pods: Vec<&'a OfPod>,
 }
 
 impl Block<'_> {
-    /// Nodes first; then by namespace, what is worse before the rest, and by name.
+    /// Sort key: nodes first, then namespace, severity and name.
     fn order(&self) -> (String, bool, Severity, String) {
-        let head = self.outer.map(|of| of.object.head());
+        let head = self.node_or_workload.map(|of| of.object.head());
         let ended = head.map_or_else(|| !self.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
-        let of_pods = self.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.severity);
+        let of_pods = self.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.head.severity);
         let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
-        let name = self.outer.map_or_else(|| self.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
+        let name =
+            self.node_or_workload.map_or_else(|| self.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
         let name = name.map(ToString::to_string).unwrap_or_default();
         (self.namespace.to_owned(), ended, severity, name)
     }
@@ -105,26 +107,26 @@ fn is_on(head: &Head) -> bool {
 }
 
 fn is_active(pod: &OfPod) -> bool {
-    pod.status.state == DiagnosisState::Active
+    pod.status.head.state == DiagnosisState::Active
 }
 
-/// Each pod stands under its workload, where that has a diagnosis; pods of one that has none stand together.
+/// Groups each pod under its workload if that has a diagnosis. Pods of a workload without one form a block.
 fn blocks(found: &Found) -> Vec<Block<'_>> {
     let mut of_workloads: BTreeMap<WorkloadKey, Block<'_>> = BTreeMap::new();
     let mut blocks = Vec::new();
-    for outer in &found.outers {
-        let namespace = &outer.key.object.namespace;
-        let block = Block { namespace, outer: Some(outer), pods: Vec::new() };
-        match &outer.object {
-            Outer::Node(..) => blocks.push(block),
-            Outer::Workload(spec, _) => {
+    for of in &found.nodes_and_workloads {
+        let namespace = &of.key.object.namespace;
+        let block = Block { namespace, node_or_workload: Some(of), pods: Vec::new() };
+        match &of.object {
+            NodeOrWorkload::Node(..) => blocks.push(block),
+            NodeOrWorkload::Workload(spec, _) => {
                 of_workloads.insert(WorkloadKey::of(&spec.workload, namespace), block);
             }
         }
     }
     for pod in &found.pods {
         let namespace = &pod.key.namespace;
-        let alone = || Block { namespace, outer: None, pods: Vec::new() };
+        let alone = || Block { namespace, node_or_workload: None, pods: Vec::new() };
         match &pod.spec.workload {
             Some(own) => {
                 of_workloads.entry(WorkloadKey::of(own, namespace)).or_insert_with(alone).pods.push(pod);
@@ -136,7 +138,7 @@ fn blocks(found: &Found) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Text from the cluster, which may be anybody's: no control characters, and an end.
+/// Cleans text from the cluster, which is untrusted: removes control characters and limits the length.
 fn clean(text: &str) -> String {
     text::line(text, TEXT_MAX)
 }
@@ -154,12 +156,12 @@ impl Tree<'_> {
         writeln!(self.out, "{}", format!("{}{text}", self.style.paint(Paint::Faint, indent)).trim_end())
     }
 
-    /// The columns that a line has left; where those are hardly any, it is rather too long.
+    /// Columns that remain in a line, with a minimum.
     fn room(&self, taken: usize) -> usize {
         self.style.width.saturating_sub(taken).max(20)
     }
 
-    /// Broken at words; further lines stand under the first, after `first`.
+    /// Prints text wrapped at words. `first` precedes the first line, and the others are indented to match.
     fn text(&mut self, indent: &str, first: &str, text: &str, paint: Option<Paint>) -> io::Result<()> {
         let width = self.room(columns(indent) + columns(first));
         for (n, line) in wrap(&clean(text), width).iter().enumerate() {
@@ -176,33 +178,37 @@ impl Tree<'_> {
             (DiagnosisState::Active, Severity::Info) => self.style.paint(Paint::Of(severity), signs.noted),
             (DiagnosisState::Active, _) => self.style.paint(Paint::Of(severity), signs.fails),
             (DiagnosisState::Gone, _) => self.style.paint(Paint::Faint, signs.gone),
-            _ => self.style.paint(Paint::Well, signs.recovered),
+            _ => self.style.paint(Paint::Healthy, signs.recovered),
         }
     }
 
     /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`
-    fn title(&mut self, indent: &str, told: &Title<'_>) -> io::Result<()> {
+    fn title(&mut self, indent: &str, title: &Title<'_>) -> io::Result<()> {
         let mut parts = vec![
-            format!("{} {}", self.sign(told.state, told.severity), self.style.paint(Paint::Name, &clean(&told.what))),
-            self.style.paint(Paint::Of(told.severity), &clean(told.cause)),
+            format!(
+                "{} {}",
+                self.sign(title.state, title.severity),
+                self.style.paint(Paint::Name, &clean(&title.what))
+            ),
+            self.style.paint(Paint::Of(title.severity), &clean(title.cause)),
         ];
-        if told.state != DiagnosisState::Active {
-            parts[1] = clean(told.cause);
-            let paint = if told.state == DiagnosisState::Gone { Paint::Faint } else { Paint::Well };
-            parts.push(self.style.paint(paint, told.state.as_str()));
-        } else if told.severity == Severity::Critical {
-            parts.push(told.severity.to_string());
+        if title.state != DiagnosisState::Active {
+            parts[1] = clean(title.cause);
+            let paint = if title.state == DiagnosisState::Gone { Paint::Faint } else { Paint::Healthy };
+            parts.push(self.style.paint(paint, title.state.as_str()));
+        } else if title.severity == Severity::Critical {
+            parts.push(title.severity.to_string());
         }
-        parts.extend(told.more.iter().filter(|part| !part.is_empty()).map(|part| clean(part)));
-        parts.extend(told.since.map(|since| self.style.paint(Paint::Faint, &print::age(since, self.now))));
+        parts.extend(title.more.iter().filter(|part| !part.is_empty()).map(|part| clean(part)));
+        parts.extend(title.since.map(|since| self.style.paint(Paint::Faint, &print::age(since, self.now))));
         self.line(indent, &parts.join("   "))
     }
 
     fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
         let trunk = if block.pods.is_empty() { "   " } else { self.style.signs.trunk };
-        match block.outer.map(|of| &of.object) {
-            Some(Outer::Workload(spec, status)) => self.workload(spec, status, trunk)?,
-            Some(Outer::Node(spec, status)) => self.node(spec, status, trunk)?,
+        match block.node_or_workload.map(|of| &of.object) {
+            Some(NodeOrWorkload::Workload(spec, status)) => self.workload(spec, status, trunk)?,
+            Some(NodeOrWorkload::Node(spec, status)) => self.node(spec, status, trunk)?,
             None => {
                 let Some(own) = block.pods.first().and_then(|pod| pod.spec.workload.as_ref()) else {
                     return block.pods.iter().try_for_each(|pod| self.pod(pod, "", "   ", false));
@@ -210,22 +216,22 @@ impl Tree<'_> {
                 self.line("", &self.style.paint(Paint::Name, &clean(&own.display)))?;
             }
         }
-        // What the workload says is not said again under each of its pods.
-        let said = block.outer.map(|of| of.object.head().cause.as_str());
+        // A cause that the workload shows is not repeated for its pods.
+        let shown_cause = block.node_or_workload.map(|of| of.object.head().cause.as_str());
         let mut alike = alike(&block.pods).into_iter().peekable();
         while let Some(pods) = alike.next() {
-            self.group(&pods, said, alike.peek().is_none())?;
+            self.group(&pods, shown_cause, alike.peek().is_none())?;
         }
         Ok(())
     }
 
-    /// Pods that fail alike: some of them, and the names of others.
-    fn group(&mut self, pods: &[&OfPod], said: Option<&str>, is_last: bool) -> io::Result<()> {
+    /// Prints some of the pods that fail alike, and the names of the others.
+    fn group(&mut self, pods: &[&OfPod], shown_cause: Option<&str>, is_last: bool) -> io::Result<()> {
         let most = if self.detail == Detail::Full { 3 } else { 1 };
         let (shown, hidden) = pods.split_at(pods.len().min(most));
         for (n, pod) in shown.iter().enumerate() {
             let (branch, below) = self.branch(is_last && hidden.is_empty() && n + 1 == shown.len());
-            let repeats = said == Some(&pod.status.cause) || n > 0;
+            let repeats = shown_cause == Some(&pod.status.head.cause) || n > 0;
             self.pod(pod, branch, below, repeats)?;
         }
         if hidden.is_empty() {
@@ -234,7 +240,7 @@ impl Tree<'_> {
         let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
         let more = if hidden.len() > NAMES { ", ..." } else { "" };
         let names = format!("{}{more}", names.join(", "));
-        let text = clean(&say!(self.language, "{count} more like it: {names}", count = hidden.len(), names));
+        let text = clean(&translate!(self.language, "{count} more like it: {names}", count = hidden.len(), names));
         let (branch, below) = self.branch(is_last);
         let indents = std::iter::once(branch).chain(std::iter::repeat(below));
         wrap(&text, self.room(columns(branch)))
@@ -243,7 +249,7 @@ impl Tree<'_> {
             .try_for_each(|(line, indent)| self.line(indent, line))
     }
 
-    /// What stands before the first line of a pod, and before the others.
+    /// The prefixes of the first line of a pod and of its other lines.
     fn branch(&self, is_last: bool) -> (&'static str, &'static str) {
         let signs = self.style.signs;
         if is_last { (signs.last_branch, "   ") } else { (signs.branch, signs.trunk) }
@@ -251,12 +257,12 @@ impl Tree<'_> {
 
     fn node(&mut self, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus, trunk: &str) -> io::Result<()> {
         let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
-        let suffer = match status.pods {
+        let affected = match status.pods {
             0 => String::new(),
-            1 => phrase!(self.language, "1 pod suffers").to_owned(),
-            pods => say!(self.language, "{pods} pods suffer", pods),
+            1 => phrase!(self.language, "1 pod is affected").to_owned(),
+            pods => translate!(self.language, "{pods} pods are affected", pods),
         };
-        self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, suffer]))?;
+        self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
         self.head(&status.head, trunk)
     }
 
@@ -267,11 +273,11 @@ impl Tree<'_> {
         trunk: &str,
     ) -> io::Result<()> {
         let ready = &status.pods.display;
-        // A Job's pods need never be ready.
+        // The pods of a Job need not become ready.
         let ready = if ready.is_empty() || spec.workload.kind == "Job" {
             String::new()
         } else {
-            say!(self.language, "{ready} ready", ready)
+            translate!(self.language, "{ready} ready", ready)
         };
         let what = if spec.workload.display.is_empty() {
             format!("{} {}", spec.workload.kind, spec.workload.name)
@@ -287,7 +293,7 @@ impl Tree<'_> {
             for change in &status.template_changes {
                 let none = phrase!(self.language, "(none)");
                 let side = |value: &Option<String>| value.clone().unwrap_or_else(|| none.to_owned());
-                let text = say!(
+                let text = translate!(
                     self.language,
                     "changed: {field}: {before} -> {after}",
                     field = change.field,
@@ -296,7 +302,7 @@ impl Tree<'_> {
                 );
                 self.text(trunk, "", &text, Some(Paint::Faint))?;
             }
-            // What its pods say stands under each of them.
+            // Evidence from pods is shown at the pods.
             let own = status.head.evidence.iter().filter(|evidence| !evidence.source.starts_with("pod/"));
             self.evidence(trunk, own)?;
         }
@@ -313,23 +319,24 @@ impl Tree<'_> {
 
     fn pod(&mut self, pod: &OfPod, branch: &str, below: &str, repeats: bool) -> io::Result<()> {
         let (spec, status) = (&pod.spec, &pod.status);
-        let on = spec.node_name.as_ref().map(|node| say!(self.language, "on {node}", node)).unwrap_or_default();
+        let on = spec.node_name.as_ref().map(|node| translate!(self.language, "on {node}", node)).unwrap_or_default();
         let container = status.container.as_ref();
-        let container = container.map(|name| say!(self.language, "container {name}", name)).unwrap_or_default();
-        // kubectl's word for it, where that is another one.
-        let pod_status = Some(&status.pod_status).filter(|word| **word != status.cause).cloned().unwrap_or_default();
+        let container = container.map(|name| translate!(self.language, "container {name}", name)).unwrap_or_default();
+        // kubectl's status, if it differs from the cause.
+        let pod_status =
+            Some(&status.pod_status).filter(|word| **word != status.head.cause).cloned().unwrap_or_default();
         let title = Title {
-            state: status.state,
-            severity: status.severity,
+            state: status.head.state,
+            severity: status.head.severity,
             what: format!("Pod {}", pod.key.name),
-            cause: &status.cause,
+            cause: &status.head.cause,
             more: vec![container, pod_status, on],
-            since: status.first_seen,
+            since: status.head.first_seen,
         };
         self.title(branch, &title)?;
         let full = self.detail == Detail::Full;
         if full || !repeats {
-            self.text(below, "", &status.summary, None)?;
+            self.text(below, "", &status.head.summary, None)?;
         }
         if full {
             let restarts = status.restarts.as_ref();
@@ -342,14 +349,14 @@ impl Tree<'_> {
                         &format!("{}   {}", clean(&line.drawn), self.style.paint(Paint::Faint, &line.legend)),
                     )?;
                 }
-                self.text(below, "", &line.said, Some(Paint::Faint))?;
+                self.text(below, "", &line.summary, Some(Paint::Faint))?;
             }
-            self.evidence(below, &status.evidence)?;
+            self.evidence(below, &status.head.evidence)?;
             for other in &status.other_findings {
                 let (cause, summary) = (&other.cause, &other.summary);
                 let text = match &other.container {
-                    Some(name) => say!(self.language, "also {cause} of {name}: {summary}", cause, name, summary),
-                    None => say!(self.language, "also {cause}: {summary}", cause, summary),
+                    Some(name) => translate!(self.language, "also {cause} of {name}: {summary}", cause, name, summary),
+                    None => translate!(self.language, "also {cause}: {summary}", cause, summary),
                 };
                 self.text(below, "", &text, None)?;
             }
@@ -358,7 +365,7 @@ impl Tree<'_> {
             }
         }
         if !repeats {
-            self.remedies(below, status.state, &status.remedies)?;
+            self.remedies(below, status.head.state, &status.head.remedies)?;
         }
         Ok(())
     }
@@ -366,7 +373,7 @@ impl Tree<'_> {
     fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {
         if !impact.healthy_containers.is_empty() {
             let names = impact.healthy_containers.join(", ");
-            let text = say!(self.language, "well in the same pod: {names}", names);
+            let text = translate!(self.language, "healthy in the same pod: {names}", names);
             self.text(indent, "", &text, Some(Paint::Faint))?;
         }
         self.services(indent, &impact.services)
@@ -383,7 +390,7 @@ impl Tree<'_> {
 
     fn evidence<'e>(&mut self, indent: &str, evidence: impl IntoIterator<Item = &'e Evidence>) -> io::Result<()> {
         for Evidence { source, value, time, weight } in evidence {
-            let ago = time.map(|time| say!(self.language, "{age} ago", age = print::age(time, self.now)));
+            let ago = time.map(|time| translate!(self.language, "{age} ago", age = print::age(time, self.now)));
             let ago = ago.map(|ago| format!(" ({ago})")).unwrap_or_default();
             let is_against = *weight == Weight::Contradicts;
             let against =
@@ -394,7 +401,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Of what has ended nothing is left to do, and a name in a command may be another's by now.
+    /// Prints remedies of active diagnoses. After the end nothing remains to be done, and the names in a command may
+    /// refer to other objects.
     fn remedies(&mut self, indent: &str, state: DiagnosisState, remedies: &[Remedy]) -> io::Result<()> {
         if state != DiagnosisState::Active {
             return Ok(());
@@ -405,14 +413,14 @@ impl Tree<'_> {
         for Remedy { text, command, patch, .. } in remedies.iter().take(most) {
             self.text(indent, &arrow, text, None)?;
             if let Some(command) = command {
-                // To be copied: never broken.
+                // A command is never wrapped, so that it can be copied.
                 let painted = self.style.paint(Paint::Command, &clean(command));
                 self.line(indent, &format!("{below}{painted}"))?;
             }
-            // The same change, for those who keep it in a file: `-o yaml` has it as well.
+            // The patch for users who keep manifests in files. `-o yaml` contains it too.
             let patch = patch.as_deref().filter(|_| command.is_none());
             for line in patch.into_iter().flat_map(str::lines) {
-                // Its indentation is part of it.
+                // Indentation is part of a patch.
                 let (blank, rest) = line.split_at(line.len() - line.trim_start_matches(' ').len());
                 let painted = self.style.paint(Paint::Command, &clean(rest));
                 self.line(indent, &format!("{below}{blank}{painted}"))?;
@@ -422,7 +430,7 @@ impl Tree<'_> {
     }
 }
 
-/// The first line about something.
+/// Data of the first line of a block.
 struct Title<'a> {
     state: DiagnosisState,
     severity: Severity,
@@ -439,12 +447,12 @@ impl<'a> Title<'a> {
     }
 }
 
-/// Pods that fail of the same in the same container, the larger groups first.
+/// Groups pods that fail alike in the same container, the largest group first.
 fn alike<'a>(pods: &[&'a OfPod]) -> Vec<Vec<&'a OfPod>> {
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&OfPod>> = BTreeMap::new();
     for pod in pods {
         let status = &pod.status;
-        let of = (status.state.as_str(), status.cause.as_str(), status.container.as_deref());
+        let of = (status.head.state.as_str(), status.head.cause.as_str(), status.container.as_deref());
         groups.entry(of).or_default().push(pod);
     }
     let mut groups: Vec<_> = groups.into_values().collect();

@@ -1,4 +1,4 @@
-//! `shindan ui`: what is wrong, as a page in the browser of whoever asks, with his own rights.
+//! `shindan ui`: serves diagnoses as a local web page, with the permissions of the user.
 //!
 //! Data flows one way: `source` (the cluster, or files) -> `board` (the last answer) -> `view` (pure: what a page shows) ->
 //! `pages` (HTTP), behind `guard`.
@@ -15,6 +15,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
 use tokio::net::TcpListener;
 
 use self::board::Board;
@@ -25,18 +27,16 @@ use super::language::LanguageArgs;
 use super::look::Connection;
 use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
-use crate::diagnosis::Thresholds;
-use crate::facts::Timestamp;
 
-/// Show what is wrong in a cluster or a dump as a page, to this machine only
+/// Show the failures in a cluster or a dump as a local web page
 ///
-/// The page is served on 127.0.0.1 by this process and with your own rights, for as long as it runs; in the cluster nothing is
-/// exposed, and nothing is changed. The URL that is printed holds a token: whoever has it sees the page. No browser is started:
-/// open the URL in yours. Ctrl-C ends it.
+/// This process serves the page on 127.0.0.1 with your own permissions while it runs. It exposes and changes nothing in the
+/// cluster. The printed URL contains a token: everyone who has it can see the page. No browser is started: open the URL
+/// yourself. Press Ctrl-C to stop.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Show a dump in place of a cluster: a file, a folder, or - for standard input; may be repeated. Files are read again when
-    /// they change
+    /// Show a dump instead of a cluster: a file, a folder, or - for standard input; may be repeated. Files are read again after
+    /// a change
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["Connection", "here"])]
     files: Vec<PathBuf>,
     /// The port on 127.0.0.1 [default: a free one]
@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// This namespace only [default: all of them, and the nodes]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Diagnose here and now, with your own rights, though the operator is installed
+    /// Diagnose locally with your own permissions, even if the operator is installed
     #[arg(long)]
     here: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let ended = runtime.block_on(serve(args, streams));
-    // A file that is being read is not waited for.
+    // Do not wait for a file that is being read.
     runtime.shutdown_background();
     ended
 }
@@ -76,9 +76,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
 async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let listener = listen(args.port).await?;
     let mut source = Source::of(args).await?;
-    // What cannot be read at all is said here and now, and not on a page.
+    // An error of the first read ends the command instead of appearing on the page.
     let first = source.look().await?;
-    let guard = Guard::new(listener.local_addr().context("the port cannot be told")?.port());
+    let guard = Guard::new(listener.local_addr().context("the port is unknown")?.port());
     for note in &first.notes {
         writeln!(streams.err, "warning: {note}")?;
     }
@@ -108,7 +108,7 @@ async fn listen(port: u16) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// The time of day, once for each answer.
+/// The wall clock, read once for each answer.
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
 fn clock() -> Timestamp {
     let now = Timestamp::now();

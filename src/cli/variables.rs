@@ -1,4 +1,4 @@
-//! Settings that come from variables of the environment.
+//! Settings from environment variables.
 
 use std::ffi::OsString;
 
@@ -7,13 +7,13 @@ use clap::error::{ContextKind, ContextValue};
 
 use super::Cli;
 
-/// What all variables of ours begin with.
+/// Prefix of our variables.
 const OURS: &str = "SHINDAN_";
-/// Letters that a misspelt name is off by.
+/// Maximum edit distance of a misspelled name.
 const OFF_BY: usize = 2;
 
-/// Variables that are set and nearly have the name of a setting: nobody reads them, and nothing else would say so. Others that
-/// begin like ours may be anybody's; Kubernetes itself sets some for a Service of our name.
+/// Variables whose names are similar to that of a setting, and which are therefore probably misspelled. Other variables
+/// with our prefix are ignored: Kubernetes sets some for a Service named shindan.
 pub(super) fn misspelt() -> Vec<String> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let set: Vec<String> = set.filter(|name| name.starts_with(OURS)).collect();
@@ -37,7 +37,7 @@ fn note(name: &str, known: &[String]) -> Option<String> {
     is_near.then(|| format!("the variable {name} is not read; a setting of nearly that name is {meant}"))
 }
 
-/// The error, with the variable where it is one's value that is wrong: nobody has given the flag that clap names.
+/// Adds the variable to an error about its value. clap names only the flag, which the user has not given.
 pub(super) fn with_its_variable(error: clap::Error, args: &[OsString]) -> clap::Error {
     let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
     let flag = named.split(' ').next().unwrap_or_default();
@@ -50,8 +50,8 @@ pub(super) fn with_its_variable(error: clap::Error, args: &[OsString]) -> clap::
         return error;
     };
     let named = format!("'{named}'");
-    let said = format!("{named}, which the variable {} sets", variable.to_string_lossy());
-    let text = error.to_string().replacen(&named, &said, 1);
+    let explained = format!("{named}, which the variable {} sets", variable.to_string_lossy());
+    let text = error.to_string().replacen(&named, &explained, 1);
     clap::Error::raw(error.kind(), text.trim_start_matches("error: ").to_owned())
 }
 
@@ -60,7 +60,7 @@ mod tests {
     use super::note;
 
     #[test]
-    fn a_misspelt_variable_is_told_from_one_that_is_not_ours() {
+    fn misspelled_variables_are_found_and_foreign_ones_ignored() {
         let known = ["SHINDAN_RETENTION".to_owned(), "SHINDAN_NODES".to_owned(), "SHINDAN_NAMESPACES".to_owned()];
         let meant = |name: &str| note(name, &known).and_then(|note| note.split(' ').next_back().map(str::to_owned));
         assert_eq!(meant("SHINDAN_RETENSION").as_deref(), Some("SHINDAN_RETENTION"));

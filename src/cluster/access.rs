@@ -1,4 +1,4 @@
-//! What the operator may do: the one list that deploy/ must equal.
+//! The permissions of the operator. The roles in deploy/ must match this list.
 
 /// Verbs on one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub struct Access {
     pub group: &'static str,
     pub resource: &'static str,
     pub verbs: &'static [&'static str],
-    /// Its objects are in namespaces: a Role can grant it.
+    /// Whether the resource is namespaced, so that a Role can grant it.
     pub namespaced: bool,
     pub why: &'static str,
 }
@@ -20,7 +20,7 @@ const fn access(
     Access { group, resource, verbs, namespaced: true, why }
 }
 
-/// Of what belongs to no namespace.
+/// Access to a cluster-scoped resource.
 const fn of_cluster(
     group: &'static str,
     resource: &'static str,
@@ -31,19 +31,19 @@ const fn of_cluster(
 }
 
 const WATCH: &[&str] = &["list", "watch"];
-/// Watched, and read once more with what surrounds them where they fail.
+/// Workloads are watched. If one fails, it is also read by name.
 const WORKLOADS: &[&str] = &["get", "list", "watch"];
-/// A server-side apply of an object that does not exist is judged as a create.
+/// A server-side apply of an object that does not exist needs the verb create.
 const OWN: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 
-/// Everything, cluster-wide. No Secret and no ConfigMap is ever read. With `--namespaces` and `--nodes=false` what is
-/// namespaced is enough, in those namespaces.
+/// The permissions of the operator in the whole cluster. They include no Secrets and no ConfigMaps. With `--namespaces`
+/// and `--nodes=false`, the namespaced ones are enough, in those namespaces.
 pub const ACCESS: &[Access] = &[
     access("", "pods", WATCH, "what fails"),
     of_cluster("", "nodes", WATCH, "why it fails: conditions, taints, room"),
-    access("", "events", WATCH, "why it fails: the kubelet's and the scheduler's own words"),
-    access("", "services", WATCH, "who suffers, and which reach nobody"),
-    access("discovery.k8s.io", "endpointslices", &["list"], "who suffers: what a Service has left"),
+    access("", "events", WATCH, "causes: Events of the kubelet and the scheduler"),
+    access("", "services", WATCH, "the impact, and Services without ready endpoints"),
+    access("discovery.k8s.io", "endpointslices", &["list"], "the impact: the remaining endpoints of a Service"),
     access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
     of_cluster("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
     access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
@@ -54,26 +54,26 @@ pub const ACCESS: &[Access] = &[
     access("apps", "controllerrevisions", &["list"], "the templates of a StatefulSet or DaemonSet: what has changed"),
     access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
     access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
-    access("shindan.dev", "poddiagnoses", OWN, "our own answer; get rereads a version after a conflict"),
-    of_cluster("shindan.dev", "nodediagnoses", OWN, "our own answer about nodes"),
-    access("shindan.dev", "workloaddiagnoses", OWN, "our own answer about workloads"),
-    access("events.k8s.io", "events", &["create"], "our own answer, where kubectl describe shows it"),
+    access("shindan.dev", "poddiagnoses", OWN, "our own diagnoses; get rereads a version after a conflict"),
+    of_cluster("shindan.dev", "nodediagnoses", OWN, "our own diagnoses of nodes"),
+    access("shindan.dev", "workloaddiagnoses", OWN, "our own diagnoses of workloads"),
+    access("events.k8s.io", "events", &["create"], "Events of our diagnoses, shown by kubectl describe"),
 ];
 
-/// In `default`, where Events about Nodes are, for whoever may read Nodes and is not granted all namespaces.
+/// Permissions in `default`, where the Events about Nodes are, for an operator that reads Nodes but not all namespaces.
 pub const NODE_EVENTS: [Access; 2] = [
-    access("", "events", WATCH, "what the kubelet says of its node"),
-    access("events.k8s.io", "events", &["create"], "our own answer about nodes"),
+    access("", "events", WATCH, "Events of the kubelet about its node"),
+    access("events.k8s.io", "events", &["create"], "our own diagnoses of nodes"),
 ];
 
-/// With `--leader-elect`, in the operator's own namespace and by a Role there.
+/// Permission of `--leader-elect`, granted by a Role in the operator's own namespace.
 pub const LEASE: Access =
     access("coordination.k8s.io", "leases", &["create", "get", "update"], "which of several replicas writes");
 
-/// Only with `--previous-logs`, and in a role of its own.
+/// Permission of `--previous-logs`, in a separate role.
 pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "what a container wrote last before it ended");
 
-/// Only with `--annotate`, and in a role of its own: no right is narrower, and only one annotation is written.
+/// Permissions of `--annotate`, in a separate role. RBAC cannot restrict them to the one annotation that is written.
 pub const ANNOTATE: [Access; 6] = [
     access("", "pods", &["patch"], "what fails carries its diagnosis"),
     access("apps", "deployments", &["patch"], "what fails carries its diagnosis"),
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_resource_is_named_once_and_none_is_secret() {
+    fn each_resource_is_listed_once_and_none_is_a_secret() {
         let mut names: Vec<_> = ACCESS.iter().map(|a| (a.group, a.resource)).collect();
         names.sort_unstable();
         let before = names.len();

@@ -1,7 +1,7 @@
-//! One short request with its answer, told apart as the callers need it.
+//! Sends one short request and classifies its errors.
 //!
-//! `kube::Api` would do, but it drops the `Retry-After` header of a throttled request and prints whole bodies into the
-//! log when they cannot be read.
+//! `kube::Api` is not used because it drops the `Retry-After` header of a throttled request, and logs whole bodies that
+//! it cannot parse.
 
 use std::error::Error as _;
 use std::marker::PhantomData;
@@ -13,33 +13,33 @@ use kube::api::ListParams;
 use kube::client::Body;
 use kube::core::{Request, Status};
 use serde::de::DeserializeOwned;
+use shindan_core::message::text;
 
-use super::header_timeout::NoAnswer;
-use crate::diagnosis::text;
+use super::header_timeout::NoResponse;
 
-/// The most characters of a server's message that we repeat.
+/// Maximum characters of a server's message that are kept.
 const MESSAGE_MAX: usize = 300;
 
-/// Why a request did not succeed.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The API server refused it.
+    /// The API server returned an error.
     #[error("{} {}: {}", .status.code, .status.reason, .status.message)]
     Api { status: Box<Status>, retry_after: Option<Duration> },
-    #[error("no answer within {} s", .0.as_secs())]
+    #[error("no response within {} s", .0.as_secs())]
     Timeout(Duration),
-    /// Connection, TLS or credentials.
+    /// The connection, TLS or the credentials failed.
     #[error("{0}")]
     Transport(String),
-    #[error("the answer cannot be read: {0}")]
+    #[error("the response cannot be parsed: {0}")]
     Unreadable(String),
-    /// It was not sent: another replica leads, and may have written meanwhile.
+    /// The request was not sent: another replica leads and may have written meanwhile.
     #[error("another replica leads")]
     NotLeading,
 }
 
 impl Failure {
-    /// A stable word for metrics and logs.
+    /// A stable label for metrics and logs.
     pub fn category(&self) -> &'static str {
         match self {
             Self::Api { status, .. } => match status.code {
@@ -59,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// The HTTP status of a refusal as a label of a closed set, else the category.
+    /// The HTTP status of an API error as a label of a closed set, or else the category.
     pub(super) fn code(&self) -> &'static str {
         let Self::Api { status, .. } = self else { return self.category() };
         match status.code {
@@ -84,12 +84,12 @@ impl Failure {
         matches!(self, Self::Api { status, .. } if status.code == 404)
     }
 
-    /// We may not; somebody else might.
+    /// Whether the credentials lack the permission.
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Api { status, .. } if status.code == 403)
     }
 
-    /// From an error of kube's own calls.
+    /// Converts an error of kube.
     pub(super) fn from_kube(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) => {
@@ -97,7 +97,7 @@ impl Failure {
                 Self::Api { status: cleaned(status), retry_after }
             }
             kube::Error::SerdeError(e) => Self::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)),
-            error => match no_answer(&error) {
+            error => match header_timeout(&error) {
                 Some(limit) => Self::Timeout(limit),
                 None => Self::Transport(text::line(&chain(&error), MESSAGE_MAX)),
             },
@@ -105,7 +105,7 @@ impl Failure {
     }
 }
 
-/// Sends `request` and reads its JSON answer, all within `limit`.
+/// Sends `request` and parses its JSON response, within `limit`.
 pub(super) async fn json<T: DeserializeOwned>(
     client: &Client,
     request: http::Request<Vec<u8>>,
@@ -115,14 +115,14 @@ pub(super) async fn json<T: DeserializeOwned>(
     serde_json::from_slice(&body).map_err(|e| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)))
 }
 
-/// Sends `request` and reads its answer, all within `limit`.
+/// Sends `request` and reads its response, within `limit`.
 pub(super) async fn bytes(
     client: &Client,
     request: http::Request<Vec<u8>>,
     limit: Duration,
 ) -> Result<Vec<u8>, Failure> {
-    let answer = tokio::time::timeout(limit, exchange(client, request)).await;
-    answer.map_err(|_| Failure::Timeout(limit))?
+    let response = tokio::time::timeout(limit, exchange(client, request)).await;
+    response.map_err(|_| Failure::Timeout(limit))?
 }
 
 /// A page of a LIST.
@@ -143,7 +143,7 @@ struct PageMeta {
     left: u64,
 }
 
-/// All objects of a collection, page by page, each within `limit`.
+/// Lists a collection page by page, each page within `limit`.
 pub(super) async fn list<T: DeserializeOwned>(
     client: &Client,
     path: &str,
@@ -155,20 +155,20 @@ pub(super) async fn list<T: DeserializeOwned>(
     while let Some(listed) = pages.next().await? {
         match listed {
             Listed::Page(items) => all.extend(items),
-            Listed::Anew => all.clear(),
+            Listed::Restarted => all.clear(),
         }
     }
     Ok(all)
 }
 
-/// What a list goes through.
+/// An item of a paged list.
 pub(super) enum Listed<T> {
     Page(Vec<T>),
-    /// The version of its first page has been compacted away: all is listed once more.
-    Anew,
+    /// The resource version of the list has expired: the list starts again from the first page.
+    Restarted,
 }
 
-/// A list for what is not to be held all at once.
+/// A paged list that is not collected in memory.
 pub(super) struct Pages<'a, T> {
     client: &'a Client,
     collection: Request,
@@ -184,12 +184,12 @@ impl<'a, T: DeserializeOwned> Pages<'a, T> {
         Self { client, collection: Request::new(path), params, limit, is_over: false, left: 0, items: PhantomData }
     }
 
-    /// Objects of further pages, as far as the API server tells.
+    /// Objects on the remaining pages, if the API server reports them.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
 
-    /// The next page; `None` after the last.
+    /// The next page. `None` after the last.
     pub(super) async fn next(&mut self) -> Result<Option<Listed<T>>, Failure> {
         if self.is_over {
             return Ok(None);
@@ -203,7 +203,7 @@ impl<'a, T: DeserializeOwned> Pages<'a, T> {
                 Ok(Some(Listed::Page(page.items)))
             }
             Err(failure) if failure.category() == "expired" && self.params.continue_token.take().is_some() => {
-                Ok(Some(Listed::Anew))
+                Ok(Some(Listed::Restarted))
             }
             Err(failure) => Err(failure),
         }
@@ -218,7 +218,7 @@ async fn exchange(client: &Client, request: http::Request<Vec<u8>>) -> Result<Ve
     if code.is_success() {
         return Ok(body.into());
     }
-    // A proxy, the throttling filter and a missing API group answer with plain text.
+    // Proxies, the throttling filter and unknown API groups respond with plain text.
     let status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
         Status::failure(&String::from_utf8_lossy(&body), code.canonical_reason().unwrap_or_default())
     });
@@ -232,17 +232,17 @@ fn retry_after_of(status: &Status) -> Option<Duration> {
     (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }
 
-/// A refusal may repeat what we sent, and what we send may come from a pod.
+/// Cleans the text of an error: it may quote our request, which may contain text of a pod.
 fn cleaned(mut status: Box<Status>) -> Box<Status> {
     status.message = text::line(&status.message, MESSAGE_MAX);
     status.reason = text::line(&status.reason, MESSAGE_MAX);
     status
 }
 
-fn no_answer(error: &kube::Error) -> Option<Duration> {
+fn header_timeout(error: &kube::Error) -> Option<Duration> {
     let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = at {
-        if let Some(found) = error.downcast_ref::<NoAnswer>() {
+        if let Some(found) = error.downcast_ref::<NoResponse>() {
             return Some(found.0);
         }
         at = error.source();
@@ -250,10 +250,10 @@ fn no_answer(error: &kube::Error) -> Option<Duration> {
     None
 }
 
-/// An error with its causes: hyper's own text says only `client error (Connect)`.
+/// The error with its causes: hyper's own message is only `client error (Connect)`.
 fn chain(error: &kube::Error) -> String {
     let (mut out, mut at) = match error {
-        // Without kube's own prefix.
+        // Skips kube's own prefix.
         kube::Error::Service(inner) => (inner.to_string(), inner.source()),
         error => (error.to_string(), error.source()),
     };

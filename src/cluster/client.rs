@@ -1,8 +1,8 @@
-//! The connection to the API server: one client to watch with, one to ask and write with.
+//! Connects to the API server, with one client for watches and one for short requests.
 //!
-//! Two clients, because they want opposite things: a watch is silent for minutes, a write that is silent for 15 s is
-//! lost. Neither retries by itself: kube's own policy waits up to 1000 s, and the outbox knows better what is worth
-//! writing by then.
+//! The clients differ in their timeouts: a watch may be silent for minutes, but a write without a response after 15 s
+//! has failed. Neither client retries: kube's own policy waits up to 1000 s, and the engine decides what is still worth
+//! writing.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,43 +17,44 @@ use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig, KubeconfigEr
 use super::call::{self, Failure};
 use super::header_timeout::HeaderTimeoutLayer;
 
-/// How long a LIST or the start of a watch may stay without an answer.
+/// Maximum wait for the response to a LIST or to the start of a watch.
 const LIST_ANSWER: Duration = Duration::from_secs(30);
-/// How long anything else may.
+/// Maximum wait for the response to any other request.
 pub const WRITE_ANSWER: Duration = Duration::from_secs(15);
-/// Above the longest watch (290 s) and kube's own margin of 5 s: ends a LIST whose body stalls.
+/// Read timeout of watches, longer than the longest watch (290 s) plus kube's margin of 5 s. It ends a LIST whose body
+/// stalls.
 const WATCH_READ: Duration = Duration::from_secs(300);
 const AGENT: &str = concat!("shindan/", env!("CARGO_PKG_VERSION"));
 
-/// Which cluster to talk to.
+/// Cluster and credentials to connect with.
 #[derive(Debug, Clone, Default)]
 pub struct Target {
-    /// A kubeconfig file; else `$KUBECONFIG`, `~/.kube/config`, or the pod that we run in.
+    /// Path of the kubeconfig. Default: `$KUBECONFIG`, `~/.kube/config`, or the service account of the pod.
     pub kubeconfig: Option<PathBuf>,
-    /// A context of the kubeconfig; else its current one.
+    /// Context of the kubeconfig. Default: its current context.
     pub context: Option<String>,
-    /// Another cluster of the kubeconfig than the context's.
+    /// Cluster of the kubeconfig, in place of the context's.
     pub cluster: Option<String>,
-    /// Another user of the kubeconfig than the context's.
+    /// User of the kubeconfig, in place of the context's.
     pub user: Option<String>,
     pub instead: Instead,
 }
 
-/// What a person says on the command line stands above the kubeconfig.
+/// Values of command-line flags that override the kubeconfig.
 #[derive(Debug, Clone, Default)]
 pub struct Instead {
     pub server: Option<String>,
     pub token: Option<String>,
-    /// A name and its password.
+    /// User name and password for basic authentication.
     pub login: Option<(String, String)>,
-    /// The files of a certificate and of its key.
+    /// Paths of the client certificate and of its key.
     pub certificate: Option<(PathBuf, PathBuf)>,
-    /// Act as this user, and as a member of these groups, of this UID, and with what else is said of it.
+    /// User, groups, UID and extra fields to impersonate.
     pub user: Option<String>,
     pub groups: Vec<String>,
     pub uid: Option<String>,
     pub extra: Vec<(String, String)>,
-    /// A file of PEM certificates that the API server's own is checked against.
+    /// Path of the PEM certificates that verify the certificate of the API server.
     pub certificate_authority: Option<PathBuf>,
     pub tls_server_name: Option<String>,
     pub insecure_skip_tls_verify: bool,
@@ -63,7 +64,7 @@ impl Instead {
     fn change(&self, config: &mut Config) -> Result<(), ClientError> {
         let flag = |flag: &'static str, reason: String| ClientError::Flag { flag, reason };
         if let Some(server) = &self.server {
-            // As kubectl reads it.
+            // As kubectl does.
             let url = if server.contains("://") { server.clone() } else { format!("http://{server}") };
             config.cluster_url = url.parse().map_err(|e: http::uri::InvalidUri| flag("--server", e.to_string()))?;
         }
@@ -99,9 +100,7 @@ impl Instead {
         ];
         if self.user.is_none() {
             return match of_user.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => {
-                    Err(ClientError::Flag { flag, reason: "give the user as well, with --as".to_owned() })
-                }
+                Some((flag, _)) => Err(ClientError::Flag { flag, reason: "give the user too, with --as".to_owned() }),
                 None => Ok(()),
             };
         }
@@ -117,16 +116,16 @@ impl Instead {
     }
 }
 
-/// The two clients.
+/// The clients of one cluster.
 #[derive(Clone)]
 pub struct Clients {
-    /// For watches and long LISTs.
+    /// Client for watches and long LISTs.
     pub watch: Client,
-    /// For writes and lookups: short requests, each with an end.
+    /// Client for writes and lookups: short requests with a time limit.
     pub write: Client,
-    /// The API server's address, for logs.
+    /// Address of the API server, for logs.
     pub server: String,
-    /// That of the context, or of the pod that we run in.
+    /// Namespace of the context, or of the pod.
     pub namespace: String,
 }
 
@@ -136,17 +135,17 @@ impl std::fmt::Debug for Clients {
     }
 }
 
-/// Why there is no connection, and what to do about it.
+/// Why the connection failed, with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error(
-        "no cluster to talk to: there is no kubeconfig ({looked}) and this is not a pod. \
+        "no cluster: there is no kubeconfig ({searched}) and this is not a pod. \
          Pass --kubeconfig, set KUBECONFIG, or run inside a cluster"
     )]
-    NoCluster { looked: String },
+    NoCluster { searched: String },
     #[error("cannot use the kubeconfig: {0}. Check it with `kubectl config view`")]
     Kubeconfig(#[source] KubeconfigError),
-    #[error("the kubeconfig describes no user {user}. Which there are: `kubectl config get-users`")]
+    #[error("the kubeconfig has no user {user}. List its users with `kubectl config get-users`")]
     NoUser { user: String },
     #[error("{flag}: {reason}")]
     Flag { flag: &'static str, reason: String },
@@ -158,12 +157,12 @@ pub enum ClientError {
     Unreachable { server: String, reason: String },
     #[error("the API server at {server} does not accept our credentials: {reason}. Are they expired?")]
     Unauthorized { server: String, reason: String },
-    #[error("the API server at {server} answers, but not as one: {reason}")]
+    #[error("the server at {server} responds, but is not an API server: {reason}")]
     Odd { server: String, reason: String },
 }
 
 impl ClientError {
-    /// A stable word for metrics and logs.
+    /// A stable label for metrics and logs.
     pub fn category(&self) -> &'static str {
         match self {
             Self::NoCluster { .. } => "no_cluster",
@@ -178,7 +177,7 @@ impl ClientError {
     }
 }
 
-/// Builds the clients. Talks to nobody yet; [`Clients::probe`] does.
+/// Builds the clients. This sends no request; [`Clients::probe`] does.
 pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
     let mut config = config(target).await?;
     target.instead.change(&mut config)?;
@@ -201,7 +200,8 @@ async fn config(target: &Target) -> Result<Config, ClientError> {
     };
     let file = match read {
         Ok(file) => file,
-        // No file at all: a pod has none. A broken file is an error of its user and must not fall through.
+        // A pod has no kubeconfig. A broken kubeconfig is an error to report and must not fall back to the service
+        // account.
         Err(error) if target.kubeconfig.is_none() && missing(&error) => return in_cluster(&error),
         Err(error) => return Err(ClientError::Kubeconfig(error)),
     };
@@ -211,7 +211,7 @@ async fn config(target: &Target) -> Result<Config, ClientError> {
     Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig)
 }
 
-/// A user who is named and not described: what is asked would be asked as nobody.
+/// The user that is named but not defined in the kubeconfig. Without this check the requests would be anonymous.
 fn unknown_user<'a>(file: &'a Kubeconfig, target: &'a Target) -> Option<&'a str> {
     let current = target.context.as_ref().or(file.current_context.as_ref());
     let context =
@@ -230,11 +230,11 @@ fn missing(error: &KubeconfigError) -> bool {
 
 fn in_cluster(kubeconfig: &KubeconfigError) -> Result<Config, ClientError> {
     if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
-        let looked = match kubeconfig {
-            KubeconfigError::ReadConfig(_, path) => format!("looked for {}", Path::new(path).display()),
+        let searched = match kubeconfig {
+            KubeconfigError::ReadConfig(_, path) => format!("searched {}", Path::new(path).display()),
             _ => "no home directory".to_owned(),
         };
-        return Err(ClientError::NoCluster { looked });
+        return Err(ClientError::NoCluster { searched });
     }
     Config::incluster().map_err(ClientError::InCluster)
 }
@@ -242,7 +242,7 @@ fn in_cluster(kubeconfig: &KubeconfigError) -> Result<Config, ClientError> {
 fn with_limits(mut config: Config, read: Duration) -> Config {
     config.default_retry = false;
     config.read_timeout = Some(read);
-    // Else the time that a pooled connection sat idle counts against the next answer.
+    // Otherwise the idle time of a pooled connection counts toward the read timeout of the next response.
     config.reset_reader_on_write = true;
     config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
     config
@@ -254,7 +254,7 @@ fn build(config: Config) -> Result<Client, kube::Error> {
 }
 
 impl Clients {
-    /// Asks for the server's version, to fail early and clearly, and after this long at most.
+    /// Requests the server's version within `limit`, so that a wrong configuration fails early with a clear error.
     pub async fn probe(&self, limit: Duration) -> Result<String, ClientError> {
         #[derive(serde::Deserialize, Default)]
         #[serde(rename_all = "camelCase", default)]

@@ -1,7 +1,8 @@
-//! Ends a request that gets no answer.
+//! Ends a request that gets no response.
 //!
-//! kube bounds the silence within a watch, but neither a LIST nor the start of a watch: an API server (or a balancer
-//! before it) that takes the request and says nothing would stop a watch for ever. The body may take its time.
+//! kube limits the silence within a watch, but not the wait for the response to a LIST or to the start of a watch. An
+//! API server or load balancer that accepts the request and does not respond would block a watch forever. The body is
+//! not limited.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,12 +12,12 @@ use std::time::Duration;
 use http::{Method, Request};
 use tower::{BoxError, Layer, Service};
 
-/// No response header within the time given.
+/// No response header arrived within the limit.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("no answer within {} s", .0.as_secs())]
-pub struct NoAnswer(pub Duration);
+#[error("no response within {} s", .0.as_secs())]
+pub struct NoResponse(pub Duration);
 
-/// Puts a [`HeaderTimeout`] around a service; outermost, so that it bounds whatever is inside.
+/// Layer that wraps a service in a [`HeaderTimeout`]. It must be the outermost layer to cover all others.
 #[derive(Debug, Clone, Copy)]
 pub struct HeaderTimeoutLayer {
     read: Duration,
@@ -24,7 +25,7 @@ pub struct HeaderTimeoutLayer {
 }
 
 impl HeaderTimeoutLayer {
-    /// The limits for GETs (lists and watches) and for everything else.
+    /// Limits for GETs (lists and watches) and for all other requests.
     pub const fn new(read: Duration, write: Duration) -> Self {
         Self { read, write }
     }
@@ -64,7 +65,7 @@ where
         Box::pin(async move {
             match tokio::time::timeout(limit, answer).await {
                 Ok(answer) => answer.map_err(Into::into),
-                Err(_) => Err(NoAnswer(limit).into()),
+                Err(_) => Err(NoResponse(limit).into()),
             }
         })
     }

@@ -1,9 +1,11 @@
-//! Leader election by a Lease: of several replicas one writes.
+//! Leader election by a Lease: one of several replicas writes.
 //!
-//! The algorithm is that of client-go. What counts is whether the Lease changes, by the local monotonic clock; the times in
-//! it are for people, so clocks that differ by an hour do no harm. A holder that could not renew in time stops by itself,
-//! before another may take over; and each change of the Lease names the version that it replaces, so of two that try
-//! one succeeds.
+//! The algorithm is that of client-go. A candidate observes whether the Lease changes, on its local monotonic clock;
+//! the times in the Lease are informational, so clock skew is harmless. A holder that cannot renew in time stops before
+//! another replica may acquire the Lease. Each update contains the resource version that it replaces, so only one of
+//! two concurrent updates succeeds.
+
+#![allow(clippy::disallowed_types, reason = "it writes")]
 
 use std::future::Future;
 use std::time::Duration;
@@ -19,57 +21,55 @@ use tokio::time::Instant;
 pub mod holder;
 mod leadership;
 
-#[cfg(test)]
-pub(crate) use leadership::ByHand;
-pub use leadership::Leadership;
-use leadership::{Standing, Term};
+use leadership::{ElectionState, Term};
+pub use leadership::{Leadership, ManualElection};
+use shindan_core::facts::Timestamp;
 
 use super::call::{self, Failure};
-use crate::facts::Timestamp;
 use crate::http::Health;
 
-/// The name of the Lease.
+/// Name of the Lease.
 pub const NAME: &str = "shindan";
-/// The name of the election in [`Health`].
+/// Name of the election in [`Health`].
 const PART: &str = "leader election";
-/// What a Lease that was given back says of its length: whoever sees it may take it at once.
+/// Duration in a released Lease: another replica may acquire it at once.
 const RELEASED_SECONDS: i32 = 1;
 
-/// How long each thing may take; each is shorter than the one before.
+/// Times of the election. Each is shorter than the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Who sees a Lease unchanged for so long may take it.
+    /// A Lease that is unchanged for this long may be acquired by another replica.
     pub lease: Duration,
-    /// A holder that has not renewed for so long writes no more.
+    /// A holder that has not renewed for this long stops writing.
     pub renew: Duration,
-    /// Between two tries.
+    /// Pause between two tries.
     pub retry: Duration,
 }
 
 impl Default for Timing {
-    /// So that another replica has taken over within 15 s, in the worst case.
+    /// Another replica leads within 15 s in the worst case.
     fn default() -> Self {
         Self { lease: Duration::from_secs(10), renew: Duration::from_secs(6), retry: Duration::from_secs(2) }
     }
 }
 
-/// One candidate.
+/// A candidate in the election.
 pub struct Elector {
     client: Client,
-    /// The path of Leases in the namespace.
+    /// URL path of the Leases in the namespace.
     leases: Request,
     namespace: String,
     identity: String,
     timing: Timing,
     health: Health,
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<ElectionState>,
     terms: u64,
-    /// The Lease as we wrote it last, while we hold it.
+    /// The Lease as last written, while this replica holds it.
     held: Option<Lease>,
-    /// The Lease as it was seen last, and since when it is so.
+    /// The Lease as last read, and when it was first read in this form.
     seen: Option<(Option<LeaseSpec>, Instant)>,
-    /// What was last said of it, so that it is not said every two seconds.
-    said: String,
+    /// The message last logged, so that it is not repeated on each try.
+    logged: String,
 }
 
 impl std::fmt::Debug for Elector {
@@ -82,10 +82,10 @@ impl std::fmt::Debug for Elector {
 }
 
 impl Elector {
-    /// `instance` names this process for people; what tells it apart is added.
+    /// A candidate. `instance` names this process in the Lease; a random suffix makes the identity unique.
     pub fn new(client: Client, namespace: &str, instance: &str, timing: Timing, health: Health) -> (Self, Leadership) {
-        let (standing, receiver) = watch::channel(Standing::Unknown);
-        // A container that is started again has the name of the one before it, and is another process.
+        let (state, receiver) = watch::channel(ElectionState::Unknown);
+        // A restarted container has the same name but is another process.
         let identity = format!("{instance}_{}", uuid::Uuid::new_v4());
         let leases = Request::new(Lease::url_path(&(), Some(namespace)));
         let elector = Self {
@@ -95,35 +95,35 @@ impl Elector {
             identity,
             timing,
             health,
-            standing,
+            state,
             terms: 0,
             held: None,
             seen: None,
-            said: String::new(),
+            logged: String::new(),
         };
         (elector, Leadership::elected(receiver))
     }
 
-    /// Stands for election until `stop` is done, then gives the Lease back if it is held.
+    /// Takes part in the election until `stop` resolves, then releases the Lease if this replica holds it.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
         tracing::info!(identity = self.identity, namespace = self.namespace, lease = NAME, "standing for election");
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                () = self.turn() => {}
+                () = self.run_once() => {}
             }
         }
         self.release().await;
     }
 
     /// One try, and the pause after it.
-    async fn turn(&mut self) {
+    async fn run_once(&mut self) {
         let began = Instant::now();
-        match self.try_to_hold(began).await {
+        match self.try_to_acquire(began).await {
             Ok(true) => self.lead(began),
             Ok(false) => self.follow("another replica leads"),
-            Err(failure) => self.trouble(&failure),
+            Err(failure) => self.report_failure(&failure),
         }
         tokio::time::sleep_until(self.next_try(began)).await;
         if self.term().is_some_and(|term| term.until <= Instant::now()) {
@@ -132,42 +132,44 @@ impl Elector {
     }
 
     fn term(&self) -> Option<Term> {
-        match *self.standing.borrow() {
-            Standing::Leading(term) => Some(term),
-            Standing::Unknown | Standing::Following => None,
+        match *self.state.borrow() {
+            ElectionState::Leading(term) => Some(term),
+            ElectionState::Unknown | ElectionState::Standby => None,
         }
     }
 
-    /// When to try again: in time for what may end before the next regular try.
+    /// When to try again. Earlier than the regular interval if a term or the observed Lease expires before.
     fn next_try(&self, began: Instant) -> Instant {
         let regular = began + self.timing.retry;
         match (self.term(), &self.seen) {
             (Some(term), _) => regular.min(term.until),
-            (None, Some((spec, since))) => regular.min(*since + self.length(spec.as_ref())).max(began + SHORTEST_PAUSE),
+            (None, Some((spec, since))) => {
+                regular.min(*since + self.duration_of(spec.as_ref())).max(began + SHORTEST_PAUSE)
+            }
             (None, None) => regular,
         }
     }
 
-    /// How long this Lease must stay unchanged before another may take it.
-    fn length(&self, spec: Option<&LeaseSpec>) -> Duration {
-        let told = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|s| u64::try_from(s).ok());
-        // Of two versions of the operator that differ the longer one counts.
-        told.map_or(self.timing.lease, |told| self.timing.lease.max(Duration::from_secs(told)))
+    /// How long this Lease must stay unchanged before another replica may acquire it.
+    fn duration_of(&self, spec: Option<&LeaseSpec>) -> Duration {
+        let duration = spec.and_then(|spec| spec.lease_duration_seconds).and_then(|s| u64::try_from(s).ok());
+        // Two versions of the operator may have different durations: the longer one counts.
+        duration.map_or(self.timing.lease, |seconds| self.timing.lease.max(Duration::from_secs(seconds)))
     }
 
-    /// How long one request may take: two fit into what is left of a term, as the first may be stuck in a dead connection.
-    fn limit(&self) -> Duration {
+    /// Time limit of one request: half of the remaining term, so that a second try is possible after a dead connection.
+    fn request_timeout(&self) -> Duration {
         let left = self.term().map_or(self.timing.renew, |term| term.until.saturating_duration_since(Instant::now()));
         (left / 2).max(SHORTEST_PAUSE)
     }
 
-    async fn try_to_hold(&mut self, now: Instant) -> Result<bool, Failure> {
+    async fn try_to_acquire(&mut self, now: Instant) -> Result<bool, Failure> {
         if self.term().is_some()
             && let Some(held) = self.held.clone()
         {
-            match self.put(self.signed(held)).await {
+            match self.put(self.with_self_as_holder(held)).await {
                 Ok(lease) => return Ok(self.holds(lease)),
-                // Somebody touched it: who holds it is read below.
+                // Another client changed the Lease. Its holder is read below.
                 Err(failure) if is_refused(&failure) => self.held = None,
                 Err(failure) => return Err(failure),
             }
@@ -179,25 +181,25 @@ impl Elector {
                 Err(failure) => Err(failure),
             };
         };
-        if !self.may_take(&lease, now) {
+        if !self.may_acquire(&lease, now) {
             return Ok(false);
         }
-        match self.put(self.signed(lease)).await {
+        match self.put(self.with_self_as_holder(lease)).await {
             Ok(lease) => Ok(self.holds(lease)),
             Err(failure) if is_refused(&failure) => Ok(false),
             Err(failure) => Err(failure),
         }
     }
 
-    /// Whether nobody else holds it, or for too long without a sign of life.
-    fn may_take(&mut self, lease: &Lease, now: Instant) -> bool {
+    /// Whether the Lease has no other holder, or its holder has not renewed in time.
+    fn may_acquire(&mut self, lease: &Lease, now: Instant) -> bool {
         if self.seen.as_ref().is_none_or(|(spec, _)| *spec != lease.spec) {
             self.seen = Some((lease.spec.clone(), Instant::now()));
         }
         let spec = lease.spec.as_ref();
         let holder = spec.and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default();
         let since = self.seen.as_ref().map_or(now, |(_, since)| *since);
-        holder.is_empty() || holder == self.identity || since + self.length(spec) <= now
+        holder.is_empty() || holder == self.identity || since + self.duration_of(spec) <= now
     }
 
     fn holds(&mut self, lease: Lease) -> bool {
@@ -206,8 +208,8 @@ impl Elector {
         true
     }
 
-    /// The Lease with our name on it.
-    fn signed(&self, mut lease: Lease) -> Lease {
+    /// The Lease with this replica as its holder.
+    fn with_self_as_holder(&self, mut lease: Lease) -> Lease {
         let now = wall_clock();
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_deref() != Some(self.identity.as_str()) {
@@ -230,8 +232,8 @@ impl Elector {
 
     async fn create(&self) -> Result<Lease, Failure> {
         let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-        let mut lease = self.signed(Lease { metadata, spec: None });
-        // It is the first: nobody had it before.
+        let mut lease = self.with_self_as_holder(Lease { metadata, spec: None });
+        // The first holder is no transition.
         lease.spec.get_or_insert_default().lease_transitions = Some(0);
         let body = serde_json::to_vec(&lease).map_err(|e| Failure::Unreadable(e.to_string()))?;
         self.send(self.leases.create(&PostParams::default(), body)).await
@@ -247,10 +249,11 @@ impl Elector {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<Lease, Failure> {
         let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-        call::json(&self.client, request, self.limit()).await
+        call::json(&self.client, request, self.request_timeout()).await
     }
 
-    /// From when the request was sent: whoever watches saw it later than that.
+    /// Starts or renews the term. It is counted from when the request was sent, because other replicas see the update
+    /// later.
     fn lead(&mut self, sent: Instant) {
         let until = sent + self.timing.renew;
         let number = self.term().map(|term| term.number);
@@ -258,29 +261,29 @@ impl Elector {
             self.terms += 1;
             tracing::info!(identity = self.identity, "leading");
         }
-        self.well();
-        self.standing.send_replace(Standing::Leading(Term { number: number.unwrap_or(self.terms), until }));
+        self.clear_trouble();
+        self.state.send_replace(ElectionState::Leading(Term { number: number.unwrap_or(self.terms), until }));
     }
 
     fn follow(&mut self, why: &str) {
         if self.term().is_some() {
-            tracing::warn!(identity = self.identity, "leading no more: {why}");
+            tracing::warn!(identity = self.identity, "no longer the leader: {why}");
         }
         self.held = None;
-        self.well();
-        self.standing.send_if_modified(|standing| {
-            let changed = *standing != Standing::Following;
-            *standing = Standing::Following;
+        self.clear_trouble();
+        self.state.send_if_modified(|state| {
+            let changed = *state != ElectionState::Standby;
+            *state = ElectionState::Standby;
             changed
         });
     }
 
-    fn well(&mut self) {
-        self.said.clear();
+    fn clear_trouble(&mut self) {
+        self.logged.clear();
         self.health.ready(PART);
     }
 
-    fn trouble(&mut self, failure: &Failure) {
+    fn report_failure(&mut self, failure: &Failure) {
         let text = match failure.category() {
             "forbidden" => format!(
                 "not allowed to use the Lease {NAME} in the namespace {}; is deploy/'s Role applied there? ({failure})",
@@ -290,44 +293,44 @@ impl Elector {
             _ => format!("cannot use the Lease {NAME} in the namespace {}: {failure}", self.namespace),
         };
         self.health.missing(PART, text.clone());
-        if self.said != text {
+        if self.logged != text {
             tracing::warn!(kind = failure.category(), "{text}; trying again");
-            self.said = text;
+            self.logged = text;
         }
-        // Who neither leads nor knows who does is ready to follow.
-        self.standing.send_if_modified(|standing| {
-            let was_unknown = *standing == Standing::Unknown;
+        // A candidate that cannot read the Lease is ready as a standby.
+        self.state.send_if_modified(|state| {
+            let was_unknown = *state == ElectionState::Unknown;
             if was_unknown {
-                *standing = Standing::Following;
+                *state = ElectionState::Standby;
             }
             was_unknown
         });
     }
 
-    /// So that another one need not wait.
+    /// Releases the Lease, so that another replica need not wait for it to expire.
     async fn release(mut self) {
         let Some(held) = self.held.take().filter(|_| self.term().is_some()) else { return };
-        let mut lease = self.signed(held);
+        let mut lease = self.with_self_as_holder(held);
         let spec = lease.spec.get_or_insert_default();
         spec.holder_identity = Some(String::new());
         spec.lease_duration_seconds = Some(RELEASED_SECONDS);
-        self.standing.send_replace(Standing::Following);
+        self.state.send_replace(ElectionState::Standby);
         match self.put(lease).await {
-            Ok(_) => tracing::info!(identity = self.identity, "gave the Lease back"),
-            Err(failure) => tracing::warn!("could not give the Lease back; it runs out by itself: {failure}"),
+            Ok(_) => tracing::info!(identity = self.identity, "released the Lease"),
+            Err(failure) => tracing::warn!("could not release the Lease; it will expire: {failure}"),
         }
     }
 }
 
-/// Between two tries at least.
+/// Minimum pause between two tries.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// It is not at our version, or there already, or not there any more.
+/// Whether the Lease changed, was created or was deleted concurrently.
 fn is_refused(failure: &Failure) -> bool {
     matches!(failure.category(), "conflict" | "not_found")
 }
 
-/// What people read in the Lease; nobody decides by it.
+/// Time shown in the Lease. The election does not depend on it.
 #[allow(clippy::disallowed_methods, reason = "a time for people")]
 fn wall_clock() -> MicroTime {
     MicroTime(Timestamp::now())

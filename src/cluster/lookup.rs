@@ -1,7 +1,7 @@
-//! Reads what is not watched: the workload of a failing pod, the Services and the unbound claims of its namespace, and,
-//! where that is allowed, what a run that ended wrote last.
+//! Reads objects that are not watched: the workload of a failing pod, the Services and unbound claims of its namespace,
+//! and, if enabled, the previous logs of a container.
 //!
-//! The world asks, caches and forgets; here is only the reading: each with an end, each counted.
+//! The world decides what to look up and caches the results. This module only reads, with a time limit and metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,37 +12,38 @@ use kube::Client;
 use kube::api::{GetParams, ListParams, LogParams, Resource, VersionMatch};
 use kube::core::{Request, Selector};
 use serde::de::DeserializeOwned;
+use shindan_core::facts::{
+    ClaimsFacts, EndedRun, LogKey, Lookup, LookupResult, ReachedFacts, Timestamp, WorkloadFacts, WorkloadKey,
+    timed_line,
+};
+use shindan_core::message::text;
+use shindan_core::wire::{self, Interner, Workload};
 use tokio::time::Instant;
 
-use super::wire::{self, Interner, Workload};
 use super::{Failure, PAGE, Scope, call};
-use crate::diagnosis::text;
-use crate::facts::{
-    ClaimsFacts, LogKey, Looked, ReachedFacts, Timestamp, Want, WorkloadFacts, WorkloadKey, timed_line,
-};
 use crate::metrics::Metrics;
 
-/// How long one request may take, its answer read.
+/// Time limit of one request, including its body.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How long one lookup may take with all its requests.
+/// Time limit of one lookup with all its requests.
 const WHOLE: Duration = Duration::from_secs(30);
 
-/// Of a log, so many lines from its end are asked for, and so many bytes at most (of the oldest of these lines first).
+/// Limits of a log: lines from its end, and bytes. The byte limit drops the last lines.
 const LOG_LINES: i64 = 60;
-const LOG_ASKED: i64 = 64 << 10;
+const LOG_LIMIT: i64 = 64 << 10;
 
-/// Why there is no answer.
+/// Why a lookup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
     #[error("cannot read {what}: {failure}")]
     Failed { what: &'static str, failure: Failure },
-    /// A controller that is not one of Kubernetes' own: named, never read.
+    /// The controller is of a custom kind. It is named in the diagnosis but never read.
     #[error("{0} is of a foreign kind, which is never read")]
     Foreign(WorkloadKey),
 }
 
 impl LookupError {
-    /// A stable word for metrics and logs.
+    /// A stable label for metrics and logs.
     pub fn category(&self) -> &'static str {
         match self {
             Self::Failed { failure, .. } => failure.category(),
@@ -51,70 +52,71 @@ impl LookupError {
     }
 }
 
-/// Answers a diagnosis' questions. Cheap to clone.
+/// Client for the lookups of a diagnosis. Cheap to clone.
 #[derive(Clone)]
-pub struct Lookup {
+pub struct LookupClient {
     client: Client,
     scope: Scope,
     metrics: Metrics,
-    /// That logs cannot be read is said once.
-    told_forbidden: Arc<AtomicBool>,
+    /// Whether the missing permission to read logs has been logged.
+    logged_forbidden: Arc<AtomicBool>,
 }
 
-impl std::fmt::Debug for Lookup {
+impl std::fmt::Debug for LookupClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lookup").finish_non_exhaustive()
+        f.debug_struct("LookupClient").finish_non_exhaustive()
     }
 }
 
-impl Lookup {
+impl LookupClient {
     pub fn new(client: Client, metrics: Metrics) -> Self {
-        Self { client, scope: Scope::default(), metrics, told_forbidden: Arc::default() }
+        Self { client, scope: Scope::default(), metrics, logged_forbidden: Arc::default() }
     }
 
-    /// Asks for nothing outside `scope`. What is asked for by name is always inside: it comes from what is watched.
+    /// Limits requests to `scope`. Objects requested by name are always in the scope: their names come from watched
+    /// objects.
     #[must_use]
     pub fn within(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// Reads what is wanted.
-    pub async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
+    /// Performs a lookup.
+    pub async fn look(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
         let began = Instant::now();
-        let kind = kind_label(want);
-        let looked = match tokio::time::timeout(WHOLE, self.read(want)).await {
-            Ok(looked) => looked,
+        let kind = kind_label(lookup);
+        let outcome = match tokio::time::timeout(WHOLE, self.read(lookup)).await {
+            Ok(outcome) => outcome,
             Err(_) => Err(LookupError::Failed { what: kind, failure: Failure::Timeout(WHOLE) }),
         };
-        let result = match &looked {
-            Ok(Looked::Workload(None)) => "absent",
+        let result = match &outcome {
+            Ok(LookupResult::Workload(None)) => "absent",
             Ok(_) => "found",
             Err(error) => error.category(),
         };
-        self.metrics.looked_up(kind, result, began.elapsed());
-        looked
+        self.metrics.record_lookup(kind, result, began.elapsed());
+        outcome
     }
 
-    async fn read(&self, want: &Want) -> Result<Looked, LookupError> {
-        let failed = |failure| LookupError::Failed { what: kind_label(want), failure };
-        match want {
-            Want::Services(namespace) => self.services(namespace).await.map_err(failed),
-            Want::Reached(namespace) => self.reached(namespace).await.map_err(failed),
-            Want::Workload(key) if key.is_known() => {
-                self.workload(key).await.map(|found| Looked::Workload(found.map(Box::new))).map_err(failed)
+    async fn read(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
+        let failed = |failure| LookupError::Failed { what: kind_label(lookup), failure };
+        match lookup {
+            Lookup::Services(namespace) => self.services(namespace).await.map_err(failed),
+            Lookup::Reached(namespace) => self.reached(namespace).await.map_err(failed),
+            Lookup::Workload(key) if key.is_known() => {
+                self.workload(key).await.map(|found| LookupResult::Workload(found.map(Box::new))).map_err(failed)
             }
-            Want::Workload(key) => Err(LookupError::Foreign(key.clone())),
-            Want::PodsOn(node) => self.pods_on(node).await.map_err(failed),
-            Want::Log(key) => self.log(key).await.map_err(failed),
-            Want::Claims(namespace) => self.claims(namespace).await.map_err(failed),
+            Lookup::Workload(key) => Err(LookupError::Foreign(key.clone())),
+            Lookup::PodsOn(node) => self.pods_on(node).await.map_err(failed),
+            Lookup::Log(key) => self.log(key).await.map_err(failed),
+            Lookup::Claims(namespace) => self.claims(namespace).await.map_err(failed),
         }
     }
 
-    async fn claims(&self, namespace: &str) -> Result<Looked, Failure> {
+    async fn claims(&self, namespace: &str) -> Result<LookupResult, Failure> {
         let mut claims: Vec<wire::PersistentVolumeClaim> = self.list(namespace, None).await?;
         claims.retain(|claim| !claim.is_bound());
         if claims.is_empty() {
-            return Ok(Looked::Claims(ClaimsFacts::default()));
+            return Ok(LookupResult::Claims(ClaimsFacts::default()));
         }
         let about = "involvedObject.kind=PersistentVolumeClaim";
         let events: Vec<wire::Event> = self.pages(Some(namespace), Some(about)).await?;
@@ -122,16 +124,16 @@ impl Lookup {
         let events: Vec<_> = events.into_iter().map(|event| event.into_facts(&mut strings)).collect();
         let unbound = wire::unbound_claims(namespace, &claims, &events);
         if !self.scope.nodes {
-            return Ok(Looked::Claims(ClaimsFacts { unbound, classes: None }));
+            return Ok(LookupResult::Claims(ClaimsFacts { unbound, classes: None }));
         }
         let classes: Vec<wire::StorageClass> = self.pages(None, None).await?;
-        Ok(Looked::Claims(ClaimsFacts {
+        Ok(LookupResult::Claims(ClaimsFacts {
             unbound,
             classes: Some(classes.iter().map(wire::StorageClass::facts).collect()),
         }))
     }
 
-    async fn pods_on(&self, node: &str) -> Result<Looked, Failure> {
+    async fn pods_on(&self, node: &str) -> Result<LookupResult, Failure> {
         let there = format!("spec.nodeName={node}");
         let mut strings = Interner::default();
         let mut found = Vec::new();
@@ -139,53 +141,59 @@ impl Lookup {
             let pods: Vec<wire::Pod> = self.pages(namespace, Some(&there)).await?;
             found.extend(pods.into_iter().map(|pod| pod.into_facts(&mut strings)));
         }
-        Ok(Looked::Pods(found))
+        Ok(LookupResult::Pods(found))
     }
 
-    /// The last lines of the run that ended. What nobody keeps any more is an empty log, and no failure.
-    async fn log(&self, key: &LogKey) -> Result<Looked, Failure> {
+    /// The last lines of a run of the container. If the kubelet no longer has the log, the result is empty, not an error.
+    async fn log(&self, key: &LogKey) -> Result<LookupResult, Failure> {
+        let previous = self.lines_of_run(key, true);
+        let lines = if key.run.previous {
+            previous.await
+        } else {
+            // The container may be restarted before the request arrives. Its run is then the previous one.
+            futures::try_join!(previous, self.lines_of_run(key, false)).map(|(previous, last)| previous.or(last))
+        };
+        if lines.as_ref().is_err_and(Failure::is_forbidden) && !self.logged_forbidden.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the logs of ended containers cannot be read: the permission is missing. Apply \
+                 deploy/components/previous-logs, or do without --previous-logs"
+            );
+        }
+        Ok(LookupResult::Log(text::log_tail(&lines?.unwrap_or_default()).into()))
+    }
+
+    /// The lines that a run wrote, read from the log of the container's previous or last run. `None` if there are none.
+    async fn lines_of_run(&self, key: &LogKey, previous: bool) -> Result<Option<String>, Failure> {
         let params = LogParams {
             container: Some(key.container.to_string()),
-            previous: key.run.previous,
+            previous,
             timestamps: true,
             tail_lines: Some(LOG_LINES),
-            limit_bytes: Some(LOG_ASKED),
+            limit_bytes: Some(LOG_LIMIT),
             ..LogParams::default()
         };
         let pods = Request::new(wire::Pod::url_path(&(), Some(&key.pod.namespace)));
         let request = pods.logs(&key.pod.name, &params).map_err(|e| Failure::Unreadable(e.to_string()))?;
         match call::bytes(&self.client, request, REQUEST).await {
-            Ok(log) => {
-                let log = String::from_utf8_lossy(&log);
-                let lines: Vec<&str> = log.lines().filter_map(|line| until(line, key.run.ended)).collect();
-                Ok(Looked::Log(text::log_tail(&lines.join("\n")).into()))
-            }
-            Err(failure) if matches!(failure.category(), "not_found" | "invalid") => Ok(Looked::Log("".into())),
-            Err(failure) => {
-                if failure.is_forbidden() && !self.told_forbidden.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(
-                        "the logs of ended containers cannot be read: {failure}. Apply deploy/components/previous-logs, or do \
-                         without --previous-logs"
-                    );
-                }
-                Err(failure)
-            }
+            Ok(log) => Ok(of_run(&String::from_utf8_lossy(&log), key.run)),
+            Err(failure) if matches!(failure.category(), "not_found" | "invalid") => Ok(None),
+            Err(failure) => Err(failure),
         }
     }
 
-    async fn services(&self, namespace: &str) -> Result<Looked, Failure> {
+    async fn services(&self, namespace: &str) -> Result<LookupResult, Failure> {
         let services: Vec<wire::Service> = self.list(namespace, None).await?;
-        // Without a Service nobody can have lost an endpoint.
+        // A namespace without Services has no endpoints to lose.
         let slices: Vec<wire::EndpointSlice> =
             if services.is_empty() { Vec::new() } else { self.list(namespace, None).await? };
-        Ok(Looked::Services(wire::services_of(namespace, &services, &slices, &[])))
+        Ok(LookupResult::Services(wire::services_of(namespace, &services, &slices, &[])))
     }
 
-    async fn reached(&self, namespace: &str) -> Result<Looked, Failure> {
+    async fn reached(&self, namespace: &str) -> Result<LookupResult, Failure> {
         let services: Vec<wire::Service> = self.list(namespace, None).await?;
         let slices: Vec<wire::EndpointSlice> = self.list(namespace, None).await?;
         let pods: Vec<wire::Pod> = self.pages(Some(namespace), None).await?;
-        Ok(Looked::Reached(ReachedFacts {
+        Ok(LookupResult::Reached(ReachedFacts {
             services: wire::services_of(namespace, &services, &slices, &[]),
             pods: pods.into_iter().map(|pod| pod.metadata.labels.into_iter().flatten().collect()).collect(),
         }))
@@ -228,7 +236,8 @@ impl Lookup {
         let Some((mut facts, selector)) = self.get_with_selector::<K>(key).await? else { return Ok(None) };
         match self.list::<wire::ControllerRevision>(&key.namespace, selector).await {
             Ok(revisions) => facts.revisions = wire::own_revisions(&facts, &revisions),
-            // A role from before they were read: all else is known without.
+            // The role may be of an older version without this permission. The workload is still useful without
+            // revisions.
             Err(failure) if failure.is_forbidden() => {}
             Err(failure) => return Err(failure),
         }
@@ -246,7 +255,7 @@ impl Lookup {
         Ok(found.map(|found| (found.object.into_facts(&mut Interner::default()), found.selector)))
     }
 
-    /// GETs a `K`, read as a `T`. `None`: it does not exist.
+    /// GETs a `K` and deserializes it as a `T`. `None`: it does not exist.
     async fn get_as<K, T>(&self, key: &WorkloadKey) -> Result<Option<T>, Failure>
     where
         K: Resource<DynamicType = ()>,
@@ -261,7 +270,7 @@ impl Lookup {
         }
     }
 
-    /// Lists what there may be many of.
+    /// Lists a large collection page by page.
     async fn pages<K>(&self, namespace: Option<&str>, fields: Option<&str>) -> Result<Vec<K>, Failure>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
@@ -270,14 +279,14 @@ impl Lookup {
         call::list(&self.client, &K::url_path(&(), namespace), params, REQUEST).await
     }
 
-    /// Lists what there is little of, all at once.
+    /// Lists a small collection in one request.
     async fn list<K>(&self, namespace: &str, selector: Option<Selector>) -> Result<Vec<K>, Failure>
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
-        // What the API server has in its cache will do: the world asks a moment after a change, and again while it matters. A
-        // list of the newest waits there for word from etcd, 50 ms on average, and has all watches of the server told. (No limit:
-        // with one, kube asks for the newest.)
+        // Version 0 lets the API server answer from its watch cache. A consistent list would wait for etcd, 50 ms on
+        // average, and would make the server notify all its watches. The lookup is repeated, so a slightly old answer
+        // is enough. A limit would make kube request a consistent list.
         let mut params = ListParams::default().at("0").matching(VersionMatch::NotOlderThan);
         if let Some(selector) = &selector {
             params = params.labels_from(selector);
@@ -286,16 +295,26 @@ impl Lookup {
     }
 }
 
-/// A line without the time before it, unless it was written after the run had ended: while we asked, the next run may have
-/// begun. (The end is in whole seconds, and the last word is stamped when the runtime reads it.)
-fn until(line: &str, ended: Option<Timestamp>) -> Option<&str> {
-    let (written, words) = timed_line(line);
-    let is_later = written.zip(ended).is_some_and(|(written, ended)| written.as_second() > ended.as_second() + 1);
-    (!is_later).then_some(words)
+/// The lines of a log with timestamps that were written during a run. Status times have no fractions of a second.
+///
+/// A line without a timestamp continues the one before. At the beginning it is the kubelet's own: the log is not there.
+fn of_run(log: &str, run: EndedRun) -> Option<String> {
+    let is_of_run = |written: Timestamp| {
+        run.started.is_none_or(|started| written.as_second() >= started.as_second())
+            && run.ended.is_none_or(|ended| written.as_second() <= ended.as_second() + 1)
+    };
+    let mut is_its = false;
+    let lines = log.lines().filter_map(|line| {
+        let (written, words) = timed_line(line);
+        is_its = written.map_or(is_its, is_of_run);
+        is_its.then_some(words)
+    });
+    let lines: Vec<&str> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// A workload with the selector by which it owns; where that cannot be read, all of its namespace are listed, and
-/// the owner references tell.
+/// A workload with its selector. If the selector cannot be parsed, all objects of the namespace are listed and filtered
+/// by owner reference.
 struct WithSelector<K> {
     object: K,
     selector: Option<Selector>,
@@ -311,15 +330,15 @@ impl<'de, K: DeserializeOwned> serde::Deserialize<'de> for WithSelector<K> {
     }
 }
 
-/// A word of a closed set, for metrics.
-fn kind_label(want: &Want) -> &'static str {
-    let key = match want {
-        Want::Services(_) => return "Services",
-        Want::Reached(_) => return "Reached",
-        Want::PodsOn(_) => return "PodsOn",
-        Want::Log(_) => return "Log",
-        Want::Claims(_) => return "Claims",
-        Want::Workload(key) => key,
+/// The kind as a label of a closed set, for metrics.
+fn kind_label(lookup: &Lookup) -> &'static str {
+    let key = match lookup {
+        Lookup::Services(_) => return "Services",
+        Lookup::Reached(_) => return "Reached",
+        Lookup::PodsOn(_) => return "PodsOn",
+        Lookup::Log(_) => return "Log",
+        Lookup::Claims(_) => return "Claims",
+        Lookup::Workload(key) => key,
     };
     match &*key.kind {
         "Deployment" => "Deployment",
@@ -338,11 +357,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_next_run_wrote_is_left_out() {
-        let ended = "2026-11-21T09:00:05Z".parse().ok();
-        assert_eq!(until("2026-11-21T09:00:06.1Z the last word", ended), Some("the last word"));
-        assert_eq!(until("2026-11-21T09:00:07.1Z starting", ended), None);
-        assert_eq!(until("2026-11-21T09:00:05.1Z", ended), Some(""));
-        assert_eq!(until("unable to retrieve container logs", ended), Some("unable to retrieve container logs"));
+    fn only_the_lines_of_the_run_are_read() {
+        let run = |started: &str, ended: &str| EndedRun {
+            previous: false,
+            started: started.parse().ok(),
+            ended: ended.parse().ok(),
+        };
+        let run = run("2026-11-21T09:00:05Z", "2026-11-21T09:00:07Z");
+        let log = "2026-11-21T09:00:04.9Z the run before\n\
+                   2026-11-21T09:00:05.1Z starting\n\
+                   2026-11-21T09:00:08.1Z\n\
+                   2026-11-21T09:00:08.2Z the last line,\n\
+                   continued\n\
+                   2026-11-21T09:00:09.1Z the run after\n\
+                   continued too";
+        assert_eq!(of_run(log, run).as_deref(), Some("starting\n\nthe last line,\ncontinued"));
+        assert_eq!(of_run("", run), None);
+        assert_eq!(of_run("2026-11-21T09:00:09.1Z the run after", run), None);
+        assert_eq!(of_run("unable to retrieve container logs for containerd://1", run), None);
     }
 }

@@ -1,6 +1,7 @@
-//! The only writer: one server-side apply a diagnosis, the Event that it owes, and the annotation of what it is about.
+//! The only writer: server-side applies of diagnoses, their Events, and annotations.
 
-use std::collections::BTreeMap;
+#![allow(clippy::disallowed_types, reason = "it writes")]
+
 use std::time::Duration;
 
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, Resource};
@@ -15,22 +16,23 @@ mod event;
 
 pub use error::PublishError;
 
+use shindan_core::api::{API_VERSION, DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use shindan_core::reconcile::{Announcement, DiagnosisKey, Intent, Object, Write};
+
 use super::FIELD_MANAGER;
 use super::call::{self, Failure};
 use super::lease::Leadership;
-use crate::api::{API_VERSION, DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use crate::http::Health;
 use crate::metrics::Metrics;
-use crate::plan::{Announcement, DiagnosisKey, Intent, Outer, OuterWrite};
 
-/// How long one request may take, its answer read.
+/// Time limit of one request, including its body.
 const LIMIT: Duration = Duration::from_secs(15);
-/// For how long a refusal speaks for the present: longer than the pause between two tries of a write.
+/// How long /readyz reports a denied write. This is longer than the pause between two tries.
 const REFUSED: Duration = Duration::from_secs(600);
-/// The reply to a write is read for uid and resourceVersion alone, so that is all we ask for.
+/// Accept header that requests only the metadata: nothing but uid and resourceVersion is read from the response.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// Writes what the plan says.
+/// Writes the intents of the engine.
 #[derive(Clone)]
 pub struct Publisher {
     client: Client,
@@ -47,17 +49,17 @@ impl std::fmt::Debug for Publisher {
     }
 }
 
-/// What the API server acknowledged.
+/// Result of a successful write.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Published {
-    /// Of the object that was applied; empty after a delete or an Event alone.
+    /// UID of the applied object. Empty after a delete, or an Event without a write.
     pub uid: String,
     pub resource_version: String,
-    /// No Event is owed any more: it was posted, was there already, or there was none to post.
+    /// Whether no Event remains to be posted: it was posted, existed already, or was not needed.
     pub announced: bool,
 }
 
-/// An object as the API server has it now.
+/// Identity and version of an object in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Current {
     pub uid: String,
@@ -74,14 +76,6 @@ struct Applied<'a, Spec, Status> {
     status: &'a Status,
 }
 
-/// What an object is known by.
-struct Identity<'a> {
-    key: &'a DiagnosisKey,
-    labels: BTreeMap<String, String>,
-    /// The version that is replaced.
-    resource_version: Option<&'a String>,
-}
-
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Reply {
@@ -96,37 +90,31 @@ struct ReplyMeta {
 }
 
 impl Publisher {
-    /// `instance` names this process in Events: [`Self::default_instance`] unless told otherwise.
+    /// A publisher. `instance` names this process in Events, usually [`Self::default_instance`].
     pub fn new(client: Client, instance: &str, leadership: Leadership, metrics: Metrics) -> Self {
         let instance = event::reporting_instance(instance);
         Self { client, instance, leadership, metrics, health: Health::default() }
     }
 
-    /// What it is not allowed to do is named there.
+    /// Reports denied writes to `health`.
     #[must_use]
     pub fn reporting_to(self, health: Health) -> Self {
         Self { health, ..self }
     }
 
-    /// The pod's name, else the host's.
+    /// The pod's name, or else the host's.
     pub fn default_instance() -> String {
         let named = ["POD_NAME", "HOSTNAME"].into_iter().find_map(|name| std::env::var(name).ok());
         let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|name| name.trim().to_owned());
         named.filter(|name| !name.is_empty()).or_else(host).unwrap_or_else(|| FIELD_MANAGER.to_owned())
     }
 
-    /// Does what is intended: one request, and one more for an Event.
+    /// Writes an intent: one request, and a second one for an Event.
     ///
-    /// An Event that cannot be posted does not fail the write that owes it; it is told in [`Published::announced`].
+    /// A failed Event does not fail the write. [`Published::announced`] reports it.
     pub async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
         match intent {
-            Intent::Apply(write) => {
-                let key = DiagnosisKey::of_pod(write.key.clone());
-                let resource_version = write.resource_version.as_ref();
-                let identity = Identity { key: &key, labels: write.labels.clone(), resource_version };
-                self.apply(identity, &write.spec, &write.status, write.announcement.as_ref()).await
-            }
-            Intent::ApplyOuter(write) => self.apply_outer(write).await,
+            Intent::Apply(write) => self.apply_object(write).await,
             Intent::Annotate(annotation) => self.annotate(annotation).await,
             Intent::Delete { key, resource_version } => self.delete(key, resource_version.clone()).await,
             Intent::Announce(announcement) => {
@@ -136,7 +124,7 @@ impl Publisher {
         }
     }
 
-    /// Uid and version of an object, to go on after a conflict. `None`: it does not exist.
+    /// UID and version of an object, for the retry after a conflict. `None`: it does not exist.
     pub async fn current(&self, key: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
         let request = objects(key).get_metadata(&key.object.name, &GetParams::default());
         match self.send::<Reply>("get", request).await {
@@ -148,39 +136,37 @@ impl Publisher {
         }
     }
 
-    async fn apply_outer(&self, write: &OuterWrite) -> Result<Published, PublishError> {
-        let OuterWrite { key, object, resource_version, announcement } = write;
-        let identity = Identity { key, labels: object.labels(), resource_version: resource_version.as_ref() };
-        match object {
-            Outer::Node(spec, status) => self.apply(identity, spec, status, announcement.as_ref()).await,
-            Outer::Workload(spec, status) => self.apply(identity, spec, status, announcement.as_ref()).await,
+    async fn apply_object(&self, write: &Write) -> Result<Published, PublishError> {
+        match &write.object {
+            Object::Pod(spec, status) => self.apply(write, spec, status).await,
+            Object::Node(spec, status) => self.apply(write, spec, status).await,
+            Object::Workload(spec, status) => self.apply(write, spec, status).await,
         }
     }
 
     async fn apply(
         &self,
-        identity: Identity<'_>,
+        write: &Write,
         spec: &impl Serialize,
         status: &impl Serialize,
-        announcement: Option<&Announcement>,
     ) -> Result<Published, PublishError> {
-        let Identity { key, labels, resource_version } = identity;
+        let Write { key, object, composition: _, resource_version, announcement } = write;
         let namespace = Some(key.object.namespace.to_string()).filter(|namespace| !namespace.is_empty());
-        let object = Applied {
+        let applied = Applied {
             api_version: API_VERSION,
             kind: key.kind.as_str(),
             metadata: ObjectMeta {
                 name: Some(key.object.name.to_string()),
                 namespace,
-                labels: Some(labels),
-                resource_version: resource_version.cloned(),
+                labels: Some(object.labels()),
+                resource_version: resource_version.clone(),
                 ..ObjectMeta::default()
             },
             spec,
             status,
         };
         let params = PatchParams::apply(FIELD_MANAGER).force();
-        let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Apply(&object));
+        let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Apply(&applied));
         let reply: Reply = self.noted(writing(key.kind), self.send("apply", request).await)?;
         let ReplyMeta { uid, resource_version } = reply.metadata;
         let announced = match announcement {
@@ -190,7 +176,7 @@ impl Publisher {
         Ok(Published { uid, resource_version, announced })
     }
 
-    /// Posts the Event of a write that is acknowledged; the object tells of an Event that it still owes.
+    /// Posts the Event of an acknowledged write. Returns whether it was posted.
     async fn announce_after(&self, mut announcement: Announcement, uid: &str) -> bool {
         if let Some(related) = &mut announcement.related {
             related.uid.get_or_insert_with(|| uid.to_owned());
@@ -215,7 +201,7 @@ impl Publisher {
         };
         let result = match &posted {
             Ok(_) => "posted",
-            // Its name follows from the transition: this very Event is there already.
+            // The name of an Event is derived from its transition, so an existing Event is the same one.
             Err(Failure::Api { status, .. }) if status.code == 409 => "exists",
             Err(failure) => failure.category(),
         };
@@ -237,7 +223,7 @@ impl Publisher {
         Ok(Published { announced: true, ..Published::default() })
     }
 
-    /// Tells of a right that is lacking, and that it is there again.
+    /// Reports to `health` whether this kind of write is denied.
     fn noted<T>(&self, part: &'static str, result: Result<T, Failure>) -> Result<T, Failure> {
         match &result {
             Ok(_) => self.health.ready(part),
@@ -255,7 +241,7 @@ impl Publisher {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<T, Failure> {
         let mut request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-        // Asked at the last moment: this process may have been frozen since the write was decided on.
+        // Checked just before the request, because the process may have been frozen since the decision.
         if self.leadership.term().is_none() {
             return Err(Failure::NotLeading);
         }
@@ -282,7 +268,7 @@ fn objects(key: &DiagnosisKey) -> Request {
     })
 }
 
-/// The part of the operator that writes objects of a kind, as /readyz names it.
+/// Name of the write on /readyz, by kind.
 fn writing(kind: DiagnosisKind) -> &'static str {
     match kind {
         DiagnosisKind::Pod => "write_poddiagnoses",
@@ -299,14 +285,14 @@ fn deleting(kind: DiagnosisKind) -> &'static str {
     }
 }
 
-/// Whether it will be refused again until an administrator changes something. (An object that is not there is no such
-/// thing: only of what it does not know at all does the API server not name the kind.)
+/// Whether the API server will refuse the request until an administrator acts. A 404 counts only if the kind is
+/// unknown, in which case the status does not name it.
 fn is_refusal(status: &Status) -> bool {
     let kind_is_unknown = || status.details.as_ref().is_none_or(|details| details.name.is_empty());
     !is_namespace_gone(status) && (status.code == 403 || (status.code == 404 && kind_is_unknown()))
 }
 
-/// Whether the refusal is about the namespace and not about the object.
+/// Whether the error concerns the namespace, not the object.
 fn is_namespace_gone(status: &Status) -> bool {
     let details = status.details.as_ref();
     match status.code {

@@ -1,6 +1,6 @@
-//! What we wrote before: our objects, read once at the start.
+//! Reads our own objects at the start.
 //!
-//! So a restart neither repeats an Event nor loses the history of restarts.
+//! After a restart the operator neither repeats Events nor loses the restart history.
 
 use std::time::Duration;
 
@@ -13,42 +13,41 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 mod lenient;
-mod told;
+mod posted;
 
-use super::call::{Listed, Pages};
-use super::{Failure, Scope};
-use crate::api::{
+use posted::PostedEvents;
+use shindan_core::api::{
     DiagnosisKind, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, PodDiagnosis, PodDiagnosisSpec,
     PodDiagnosisStatus, WorkloadDiagnosis, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
-use crate::facts::{ObjectKey, Timestamp};
-use crate::http::Health;
-use crate::plan::{DiagnosisKey, Outer, OuterRecord};
-use crate::world::{Stored, Touched, World};
-use told::Told;
+use shindan_core::facts::ObjectKey;
+use shindan_core::reconcile::{DiagnosisKey, Object, Record};
+use shindan_core::state::{Touched, World};
 
-/// Objects of one page: ours are up to 8 KiB each.
+use super::call::{Listed, Pages};
+use super::{Failure, Scope};
+use crate::http::Health;
+
+/// Page size. Our objects are up to 8 KiB each.
 const OBJECTS_PAGE: u32 = 100;
-/// How long one page may take.
+/// Time limit of one page.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Pauses between tries, doubling.
+/// Pause after the first failed try. It doubles with each further try.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The name of this step in [`Health`].
+/// Name of this step in [`Health`].
 const PART: &str = "restore";
 
-/// What a page held.
+/// Objects of one page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Restored {
-    pub objects: Vec<Stored>,
-    /// Of nodes and workloads.
-    pub outers: Vec<OuterRecord>,
-    /// They tell us nothing.
+    pub records: Vec<Record>,
+    /// Objects that this version cannot parse.
     pub unreadable: Vec<DiagnosisKey>,
 }
 
 impl Restored {
-    /// What is kept of one object of a page, whoever has written it.
+    /// Parses one object, for tests and fuzzing.
     pub fn of(kind: DiagnosisKind, object: &str) -> serde_json::Result<Self> {
         Ok(match kind {
             DiagnosisKind::Node => page::<NodeDiagnosis>(vec![serde_json::from_str(object)?]),
@@ -57,12 +56,10 @@ impl Restored {
         })
     }
 
-    /// Gives the world what it held, and tells what is to be looked at.
+    /// Restores the objects in `world`. Returns the subjects to evaluate.
     pub fn into_world(self, world: &mut World) -> Touched {
-        world.spare(self.unreadable);
-        let mut touched = world.restore(self.objects);
-        touched.extend(world.restore_outer(self.outers));
-        touched
+        world.reported.spare(self.unreadable);
+        world.restore(self.records)
     }
 }
 
@@ -78,7 +75,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// A stable word for metrics and logs.
+    /// A stable label for metrics and logs.
     pub fn category(&self) -> &'static str {
         match self {
             Self::NotInstalled => "not_installed",
@@ -87,25 +84,25 @@ impl RestoreError {
     }
 }
 
-/// Reads all our objects within the scope, a page at a time, as there may be thousands. An object may come twice, as a list
-/// that was interrupted begins anew.
+/// Reads all our objects in the scope page by page, as there may be thousands. An object may come twice if an expired
+/// list starts again.
 pub async fn objects(client: &Client, scope: &Scope, pages: &mpsc::Sender<Restored>) -> Result<(), RestoreError> {
-    let told = Told::new(client, scope);
+    let posted = PostedEvents::new(client, scope);
     for namespace in scope.each() {
-        read::<PodDiagnosis>(client, namespace, Some(&told), pages).await?;
-        read::<WorkloadDiagnosis>(client, namespace, Some(&told), pages).await?;
+        read::<PodDiagnosis>(client, namespace, Some(&posted), pages).await?;
+        read::<WorkloadDiagnosis>(client, namespace, Some(&posted), pages).await?;
     }
     if scope.nodes {
-        read::<NodeDiagnosis>(client, None, Some(&told), pages).await?;
+        read::<NodeDiagnosis>(client, None, Some(&posted), pages).await?;
     }
     Ok(())
 }
 
-/// Reads all objects of one kind at once, for one who only reads: `namespace` is of no account for those of nodes.
+/// Reads all objects of one kind for the command line. `namespace` is ignored for NodeDiagnoses.
 pub async fn all(client: &Client, kind: DiagnosisKind, namespace: Option<&str>) -> Result<Restored, RestoreError> {
     let (sender, mut pages) = mpsc::channel(1);
     let reading = async {
-        // Moved in, so that the channel ends with it.
+        // Moved into the block, so that the channel closes when the read ends.
         let sender = sender;
         match kind {
             DiagnosisKind::Pod => read::<PodDiagnosis>(client, namespace, None, &sender).await,
@@ -116,8 +113,7 @@ pub async fn all(client: &Client, kind: DiagnosisKind, namespace: Option<&str>) 
     let taking = async {
         let mut all = Restored::default();
         while let Some(page) = pages.recv().await {
-            all.objects.extend(page.objects);
-            all.outers.extend(page.outers);
+            all.records.extend(page.records);
             all.unreadable.extend(page.unreadable);
         }
         all
@@ -130,7 +126,7 @@ pub async fn all(client: &Client, kind: DiagnosisKind, namespace: Option<&str>) 
 async fn read<K: Kept>(
     client: &Client,
     namespace: Option<&str>,
-    told: Option<&Told<'_>>,
+    posted: Option<&PostedEvents<'_>>,
     pages: &mpsc::Sender<Restored>,
 ) -> Result<(), RestoreError> {
     let path = K::url_path(&(), namespace);
@@ -146,11 +142,11 @@ async fn read<K: Kept>(
     while let Some(listed) = listing.next().await.map_err(failed)? {
         let Listed::Page(found) = listed else { continue };
         let mut page = page::<K>(found);
-        if let Some(told) = told {
-            told.settle(&mut page).await;
+        if let Some(posted) = posted {
+            posted.settle(&mut page).await;
         }
         if pages.send(page).await.is_err() {
-            // Nobody wants to know any more.
+            // The receiver is gone.
             return Ok(());
         }
     }
@@ -168,7 +164,7 @@ fn page<K: Kept>(found: Vec<Found<K>>) -> Restored {
     page
 }
 
-/// For as long as it lives our objects are not read: also one that is given up says nothing for ever.
+/// Guard that marks our objects as missing in [`Health`] during the read. A cancelled read clears the mark too.
 struct Reading<'a>(&'a Health);
 
 impl<'a> Reading<'a> {
@@ -184,20 +180,20 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// [`objects`], tried until it succeeds; `health` says meanwhile why it does not.
+/// Retries [`objects`] until it succeeds. Meanwhile `health` has the reason of the last failure.
 pub async fn objects_when_ready(client: &Client, scope: &Scope, health: &Health, pages: mpsc::Sender<Restored>) {
     let _reading = Reading::begin(health);
     let mut pause = FIRST_PAUSE;
-    let mut said = String::new();
+    let mut logged = String::new();
     loop {
         match objects(client, scope, &pages).await {
             Ok(()) => return,
             Err(error) => {
                 let text = error.to_string();
                 health.missing(PART, text.clone());
-                if said != text {
+                if logged != text {
                     tracing::warn!(kind = error.category(), "{text}; trying again");
-                    said = text;
+                    logged = text;
                 }
             }
         }
@@ -212,7 +208,7 @@ struct Identity {
     metadata: ObjectMeta,
 }
 
-/// A kind of ours: what is kept of it.
+/// A kind of our own API group, and how it is restored.
 trait Kept: Resource<DynamicType = ()> + 'static {
     const KIND: DiagnosisKind;
     type Spec: DeserializeOwned + Default;
@@ -231,17 +227,9 @@ struct Read<K: Kept + ?Sized> {
 }
 
 impl<K: Kept> Read<K> {
-    fn into_outer(self, outer: impl FnOnce(K::Spec, K::Status) -> Outer) -> OuterRecord {
-        let object = outer(self.spec, self.status);
-        OuterRecord {
-            key: DiagnosisKey { kind: K::KIND, object: self.key },
-            uid: self.uid,
-            resource_version: self.resource_version,
-            written_at: object.head().last_transition.unwrap_or(Timestamp::UNIX_EPOCH),
-            told: vec![object.head().cause.clone()],
-            announced: Some(object.head().cause.clone()).filter(|_| object.head().announced),
-            object,
-        }
+    fn into_record(self, object: impl FnOnce(K::Spec, K::Status) -> Object) -> Record {
+        let key = DiagnosisKey { kind: K::KIND, object: self.key };
+        Record::restored(key, self.uid, self.resource_version, object(self.spec, self.status))
     }
 }
 
@@ -251,8 +239,7 @@ impl Kept for PodDiagnosis {
     type Status = PodDiagnosisStatus;
 
     fn keep(read: Read<Self>, into: &mut Restored) {
-        let Read { key, uid, resource_version, spec, status } = read;
-        into.objects.push(Stored { key, uid, resource_version, spec, status });
+        into.records.push(read.into_record(Object::Pod));
     }
 }
 
@@ -262,7 +249,7 @@ impl Kept for NodeDiagnosis {
     type Status = NodeDiagnosisStatus;
 
     fn keep(read: Read<Self>, into: &mut Restored) {
-        into.outers.push(read.into_outer(Outer::Node));
+        into.records.push(read.into_record(Object::Node));
     }
 }
 
@@ -272,11 +259,11 @@ impl Kept for WorkloadDiagnosis {
     type Status = WorkloadDiagnosisStatus;
 
     fn keep(read: Read<Self>, into: &mut Restored) {
-        into.outers.push(read.into_outer(Outer::Workload));
+        into.records.push(read.into_record(Object::Workload));
     }
 }
 
-/// An object of a page, understood as it is read, so that no page is held as a tree.
+/// An object of a page. It is parsed while it is read, so that no page is held as a JSON tree.
 enum Found<K: Kept> {
     Stored(Box<Read<K>>),
     Unreadable(DiagnosisKey),

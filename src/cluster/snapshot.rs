@@ -1,6 +1,6 @@
-//! What there is in a cluster now: each kind that diagnoses hang on, listed once with whoever's rights these are.
+//! Lists the current state of a cluster once, with the permissions of the user: every kind that a diagnosis depends on.
 //!
-//! The operator watches and asks for what it lacks; whoever asks once lists, and judges that as a dump.
+//! The operator watches and looks up. The command line lists once and evaluates the result like a dump.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,17 +14,18 @@ use serde_json::value::RawValue;
 
 use super::PAGE;
 pub use super::call::Failure;
-use super::call::{self, Listed, Pages};
-use super::wire::{self, Dump};
-use crate::facts::ObjectKey;
+use shindan_core::facts::ObjectKey;
+use shindan_core::wire::{self, Dump};
 
-/// A kind of object, and where it is listed.
+use super::call::{self, Listed, Pages};
+
+/// A kind to list.
 struct Kind {
     name: fn() -> Cow<'static, str>,
     plural: fn() -> Cow<'static, str>,
     path: fn(Option<&str>) -> String,
     is_namespaced: bool,
-    /// What is poorer without it.
+    /// What is missing from the diagnoses without it.
     without: &'static str,
 }
 
@@ -47,47 +48,47 @@ impl Kind {
         (self.path)(namespace.filter(|_| self.is_namespaced))
     }
 
-    /// Whether nodes can be judged by it where there are no pods.
+    /// Whether node diagnoses use it even without pods.
     fn is_of_nodes(&self) -> bool {
         ["Node", "Event"].contains(&&*(self.name)())
     }
 }
 
 const PODS: Kind = Kind::of::<wire::Pod>("nothing can be diagnosed");
-/// In the order in which they are told to be lacking.
-const AROUND: [Kind; 13] = [
-    Kind::of::<wire::Event>("causes that only an Event tells are not found, or are less certain"),
-    Kind::of::<wire::Deployment>("what stops a rollout is not told"),
-    Kind::of::<wire::ReplicaSet>("what a rollout has changed is not told"),
-    Kind::of::<wire::StatefulSet>("what stops a rollout is not told"),
-    Kind::of::<wire::DaemonSet>("what stops a rollout is not told"),
-    Kind::of::<wire::ControllerRevision>("what a rollout has changed is not told"),
-    Kind::of::<wire::Job>("Jobs and what they retry are not told"),
-    Kind::of::<wire::CronJob>("CronJobs are not told"),
-    Kind::of::<wire::Service>("who suffers is not told"),
-    Kind::of::<wire::EndpointSlice>("who suffers is counted by the pods' labels"),
-    Kind::of::<wire::PersistentVolumeClaim>("why a claim is not bound is not told"),
-    Kind::of_no_namespace::<wire::StorageClass>("StorageClasses are not looked at"),
+/// Kinds other than pods, in the order in which missing permissions are reported.
+const RELATED_KINDS: [Kind; 13] = [
+    Kind::of::<wire::Event>("causes that only Events show are missing or less certain"),
+    Kind::of::<wire::Deployment>("causes of stuck rollouts are missing"),
+    Kind::of::<wire::ReplicaSet>("changes of rollouts are missing"),
+    Kind::of::<wire::StatefulSet>("causes of stuck rollouts are missing"),
+    Kind::of::<wire::DaemonSet>("causes of stuck rollouts are missing"),
+    Kind::of::<wire::ControllerRevision>("changes of rollouts are missing"),
+    Kind::of::<wire::Job>("diagnoses of Jobs and their retries are missing"),
+    Kind::of::<wire::CronJob>("diagnoses of CronJobs are missing"),
+    Kind::of::<wire::Service>("the impact is missing"),
+    Kind::of::<wire::EndpointSlice>("the impact is computed from the labels of pods"),
+    Kind::of::<wire::PersistentVolumeClaim>("causes of unbound claims are missing"),
+    Kind::of_no_namespace::<wire::StorageClass>("StorageClasses are not checked"),
     Kind::of_no_namespace::<wire::Node>("what lies in the nodes is not found"),
 ];
 
-/// Everything that was listed.
+/// Objects that were listed.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub dump: Dump,
     pub lacking: Vec<Lacking>,
-    /// All pods of the cluster are in it, so that what is left of a node can be counted.
+    /// Whether it contains all pods of the cluster, so that the free resources of a node are known.
     pub has_all_pods: bool,
 }
 
-/// What whoever asks may not list.
+/// A kind that the user is not allowed to list.
 #[derive(Debug)]
 pub struct Lacking {
-    /// The plural of a kind, where none of it could be listed.
+    /// Plural of the kind.
     pub what: Cow<'static, str>,
-    /// What is poorer without it.
+    /// What is missing from the diagnoses without it.
     pub without: &'static str,
-    /// The API server's own words.
+    /// Error of the API server.
     pub refusal: Failure,
 }
 
@@ -97,21 +98,21 @@ impl std::fmt::Display for Lacking {
     }
 }
 
-/// How far a list is.
+/// Progress of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
     pub plural: &'a str,
     pub listed: u64,
-    /// As far as the API server tells.
+    /// Remaining objects, if the API server reports them.
     pub left: u64,
 }
 
-/// One who lists.
+/// Settings of a snapshot.
 pub struct Lister<'a> {
     pub client: &'a Client,
-    /// How long one page may take.
+    /// Time limit of one page.
     pub limit: Duration,
-    /// It is asked about nodes only: of them much can be told without the pods.
+    /// Whether only nodes are diagnosed. This is possible without access to pods.
     pub of_nodes: bool,
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -123,23 +124,24 @@ impl std::fmt::Debug for Lister<'_> {
 }
 
 impl Lister<'_> {
-    /// Lists a namespace, or all of them, and what belongs to none. Without the pods there is nothing to be said but of nodes.
+    /// Lists one namespace, or all, and cluster-scoped objects. Fails without access to pods, unless only nodes are
+    /// diagnosed.
     pub async fn snapshot(&self, namespace: Option<&str>) -> Result<Snapshot, Failure> {
         let mut snapshot = Snapshot { has_all_pods: namespace.is_none(), ..Snapshot::default() };
         match self.list(&PODS, namespace, None, &mut snapshot.dump).await {
             Err(refusal) if self.of_nodes && refusal.is_forbidden() => {
                 snapshot.has_all_pods = false;
-                let without = "what suffers on the nodes is not told";
+                let without = "affected pods of nodes are missing";
                 snapshot.lacking.push(Lacking { what: (PODS.plural)(), without, refusal });
             }
             listed => listed?,
         }
-        // What belongs to pods is of no use without them.
+        // Kinds that only explain pods are not needed without pods.
         let has_pods = snapshot.lacking.is_empty();
-        for kind in AROUND.iter().filter(|kind| has_pods || kind.is_of_nodes()) {
+        for kind in RELATED_KINDS.iter().filter(|kind| has_pods || kind.is_of_nodes()) {
             match self.list(kind, namespace, None, &mut snapshot.dump).await {
                 Ok(()) => {}
-                // The API server has no such kind: nobody uses it here.
+                // The kind does not exist in this cluster, so there are no objects of it.
                 Err(failure) if failure.is_not_found() => {}
                 Err(refusal) if refusal.is_forbidden() => {
                     snapshot.lacking.push(Lacking { what: (kind.plural)(), without: kind.without, refusal });
@@ -154,7 +156,7 @@ impl Lister<'_> {
         Ok(snapshot)
     }
 
-    /// What pods of other namespaces take of the nodes.
+    /// Lists the pods of other namespaces, for the resources they use on nodes.
     async fn others(&self, namespace: &str, snapshot: &mut Snapshot) -> Result<(), Failure> {
         let placed =
             format!("metadata.namespace!={namespace},spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed");
@@ -162,7 +164,7 @@ impl Lister<'_> {
             Ok(()) => snapshot.has_all_pods = true,
             Err(refusal) if refusal.is_forbidden() => snapshot.lacking.push(Lacking {
                 what: "the pods of other namespaces".into(),
-                without: "what is left of a node is not told",
+                without: "free resources of nodes are unknown",
                 refusal,
             }),
             Err(failure) => return Err(failure),
@@ -195,7 +197,7 @@ impl Lister<'_> {
     }
 }
 
-/// Whether there is an object of this kind, which is one of those that are listed.
+/// Whether an object of one of the listed kinds exists.
 pub async fn is_there(
     client: &Client,
     kind: &str,
@@ -203,15 +205,15 @@ pub async fn is_there(
     name: &str,
     limit: Duration,
 ) -> Result<bool, Failure> {
-    let Some(kind) = AROUND.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
+    let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
     Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
 }
 
-/// How it stands with a namespace.
+/// State of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     There,
-    /// It is being deleted: nothing new can be written there.
+    /// It is terminating: objects can no longer be created in it.
     Going,
     Missing,
 }
@@ -225,7 +227,7 @@ pub async fn namespace(client: &Client, name: &str, limit: Duration) -> Result<P
     })
 }
 
-/// Of an object, where it is there.
+/// Metadata of an object. `None`: it does not exist.
 async fn metadata(client: &Client, path: String, name: &str, limit: Duration) -> Result<Option<ObjectMeta>, Failure> {
     #[derive(Deserialize)]
     struct Named {
@@ -241,7 +243,7 @@ async fn metadata(client: &Client, path: String, name: &str, limit: Duration) ->
     }
 }
 
-/// The pods that carry these labels.
+/// The keys of the pods that match a label selector.
 pub async fn pods_with(
     client: &Client,
     namespace: Option<&str>,

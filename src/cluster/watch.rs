@@ -1,7 +1,7 @@
-//! The watches: each a task that turns what the API server says into [`Change`]s.
+//! The watches. Each is a task that converts the responses of the API server to [`Change`]s.
 //!
-//! A watch ends only with the channel. It awaits nothing but the API server and room in the channel, so whoever reads
-//! the channel must never await a write.
+//! A watch ends only when the channel closes. It waits only for the API server and for capacity of the channel, so the
+//! receiver must never await a write.
 
 use std::sync::Arc;
 
@@ -17,25 +17,26 @@ mod standing;
 mod task;
 mod trouble;
 
-use super::wire::{self, Event, Node, Pod};
-use super::{REPORTER, Scope};
-use crate::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
-use crate::http::Health;
-use crate::metrics::Metrics;
-use crate::world::{Change, Source};
 use kinds::{Diagnosed, Own, Watched};
 use listing::{Gate, Listing};
-use standing::{Standing, Standings};
+use shindan_core::api::REPORTER;
+use shindan_core::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use shindan_core::state::{Change, Source};
+use shindan_core::wire::{self, Event, Node, Pod};
+use standing::{SourceStates, WatchState};
 use task::{Settings, Strategies, Task};
 
-/// Ends a watch that has died in silence; a resume from the last version costs little.
+use super::Scope;
+use crate::http::Health;
+use crate::metrics::Metrics;
+
+/// Timeout of a watch, which ends one whose connection is dead. Resuming from the last version is cheap.
 const OBJECT_SECONDS: u32 = 90;
-/// Events have no watch cache: each start of a watch is paid for by etcd.
+/// Timeout of a watch of Events. They have no watch cache, so etcd serves each start of a watch.
 const EVENT_SECONDS: u32 = 290;
 
-/// The watches of Normal Events, by name, with what each leaves to the server. A selector knows no alternatives, and each watch
-/// has the server read all Events there are when it lists: so those about pods come by one watch that leaves out what every
-/// pod that starts is told, and [`kinds`] drops what else no rule reads.
+/// Watches of Normal Events: name and field selector. A selector has no OR, and each watch lists all Events on the
+/// server. So one watch covers all Events about pods except those of every normal start, and [`kinds`] drops the rest.
 const NORMAL: [(&str, &str); 3] = [
     (
         "about_pods",
@@ -45,12 +46,13 @@ const NORMAL: [(&str, &str); 3] = [
     ("job_already_active", "reason=JobAlreadyActive"),
 ];
 
-/// Where Events about Nodes are, which belong to no namespace.
+/// Namespace of the Events about Nodes.
 const OF_NODES: &str = "default";
 
-/// Starts all watches; they end when the set is dropped or the channel closed.
+/// Starts all watches. They end when the set is dropped or the channel closes.
 ///
-/// Each source is `missing` in `health` until it has been listed once, and what is lost later is named there. To be called within a tokio runtime.
+/// Each source is missing in `health` until it has been listed once, and again if it fails later. Must be called within
+/// a tokio runtime.
 pub fn spawn(
     client: &Client,
     scope: &Scope,
@@ -63,11 +65,11 @@ pub fn spawn(
         scope,
         changes,
         metrics,
-        standings: Standings::new(health.clone()),
+        sources: SourceStates::new(health.clone()),
         strategies: Arc::new(Strategies::default()),
         tasks: JoinSet::new(),
     };
-    // Our own objects and the nodes first: they are few, and diagnoses need them.
+    // Our own objects and the nodes come first: they are few, and diagnoses depend on them.
     starter.own::<PodDiagnosis>("poddiagnoses");
     starter.own::<WorkloadDiagnosis>("workloaddiagnoses");
     if scope.nodes {
@@ -90,13 +92,13 @@ struct Starter<'a> {
     scope: &'a Scope,
     changes: &'a mpsc::Sender<Change>,
     metrics: &'a Metrics,
-    standings: Arc<Standings>,
+    sources: Arc<SourceStates>,
     strategies: Arc<Strategies>,
     tasks: JoinSet<()>,
 }
 
 impl Starter<'_> {
-    /// For the watches that together make up one source: `selectors` in each namespace.
+    /// The gate of the watches that together form one source: `selectors` watches per namespace.
     fn gate(&self, source: Source, selectors: usize) -> Arc<Gate> {
         Arc::new(Gate::new(source, self.watches_of(selectors)))
     }
@@ -108,7 +110,7 @@ impl Starter<'_> {
     fn events(&mut self) {
         let apart = self.scope.nodes && !self.reads(OF_NODES);
         let gate = Arc::new(Gate::new(Source::Events, self.watches_of(1 + NORMAL.len()) + usize::from(apart)));
-        // Our own Events would come back as evidence, under reasons that the kubelet uses as well.
+        // Our own Events would return as evidence, under reasons that the kubelet uses too.
         let warnings = format!("type!=Normal,reportingComponent!={REPORTER}");
         self.everywhere::<Event>("warnings", Some(&warnings), EVENT_SECONDS, &gate);
         for (name, selected) in NORMAL {
@@ -126,7 +128,7 @@ impl Starter<'_> {
         self.scope.namespaces.is_empty() || self.scope.namespaces.iter().any(|name| name == namespace)
     }
 
-    /// The versions of our own objects.
+    /// Watches the versions of our own objects.
     fn own<K>(&mut self, name: &'static str)
     where
         K: Diagnosed + Resource<Scope = NamespaceResourceScope>,
@@ -166,35 +168,35 @@ impl Starter<'_> {
         seconds: u32,
         listing: Listing,
     ) {
-        let standing = self.standings.of(K::SOURCE);
+        let state = self.sources.of(K::SOURCE);
         let settings = Settings { name, fields: fields.map(str::to_owned), seconds };
         let task = Task {
-            api: api(self.observed(K::SOURCE, name, standing.clone())),
+            api: api(self.observed(K::SOURCE, name, state.clone())),
             settings,
             listing,
             strategies: self.strategies.clone(),
             changes: self.changes.clone(),
             watch: self.metrics.watch(K::SOURCE, name),
-            standing,
+            state,
         };
         self.tasks.spawn(task.run());
     }
 
-    /// A client whose answers are signs of life of this watch. Bookmarks never reach us, and a watch that resumes says
-    /// nothing either, so this is the only way to tell a quiet watch from a dead one.
-    fn observed(&self, source: Source, name: &'static str, standing: Standing) -> Client {
+    /// A client that records each response as a sign of life of this watch. Bookmarks and the resume of a watch are not
+    /// visible to the task, so only this distinguishes a quiet watch from a dead one.
+    fn observed(&self, source: Source, name: &'static str, state: WatchState) -> Client {
         let watch = self.metrics.watch(source, name);
         let client = self.client.clone();
         let namespace = client.default_namespace().to_owned();
         let service = tower::service_fn(move |request: http::Request<Body>| {
-            let (client, watch, standing) = (client.clone(), watch.clone(), standing.clone());
-            // Who may list may not be allowed to watch.
+            let (client, watch, state) = (client.clone(), watch.clone(), state.clone());
+            // The permission to list does not include the permission to watch.
             let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
             async move {
                 let response = client.send(request).await?;
                 if response.status().is_success() {
                     watch.alive();
-                    if is_watch && standing.found() {
+                    if is_watch && state.found() {
                         tracing::info!(watch = name, "the watch works again");
                     }
                 }

@@ -1,7 +1,7 @@
-//! The file of `shindan run`, and where each setting comes from.
+//! The configuration file of `shindan run`, and the source of each setting.
 //!
-//! Its keys are the flags' names, and its values go through the flags' own parsers: the file becomes arguments, for what flags
-//! and variables leave to their defaults.
+//! Keys are the names of flags, and values go through the parsers of the flags. The file becomes arguments for all
+//! settings that no flag or variable sets.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -15,14 +15,14 @@ use serde_json::{Map, Value};
 
 use super::RunArgs;
 
-/// As Kubernetes' own components have it in their files.
+/// API version and kind of the file, in the style of Kubernetes components.
 pub const API_VERSION: &str = "config.shindan.dev/v1alpha1";
 pub const KIND: &str = "ShindanConfiguration";
 
-/// The largest file that is read.
+/// Maximum size of the file in bytes.
 const MOST: u64 = 1 << 20;
 
-/// What differs from its default.
+/// A setting that differs from its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     pub key: String,
@@ -36,12 +36,12 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// The flags of `shindan run`: the one table of all settings.
+/// The flags of `shindan run`, the only list of settings.
 pub fn table() -> Command {
     RunArgs::augment_args(Command::new("run"))
 }
 
-/// `neverReady` of `--never-ready`; `None` for what is no setting of the file.
+/// The key of a flag: `neverReady` for `--never-ready`. `None` for flags that are not settings of the file.
 pub fn key_of(arg: &Arg) -> Option<String> {
     let long = arg.get_long().filter(|long| !matches!(*long, "config" | "help" | "version"))?;
     let mut words = long.split('-');
@@ -52,7 +52,7 @@ pub fn key_of(arg: &Arg) -> Option<String> {
     }))
 }
 
-/// What the file adds to the arguments that `given` was made of. An error is whole: it names the file.
+/// The arguments from the file that are added to those of `given`. The error names the file.
 pub fn arguments(given: &ArgMatches) -> Result<Vec<OsString>, String> {
     let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(Vec::new()) };
     let text = read(path).map_err(|why| format!("cannot read the file of --config, {}: {why}", path.display()))?;
@@ -61,10 +61,10 @@ pub fn arguments(given: &ArgMatches) -> Result<Vec<OsString>, String> {
     let mut added = Vec::new();
     for (key, value) in &entries {
         let place = || format!("{}{}: {key}", path.display(), line(&text, key));
-        let Some((arg, words)) = said(&table, key, value).map_err(|why| format!("{}: {why}", place()))? else {
+        let Some((arg, words)) = arguments_for(&table, key, value).map_err(|why| format!("{}: {why}", place()))? else {
             continue;
         };
-        // What stands nearer to the process counts; the file was checked all the same.
+        // Flags and variables have precedence. The file is validated in any case.
         if matches!(given.value_source(arg.get_id().as_str()), None | Some(ValueSource::DefaultValue)) {
             added.extend(words.into_iter().map(OsString::from));
         }
@@ -91,7 +91,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// `:3`, the line of a key, where it stands at the beginning of one.
+/// The line of a top-level key, as `:3`.
 fn line(text: &str, key: &str) -> String {
     let is_it = |line: &str| {
         let rest = line.trim_start_matches(['"', '\'']).strip_prefix(key);
@@ -100,8 +100,8 @@ fn line(text: &str, key: &str) -> String {
     text.lines().position(is_it).map(|at| format!(":{}", at + 1)).unwrap_or_default()
 }
 
-/// What an entry says as arguments; `None` for what only says what file it is.
-fn said<'t>(table: &'t Command, key: &str, value: &Value) -> Result<Option<(&'t Arg, Vec<String>)>, String> {
+/// The arguments for an entry. `None` for `apiVersion` and `kind`.
+fn arguments_for<'t>(table: &'t Command, key: &str, value: &Value) -> Result<Option<(&'t Arg, Vec<String>)>, String> {
     for (known, must) in [("apiVersion", API_VERSION), ("kind", KIND)] {
         if key == known {
             return if value == must { Ok(None) } else { Err(format!("must be {must}")) };
@@ -126,7 +126,7 @@ fn words(arg: &Arg, value: &Value) -> Result<Vec<String>, String> {
     }
     let takes_pairs = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains('=')));
     let values: Vec<String> = match value {
-        // As if it were not there, and it has its default.
+        // Null means the default.
         Value::Null => Vec::new(),
         Value::Array(all) if matches!(arg.get_action(), ArgAction::Append) => {
             all.iter().map(scalar).collect::<Result<_, _>>()?
@@ -150,7 +150,7 @@ fn scalar(value: &Value) -> Result<String, String> {
     }
 }
 
-/// What a flag's parser says of a value.
+/// The reason for which a flag's parser rejects a value.
 fn why(error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(one)) => Some(one.clone()),
@@ -166,7 +166,7 @@ fn why(error: &clap::Error) -> String {
     }
 }
 
-/// That there is no such key, with the one that was most likely meant.
+/// The error for an unknown key, with the most similar key.
 fn unknown(table: &Command, key: &str) -> String {
     let flag: String = key.chars().fold("--".to_owned(), |flag, c| match c {
         'A'..='Z' => flag + "-" + &c.to_ascii_lowercase().to_string(),
@@ -190,9 +190,9 @@ fn unknown(table: &Command, key: &str) -> String {
     }
 }
 
-/// What differs from its default once the file is taken in; `given` is what was said beside it.
+/// The settings that differ from their defaults. `given` are the arguments without the file, `taken` those with it.
 pub fn settings(given: &ArgMatches, taken: &ArgMatches) -> Vec<Setting> {
-    let told = |arg: &Arg| {
+    let changed = |arg: &Arg| {
         let (id, key) = (arg.get_id().as_str(), key_of(arg)?);
         let from = match (given.value_source(id), taken.value_source(id)) {
             (Some(ValueSource::CommandLine), _) => "flag",
@@ -202,16 +202,16 @@ pub fn settings(given: &ArgMatches, taken: &ArgMatches) -> Vec<Setting> {
         };
         let raw: Vec<_> = taken.get_raw(id).into_iter().flatten().map(|one| one.to_string_lossy()).collect();
         let default: Vec<_> = arg.get_default_values().iter().map(|one| one.to_string_lossy()).collect();
-        // A switch that is on has no value of its own.
+        // A switch that is set has no value.
         let value = if raw.is_empty() { "true".to_owned() } else { raw.join(",") };
         (raw != default).then_some(Setting { key, value, from })
     };
-    table().get_arguments().filter_map(told).collect()
+    table().get_arguments().filter_map(changed).collect()
 }
 
-/// Logs what holds, once.
-pub fn tell(args: &RunArgs) {
-    let told: Vec<_> = args.settings.iter().map(ToString::to_string).collect();
-    let told = if told.is_empty() { "as by default".to_owned() } else { told.join(", ") };
-    tracing::info!("settings: {told}");
+/// Logs the settings once, at the start.
+pub fn log_settings(args: &RunArgs) {
+    let changed: Vec<_> = args.settings.iter().map(ToString::to_string).collect();
+    let changed = if changed.is_empty() { "as by default".to_owned() } else { changed.join(", ") };
+    tracing::info!("settings: {changed}");
 }

@@ -1,4 +1,4 @@
-//! Active diagnoses by namespace, cause and severity: replaced as a whole, written out at each scrape.
+//! Active diagnoses by namespace, cause and severity. The counts are replaced as a whole and encoded at each scrape.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::{ActiveKey, OTHER};
 
-/// Namespaces with a label of their own.
+/// Maximum number of namespaces with their own label.
 const NAMESPACES: usize = 200;
 
 #[derive(Debug)]
@@ -27,15 +27,15 @@ impl Active {
 
     pub(super) fn set(&self, counts: BTreeMap<ActiveKey, u64>) {
         let named = largest_namespaces(&counts);
-        let mut folded = BTreeMap::new();
+        let mut grouped = BTreeMap::new();
         for (key, count) in counts {
             let namespace = if named.contains(&key.namespace) { &*key.namespace } else { OTHER };
             let cause = self.causes.get(key.cause.as_str()).copied().unwrap_or(OTHER);
             let kind = key.kind.as_str().trim_end_matches("Diagnosis");
             let labels = [kind.to_owned(), namespace.to_owned(), cause.to_owned(), key.severity.to_string()];
-            *folded.entry(labels).or_default() += count;
+            *grouped.entry(labels).or_default() += count;
         }
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = folded;
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = grouped;
     }
 }
 
@@ -45,7 +45,7 @@ fn largest_namespaces(counts: &BTreeMap<ActiveKey, u64>) -> BTreeSet<Arc<str>> {
         *sums.entry(&key.namespace).or_default() += count;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
-    // By name where the counts are equal, so that labels do not come and go.
+    // Equal counts are sorted by name, so that the set of labels is stable.
     sums.sort_unstable_by(|(a, n), (b, m)| m.cmp(n).then_with(|| a.cmp(b)));
     sums.into_iter().take(NAMESPACES).map(|(namespace, _)| namespace.clone()).collect()
 }

@@ -1,4 +1,4 @@
-//! What the operator needs and does not have at present: /readyz names it, and a gauge counts it.
+//! Parts that the operator lacks at present, for /readyz and a gauge.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
     pub why: String,
-    /// Without it nothing is diagnosed; else answers are poorer, or some are not told.
+    /// Whether nothing can be diagnosed without it. Otherwise some diagnoses are missing or less detailed.
     pub vital: bool,
     until: Option<Instant>,
 }
@@ -25,7 +25,7 @@ impl Lack {
         Self { why: why.into(), vital, until: None }
     }
 
-    /// What is not said again within this time is over.
+    /// Expires after `time` if it is not reported again.
     #[must_use]
     pub fn lasting(self, time: Duration) -> Self {
         Self { until: Some(Instant::now() + time), ..self }
@@ -36,7 +36,7 @@ impl Lack {
     }
 }
 
-/// All parts that were ever missing.
+/// All parts that have ever been missing. `None`: available again.
 #[derive(Debug, Default)]
 pub struct Parts(Mutex<BTreeMap<&'static str, Option<Lack>>>);
 
@@ -55,14 +55,14 @@ impl Parts {
         }
     }
 
-    /// One can do without it.
+    /// Makes a missing part not vital.
     pub fn tolerate(&self, part: &'static str) {
         if let Some(Some(lack)) = self.lock().get_mut(part) {
             lack.vital = false;
         }
     }
 
-    /// What is missing now.
+    /// The parts that are missing now.
     pub fn lacks(&self) -> Vec<(&'static str, Lack)> {
         let known = self.lock();
         let present = known.iter().filter_map(|(part, lack)| Some((*part, lack.clone()?)));
@@ -92,7 +92,7 @@ mod tests {
     use crate::metrics::Metrics;
 
     #[tokio::test(start_paused = true)]
-    async fn a_part_is_missing_until_it_is_there_or_nobody_complains_any_more() {
+    async fn a_part_is_missing_until_it_is_ready_or_its_report_expires() {
         let metrics = Metrics::new([]);
         let parts = metrics.parts();
         parts.missing("pods", Lack::new("forbidden", true));

@@ -1,4 +1,4 @@
-//! The life of each watch: how long ago the API server last said anything, and what went wrong.
+//! State of each watch: time since the last response of the API server, and failures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,9 +10,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
+use shindan_core::state::Source;
 use tokio::time::Instant;
-
-use crate::world::Source;
 
 #[derive(Debug, Default)]
 pub(super) struct Watches {
@@ -21,13 +20,13 @@ pub(super) struct Watches {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By source and name; the time of the last sign of life.
+    /// Time of the last sign of life, by source and name.
     alive: BTreeMap<(Source, &'static str), Instant>,
     errors: BTreeMap<(Source, &'static str), u64>,
     lists: BTreeMap<Source, u64>,
 }
 
-/// One watch's way to tell of itself.
+/// Handle with which a watch reports its state.
 #[derive(Debug, Clone)]
 pub struct WatchHandle {
     watches: Arc<Watches>,
@@ -36,7 +35,7 @@ pub struct WatchHandle {
 }
 
 impl Watches {
-    /// A watch counts as silent from its start, not from its first answer.
+    /// The handle of a watch. The time since the last sign of life counts from now, before the first response.
     pub(super) fn handle(this: &Arc<Self>, source: Source, name: &'static str) -> WatchHandle {
         let handle = WatchHandle { watches: this.clone(), source, name };
         handle.alive();
@@ -49,17 +48,17 @@ impl Watches {
 }
 
 impl WatchHandle {
-    /// The API server has answered, or sent something.
+    /// Records a response or an item.
     pub fn alive(&self) {
         self.watches.lock().alive.insert((self.source, self.name), Instant::now());
     }
 
-    /// The watch failed and will be tried again; `category` is a word of a closed set.
+    /// Records a failure that will be retried. `category` is a label of a closed set.
     pub fn failed(&self, category: &'static str) {
         *self.watches.lock().errors.entry((self.source, category)).or_default() += 1;
     }
 
-    /// A list is complete.
+    /// Records a complete list.
     pub fn listed(&self) {
         *self.watches.lock().lists.entry(self.source).or_default() += 1;
     }
@@ -70,7 +69,7 @@ impl Collector for Watches {
         let known = self.lock();
         let mut metric = encoder.encode_descriptor(
             "watch_staleness",
-            "Time since the API server last answered a watch",
+            "Time since the last response of the API server to a watch",
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?;
@@ -105,8 +104,9 @@ impl Collector for Watches {
 mod tests {
     use std::time::Duration;
 
+    use shindan_core::state::Source;
+
     use crate::metrics::Metrics;
-    use crate::world::Source;
 
     #[tokio::test(start_paused = true)]
     async fn staleness_grows_until_the_next_sign_of_life() {

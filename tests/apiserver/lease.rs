@@ -1,4 +1,4 @@
-//! Leader election: candidates on one Lease, with an API server that fails and clocks that lie.
+//! Leader election: candidates for one Lease, with a failing API server and wrong clocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,21 +13,21 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::server::{Answer, Call, server, status};
+use crate::server::{Call, Reply, server, status};
 
-/// The Lease as the API server keeps it: a write that replaces another version is refused.
+/// Stores the Lease as the API server does: a write with an old resource version is refused.
 #[derive(Clone, Default)]
 struct Store(Arc<Mutex<(u64, Option<Value>)>>);
 
 impl Store {
-    fn answer(&self, call: &Call) -> Answer {
+    fn reply(&self, call: &Call) -> Reply {
         assert!(call.path.starts_with("/apis/coordination.k8s.io/v1/namespaces/demo/leases"), "{}", call.path);
         let mut store = self.0.lock().unwrap();
         let (version, lease) = &mut *store;
         let sent = call.body.pointer("/metadata/resourceVersion").and_then(Value::as_str);
         let conflict = || status(409, "Conflict", "the object has been modified", json!({"name": "shindan"}));
         match (&call.method, lease.as_ref()) {
-            (&Method::GET, Some(lease)) => return Answer::Json(200, lease.clone()),
+            (&Method::GET, Some(lease)) => return Reply::Json(200, lease.clone()),
             (_, None) if call.method != Method::POST => return status(404, "NotFound", "not found", json!({})),
             (&Method::POST, None) => {}
             (&Method::PUT, Some(_)) if sent == Some(version.to_string().as_str()) => {}
@@ -37,7 +37,7 @@ impl Store {
         let mut next = call.body.clone();
         next["metadata"]["resourceVersion"] = json!(version.to_string());
         *lease = Some(next.clone());
-        Answer::Json(200, next)
+        Reply::Json(200, next)
     }
 
     fn spec(&self, field: &str) -> Value {
@@ -48,7 +48,7 @@ impl Store {
         self.spec("leaseTransitions").as_i64().unwrap()
     }
 
-    /// Another hand's change.
+    /// Changes the Lease as another client would.
     fn edit(&self, change: impl FnOnce(&mut Value)) {
         let mut store = self.0.lock().unwrap();
         let (version, lease) = &mut *store;
@@ -60,7 +60,7 @@ impl Store {
     }
 }
 
-/// A way to the API server that can be cut.
+/// A connection to the API server that can be interrupted.
 #[derive(Clone, Default)]
 struct Line(Arc<AtomicBool>);
 
@@ -71,7 +71,7 @@ impl Line {
 
     fn to(&self, store: &Store) -> Client {
         let (line, store) = (self.0.clone(), store.clone());
-        server(move |call| if line.load(Ordering::Relaxed) { Answer::Silence } else { store.answer(call) }).0
+        server(move |call| if line.load(Ordering::Relaxed) { Reply::NoResponse } else { store.reply(call) }).0
     }
 }
 
@@ -102,7 +102,7 @@ impl Candidate {
         self.leadership.known().await;
     }
 
-    /// How long it takes until it leads.
+    /// Waits until it leads, and returns the time.
     async fn awaited(&self) -> Duration {
         let began = Instant::now();
         while !self.leads() {
@@ -146,19 +146,19 @@ async fn one_leads_for_as_long_as_it_renews() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_dies_is_replaced_within_fifteen_seconds_and_not_before_its_lease_ends() {
+async fn a_stopped_leader_is_replaced_within_fifteen_seconds_and_not_before_its_lease_expires() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     seconds(30).await;
     first.task.abort();
     let took = second.awaited().await;
-    // It died up to two seconds after it had renewed.
+    // It stopped up to two seconds after it had renewed.
     assert!((Duration::from_secs(8)..Duration::from_secs(13)).contains(&took), "{took:?}");
     assert_eq!(store.transitions(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_is_cut_off_writes_no_more_before_another_may_take_over() {
+async fn a_disconnected_leader_stops_writing_before_its_lease_expires() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     seconds(30).await;
@@ -172,7 +172,7 @@ async fn a_leader_that_is_cut_off_writes_no_more_before_another_may_take_over() 
     assert!(!second.leads());
     second.awaited().await;
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
-    assert!(!first.health.is_ready(), "it says that it cannot reach the Lease");
+    assert!(!first.health.is_ready(), "its readiness reports that it cannot reach the Lease");
     first.line.cut(false);
     seconds(30).await;
     assert!(!first.leads() && second.leads() && first.health.is_ready());
@@ -180,7 +180,7 @@ async fn a_leader_that_is_cut_off_writes_no_more_before_another_may_take_over() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_that_stops_gives_the_lease_back() {
+async fn a_stopping_leader_releases_the_lease() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     first.stop().await;
@@ -193,7 +193,7 @@ async fn a_leader_that_stops_gives_the_lease_back() {
 async fn clocks_that_differ_by_an_hour_do_no_harm() {
     let store = Store::default();
     let (first, second) = two(&store).await;
-    // The holder's clock stands an hour behind, then an hour ahead: it renews all the same.
+    // The holder's clock is an hour behind, then an hour ahead; it renews in both cases.
     for hour in ["2026-11-21T08:00", "2036-11-21T10:00"] {
         for tick in 0..30 {
             seconds(1).await;
@@ -205,23 +205,23 @@ async fn clocks_that_differ_by_an_hour_do_no_harm() {
     first.task.abort();
     store.edit(|spec| spec["renewTime"] = json!("2036-11-21T10:00:00.000000Z"));
     let took = second.awaited().await;
-    assert!(took < Duration::from_secs(15), "a time in the future keeps nobody waiting: {took:?}");
+    assert!(took < Duration::from_secs(15), "a time in the future does not delay the standby: {took:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_loses_the_lease_to_another_stops_at_its_next_renewal() {
+async fn a_leader_that_lost_its_lease_stops_at_its_next_renewal() {
     let store = Store::default();
     let (first, second) = two(&store).await;
-    store.edit(|spec| spec["holderIdentity"] = json!("somebody"));
+    store.edit(|spec| spec["holderIdentity"] = json!("another"));
     seconds(3).await;
     assert!(!first.leads() && !second.leads());
-    // Who took it by hand does not renew it.
+    // The other holder does not renew it.
     seconds(15).await;
     assert!(first.leads() != second.leads());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_longer_lease_of_another_version_is_waited_for() {
+async fn a_longer_lease_of_another_version_is_respected() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     first.task.abort();
@@ -231,7 +231,7 @@ async fn a_longer_lease_of_another_version_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_right_is_told() {
+async fn a_missing_permission_is_reported() {
     let (client, _) = server(|_| status(403, "Forbidden", "leases.coordination.k8s.io is forbidden", json!({})));
     let health = Health::default();
     let (elector, mut leadership) = Elector::new(client, "demo", "only", Timing::default(), health.clone());
@@ -242,7 +242,7 @@ async fn a_missing_right_is_told() {
     task.abort();
 }
 
-/// Whatever the network does, two never lead at once, and when it is well again, one leads.
+/// Under random network faults two candidates never lead at once, and after the faults one leads.
 #[tokio::test(start_paused = true)]
 async fn two_never_lead_at_once() {
     for seed in 0..20_u64 {

@@ -1,23 +1,24 @@
-//! The only writer: what it sends, and how it tells refusals apart.
+//! The publisher: the requests that it sends, and how it classifies refusals.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use shindan::api::{PodDiagnosisSpec, PodDiagnosisStatus};
 use shindan::cluster::lease::Leadership;
 use shindan::cluster::publish::{Current, PublishError, Published, Publisher};
-use shindan::facts::{ObjectKey, Timestamp};
 use shindan::metrics::Metrics;
-use shindan::plan::{Action, Annotation, Announcement, DiagnosisKey, Intent, ObjectWrite, Reference};
+use shindan_core::api::{PodDiagnosisSpec, PodDiagnosisStatus};
+use shindan_core::facts::{ObjectKey, Timestamp};
+use shindan_core::reconcile::{
+    Action, Annotation, Announcement, Composition, DiagnosisKey, Intent, Object, Reference, Write,
+};
 
-use crate::server::{Answer, Call, Calls, server, status};
+use crate::server::{Call, Calls, Reply, server, status};
 
-type Refusal = fn(Value) -> Answer;
+type Refusal = fn(Value) -> Reply;
 
-fn publisher(answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> (Publisher, Calls) {
-    let (client, calls) = server(answer);
+fn publisher(handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> (Publisher, Calls) {
+    let (client, calls) = server(handler);
     (Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new([])), calls)
 }
 
@@ -43,13 +44,14 @@ fn announcement() -> Announcement {
 fn apply(resource_version: Option<&str>) -> Intent {
     let status: PodDiagnosisStatus = serde_json::from_value(json!({
         "state": "Active", "severity": "Warning", "confidence": "Certain", "cause": "OOMKilled",
+        "category": "Crash",
     }))
     .unwrap();
-    Intent::Apply(Box::new(ObjectWrite {
-        key: key(),
-        labels: BTreeMap::from([("shindan.dev/cause".to_owned(), "OOMKilled".to_owned())]),
-        spec: PodDiagnosisSpec { pod_name: "web".to_owned(), ..PodDiagnosisSpec::default() },
-        status,
+    let spec = PodDiagnosisSpec { pod_name: "web".to_owned(), ..PodDiagnosisSpec::default() };
+    Intent::Apply(Box::new(Write {
+        key: DiagnosisKey::of_pod(key()),
+        object: Object::Pod(spec, status),
+        composition: Composition::default(),
         resource_version: resource_version.map(str::to_owned),
         announcement: Some(announcement()),
     }))
@@ -59,13 +61,13 @@ fn delete() -> Intent {
     Intent::Delete { key: DiagnosisKey::of_pod(key()), resource_version: "7".to_owned() }
 }
 
-fn written() -> Answer {
-    Answer::Json(200, json!({"kind": "PartialObjectMetadata", "metadata": {"uid": "u1", "resourceVersion": "8"}}))
+fn written() -> Reply {
+    Reply::Json(200, json!({"kind": "PartialObjectMetadata", "metadata": {"uid": "u1", "resourceVersion": "8"}}))
 }
 
-/// `other` answers the PATCH or DELETE; Events are taken.
-fn refusing(refusal: impl Fn() -> Answer + Send + Sync + 'static) -> (Publisher, Calls) {
-    publisher(move |call| if call.method == Method::POST { Answer::Json(201, json!({})) } else { refusal() })
+/// A server that returns `refusal` for PATCH and DELETE, and accepts Events.
+fn refusing(refusal: impl Fn() -> Reply + Send + Sync + 'static) -> (Publisher, Calls) {
+    publisher(move |call| if call.method == Method::POST { Reply::Json(201, json!({})) } else { refusal() })
 }
 
 #[tokio::test]
@@ -84,7 +86,8 @@ async fn a_diagnosis_is_one_apply_and_one_event() {
     assert_eq!(
         patch.body["metadata"],
         json!({"name": "web", "namespace": "demo", "resourceVersion": "7",
-            "labels": {"shindan.dev/cause": "OOMKilled"}})
+            "labels": {"shindan.dev/cause": "OOMKilled", "shindan.dev/category": "Crash",
+                "shindan.dev/severity": "Warning", "shindan.dev/state": "Active"}})
     );
     assert_eq!(
         (&patch.body["apiVersion"], &patch.body["kind"]),
@@ -124,19 +127,19 @@ async fn a_write_that_is_refused_posts_no_event() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart() {
+async fn refusals_are_classified() {
     let namespace = json!({"kind": "namespaces", "name": "demo"});
     let terminating = json!({"causes": [{"reason": "NamespaceTerminating", "field": "metadata.namespace"}]});
     let cases: [(Refusal, Value, &str); 9] = [
         (|d| status(404, "NotFound", "namespaces \"demo\" not found", d), namespace, "namespace_gone"),
         (|d| status(403, "Forbidden", "it is being terminated", d), terminating, "namespace_gone"),
         (|d| status(403, "Forbidden", "cannot patch", d), json!({}), "forbidden"),
-        (|_| Answer::Text(404, "404 page not found\n", None), json!({}), "not_installed"),
+        (|_| Reply::Text(404, "404 page not found\n", None), json!({}), "not_installed"),
         (|d| status(422, "Invalid", "spec: wrong", d), json!({}), "invalid"),
         (|d| status(413, "RequestEntityTooLarge", "too large", d), json!({}), "too_large"),
         (|d| status(500, "InternalError", "etcd", d), json!({}), "unavailable"),
         (|d| status(401, "Unauthorized", "who", d), json!({}), "unavailable"),
-        (|_| Answer::Text(200, "<html>", None), json!({}), "unavailable"),
+        (|_| Reply::Text(200, "<html>", None), json!({}), "unavailable"),
     ];
     for (refusal, details, category) in cases {
         let (publisher, _) = refusing(move || refusal(details.clone()));
@@ -145,26 +148,26 @@ async fn refusals_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_throttled_write_says_when_to_come_back() {
+async fn a_throttled_write_returns_the_retry_delay() {
     let after = |error| match error {
         PublishError::TooManyRequests { retry_after } => retry_after,
         error => panic!("{error}"),
     };
-    // As the flow control answers, and as a full watch cache does.
-    let (publisher, _) = refusing(|| Answer::Text(429, "Too many requests, please try again later.\n", Some(7)));
+    // Responses of the flow control, and of a full watch cache.
+    let (publisher, _) = refusing(|| Reply::Text(429, "Too many requests, please try again later.\n", Some(7)));
     assert_eq!(after(publisher.publish(&apply(None)).await.unwrap_err()), Some(Duration::from_secs(7)));
     let (publisher, _) = refusing(|| status(429, "TooManyRequests", "slow", json!({"retryAfterSeconds": 3})));
     assert_eq!(after(publisher.publish(&apply(None)).await.unwrap_err()), Some(Duration::from_secs(3)));
 }
 
 #[tokio::test]
-async fn an_event_that_is_there_already_is_posted_and_one_that_fails_is_still_owed() {
-    for (answer, announced) in [
-        (status as fn(u16, &str, &str, Value) -> Answer, true),
+async fn an_existing_event_counts_as_posted_and_a_failed_one_stays_pending() {
+    for (refusal, announced) in [
+        (status as fn(u16, &str, &str, Value) -> Reply, true),
         (|_: u16, _: &str, _: &str, d: Value| status(500, "InternalError", "no", d), false),
     ] {
         let (publisher, calls) = publisher(move |call| {
-            if call.method == Method::POST { answer(409, "AlreadyExists", "there", json!({})) } else { written() }
+            if call.method == Method::POST { refusal(409, "AlreadyExists", "there", json!({})) } else { written() }
         });
         let written = publisher.publish(&apply(None)).await.unwrap();
         assert_eq!((written.announced, written.resource_version.as_str()), (announced, "8"));
@@ -201,8 +204,8 @@ async fn after_a_conflict_the_version_is_reread() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_given_up() {
-    let (publisher, _) = publisher(|_| Answer::Silence);
+async fn a_request_without_a_response_times_out() {
+    let (publisher, _) = publisher(|_| Reply::NoResponse);
     let began = tokio::time::Instant::now();
     let error = publisher.publish(&apply(None)).await.unwrap_err();
     assert_eq!(error.category(), "unavailable");
@@ -238,7 +241,7 @@ async fn an_annotation_is_one_key_merged_into_this_very_object() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_not_annotated_and_refusals_are_told_apart() {
+async fn deleted_objects_are_not_annotated_and_refusals_are_classified() {
     let another = json!({"name": "web", "causes": [{"reason": "FieldValueInvalid", "field": "metadata.uid"}]});
     let cases: [(Refusal, Value, Result<(), &str>); 6] = [
         (|d| status(404, "NotFound", "pods \"web\" not found", d), json!({"name": "web", "kind": "pods"}), Ok(())),
@@ -250,11 +253,11 @@ async fn what_is_gone_is_not_annotated_and_refusals_are_told_apart() {
             Err("unavailable"),
         ),
         (|d| status(403, "Forbidden", "User \"x\" cannot patch resource \"pods\"", d), json!({}), Err("not_granted")),
-        (|d| status(403, "Forbidden", "a policy says no", d), json!({}), Err("forbidden")),
+        (|d| status(403, "Forbidden", "denied by a policy", d), json!({}), Err("forbidden")),
     ];
     for (refusal, details, expected) in cases {
         let (publisher, _) = refusing(move || refusal(details.clone()));
-        let told = publisher.publish(&annotate("v1", "Pod", Some("OOMKilled: web"))).await;
-        assert_eq!(told.map(|_| ()).map_err(|error| error.category()), expected);
+        let result = publisher.publish(&annotate("v1", "Pod", Some("OOMKilled: web"))).await;
+        assert_eq!(result.map(|_| ()).map_err(|error| error.category()), expected);
     }
 }

@@ -1,29 +1,29 @@
-//! Lookups, and the read-back of our own objects.
+//! Lookups, and the read of our own objects at the start.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kube::Client;
 use serde_json::json;
-use shindan::api::DiagnosisState;
 use shindan::cluster::Scope;
-use shindan::cluster::lookup::Lookup;
+use shindan::cluster::lookup::LookupClient;
 use shindan::cluster::restore::{self, Restored};
-use shindan::facts::{Looked, ObjectKey, Want, WorkloadName};
 use shindan::http::Health;
 use shindan::metrics::Metrics;
-use shindan::plan::{self, Outer};
+use shindan_core::api::DiagnosisState;
+use shindan_core::facts::{Lookup, LookupResult, ObjectKey, WorkloadName};
+use shindan_core::reconcile::{self, Object};
 use tokio::sync::mpsc;
 
-use crate::server::{Answer, list, server, status};
+use crate::server::{Reply, list, server, status};
 
-fn workload(api_version: &str, kind: &str) -> Want {
+fn workload(api_version: &str, kind: &str) -> Lookup {
     let name = WorkloadName {
         api_version: api_version.into(),
         kind: kind.into(),
         namespace: "demo".into(),
         name: "web".into(),
     };
-    Want::Workload(name.into())
+    Lookup::Workload(name.into())
 }
 
 #[tokio::test]
@@ -31,7 +31,7 @@ async fn a_deployment_comes_with_its_replica_sets() {
     let (client, calls) = server(|call| {
         if call.path.ends_with("/deployments/web") {
             let selector = json!({"matchLabels": {"app": "web"}});
-            return Answer::Json(
+            return Reply::Json(
                 200,
                 json!({"metadata": {"name": "web", "namespace": "demo", "uid": "d"},
                 "spec": {"replicas": 3, "selector": selector}, "status": {"readyReplicas": 1}}),
@@ -45,8 +45,8 @@ async fn a_deployment_comes_with_its_replica_sets() {
         };
         list(vec![owned("web-1", "web"), owned("api-1", "api")])
     });
-    let looked = Lookup::new(client, Metrics::new([])).look(&workload("apps/v1", "Deployment")).await.unwrap();
-    let Looked::Workload(Some(facts)) = looked else { panic!("{looked:?}") };
+    let result = LookupClient::new(client, Metrics::new([])).look(&workload("apps/v1", "Deployment")).await.unwrap();
+    let LookupResult::Workload(Some(facts)) = result else { panic!("{result:?}") };
     assert_eq!((facts.desired, facts.ready), (3, 1));
     assert_eq!(facts.replica_sets.iter().map(|set| &*set.name).collect::<Vec<_>>(), ["web-1"]);
     let calls = calls.all();
@@ -58,7 +58,7 @@ async fn a_deployment_comes_with_its_replica_sets() {
 async fn a_daemon_set_comes_with_its_revisions_if_they_may_be_read() {
     let daemon_set = || {
         let selector = json!({"matchLabels": {"app": "agent"}});
-        Answer::Json(200, json!({"metadata": {"name": "web", "namespace": "demo"}, "spec": {"selector": selector}}))
+        Reply::Json(200, json!({"metadata": {"name": "web", "namespace": "demo"}, "spec": {"selector": selector}}))
     };
     let revision = json!({"metadata": {"name": "web-5", "namespace": "demo",
         "ownerReferences": [{"kind": "DaemonSet", "name": "web", "controller": true}]}, "revision": 5});
@@ -68,25 +68,26 @@ async fn a_daemon_set_comes_with_its_revisions_if_they_may_be_read() {
                 if call.path.ends_with("/daemonsets/web") { daemon_set() } else { list(vec![revision.clone()]) }
             },
         );
-    let look =
-        async |client| Lookup::new(client, Metrics::new([])).look(&workload("apps/v1", "DaemonSet")).await.unwrap();
-    let Looked::Workload(Some(facts)) = look(client).await else { panic!("it is there") };
+    let look = async |client| {
+        LookupClient::new(client, Metrics::new([])).look(&workload("apps/v1", "DaemonSet")).await.unwrap()
+    };
+    let LookupResult::Workload(Some(facts)) = look(client).await else { panic!("it is there") };
     assert_eq!(facts.revisions.iter().map(|revision| revision.revision).collect::<Vec<_>>(), [5]);
     assert_eq!(calls.all()[1].query("labelSelector"), Some("app=agent"));
 
     let (client, _) = server(move |call| {
         if call.path.ends_with("/daemonsets/web") { daemon_set() } else { status(403, "Forbidden", "no", json!({})) }
     });
-    let Looked::Workload(Some(facts)) = look(client).await else { panic!("it is there all the same") };
+    let LookupResult::Workload(Some(facts)) = look(client).await else { panic!("it is there all the same") };
     assert!(facts.revisions.is_empty());
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_an_answer_and_a_foreign_kind_is_never_read() {
+async fn a_missing_object_is_a_result_and_a_foreign_kind_is_never_read() {
     let (client, calls) = server(|_| status(404, "NotFound", "gone", json!({})));
     let metrics = Metrics::new([]);
-    let lookup = Lookup::new(client, metrics.clone());
-    assert_eq!(lookup.look(&workload("batch/v1", "Job")).await.unwrap(), Looked::Workload(None));
+    let lookup = LookupClient::new(client, metrics.clone());
+    assert_eq!(lookup.look(&workload("batch/v1", "Job")).await.unwrap(), LookupResult::Workload(None));
     assert_eq!(calls.all()[0].path, "/apis/batch/v1/namespaces/demo/jobs/web");
     assert_eq!(lookup.look(&workload("example.org/v1", "Rollout")).await.unwrap_err().category(), "foreign");
     assert_eq!(calls.all().len(), 1);
@@ -101,7 +102,7 @@ async fn services_come_with_their_endpoints_page_by_page() {
         let service =
             |name: &str| json!({"metadata": {"name": name, "namespace": "demo"}, "spec": {"selector": {"app": name}}});
         match (call.path.ends_with("/services"), call.query("continue")) {
-            (true, None) => Answer::Json(200, json!({"metadata": {"continue": "more"}, "items": [service("web")]})),
+            (true, None) => Reply::Json(200, json!({"metadata": {"continue": "more"}, "items": [service("web")]})),
             (true, Some(_)) => list(vec![service("api"), json!({"metadata": 7, "spec": "odd"})]),
             (false, _) => list(vec![json!({
                 "metadata": {"namespace": "demo", "labels": {"kubernetes.io/service-name": "web"}},
@@ -109,13 +110,13 @@ async fn services_come_with_their_endpoints_page_by_page() {
             })]),
         }
     });
-    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Services("demo".into())).await.unwrap();
-    let Looked::Services(services) = looked else { panic!("{looked:?}") };
+    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Services("demo".into())).await.unwrap();
+    let LookupResult::Services(services) = result else { panic!("{result:?}") };
     let ready: Vec<_> = services.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
     assert_eq!(ready, [("web", 1), ("api", 0)]);
-    // From the cache; a token says for itself which version it continues.
-    let said: Vec<_> = calls.all().iter().map(|c| c.query("resourceVersion").map(str::to_owned)).collect();
-    assert_eq!(said, [Some("0"), None, Some("0")].map(|version| version.map(str::to_owned)));
+    // Lists from the watch cache; a continue token has its own version.
+    let versions: Vec<_> = calls.all().iter().map(|c| c.query("resourceVersion").map(str::to_owned)).collect();
+    assert_eq!(versions, [Some("0"), None, Some("0")].map(|version| version.map(str::to_owned)));
 }
 
 #[tokio::test]
@@ -136,8 +137,8 @@ async fn claims_without_a_volume_come_with_their_events_and_the_classes_that_the
             list(vec![json!({"metadata": {"name": "fast"}, "provisioner": "csi.example.com"})])
         }
     });
-    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Claims("demo".into())).await.unwrap();
-    let Looked::Claims(claims) = looked else { panic!("{looked:?}") };
+    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Claims("demo".into())).await.unwrap();
+    let LookupResult::Claims(claims) = result else { panic!("{result:?}") };
     assert_eq!(claims.unbound.iter().map(|c| (&*c.name, c.events.len())).collect::<Vec<_>>(), [("data", 1)]);
     assert_eq!(claims.classes.unwrap().iter().map(|c| &*c.name).collect::<Vec<_>>(), ["fast"]);
     let calls = calls.all();
@@ -149,7 +150,7 @@ fn in_demo(nodes: bool) -> Scope {
     Scope { namespaces: vec!["demo".to_owned()], nodes }
 }
 
-/// A Role of one namespace is enough for all of it.
+/// A Role of one namespace permits all of these requests.
 #[tokio::test]
 async fn within_a_namespace_nothing_outside_is_read() {
     let claim = json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Pending"}});
@@ -159,10 +160,12 @@ async fn within_a_namespace_nothing_outside_is_read() {
     });
     let (pages, _read) = mpsc::channel(8);
     restore::objects(&client, &in_demo(false), &pages).await.unwrap();
-    let lookup = Lookup::new(client, Metrics::new([])).within(in_demo(false));
-    let Looked::Claims(claims) = lookup.look(&Want::Claims("demo".into())).await.unwrap() else { panic!("claims") };
+    let lookup = LookupClient::new(client, Metrics::new([])).within(in_demo(false));
+    let LookupResult::Claims(claims) = lookup.look(&Lookup::Claims("demo".into())).await.unwrap() else {
+        panic!("claims")
+    };
     assert_eq!((claims.unbound.len(), claims.classes), (1, None), "which classes there are is unknown, not: none");
-    lookup.look(&Want::PodsOn("n1".into())).await.unwrap();
+    lookup.look(&Lookup::PodsOn("n1".into())).await.unwrap();
     for call in calls.all() {
         assert!(call.path.contains("/namespaces/demo/"), "{}", call.path);
     }
@@ -173,15 +176,16 @@ async fn where_every_claim_has_its_volume_nothing_more_is_read() {
     let (client, calls) = server(|_| {
         list(vec![json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Bound"}})])
     });
-    let looked = Lookup::new(client, Metrics::new([])).look(&Want::Claims("demo".into())).await.unwrap();
-    assert_eq!(looked, Looked::Claims(shindan::facts::ClaimsFacts::default()));
+    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Claims("demo".into())).await.unwrap();
+    assert_eq!(result, LookupResult::Claims(shindan_core::facts::ClaimsFacts::default()));
     assert_eq!(calls.all().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lookup_that_gets_no_answer_ends() {
-    let (client, _) = server(|_| Answer::Silence);
-    let error = Lookup::new(client, Metrics::new([])).look(&workload("v1", "ReplicationController")).await.unwrap_err();
+async fn a_lookup_without_a_response_times_out() {
+    let (client, _) = server(|_| Reply::NoResponse);
+    let error =
+        LookupClient::new(client, Metrics::new([])).look(&workload("v1", "ReplicationController")).await.unwrap_err();
     assert_eq!(error.category(), "timeout");
 }
 
@@ -191,15 +195,14 @@ async fn read_back(client: Client) -> Restored {
     drop(pages);
     let mut restored = Restored::default();
     while let Some(page) = read.recv().await {
-        restored.objects.extend(page.objects);
-        restored.outers.extend(page.outers);
+        restored.records.extend(page.records);
         restored.unreadable.extend(page.unreadable);
     }
     restored
 }
 
 #[tokio::test]
-async fn our_objects_are_read_back_whatever_was_done_to_them() {
+async fn edited_objects_of_ours_can_be_read() {
     let (client, _) = server(|call| {
         if call.path.ends_with("/nodediagnoses") {
             let history = json!([{"time": "2026-01-02T03:04:05Z", "status": "True"}, {"time": "soon"}]);
@@ -218,23 +221,22 @@ async fn our_objects_are_read_back_whatever_was_done_to_them() {
         ])
     });
     let restored = read_back(client).await;
-    let [a] = restored.objects.as_slice() else { panic!("{restored:?}") };
+    let [a, node] = restored.records.as_slice() else { panic!("{restored:?}") };
     assert_eq!(
-        (a.key.to_string(), a.resource_version.as_str(), a.spec.pod_uid.as_str()),
-        ("demo/a".to_owned(), "5", "p")
+        (a.key.to_string(), a.resource_version.as_str(), a.object.subject_uid()),
+        ("PodDiagnosis demo/a".to_owned(), "5", "p")
     );
-    assert_eq!((a.status.state, a.status.transition), (DiagnosisState::Gone, 4));
+    assert_eq!((a.object.head().state, a.object.head().transition), (DiagnosisState::Gone, 4));
     let [b] = restored.unreadable.as_slice() else { panic!("{restored:?}") };
     assert_eq!(b.to_string(), "PodDiagnosis demo/b");
-    let [node] = restored.outers.as_slice() else { panic!("{restored:?}") };
-    let Outer::Node(_, status) = &node.object else { panic!("{node:?}") };
+    let Object::Node(_, status) = &node.object else { panic!("{node:?}") };
     assert_eq!((node.key.to_string(), status.head.cause.as_str()), ("NodeDiagnosis n1".to_owned(), "NodeDiskPressure"));
     assert_eq!((status.pods, status.ready_history.len()), (0, 1), "what fits is kept");
 }
 
-/// Objects that owe an Event, of which some are there.
+/// Objects with a pending Event, some of which exist.
 #[tokio::test]
-async fn only_events_that_are_not_there_are_owed_after_a_restart() {
+async fn only_missing_events_are_pending_after_a_restart() {
     let pod = |name: &str| {
         json!({"metadata": {"namespace": "demo", "name": name}, "spec": {"podName": name, "podUID": name},
             "status": {"state": "Active", "transition": 1, "eventOwed": true, "lastTransition": "2026-01-02T03:04:05Z"}})
@@ -257,15 +259,15 @@ async fn only_events_that_are_not_there_are_owed_after_a_restart() {
     };
 
     let (all, _) = owing(Vec::new()).await;
-    assert!(all.objects.iter().all(|stored| stored.status.event_owed), "what cannot be read may be missing");
-    let [a, b] = all.objects.as_slice() else { panic!("{all:?}") };
-    let there = plan::event_key(&a.key, &a.spec, &a.status);
-    assert_ne!(there, plan::event_key(&b.key, &b.spec, &b.status));
-    let of_node = plan::outer::event_key(&all.outers[0].key, &all.outers[0].object);
+    assert!(all.records.iter().all(|record| record.object.head().event_owed), "what cannot be read may be missing");
+    let [a, b, node] = all.records.as_slice() else { panic!("{all:?}") };
+    let there = reconcile::event_key(&a.key, &a.object);
+    assert_ne!(there, reconcile::event_key(&b.key, &b.object));
+    let of_node = reconcile::event_key(&node.key, &node.object);
 
     let (some, calls) = owing(vec![there, of_node]).await;
-    assert_eq!(some.objects.iter().map(|stored| stored.status.event_owed).collect::<Vec<_>>(), [false, true]);
-    assert!(!some.outers[0].object.head().event_owed);
+    let owed: Vec<_> = some.records.iter().map(|record| record.object.head().event_owed).collect();
+    assert_eq!(owed, [false, true, false]);
     let ours = Some("reportingComponent=shindan.dev/operator");
     assert_eq!(calls.count(|call| call.path == "/api/v1/events" && call.query("fieldSelector") == ours), 1);
 }
@@ -274,7 +276,7 @@ async fn only_events_that_are_not_there_are_owed_after_a_restart() {
 async fn a_missing_crd_is_waited_for() {
     let tries = AtomicUsize::new(0);
     let (client, _) = server(move |_| match tries.fetch_add(1, Ordering::Relaxed) {
-        0 | 1 => Answer::Text(404, "404 page not found\n", None),
+        0 | 1 => Reply::Text(404, "404 page not found\n", None),
         _ => list(vec![]),
     });
     let health = Health::default();

@@ -1,4 +1,4 @@
-//! What was told of a namespace that is excluded now, from its reading to its removal.
+//! Diagnoses of a newly excluded namespace are read and deleted.
 
 use http::Method;
 use serde_json::json;
@@ -6,17 +6,17 @@ use shindan::cluster::Scope;
 use shindan::cluster::lease::Leadership;
 use shindan::cluster::publish::Publisher;
 use shindan::cluster::restore;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::Timestamp;
 use shindan::metrics::Metrics;
-use shindan::plan::Policy;
-use shindan::world::{Caps, Change, Selection, Source, World};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::Timestamp;
+use shindan_core::reconcile::Policy;
+use shindan_core::state::{Caps, Change, Selection, Source, World};
 use tokio::sync::mpsc;
 
-use crate::server::{Answer, list, server};
+use crate::server::{Reply, list, server};
 
 #[tokio::test]
-async fn what_is_excluded_is_deleted_and_owes_nobody_an_event() {
+async fn excluded_diagnoses_are_deleted_without_an_event() {
     let now: Timestamp = "2026-01-02T03:05:00Z".parse().unwrap();
     let object = |namespace: &str, name: &str, state: &str| {
         json!({"metadata": {"namespace": namespace, "name": name, "uid": name, "resourceVersion": "5"},
@@ -25,12 +25,12 @@ async fn what_is_excluded_is_deleted_and_owes_nobody_an_event() {
                 "eventOwed": true, "lastTransition": "2026-01-02T03:04:05Z"}})
     };
     let (client, calls) = server(move |call| match call.path.rsplit('/').next() {
-        _ if call.method == Method::DELETE => Answer::Json(200, json!({})),
-        Some("poddiagnoses") => list(vec![object("ci", "active", "Active"), object("ci", "gone", "Gone")]),
+        _ if call.method == Method::DELETE => Reply::Json(200, json!({})),
+        Some("poddiagnoses") => list(vec![object("ci", "active", "Active"), object("ci", "ended", "Gone")]),
         _ => list(vec![]),
     });
     let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-    world.tell_only_of(Selection { excluded: ["ci".into()].into(), ..Selection::default() });
+    world.settings.restrict_to(Selection { excluded: ["ci".into()].into(), ..Selection::default() });
     let (pages, mut read) = mpsc::channel(8);
     restore::objects(&client, &Scope::default(), &pages).await.unwrap();
     drop(pages);
@@ -49,9 +49,9 @@ async fn what_is_excluded_is_deleted_and_owes_nobody_an_event() {
     }
     let mut deleted: Vec<_> = calls.all().into_iter().filter(|call| call.method == Method::DELETE).collect();
     deleted.sort_by(|a, b| a.path.cmp(&b.path));
-    let told: Vec<_> = deleted.iter().map(|call| (&*call.path, &call.body["preconditions"])).collect();
+    let requests: Vec<_> = deleted.iter().map(|call| (&*call.path, &call.body["preconditions"])).collect();
     let path = "/apis/shindan.dev/v1alpha1/namespaces/ci/poddiagnoses";
     let version = json!({"resourceVersion": "5"});
-    assert_eq!(told, [(&*format!("{path}/active"), &version), (&*format!("{path}/gone"), &version)]);
+    assert_eq!(requests, [(&*format!("{path}/active"), &version), (&*format!("{path}/ended"), &version)]);
     assert_eq!(calls.count(|call| matches!(call.method, Method::POST | Method::PATCH)), 0, "{:?}", calls.all());
 }

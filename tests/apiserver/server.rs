@@ -1,4 +1,4 @@
-//! An API server of a few lines: answers by a function, and remembers what it was asked.
+//! A mock API server: responds by a function and records the requests.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use shindan::cluster::header_timeout::HeaderTimeoutLayer;
 pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) path: String,
-    /// Decoded, in the order of their names.
+    /// Query parameters, decoded and ordered by name.
     pub(crate) query: Vec<(String, String)>,
     pub(crate) accept: String,
     pub(crate) body: Value,
@@ -34,34 +34,34 @@ impl Call {
     }
 }
 
-pub(crate) enum Answer {
+pub(crate) enum Reply {
     Json(u16, Value),
-    /// Not JSON, with a `Retry-After` where given.
+    /// A plain text body with an optional `Retry-After`.
     Text(u16, &'static str, Option<u32>),
-    /// A watch: these events, and then silence.
+    /// A watch with these events that stays open.
     Watch(Vec<Value>),
-    /// The same, and then the end of the stream.
+    /// A watch with these events that ends.
     WatchEnd(Vec<Value>),
-    /// No answer at all.
-    Silence,
+    /// No response.
+    NoResponse,
 }
 
-/// A refusal as the API server words it.
-pub(crate) fn status(code: u16, reason: &str, message: &str, details: Value) -> Answer {
+/// An error in the format of the API server.
+pub(crate) fn status(code: u16, reason: &str, message: &str, details: Value) -> Reply {
     let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
         "message": message, "details": details});
-    Answer::Json(code, body)
+    Reply::Json(code, body)
 }
 
-pub(crate) fn list(items: Vec<Value>) -> Answer {
-    Answer::Json(200, json!({"metadata": {"resourceVersion": "100"}, "items": items}))
+pub(crate) fn list(items: Vec<Value>) -> Reply {
+    Reply::Json(200, json!({"metadata": {"resourceVersion": "100"}, "items": items}))
 }
 
 pub(crate) fn event(kind: &str, object: Value) -> Value {
     json!({"type": kind, "object": object})
 }
 
-/// What ends the initial events of a streamed list.
+/// The bookmark that ends the initial events of a streamed list.
 pub(crate) fn initial_end() -> Value {
     let annotations = json!({"k8s.io/initial-events-end": "true"});
     let metadata = json!({"resourceVersion": "100", "annotations": annotations});
@@ -81,20 +81,20 @@ impl Calls {
     }
 }
 
-/// A client of a server that answers by `answer`, with the timeouts of the real one.
-pub(crate) fn server(answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> (Client, Calls) {
+/// Returns a client of a mock server with the timeouts of the real client.
+pub(crate) fn server(handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> (Client, Calls) {
     let calls = Calls::default();
     let seen = calls.clone();
-    let answer = Arc::new(answer);
+    let handler = Arc::new(handler);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
-        let (answer, seen) = (answer.clone(), seen.clone());
-        let reply: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
+        let (handler, seen) = (handler.clone(), seen.clone());
+        let response: Pin<Box<dyn Future<Output = _> + Send>> = Box::pin(async move {
             let call = read(request).await;
-            let reply = answer(&call);
+            let reply = handler(&call);
             seen.0.lock().unwrap().push(call);
             respond(reply).await
         });
-        reply
+        response
     });
     let layer = HeaderTimeoutLayer::new(Duration::from_secs(30), Duration::from_secs(15));
     (ClientBuilder::new(service, "default").with_layer(&layer).build(), calls)
@@ -119,13 +119,13 @@ fn decoded((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), out)
 }
 
-async fn respond(answer: Answer) -> Result<Response<Body>, std::convert::Infallible> {
-    let (code, retry_after, body) = match answer {
-        Answer::Json(code, value) => (code, None, Body::from(value.to_string())),
-        Answer::Text(code, text, retry_after) => (code, retry_after, Body::from(text)),
-        Answer::Watch(events) => (200, None, Body::from_stream(lines(events).chain(stream::pending()))),
-        Answer::WatchEnd(events) => (200, None, Body::from_stream(lines(events))),
-        Answer::Silence => std::future::pending().await,
+async fn respond(reply: Reply) -> Result<Response<Body>, std::convert::Infallible> {
+    let (code, retry_after, body) = match reply {
+        Reply::Json(code, value) => (code, None, Body::from(value.to_string())),
+        Reply::Text(code, text, retry_after) => (code, retry_after, Body::from(text)),
+        Reply::Watch(events) => (200, None, Body::from_stream(lines(events).chain(stream::pending()))),
+        Reply::WatchEnd(events) => (200, None, Body::from_stream(lines(events))),
+        Reply::NoResponse => std::future::pending().await,
     };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::from_u16(code).unwrap();

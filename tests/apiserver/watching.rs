@@ -1,18 +1,18 @@
-//! The watches: lists, relists, refusals.
+//! Watches: lists, relists and refusals.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use shindan::api::DiagnosisKind;
 use shindan::cluster::Scope;
 use shindan::cluster::watch::spawn;
 use shindan::http::Health;
 use shindan::metrics::Metrics;
-use shindan::world::{Change, Source};
+use shindan_core::api::DiagnosisKind;
+use shindan_core::state::{Change, Source};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::server::{Answer, Call, Calls, event, initial_end, list, server, status};
+use crate::server::{Call, Calls, Reply, event, initial_end, list, server, status};
 
 struct Watching {
     changes: mpsc::Receiver<Change>,
@@ -23,12 +23,12 @@ struct Watching {
     _tasks: JoinSet<()>,
 }
 
-fn watch(namespaces: &[&str], answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Watching {
-    watch_within(Scope { namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(), nodes: true }, answer)
+fn watch(namespaces: &[&str], handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> Watching {
+    watch_within(Scope { namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(), nodes: true }, handler)
 }
 
-fn watch_within(scope: Scope, answer: impl Fn(&Call) -> Answer + Send + Sync + 'static) -> Watching {
-    let (client, calls) = server(answer);
+fn watch_within(scope: Scope, handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> Watching {
+    let (client, calls) = server(handler);
     let (sender, changes) = mpsc::channel(64);
     let (metrics, health) = (Metrics::new([]), Health::default());
     let tasks = spawn(&client, &scope, &sender, &metrics, &health);
@@ -36,23 +36,23 @@ fn watch_within(scope: Scope, answer: impl Fn(&Call) -> Answer + Send + Sync + '
 }
 
 impl Watching {
-    /// The changes of one source until `enough`, as short words. Time is paused, so a wait in vain ends at once.
+    /// Collects short labels of the changes of one source until `enough`. Time is paused, so a timeout fires at once.
     async fn until(&mut self, source: Source, enough: impl Fn(&[String]) -> bool) -> Vec<String> {
         let mut seen = Vec::new();
         while !enough(&seen) {
             let next = tokio::time::timeout(std::time::Duration::from_secs(600), self.changes.recv()).await;
             let change = next.unwrap_or_else(|_| panic!("nothing more after {seen:?}")).expect("the watches go on");
-            if let Some((from, word)) = word(&change)
+            if let Some((from, label)) = label(&change)
                 && from == source
             {
-                seen.push(word);
+                seen.push(label);
             }
         }
         seen
     }
 }
 
-fn word(change: &Change) -> Option<(Source, String)> {
+fn label(change: &Change) -> Option<(Source, String)> {
     Some(match change {
         Change::ListStarted(source) => (*source, "started".to_owned()),
         Change::ListDone(source) => (*source, "done".to_owned()),
@@ -71,7 +71,7 @@ fn word(change: &Change) -> Option<(Source, String)> {
         Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
         Change::Service { service, .. } => (Source::Services, format!("+{}", service.name)),
         Change::ServiceDeleted(key) => (Source::Services, format!("-{}", key.name)),
-        Change::Looked { .. } => return None,
+        Change::LookupResult { .. } => return None,
     })
 }
 
@@ -83,9 +83,9 @@ fn pod_in(namespace: &str, name: &str, version: &str) -> Value {
     json!({"metadata": {"namespace": namespace, "name": name, "uid": name, "resourceVersion": version}})
 }
 
-/// An empty, streamed list of anything.
-fn nothing(call: &Call) -> Answer {
-    if call.query("sendInitialEvents").is_some() { Answer::Watch(vec![initial_end()]) } else { Answer::Watch(vec![]) }
+/// An empty list of any kind, streamed if requested.
+fn nothing(call: &Call) -> Reply {
+    if call.query("sendInitialEvents").is_some() { Reply::Watch(vec![initial_end()]) } else { Reply::Watch(vec![]) }
 }
 
 fn is_pods(call: &Call) -> bool {
@@ -96,7 +96,7 @@ fn is_pods(call: &Call) -> bool {
 async fn a_streamed_list_and_what_follows() {
     let mut watching = watch(&[], |call| {
         if is_pods(call) && call.query("sendInitialEvents").is_some() {
-            return Answer::Watch(vec![
+            return Reply::Watch(vec![
                 event("ADDED", pod("a", "1")),
                 initial_end(),
                 event("MODIFIED", pod("a", "101")),
@@ -114,7 +114,7 @@ async fn a_streamed_list_and_what_follows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_stream_lists_is_asked_in_pages() {
+async fn without_streaming_lists_pages_are_requested() {
     let mut watching = watch(&[], |call| {
         if call.query("sendInitialEvents").is_some() {
             let message = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
@@ -122,10 +122,10 @@ async fn a_server_that_does_not_stream_lists_is_asked_in_pages() {
             return status(422, "Invalid", message, json!({}));
         }
         match (call.is_watch(), is_pods(call), call.query("continue")) {
-            (true, ..) => Answer::Watch(vec![]),
+            (true, ..) => Reply::Watch(vec![]),
             (false, true, None) => {
                 let metadata = json!({"resourceVersion": "100", "continue": "more"});
-                Answer::Json(200, json!({"metadata": metadata, "items": [pod("a", "1")]}))
+                Reply::Json(200, json!({"metadata": metadata, "items": [pod("a", "1")]}))
             }
             (false, true, Some(_)) => list(vec![pod("b", "2")]),
             _ => list(vec![]),
@@ -139,14 +139,14 @@ async fn a_server_that_does_not_stream_lists_is_asked_in_pages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ignores_the_parameter_is_asked_in_pages() {
+async fn pages_are_requested_if_the_streaming_parameter_is_ignored() {
     let mut watching = watch(&[], |call| {
         if !is_pods(call) {
             return nothing(call);
         }
         match (call.is_watch(), call.query("sendInitialEvents")) {
-            (true, Some(_)) => Answer::WatchEnd(vec![event("ADDED", pod("a", "1"))]),
-            (true, None) => Answer::Watch(vec![]),
+            (true, Some(_)) => Reply::WatchEnd(vec![event("ADDED", pod("a", "1"))]),
+            (true, None) => Reply::Watch(vec![]),
             (false, _) => list(vec![pod("a", "1")]),
         }
     });
@@ -167,7 +167,7 @@ async fn an_odd_object_fails_neither_page_nor_stream() {
                 (_, true, _) if !streams => status(400, "BadRequest", "sendInitialEvents: unknown", json!({})),
                 (true, true, _) => {
                     let added = objects.into_iter().map(|object| event("ADDED", object));
-                    Answer::Watch(added.chain([initial_end()]).collect())
+                    Reply::Watch(added.chain([initial_end()]).collect())
                 }
                 (true, _, false) => list(objects.to_vec()),
                 (false, _, false) => list(vec![]),
@@ -186,10 +186,11 @@ async fn an_expired_version_leads_to_a_new_list() {
         if !is_pods(call) || call.query("sendInitialEvents").is_none() {
             return nothing(call);
         }
-        let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
+        let expired =
+            json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
         match lists.fetch_add(1, Ordering::Relaxed) {
-            0 => Answer::Watch(vec![event("ADDED", pod("a", "1")), initial_end(), event("ERROR", gone)]),
-            _ => Answer::Watch(vec![event("ADDED", pod("b", "2")), initial_end()]),
+            0 => Reply::Watch(vec![event("ADDED", pod("a", "1")), initial_end(), event("ERROR", expired)]),
+            _ => Reply::Watch(vec![event("ADDED", pod("b", "2")), initial_end()]),
         }
     });
     let seen = watching.until(Source::Pods, |seen| seen.len() == 6).await;
@@ -212,10 +213,10 @@ async fn a_missing_permission_stops_no_other_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_gets_no_answer_is_begun_again() {
+async fn a_watch_without_a_response_is_restarted() {
     let tries = AtomicUsize::new(0);
     let mut watching = watch(&[], move |call| {
-        if is_pods(call) && tries.fetch_add(1, Ordering::Relaxed) == 0 { Answer::Silence } else { nothing(call) }
+        if is_pods(call) && tries.fetch_add(1, Ordering::Relaxed) == 0 { Reply::NoResponse } else { nothing(call) }
     });
     assert_eq!(watching.until(Source::Pods, |seen| seen.len() == 2).await, ["started", "done"]);
     let text = watching.metrics.encode().unwrap();
@@ -233,14 +234,14 @@ async fn events_are_listed_when_each_of_their_watches_is() {
                 "involvedObject": {"kind": "Pod", "name": "a"}}),
             )
         };
-        let told: Vec<&str> = match selector.rsplit_once(",reason=") {
+        let reasons: Vec<&str> = match selector.rsplit_once(",reason=") {
             Some((_, reason)) => vec![reason],
             None if selector.contains("involvedObject.kind=Pod") => {
                 vec!["Killing", "SandboxChanged", "Preempted", "TaintManagerEviction", "TriggeredScaleUp"]
             }
             None => return nothing(call),
         };
-        Answer::Watch(told.into_iter().map(event_of).chain([initial_end()]).collect())
+        Reply::Watch(reasons.into_iter().map(event_of).chain([initial_end()]).collect())
     });
     let mut seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
     assert_eq!((seen.remove(0), seen.pop()), ("started".to_owned(), Some("done".to_owned())));
@@ -260,33 +261,34 @@ async fn events_are_listed_when_each_of_their_watches_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_namespaces_each_tells_what_it_has_lost() {
+async fn a_relist_of_one_of_two_namespaces_finds_its_deletions() {
     let lists = AtomicUsize::new(0);
     let mut watching = watch(&["one", "two"], move |call| {
         if call.query("sendInitialEvents").is_none() || !is_pods(call) {
             return nothing(call);
         }
         if call.path.contains("/two/") {
-            return Answer::Watch(vec![event("ADDED", pod_in("two", "c", "1")), initial_end()]);
+            return Reply::Watch(vec![event("ADDED", pod_in("two", "c", "1")), initial_end()]);
         }
-        let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
+        let expired =
+            json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"});
         let added = |name: &str| event("ADDED", pod_in("one", name, "1"));
         match lists.fetch_add(1, Ordering::Relaxed) {
-            0 => Answer::Watch(vec![added("a"), added("b"), initial_end(), event("ERROR", gone)]),
-            _ => Answer::Watch(vec![added("b"), initial_end()]),
+            0 => Reply::Watch(vec![added("a"), added("b"), initial_end(), event("ERROR", expired)]),
+            _ => Reply::Watch(vec![added("b"), initial_end()]),
         }
     });
-    let mut seen = watching.until(Source::Pods, |seen| seen.iter().any(|word| word == "-a")).await;
+    let mut seen = watching.until(Source::Pods, |seen| seen.iter().any(|label| label == "-a")).await;
     for once in ["started", "done"] {
-        assert_eq!(seen.iter().filter(|word| *word == once).count(), 1, "{seen:?}");
+        assert_eq!(seen.iter().filter(|label| *label == once).count(), 1, "{seen:?}");
     }
     seen.sort();
     assert_eq!(seen, ["+a", "+b", "+b", "+c", "-a", "done", "started"]);
 }
 
-/// Such a role refuses whatever is asked outside, so nothing must be.
+/// A Role refuses requests outside its namespaces, so none may be sent.
 #[tokio::test(start_paused = true)]
-async fn without_nodes_nothing_outside_the_namespaces_is_asked_for() {
+async fn without_nodes_no_cluster_scoped_request_is_sent() {
     let scope = Scope { namespaces: vec!["one".to_owned(), "two".to_owned()], nodes: false };
     let mut watching = watch_within(scope, nothing);
     while !watching.health.is_ready() {
@@ -309,7 +311,7 @@ async fn events_about_nodes_are_read_where_they_are() {
         }
         let rebooted = json!({"metadata": {"name": "r", "resourceVersion": "1"}, "reason": "Rebooted",
             "involvedObject": {"kind": "Node", "name": "n1"}});
-        Answer::Watch(vec![event("ADDED", rebooted), initial_end()])
+        Reply::Watch(vec![event("ADDED", rebooted), initial_end()])
     });
     let seen = watching.until(Source::Events, |seen| seen.last().is_some_and(|last| last == "done")).await;
     assert_eq!(seen, ["started", "+Rebooted", "done"]);
@@ -325,7 +327,7 @@ async fn events_about_nodes_are_read_where_they_are() {
 async fn our_own_objects_are_watched_by_their_metadata() {
     let mut watching = watch(&[], |call| {
         if call.path.ends_with("/poddiagnoses") && call.query("sendInitialEvents").is_some() {
-            return Answer::Watch(vec![event("ADDED", pod("web", "7")), initial_end()]);
+            return Reply::Watch(vec![event("ADDED", pod("web", "7")), initial_end()]);
         }
         nothing(call)
     });

@@ -1,12 +1,12 @@
-//! docs/signals.md, docs/actions.md and catalog/schema.json: what a cause file may name.
+//! docs/signals.md, docs/actions.md and catalog/schema.json: the reference of cause files.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use shindan::diagnosis::actions::ACTIONS;
-use shindan::diagnosis::catalog::file::CauseFile;
-use shindan::diagnosis::signals::{self, Definition};
-use shindan::diagnosis::{Category, RootKind};
+use shindan_core::actions::{ACTIONS, Undo};
+use shindan_core::case::{Category, RootKind};
+use shindan_core::rules::catalog::file::CauseFile;
+use shindan_core::signals::{self, Definition};
 
 use crate::holds;
 use crate::pages::prose;
@@ -48,17 +48,27 @@ fn the_page_of_actions_is_up_to_date() {
         "# Actions\n\n{WRITTEN}\n\n\
          An action makes the patch or the command of a remedy. A cause names it in `remedies` with `action`, and gives its \
          parameters in `with`. An action whose precondition does not hold makes no remedy. Shindan never executes a remedy.\n\n\
-         | action | parameters | what it does |\n|---|---|---|\n"
+         In the last column, \"old values\" means that the changed fields get their old values, and that a field that was \
+         not set is removed; of a template that keeps revisions, `kubectl rollout undo` does it.\n\n\
+         | action | parameters | what it does | how to undo it |\n|---|---|---|---|\n"
     );
     for action in ACTIONS {
         let params = action.params.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        writeln!(out, "| `{}` | {params} | {} |", action.name, prose(action.doc).replace('|', "\\|")).unwrap();
+        let undo = match action.undo {
+            Undo::OldValues => "old values".into(),
+            Undo::Command(command) => format!("`{command}`"),
+            Undo::ByHand(step) => step.to_owned(),
+            Undo::NotNeeded => "not needed".into(),
+            Undo::Impossible => "impossible".into(),
+        };
+        let doc = prose(action.doc).replace('|', "\\|");
+        writeln!(out, "| `{}` | {params} | {doc} | {undo} |", action.name).unwrap();
     }
     assert!(ACTIONS.is_sorted_by_key(|action| action.name), "actions are listed by name");
     holds("docs/actions.md", &out);
 }
 
-/// Editors complete and check cause files by it.
+/// Editors use the schema to complete and validate cause files.
 #[test]
 fn the_schema_of_cause_files_is_up_to_date() {
     let mut schema = serde_json::to_value(schemars::schema_for!(CauseFile)).unwrap();
@@ -68,7 +78,7 @@ fn the_schema_of_cause_files_is_up_to_date() {
     schema["properties"]["category"]["enum"] = names(&Category::ALL.map(Category::as_str));
     schema["properties"]["on"]["enum"] = names(&signals);
     schema["$defs"]["RootTemplate"]["properties"]["kind"]["enum"] = names(&RootKind::ALL.map(RootKind::as_str));
-    // A remedy without an action leaves the key out.
+    // A remedy without an action has no such key.
     schema["$defs"]["RemedyTemplate"]["properties"]["action"] = json!({
         "description": schema["$defs"]["RemedyTemplate"]["properties"]["action"]["description"],
         "type": "string",

@@ -1,4 +1,4 @@
-//! Each command of README.md and docs/ is one that somebody runs: here those that need no cluster, in tests/e2e/docs.rs the others.
+//! Runs the commands of README.md and docs/ that need no cluster; tests/e2e/docs.rs runs the others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +9,11 @@ use std::process::{Command as Process, Stdio};
 use crate::pages::{Command, Place, blocks, commands, folder};
 use crate::root;
 
-/// Languages of blocks that hold no command.
+/// Languages of blocks without commands.
 const DATA: [&str; 4] = ["yaml", "json", "text", "promql"];
 
 #[test]
-fn each_block_says_what_it_is() {
+fn each_block_has_a_language() {
     let mut wrong = Vec::new();
     for block in blocks() {
         let is_known = matches!(&*block.language, "console" | "sh") || DATA.contains(&&*block.language);
@@ -29,12 +29,12 @@ fn each_block_says_what_it_is() {
 #[test]
 fn each_command_is_run_somewhere_or_has_a_reason() {
     let unknown: Vec<_> = commands().into_iter().filter(|c| c.place().is_none()).collect();
-    assert!(unknown.is_empty(), "say in tests/support/pages.rs where these run: {unknown:#?}");
+    assert!(unknown.is_empty(), "add these to tests/support/pages.rs: {unknown:#?}");
     let on_cluster = |c: &Command| c.place() == Some(Place::Cluster);
     assert!(commands().iter().filter(|c| on_cluster(c)).count() > 10, "commands are understood");
 }
 
-/// The same command in a form that needs neither the sources nor a cluster.
+/// The command in a form that needs neither the sources nor a cluster.
 fn offline_form(command: &Command) -> String {
     let text = command.by_program().replace("kubectl apply -k ", "kubectl kustomize ");
     let text = text.replace("helm install ", "helm template ").replace("helm upgrade ", "helm template ");
@@ -63,7 +63,7 @@ fn run(command: &Command, folder: &Path) -> Ran {
     }
 }
 
-/// What a command that goes on has printed first; then it is ended.
+/// The first output of a command that does not end; it is then killed.
 fn begun(mut process: Process) -> Ran {
     let mut child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 4096];
@@ -137,22 +137,22 @@ fn commands_without_a_cluster_do_what_pages_show() {
 
 #[test]
 #[cfg(feature = "helm")]
-fn commands_of_helm_do_what_pages_say() {
+fn commands_of_helm_do_what_pages_show() {
     hold(Place::Helm);
 }
 
-/// What docs/troubleshooting.md says that the operator says: the first cells of tables below a comment.
+/// The texts of the operator in docs/troubleshooting.md are the first cells of tables below a comment.
 #[test]
-fn words_of_the_operator_are_those_of_its_source() {
+fn quoted_texts_of_the_operator_are_in_its_source() {
     let mut source = String::new();
-    let mut folders = vec![root().join("src")];
+    let mut folders = vec![root().join("src"), root().join("core/src")];
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| end == "rs") {
                 let lines = fs::read_to_string(path).unwrap();
-                // A text may go on in the next line.
+                // A literal may continue in the next line.
                 source.extend(lines.lines().map(|line| format!("{}\n", line.trim())));
             }
         }
@@ -161,17 +161,17 @@ fn words_of_the_operator_are_those_of_its_source() {
     let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
     let (mut is_below, mut found) = (false, 0);
     for line in page.lines() {
-        is_below = line == "<!-- words of the source -->" || is_below && line.starts_with('|');
+        is_below = line == "<!-- texts of the source -->" || is_below && line.starts_with('|');
         let cell = line.strip_prefix("| `").filter(|_| is_below).and_then(|rest| rest.split_once("` |"));
-        if let Some((words, _)) = cell {
-            assert!(source.contains(words), "docs/troubleshooting.md: the operator does not say {words:?}");
+        if let Some((text, _)) = cell {
+            assert!(source.contains(text), "docs/troubleshooting.md: {text:?} is not in the source");
             found += 1;
         }
     }
     assert!(found > 10, "the tables are understood");
 }
 
-/// The overlays that pages tell to write can be built.
+/// The overlays in pages can be built.
 #[test]
 fn overlays_that_pages_show_can_be_built() {
     let mut built = 0;

@@ -1,4 +1,4 @@
-//! Links from page to page lead somewhere, to the heading as well.
+//! Links between pages, including their headings, are valid.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,7 @@ fn targets(text: &str) -> Vec<String> {
         if line.starts_with("```") {
             in_block = !in_block;
         } else if !in_block {
-            // What stands between backticks shows how links are written.
+            // Text in backticks shows how links are written.
             prose.extend(line.split('`').step_by(2));
             prose.push('\n');
         }
@@ -41,7 +41,7 @@ fn targets(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn links_between_pages_lead_somewhere() {
+fn links_between_pages_are_valid() {
     let mut known: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     let (mut wrong, mut followed) = (Vec::new(), 0);
     for page in pages() {
@@ -69,7 +69,7 @@ fn headings(page: &Path) -> BTreeSet<String> {
     fs::read_to_string(page).map(|text| anchors(&text)).unwrap_or_default()
 }
 
-/// The table of contents names each page that a person has written.
+/// The table of contents has each hand-written page.
 #[test]
 fn the_table_of_contents_is_complete() {
     let contents = fs::read_to_string(root().join("docs/README.md")).unwrap();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use shindan::api::DiagnosisKind;
+use shindan_core::api::DiagnosisKind;
 
 use crate::holds;
 use crate::pages::prose;
@@ -11,12 +11,12 @@ use crate::pages::prose;
 #[test]
 fn the_reference_of_the_api_is_up_to_date() {
     let mut out = "# API reference\n\n<!-- Written by `UPDATE=1 cargo test --test docs`, from the schemas in crds/. -->\n\n\
-         Every field of the three kinds, as `kubectl explain` tells them. [The diagnoses](api.md) says what follows from what. \
-         A field that is not required is absent where there is nothing to tell. Words such as `cause` are plain strings, and \
+         Every field of the three kinds, as in `kubectl explain`. [The diagnoses](api.md) describes how the fields relate. \
+         A field that is not required is absent if it has no value. Fields such as `cause` are plain strings, and \
          fields that a schema does not have are kept: later versions only add some.\n"
         .to_owned();
     for kind in DiagnosisKind::ALL {
-        let definition = serde_json::to_value(shindan::api::crd(kind)).unwrap();
+        let definition = serde_json::to_value(shindan_core::api::crd(kind)).unwrap();
         let spec = &definition["spec"];
         for version in spec["versions"].as_array().unwrap() {
             kind_of(&mut out, spec, version);
@@ -27,16 +27,16 @@ fn the_reference_of_the_api_is_up_to_date() {
 
 fn kind_of(out: &mut String, spec: &Value, version: &Value) {
     let schema = &version["schema"]["openAPIV3Schema"];
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, names) = (word(&spec["group"]), &spec["names"]);
-    writeln!(out, "\n## {}\n\n{}\n", word(&names["kind"]), words(schema)).unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (group, names) = (text(&spec["group"]), &spec["names"]);
+    writeln!(out, "\n## {}\n\n{}\n", text(&names["kind"]), description(schema)).unwrap();
     writeln!(
         out,
         "`{group}/{}`, scope {}, plural `{}`, short name `{}`.\n",
-        word(&version["name"]),
-        word(&spec["scope"]).to_lowercase(),
-        word(&names["plural"]),
-        names["shortNames"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join("`, `"),
+        text(&version["name"]),
+        text(&spec["scope"]).to_lowercase(),
+        text(&names["plural"]),
+        names["shortNames"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("`, `"),
     )
     .unwrap();
     writeln!(out, "| field | type | required | meaning |\n|---|---|---|---|").unwrap();
@@ -47,7 +47,7 @@ fn kind_of(out: &mut String, spec: &Value, version: &Value) {
 
 fn rows(out: &mut String, path: &str, field: &Value, required: bool) {
     let yes = if required { "yes" } else { "" };
-    writeln!(out, "| `{path}` | {} | {yes} | {} |", type_of(field), words(field)).unwrap();
+    writeln!(out, "| `{path}` | {} | {yes} | {} |", type_of(field), description(field)).unwrap();
     let (holder, path) = match field["items"].as_object() {
         Some(_) => (&field["items"], format!("{path}[]")),
         None => (field, path.to_owned()),
@@ -76,6 +76,6 @@ fn type_of(field: &Value) -> String {
     .to_owned()
 }
 
-fn words(field: &Value) -> String {
+fn description(field: &Value) -> String {
     prose(field["description"].as_str().unwrap_or_default()).replace('|', "\\|")
 }

@@ -1,6 +1,7 @@
-//! What fails carries its diagnosis, with the rights of deploy/components/annotate: no pod is replaced for that.
+//! Failing objects are annotated with their diagnosis, with the permissions of deploy/components/annotate, and no pod is
+//! replaced by that.
 
-use shindan::facts::DIAGNOSIS;
+use shindan_core::facts::DIAGNOSIS;
 
 use crate::operator::roll_out;
 use crate::support::{KUBELET, SOON, Space, alone, ensure, eventually, kubectl, metrics, status, sum, try_kubectl};
@@ -19,7 +20,7 @@ spec:
       containers: [{name: app, image: '127.0.0.1:5000/busybox:1.36', command: [sh, -c, 'exit 3']}]
 ";
 
-/// One of each other kind, and a pod that only lacks its settings.
+/// One object of each other kind, and a pod that only lacks its settings.
 const OTHERS: &str = r"
 apiVersion: apps/v1
 kind: StatefulSet
@@ -75,7 +76,7 @@ const KINDS: [(&str, &str); 5] = [
     ("cronjob/nightly", "cronjob-nightly"),
 ];
 
-/// The installation with the component, for as long as this lives.
+/// The installation with the component, until this is dropped.
 struct Annotating;
 
 impl Annotating {
@@ -87,13 +88,13 @@ impl Annotating {
 
 impl Drop for Annotating {
     fn drop(&mut self) {
-        // First the flag, then the right: in between the operator would be refused.
+        // Removes the flag before the permission, so that no request of the operator is refused.
         roll_out("test-cluster");
         kubectl(&["delete", "clusterrole,clusterrolebinding", "shindan-annotate", "--ignore-not-found"]);
     }
 }
 
-/// What an object carries; nothing where it does not.
+/// The annotation of an object; empty if it has none.
 fn carried(space: &Space, object: &str) -> Result<String, String> {
     let path = format!("jsonpath={{.metadata.annotations.{}}}", DIAGNOSIS.replace('.', r"\."));
     try_kubectl(&["-n", &space.name, "get", object, "-o", &path], None)
@@ -115,7 +116,7 @@ async fn carries_nothing(space: &Space, object: &str) {
     .await;
 }
 
-/// How many ReplicaSets web has had, and what its template is annotated with.
+/// The number of ReplicaSets of web, and the annotations of its template.
 fn template(space: &Space) -> (usize, String) {
     let sets = space.kubectl(&["get", "replicasets", "-l", "app=web", "-o", "name"]);
     let annotations =
@@ -124,15 +125,15 @@ fn template(space: &Space) -> (usize, String) {
 }
 
 #[test]
-fn what_fails_carries_its_diagnosis_and_no_pod_is_replaced_for_it() {
+fn failing_objects_are_annotated_without_replacing_pods() {
     alone(async {
         let _annotating = Annotating::install();
         let space = Space::new("annotate").await;
         space.apply(WEB);
         space.apply(OTHERS);
         for (object, diagnosis) in KINDS {
-            let told = space.told_of(diagnosis, KUBELET, |_| true).await;
-            carries(&space, object, &told.head.cause).await;
+            let found = space.await_workload(diagnosis, KUBELET, |_| true).await;
+            carries(&space, object, &found.head.cause).await;
         }
         let pods = space.pods().await;
         let name = |prefix: &str| {
@@ -144,18 +145,18 @@ fn what_fails_carries_its_diagnosis_and_no_pod_is_replaced_for_it() {
         };
         let crashing = name("web-");
         let text = carries(&space, &format!("pod/{crashing}"), "AppError").await;
-        let first = status(&space.diagnosed(&crashing, "AppError", SOON).await).transition;
+        let first = status(&space.diagnosed(&crashing, "AppError", SOON).await).head.transition;
         carries(&space, "pod/config", "ConfigMapNotFound").await;
         assert_eq!(template(&space), (1, String::new()), "nothing was rolled out");
 
-        // It restarts again and again, which is no transition.
-        eventually(KUBELET, "two more restarts are told", async || {
+        // Container restarts are no transition.
+        eventually(KUBELET, "two more restarts are written", async || {
             let found = space.diagnosis(&crashing).await.ok_or("no diagnosis")?;
             let restarts = status(&found).restarts.clone().unwrap_or_default().count;
             ensure(restarts >= 3, || format!("{restarts} restarts"))
         })
         .await;
-        let again = status(&space.diagnosis(&crashing).await.unwrap()).transition;
+        let again = status(&space.diagnosis(&crashing).await.unwrap()).head.transition;
         if again == first {
             assert_eq!(carried(&space, &format!("pod/{crashing}")), Ok(text));
         }
@@ -163,7 +164,7 @@ fn what_fails_carries_its_diagnosis_and_no_pod_is_replaced_for_it() {
         space.caught_up("after-all").await;
         carries(&space, "pod/after-all", "InvalidImageName").await;
 
-        // Its owner mends it. The one rollout is his.
+        // The user corrects it, which is the only rollout.
         let good =
             r#"{"spec": {"template": {"spec": {"containers": [{"name": "app", "command": ["sleep", "infinity"]}]}}}}"#;
         space.kubectl(&["patch", "deployment", "web", "--patch", good]);
@@ -172,6 +173,6 @@ fn what_fails_carries_its_diagnosis_and_no_pod_is_replaced_for_it() {
         carries_nothing(&space, "pod/config").await;
         assert_eq!(template(&space), (2, String::new()));
         let refused = sum(&metrics().unwrap(), "shindan_writes_total{verb=\"annotate\",code=\"403\"}");
-        assert!(refused < 0.5, "the component grants what it asks for");
+        assert!(refused < 0.5, "the component grants the permissions that it needs");
     });
 }

@@ -1,11 +1,11 @@
-//! The commands of README.md and docs/ that need a cluster, in the order of the pages, each with what it needs.
+//! Runs the commands of README.md and docs/ that need a cluster, in the order of the pages, each after its prerequisites.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Output, Stdio};
 
-use shindan::api::DiagnosisState;
+use shindan_core::api::DiagnosisState;
 
 use crate::pages::{self, Command, Place};
 use crate::support::{KUBELET, Space, ensure, eventually, kubectl, status, together};
@@ -29,24 +29,24 @@ metadata: {name: web}
 spec: {selector: {app: web}, ports: [{port: 80}]}
 ";
 const NO_SUCH_TAG: &str = "nginx=127.0.0.1:5000/nginx:1.27.1";
-/// For a command that waits for nothing.
+/// Timeout of a command, in seconds.
 const SECONDS: &str = "180";
-/// After which one that goes on by itself is ended.
+/// Time after which a command that does not end is stopped, in seconds.
 const LOOK: &str = "8";
-/// What `timeout` says then.
+/// Exit code of `timeout` in that case.
 const STILL_RUNNING: i32 = 124;
 
-/// How the Deployment web is, as far as this test has made it.
+/// The state of the Deployment web that this test has created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Web {
-    /// Not there, or changed by a command.
+    /// Missing, or changed by a command.
     Any,
-    Well,
+    Healthy,
     Stuck,
     Recovered,
 }
 
-/// The namespace in which all of it happens, whatever a page calls it.
+/// The namespace that replaces those of the pages.
 struct Stage {
     space: Space,
     folder: tempfile::TempDir,
@@ -81,10 +81,10 @@ impl Stage {
         match what {
             "" => {}
             "multi" => self.multi().await,
-            "web" => self.web_well(),
+            "web" => self.web_healthy(),
             "web-stuck" => self.web_stuck().await,
             "web-recovered" => self.web_recovered().await,
-            other => panic!("nobody knows how to make {other:?}: tests/e2e/docs.rs"),
+            other => panic!("unknown prerequisite {other:?}: tests/e2e/docs.rs"),
         }
     }
 
@@ -95,7 +95,9 @@ impl Stage {
         let file = "tests/cluster/workloads/LivenessProbeFailed/multi-container.yaml";
         let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
         self.space.apply(&manifest);
-        self.space.told_of("deployment-multi", KUBELET, |told| told.head.cause == "LivenessProbeFailed").await;
+        self.space
+            .await_workload("deployment-multi", KUBELET, |status| status.head.cause == "LivenessProbeFailed")
+            .await;
         let pod = eventually(KUBELET, "redis was restarted", async || {
             let mut found = self.space.diagnoses().await.into_iter();
             let found = found.find(|found| found.spec.pod_name.starts_with("multi-")).ok_or("no diagnosis")?;
@@ -105,27 +107,27 @@ impl Stage {
         self.multi = Some(pod.await);
     }
 
-    fn web_well(&mut self) {
-        if self.web == Web::Well {
+    fn web_healthy(&mut self) {
+        if self.web == Web::Healthy {
             return;
         }
-        // Anew, so that its first revision is the good one.
+        // Recreated, so that its first revision is the healthy one.
         self.space.kubectl(&["delete", "deployment", "web", "--ignore-not-found", "--timeout=60s"]);
         self.space.apply(WEB);
         self.space.kubectl(&["rollout", "status", "deployment/web", "--timeout=120s"]);
-        self.web = Web::Well;
+        self.web = Web::Healthy;
     }
 
     async fn web_stuck(&mut self) {
         if self.web == Web::Stuck {
             return;
         }
-        self.web_well();
+        self.web_healthy();
         self.space.kubectl(&["set", "image", "deployment/web", NO_SUCH_TAG]);
-        let is_told = |told: &shindan::api::WorkloadDiagnosisStatus| {
-            told.head.state == DiagnosisState::Active && told.head.cause == "ImageTagNotFound"
+        let is_reported = |status: &shindan_core::api::WorkloadDiagnosisStatus| {
+            status.head.state == DiagnosisState::Active && status.head.cause == "ImageTagNotFound"
         };
-        self.space.told_of("deployment-web", KUBELET, is_told).await;
+        self.space.await_workload("deployment-web", KUBELET, is_reported).await;
         self.web = Web::Stuck;
     }
 
@@ -135,11 +137,13 @@ impl Stage {
         }
         self.web_stuck().await;
         self.space.kubectl(&["rollout", "undo", "deployment/web"]);
-        self.space.told_of("deployment-web", KUBELET, |told| told.head.state == DiagnosisState::Recovered).await;
+        self.space
+            .await_workload("deployment-web", KUBELET, |status| status.head.state == DiagnosisState::Recovered)
+            .await;
         self.web = Web::Recovered;
     }
 
-    /// As a page has it, with the names of this run.
+    /// The command of a page, with the names of this run.
     fn localized(&self, command: &Command) -> String {
         let text = if command.place() == Some(Place::DryRun) { command.dry() } else { command.by_program() };
         let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
@@ -168,13 +172,13 @@ impl Stage {
     }
 }
 
-/// `multi-589d96bc47-7q9st`, or `pod/` and that.
+/// Whether this is `multi-589d96bc47-7q9st` or `pod/multi-589d96bc47-7q9st`.
 fn is_pod_of_multi(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     name.starts_with("multi-") && name.split('-').count() == 3
 }
 
-/// What is wrong with the answer, if anything is.
+/// Returns what is wrong with the output, if anything is.
 fn fault(command: &Command, done: &Output) -> Option<String> {
     let due = match command.mark("ends") {
         "never" => STILL_RUNNING,
@@ -184,11 +188,11 @@ fn fault(command: &Command, done: &Output) -> Option<String> {
     if done.status.code() != Some(due) {
         return Some(format!("ends with {} instead of {due}:\n{out}{errors}", done.status));
     }
-    let says = command.mark("says");
-    if !out.contains(says) && !errors.contains(says) {
-        return Some(format!("does not say {says}:\n{out}{errors}"));
+    let expected = command.mark("prints");
+    if !out.contains(expected) && !errors.contains(expected) {
+        return Some(format!("does not print {expected}:\n{out}{errors}"));
     }
-    // Of a table the columns are the same, whatever is in them.
+    // Only the column headers of a table are compared.
     let head = command.shown.as_deref().and_then(|shown| shown.lines().find(|line| line.starts_with("NAME ")))?;
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let is_there = out.lines().any(|line| words(line) == words(head));
@@ -205,7 +209,7 @@ fn commands_of_the_pages_run() {
             if !matches!(command.place(), Some(Place::Cluster | Place::DryRun)) {
                 continue;
             }
-            // A block of several commands is a story.
+            // The commands of a block depend on each other.
             if at != command.at {
                 at.clone_from(&command.at);
                 stage.need(command.mark("needs")).await;
@@ -218,10 +222,10 @@ fn commands_of_the_pages_run() {
                 stage.web = Web::Any;
             }
             if command.text.contains(" set image deployment/web") {
-                // What comes next in the story looks at what is told of it.
-                eventually(KUBELET, "the failure is told", async || {
-                    let told = stage.space.workload("deployment-web").await.ok_or("no diagnosis")?;
-                    ensure(told.head.state == DiagnosisState::Active, || told.head.summary.clone())
+                // The next commands of the block read the diagnosis.
+                eventually(KUBELET, "the failure is reported", async || {
+                    let found = stage.space.workload("deployment-web").await.ok_or("no diagnosis")?;
+                    ensure(found.head.state == DiagnosisState::Active, || found.head.summary.clone())
                 })
                 .await;
             }

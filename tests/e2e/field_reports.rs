@@ -1,21 +1,23 @@
-//! The field reports of demo/workloads: the right cause for each, and all that a person reads of it.
+//! The field reports of demo/workloads: the right cause for each, and the output that a user reads.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use kube::ResourceExt;
-use shindan::api::{PodDiagnosis, labels};
+use shindan_core::api::{PodDiagnosis, labels};
 
-use crate::support::{KUBELET, SOON, Space, ensure, eventually, kubectl, metrics, status, story, sum, together, told};
+use crate::support::{
+    KUBELET, SOON, Space, ensure, eventually, kubectl, metrics, one_line, status, sum, together, types_and_reasons,
+};
 
-/// What is to be said of a workload of demo/workloads.
+/// The expected diagnosis of a workload of demo/workloads.
 struct Report {
     kind: &'static str,
     workload: &'static str,
     cause: &'static str,
     container: Option<&'static str>,
     severity: &'static str,
-    /// What `kubectl get pods` may print; the one word, where the pod does not change any more.
+    /// The statuses that `kubectl get pods` may print; only one if the pod does not change any more.
     statuses: &'static [&'static str],
 }
 
@@ -84,7 +86,7 @@ fn each_field_report_is_diagnosed() {
             found.insert(report.workload, diagnosed(&space, report).await);
         }
         for report in &REPORTS {
-            reads_well(&space, report, &found[report.workload]).await;
+            is_readable(&space, report, &found[report.workload]).await;
         }
         multi(&space, &found["multi"].name_any()).await;
         rollout(&space, &found["rollout"].name_any()).await;
@@ -107,22 +109,22 @@ async fn diagnosed(space: &Space, report: &Report) -> PodDiagnosis {
         let found = of(&all, report).ok_or("no diagnosis")?;
         let s = status(found);
         // Between its first restarts a pod without a readiness probe is Ready, so the severity rises with the back-off.
-        let is = s.cause == report.cause && s.severity.as_str() == report.severity;
-        ensure(is, || format!("{} {}", s.severity, story(found))).map(|()| found.clone())
+        let is = s.head.cause == report.cause && s.head.severity.as_str() == report.severity;
+        ensure(is, || format!("{} {}", s.head.severity, one_line(found))).map(|()| found.clone())
     })
     .await
 }
 
-/// Fields, labels and Events as they are read by people and alerts.
-async fn reads_well(space: &Space, report: &Report, found: &PodDiagnosis) {
+/// Checks the fields, labels and Events that users and alerts read.
+async fn is_readable(space: &Space, report: &Report, found: &PodDiagnosis) {
     let (s, name) = (status(found), found.name_any());
-    let what = format!("{name}: {}", story(found));
-    assert_eq!((s.state.as_str(), s.container.as_deref()), ("Active", report.container), "{what}");
-    assert_eq!(s.severity.as_str(), report.severity, "{what}");
-    assert!(!s.summary.is_empty() && s.summary.chars().count() <= 200, "{what}");
-    assert!(!s.remedies.is_empty() && s.remedies.len() <= 5 && !s.evidence.is_empty(), "{what}: {s:?}");
+    let what = format!("{name}: {}", one_line(found));
+    assert_eq!((s.head.state.as_str(), s.container.as_deref()), ("Active", report.container), "{what}");
+    assert_eq!(s.head.severity.as_str(), report.severity, "{what}");
+    assert!(!s.head.summary.is_empty() && s.head.summary.chars().count() <= 200, "{what}");
+    assert!(!s.head.remedies.is_empty() && s.head.remedies.len() <= 5 && !s.head.evidence.is_empty(), "{what}: {s:?}");
     assert!(
-        s.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "False" && c.reason == report.cause),
+        s.head.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "False" && c.reason == report.cause),
         "{what}"
     );
     assert!(report.statuses.contains(&s.pod_status.as_str()), "{what}");
@@ -138,19 +140,25 @@ async fn reads_well(space: &Space, report: &Report, found: &PodDiagnosis) {
     let (kind, workload) = (report.kind, report.workload);
     assert_eq!(found.spec.workload.as_ref().map(|w| w.display.clone()), Some(format!("{kind}/{workload}")));
 
-    // One Event for each transition, as `kubectl describe pod` shows it.
+    // One Event for each transition, shown by `kubectl describe pod`.
     let events = eventually(SOON, format!("the Events of {name}"), async || {
         let found = space.diagnosis(&name).await.ok_or("no diagnosis")?;
         let events = space.our_events(&name).await;
-        let transitions = usize::try_from(status(&found).transition).unwrap();
-        ensure(events.len() == transitions.max(1), || format!("{transitions} transitions, Events: {:?}", told(&events)))
-            .map(|()| events)
+        let transitions = usize::try_from(status(&found).head.transition).unwrap();
+        ensure(events.len() == transitions.max(1), || {
+            format!("{transitions} transitions, Events: {:?}", types_and_reasons(&events))
+        })
+        .map(|()| events)
     })
     .await;
-    // A second one tells of a rise in severity, in the same words.
+    // A second Event reports a rise in severity, with the same reason.
     let warning = (String::from("Warning"), report.cause.to_owned());
-    assert!(events.len() <= 2 && told(&events).iter().all(|e| *e == warning), "{what}: {:?}", told(&events));
-    // What deploy/examples/forwarding goes by, as forwarders read it from core/v1.
+    assert!(
+        events.len() <= 2 && types_and_reasons(&events).iter().all(|e| *e == warning),
+        "{what}: {:?}",
+        types_and_reasons(&events)
+    );
+    // The fields that deploy/examples/forwarding uses, as forwarders read them from core/v1.
     for event in &events {
         assert_eq!(event.reporting_component.as_deref(), Some("shindan.dev/operator"), "{what}");
         let component = event.source.as_ref().and_then(|source| source.component.as_deref()).unwrap_or_default();
@@ -159,7 +167,7 @@ async fn reads_well(space: &Space, report: &Report, found: &PodDiagnosis) {
     let described = space.kubectl(&["describe", "pod", &name]);
     let is_ours = |l: &str| l.trim_start().starts_with("Warning") && l.contains(" shindan.dev/operator ");
     let shown = described.lines().any(|l| is_ours(l) && l.contains(report.cause));
-    assert!(shown, "{what}: kubectl describe says\n{described}");
+    assert!(shown, "{what}: kubectl describe prints\n{described}");
 }
 
 fn printed_status(space: &Space, pod: &str) -> String {
@@ -167,7 +175,8 @@ fn printed_status(space: &Space, pod: &str) -> String {
     line.split_whitespace().nth(2).unwrap_or_default().to_owned()
 }
 
-/// The report that gave the project its name: the neighbour is well, the Service has lost its pod, and 137 is not OOM.
+/// The field report behind the name of the project: the sibling container is healthy, the Service has lost its pod, and exit
+/// code 137 is not an OOM kill.
 async fn multi(space: &Space, pod: &str) {
     eventually(SOON, "the impact of multi", async || {
         let found = space.diagnosis(pod).await.ok_or("no diagnosis")?;
@@ -186,7 +195,7 @@ async fn multi(space: &Space, pod: &str) {
             .map(|()| found)
     })
     .await;
-    assert_eq!(status(&killed).cause, "LivenessProbeFailed", "{}", story(&killed));
+    assert_eq!(status(&killed).head.cause, "LivenessProbeFailed", "{}", one_line(&killed));
 }
 
 /// Old pods still serve.
@@ -201,7 +210,7 @@ async fn rollout(space: &Space, pod: &str) {
 }
 
 fn background(found: &PodDiagnosis) {
-    let remedies = &status(found).remedies;
+    let remedies = &status(found).head.remedies;
     assert!(remedies.iter().any(|r| r.text.contains("foreground")), "how to keep it in the foreground: {remedies:?}");
 }
 
@@ -220,11 +229,11 @@ fn columns(space: &Space) {
     assert_eq!(*workload, "workloaddiagnosis.shindan.dev/deployment-oom");
 }
 
-/// Each patch as a person would apply it, but for `--dry-run=server`.
+/// Applies each patch as a user would, with `--dry-run=server`.
 async fn patches_are_valid(space: &Space) {
     let mut tried = 0;
     for found in space.diagnoses().await {
-        for remedy in &status(&found).remedies {
+        for remedy in &status(&found).head.remedies {
             let Some(patch) = &remedy.patch else { continue };
             let command = remedy.command.as_deref().expect("a patch has its command");
             assert!(command.starts_with("kubectl "), "{command}");
@@ -235,8 +244,8 @@ async fn patches_are_valid(space: &Space) {
             let from_file = format!("{begin} --patch-file={}", file.path().display());
             for line in [command, from_file.as_str()] {
                 let run = Command::new("sh").args(["-c", &format!("{line} --dry-run=server")]).output().unwrap();
-                let said = String::from_utf8_lossy(&run.stderr);
-                assert!(run.status.success(), "{}: {line}: {said}\n{patch}", found.name_any());
+                let output = String::from_utf8_lossy(&run.stderr);
+                assert!(run.status.success(), "{}: {line}: {output}\n{patch}", found.name_any());
             }
             tried += 1;
         }
@@ -244,45 +253,51 @@ async fn patches_are_valid(space: &Space) {
     assert!(tried >= 4, "only {tried} patches in all the demo");
 }
 
-/// What was ever written of this namespace: no diagnosis of what is well, and none that had to be taken back.
+/// Checks every version of the diagnoses of this namespace: none of a healthy pod, and none with a wrong cause.
 fn stayed_true(space: &Space) {
     let seen = crate::support::seen_in(&space.name);
     for version in &seen {
         let workload = version.spec.workload.as_ref().map(|w| w.name.as_str()).unwrap_or_default();
         if workload == "retried" {
-            // A Job's failed try has an object, without an Event and only until the Job is through: see `wellness`.
+            // A Job's failed retry has a diagnosis without an Event until the Job completes: see `healthy`.
             continue;
         }
         let report = REPORTS.iter().find(|r| r.workload == workload);
-        let report = report.unwrap_or_else(|| panic!("{} is well: {}", version.name_any(), story(version)));
+        let report = report.unwrap_or_else(|| panic!("{} is healthy: {}", version.name_any(), one_line(version)));
         let s = status(version);
-        assert!(s.cause != "OOMKilled" || workload == "oom", "{}: {}", version.name_any(), story(version));
-        assert_eq!(s.cause, report.cause, "{} was {} at first", version.name_any(), story(version));
+        assert!(s.head.cause != "OOMKilled" || workload == "oom", "{}: {}", version.name_any(), one_line(version));
+        assert_eq!(s.head.cause, report.cause, "{} was {} at first", version.name_any(), one_line(version));
     }
 }
 
-/// A corrected Deployment replaces its pod: that one's diagnosis ends as Gone, and no Event tells of it.
+/// A corrected Deployment replaces its pod: the diagnosis of the old pod becomes Gone without an Event.
 async fn corrected(space: &Space, pod: &str, of_rollout: &str) {
-    let before = (told(&space.our_events(pod).await), told(&space.our_events(of_rollout).await));
+    let before =
+        (types_and_reasons(&space.our_events(pod).await), types_and_reasons(&space.our_events(of_rollout).await));
     space.kubectl(&["rollout", "undo", "deployment/rollout"]);
     space.ends(of_rollout, "Gone", KUBELET).await;
     let good =
         r#"{"spec": {"template": {"spec": {"containers": [{"name": "server", "command": ["sleep", "infinity"]}]}}}}"#;
     space.kubectl(&["patch", "deployment", "no-such-command", "--patch", good]);
     let gone = space.ends(pod, "Gone", KUBELET).await;
-    assert_eq!(status(&gone).cause, "ExecutableNotFound");
-    assert!(status(&gone).conditions.iter().any(|c| c.status == "Unknown" && c.reason == "PodDeleted"), "{gone:?}");
+    assert_eq!(status(&gone).head.cause, "ExecutableNotFound");
+    assert!(
+        status(&gone).head.conditions.iter().any(|c| c.status == "Unknown" && c.reason == "PodDeleted"),
+        "{gone:?}"
+    );
     space.kubectl(&["rollout", "status", "deployment/no-such-command", "--timeout=60s"]);
     space.caught_up("after-correction").await;
-    let after = (told(&space.our_events(pod).await), told(&space.our_events(of_rollout).await));
-    assert_eq!(after, before, "no Event tells that they are gone");
+    let after =
+        (types_and_reasons(&space.our_events(pod).await), types_and_reasons(&space.our_events(of_rollout).await));
+    assert_eq!(after, before, "no Event for Gone");
     let failing = space.diagnoses().await;
-    let of_it =
-        failing.iter().filter(|d| d.name_any().starts_with("no-such-command") && status(d).state.as_str() == "Active");
-    assert_eq!(of_it.count(), 0, "its new pod is well");
+    let of_it = failing
+        .iter()
+        .filter(|d| d.name_any().starts_with("no-such-command") && status(d).head.state.as_str() == "Active");
+    assert_eq!(of_it.count(), 0, "its new pod is healthy");
 }
 
-/// From the observed change to the written object; not asserted, for machines differ.
+/// Prints the latency from the observed change to the written object; not asserted, because machines differ.
 fn print_latency(samples: &[(String, f64)]) {
     let count = sum(samples, "shindan_diagnosis_latency_seconds_count");
     let total = sum(samples, "shindan_diagnosis_latency_seconds_sum");

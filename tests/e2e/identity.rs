@@ -1,19 +1,19 @@
-//! One object a pod name, written by one hand.
+//! One diagnosis per pod name, written by the operator only.
 
 use kube::ResourceExt;
 use serde_json::json;
-use shindan::api::PodDiagnosis;
+use shindan_core::api::PodDiagnosis;
 
-use crate::support::{KUBELET, SOON, Space, ensure, eventually, status, story, together, told};
+use crate::support::{KUBELET, SOON, Space, ensure, eventually, one_line, status, together, types_and_reasons};
 
 fn restarts(found: &PodDiagnosis) -> Vec<String> {
     let restarts = status(found).restarts.clone().unwrap_or_default();
     restarts.history.iter().filter_map(|r| r.finished_at.map(|at| at.to_string())).collect()
 }
 
-/// A StatefulSet's pod comes back under its name: it is another pod, and the object goes on with it.
+/// A StatefulSet's pod is recreated with another UID and the same name, and the object continues with it.
 #[test]
-fn a_pod_made_anew_under_its_name_takes_the_object_over() {
+fn a_recreated_pod_keeps_the_object_of_its_name() {
     together(async {
         let space = Space::new("statefulset").await;
         space.apply(
@@ -43,7 +43,7 @@ spec:
         space.kubectl(&["delete", "pod", "db-0", "--wait=true"]);
         let second = eventually(KUBELET, "the new pod has the object", async || {
             let found = space.diagnosis("db-0").await.ok_or("no diagnosis")?;
-            let is = story(&found);
+            let is = one_line(&found);
             ensure(found.spec.pod_uid != first.spec.pod_uid && is.starts_with("Active"), || is).map(|()| found)
         })
         .await;
@@ -54,9 +54,9 @@ spec:
     });
 }
 
-/// The object is ours alone: what another hand changes or deletes is put back, and no Event tells of it.
+/// External edits and deletions of a diagnosis are reverted without an Event.
 #[test]
-fn another_hands_changes_are_repaired() {
+fn external_edits_are_reverted() {
     together(async {
         let space = Space::new("repair").await;
         space.apply(
@@ -64,8 +64,8 @@ fn another_hands_changes_are_repaired() {
         );
         let made = space.diagnosed("app", "InvalidImageName", KUBELET).await;
         let events = eventually(SOON, "its Event", async || {
-            let told = told(&space.our_events("app").await);
-            ensure(told.len() == 1, || format!("{told:?}")).map(|()| told)
+            let emitted = types_and_reasons(&space.our_events("app").await);
+            ensure(emitted.len() == 1, || format!("{emitted:?}")).map(|()| emitted)
         })
         .await;
 
@@ -74,16 +74,16 @@ fn another_hands_changes_are_repaired() {
         eventually(SOON, "the change is taken back", async || {
             let found = space.diagnosis("app").await.ok_or("no diagnosis")?;
             let label = found.labels().get("shindan.dev/cause").cloned().unwrap_or_default();
-            let is = format!("{label}: {}", story(&found));
-            ensure(label == "InvalidImageName" && status(&found).cause == "InvalidImageName", || is)
+            let is = format!("{label}: {}", one_line(&found));
+            ensure(label == "InvalidImageName" && status(&found).head.cause == "InvalidImageName", || is)
         })
         .await;
 
         space.kubectl(&["delete", "poddiagnosis", "app"]);
         let again = space.diagnosed("app", "InvalidImageName", SOON).await;
-        assert_ne!(again.uid(), made.uid(), "made anew");
-        assert_eq!(status(&again).first_seen, status(&made).first_seen, "as it was");
+        assert_ne!(again.uid(), made.uid(), "recreated");
+        assert_eq!(status(&again).head.first_seen, status(&made).head.first_seen, "as it was");
         space.caught_up("canary").await;
-        assert_eq!(told(&space.our_events("app").await), events, "nothing new is told");
+        assert_eq!(types_and_reasons(&space.our_events("app").await), events, "no further Event");
     });
 }

@@ -1,4 +1,4 @@
-//! The operator itself: its restart, what it writes at rest, and what its metrics say.
+//! The operator itself: its restart, its writes at rest, and its metrics.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::support::{
-    KUBELET, OPERATOR, SOON, Space, alone, ensure, eventually, kubectl, metrics, status, story, sum, told,
+    KUBELET, OPERATOR, SOON, Space, alone, ensure, eventually, kubectl, metrics, one_line, status, sum,
+    types_and_reasons,
 };
 
 const FAILING: &str = r"
@@ -28,28 +29,28 @@ spec: {containers: [{name: app, image: '127.0.0.1:5000/busybox:1.36', command: [
 const CAUSES: [(&str, &str); 3] =
     [("config", "ConfigMapNotFound"), ("image", "InvalidImageName"), ("crash", "AppError")];
 
-/// What is told of each pod, once all of them are.
-async fn all_told(space: &Space) -> Vec<Vec<(String, String)>> {
+/// Waits for an Event of each pod, and returns all Events.
+async fn all_events(space: &Space) -> Vec<Vec<(String, String)>> {
     let mut events = Vec::new();
     for (pod, _) in CAUSES {
         let of_pod = eventually(SOON, format!("the Event of {pod}"), async || {
-            let told = told(&space.our_events(pod).await);
-            ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+            let emitted = types_and_reasons(&space.our_events(pod).await);
+            ensure(!emitted.is_empty(), || "none".to_owned()).map(|()| emitted)
         });
         events.push(of_pod.await);
     }
     events
 }
 
-async fn nothing_is_told_again(space: &Space, events: &[Vec<(String, String)>]) {
+async fn no_further_events(space: &Space, events: &[Vec<(String, String)>]) {
     for ((pod, cause), before) in CAUSES.into_iter().zip(events) {
         let found = space.diagnosed(pod, cause, SOON).await;
-        assert_eq!(status(&found).transition, 1, "{pod}: {}", story(&found));
-        assert_eq!(&told(&space.our_events(pod).await), before, "{pod}: the same Events as before");
+        assert_eq!(status(&found).head.transition, 1, "{pod}: {}", one_line(&found));
+        assert_eq!(&types_and_reasons(&space.our_events(pod).await), before, "{pod}: the same Events as before");
     }
 }
 
-/// The operator's pod is deleted, as at an upgrade: its successor knows what was told.
+/// The operator's pod is replaced, as in an upgrade: the new process emits no Event again.
 #[test]
 fn a_restart_repeats_nothing_and_forgets_nothing() {
     alone(async {
@@ -64,18 +65,18 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
             ensure(runs.len() >= 3, || format!("{runs:?}")).map(|()| runs)
         })
         .await;
-        let events = all_told(&space).await;
+        let events = all_events(&space).await;
 
         let began = Instant::now();
         kubectl(&["-n", OPERATOR, "delete", "pod", "-l", "app.kubernetes.io/name=shindan"]);
         kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
         println!("measured: the operator is ready again after {:.1} s", began.elapsed().as_secs_f64());
-        // A failure that came later is told: what was to be told again would have been by now.
+        // After the report of a later failure, a repeated Event would have been emitted already.
         space.caught_up("after-restart").await;
 
-        nothing_is_told_again(&space, &events).await;
+        no_further_events(&space, &events).await;
         let after = status(&space.diagnosis("crash").await.unwrap()).restarts.clone().unwrap_or_default().history;
-        let is_kept = |run: &shindan::api::Run| after.iter().any(|r| r.started_at == run.started_at);
+        let is_kept = |run: &shindan_core::api::Run| after.iter().any(|r| r.started_at == run.started_at);
         assert!(before.iter().all(is_kept), "{before:?} became {after:?}");
     });
 }
@@ -97,7 +98,7 @@ pub(crate) fn roll_out(overlay: &str) {
     kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=120s"]);
 }
 
-/// The installation with the component, for as long as this lives.
+/// The installation with the component, until this is dropped.
 struct PreviousLogs;
 
 impl PreviousLogs {
@@ -109,14 +110,14 @@ impl PreviousLogs {
 
 impl Drop for PreviousLogs {
     fn drop(&mut self) {
-        // First the flag, then the right: in between the operator would be refused.
+        // Removes the flag before the permission, so that no request of the operator is refused.
         roll_out("test-cluster");
         let role = "clusterrole,clusterrolebinding";
         kubectl(&["delete", role, "shindan-previous-logs", "--ignore-not-found"]);
     }
 }
 
-/// The installation with two replicas, for as long as this lives.
+/// The installation with two replicas, until this is dropped.
 struct TwoReplicas;
 
 impl TwoReplicas {
@@ -125,7 +126,7 @@ impl TwoReplicas {
         Self
     }
 
-    /// Who holds the Lease: the name of its pod, and what tells its process apart.
+    /// The holder of the Lease: the name of its pod and a suffix for its process.
     fn leader() -> String {
         kubectl(&["-n", OPERATOR, "get", "lease", "shindan", "-o", "jsonpath={.spec.holderIdentity}"])
     }
@@ -138,7 +139,7 @@ impl Drop for TwoReplicas {
     }
 }
 
-/// The process of a pod of ours; all of the cluster runs on this machine.
+/// The process ID of a pod of the operator; the whole cluster runs on this machine.
 fn process_of(pod: &str) -> String {
     let uid = kubectl(&["-n", OPERATOR, "get", "pod", pod, "-o", "jsonpath={.metadata.uid}"]);
     let is_its = |pid: &str| {
@@ -150,57 +151,57 @@ fn process_of(pod: &str) -> String {
     pids.find(|pid| pid.bytes().all(|b| b.is_ascii_digit()) && is_its(pid)).expect("the pod has a process")
 }
 
-/// The leader is killed without a word: the other one knows what was told, and what fails next.
+/// The leader is killed: the standby emits no Event again and reports the next failure.
 #[test]
-fn a_replica_takes_over_from_one_that_is_killed() {
+fn a_standby_becomes_leader_after_a_kill() {
     alone(async {
         let _installed = TwoReplicas::install();
-        let space = Space::new("takeover").await;
+        let space = Space::new("failover").await;
         space.apply(FAILING);
         for (pod, cause) in CAUSES {
             space.diagnosed(pod, cause, KUBELET).await;
         }
-        let events = all_told(&space).await;
+        let events = all_events(&space).await;
         let leader = TwoReplicas::leader();
         let pod = leader.split('_').next().unwrap();
         let killed = std::process::Command::new("kill").args(["-KILL", &process_of(pod)]).status().unwrap();
         assert!(killed.success());
         let began = Instant::now();
-        // The other replica, or the container that is started again in the pod of the dead one: that is a follower as well.
+        // The other replica, or the restarted container of the killed one, which is a standby too.
         eventually(SOON, "another leader", async || {
             let now = TwoReplicas::leader();
             ensure(!now.is_empty() && now != leader, || now)
         })
         .await;
         println!("measured: another replica leads after {:.1} s", began.elapsed().as_secs_f64());
-        space.caught_up("after-takeover").await;
-        nothing_is_told_again(&space, &events).await;
+        space.caught_up("after-failover").await;
+        no_further_events(&space, &events).await;
     });
 }
 
-/// What only a log tells is told where that is allowed: one line of it, and in the first Event already.
+/// With permission to read logs, the first Event already has the decisive log line.
 #[test]
-fn the_last_words_of_a_run_are_told_where_they_may_be_read() {
+fn the_log_tail_is_reported_where_logs_may_be_read() {
     alone(async {
         let _installed = PreviousLogs::install();
         let space = Space::new("logs").await;
         space.apply(LISTENS);
         let found = space.diagnosed("listens", "AddressInUse", KUBELET).await;
-        assert!(status(&found).summary.contains("cannot listen on port 8080"), "{}", status(&found).summary);
-        let of_log: Vec<_> = status(&found).evidence.iter().filter(|e| e.source == "log/app").collect();
+        assert!(status(&found).head.summary.contains("cannot listen on port 8080"), "{}", status(&found).head.summary);
+        let of_log: Vec<_> = status(&found).head.evidence.iter().filter(|e| e.source == "log/app").collect();
         assert_eq!(of_log.len(), 1, "{of_log:?}");
         assert_eq!(of_log[0].value, "listen tcp :8080: bind: address already in use");
-        assert!(!story(&found).contains("no interest"));
+        assert!(!one_line(&found).contains("no interest"));
         let events = eventually(SOON, "its Event", async || {
-            let told = told(&space.our_events("listens").await);
-            ensure(!told.is_empty(), || "none".to_owned()).map(|()| told)
+            let emitted = types_and_reasons(&space.our_events("listens").await);
+            ensure(!emitted.is_empty(), || "none".to_owned()).map(|()| emitted)
         })
         .await;
-        assert_eq!(events.len(), 1, "the first Event knows it: {events:?}");
+        assert_eq!(events.len(), 1, "the first Event has the line: {events:?}");
     });
 }
 
-/// Where nothing changes, nothing is written.
+/// Nothing is written while nothing changes.
 #[test]
 fn at_rest_nothing_is_written() {
     const REST: Duration = Duration::from_secs(20);
@@ -211,7 +212,7 @@ fn at_rest_nothing_is_written() {
         for (pod, cause) in &CAUSES[..2] {
             space.diagnosed(pod, cause, KUBELET).await;
         }
-        // Other tests' pods are still being deleted.
+        // The pods of other tests are still being deleted.
         let written = || metrics().map(|m| sum(&m, "shindan_writes_total") + sum(&m, "shindan_events_posted_total"));
         let mut last = (Instant::now(), -1.0);
         eventually(KUBELET, format!("nothing is written for {} s", REST.as_secs()), async || {
@@ -233,7 +234,7 @@ fn at_rest_nothing_is_written() {
         assert!((active("InvalidImageName") - 1.0).abs() < f64::EPSILON, "{samples:?}");
         assert!(sum(&samples, "shindan_pods_watched") >= 3.0, "{samples:?}");
         assert!(sum(&samples, "shindan_events_lost_total") < 1.0, "{samples:?}");
-        // It was never killed meanwhile.
+        // The operator was not restarted meanwhile.
         let pods = kubectl(&[
             "-n",
             OPERATOR,

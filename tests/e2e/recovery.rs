@@ -1,38 +1,40 @@
-//! Bare pods that get well once what they lack is there.
+//! Bare pods that recover once the missing object exists.
 
 use std::time::Duration;
 
-use crate::support::{KUBELET, SOON, Space, ensure, eventually, kubectl, status, story, together, told};
+use crate::support::{
+    KUBELET, SOON, Space, ensure, eventually, kubectl, one_line, status, together, types_and_reasons,
+};
 
 fn events(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(kind, reason)| ((*kind).to_owned(), (*reason).to_owned())).collect()
 }
 
-/// The pod becomes Ready, stays so for 30 s, and one Normal Event ends the story.
+/// Waits until the pod is Ready for 30 s, and checks for one Normal Event.
 async fn recovers(space: &Space, pod: &str, cause: &str) {
     let recovered = space.ends(pod, "Recovered", Duration::from_secs(300)).await;
     let s = status(&recovered);
-    assert_eq!(s.cause, cause, "what it recovered from stays to be read");
-    assert!(s.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "True"), "{s:?}");
+    assert_eq!(s.head.cause, cause, "what it recovered from stays to be read");
+    assert!(s.head.conditions.iter().any(|c| c.kind == "Healthy" && c.status == "True"), "{s:?}");
     let ready = space.pod(pod).await.status.unwrap_or_default().conditions.unwrap_or_default();
     let ready = ready.into_iter().find(|c| c.type_ == "Ready" && c.status == "True").expect("Ready");
     let since = ready.last_transition_time.unwrap().0;
-    let after = s.last_transition.unwrap().as_second() - since.as_second();
+    let after = s.head.last_transition.unwrap().as_second() - since.as_second();
     assert!(after >= 30, "Recovered {after} s after Ready: it may fail again");
     eventually(SOON, "the Event of the recovery", async || {
-        let told = told(&space.our_events(pod).await);
-        ensure(told == events(&[("Warning", cause), ("Normal", "Recovered")]), || format!("{told:?}"))
+        let emitted = types_and_reasons(&space.our_events(pod).await);
+        ensure(emitted == events(&[("Warning", cause), ("Normal", "Recovered")]), || format!("{emitted:?}"))
     })
     .await;
 }
 
-/// Its failure was told, once.
+/// Checks that the failure has one Event.
 async fn fails(space: &Space, pod: &str, cause: &str) {
     let found = space.diagnosed(pod, cause, KUBELET).await;
-    assert_eq!(status(&found).severity.as_str(), "Critical", "a bare pod is down: {}", story(&found));
+    assert_eq!(status(&found).head.severity.as_str(), "Critical", "a bare pod is down: {}", one_line(&found));
     eventually(SOON, "the Event of the failure", async || {
-        let told = told(&space.our_events(pod).await);
-        ensure(told == events(&[("Warning", cause)]), || format!("{told:?}"))
+        let emitted = types_and_reasons(&space.our_events(pod).await);
+        ensure(emitted == events(&[("Warning", cause)]), || format!("{emitted:?}"))
     })
     .await;
 }
@@ -57,7 +59,7 @@ fn a_missing_config_map_is_made() {
     });
 }
 
-/// The reason is in the claim's Events only; a volume of that class, made by hand, ends it.
+/// Only the claim's Events have the reason; a manually created volume of that class ends the failure.
 #[test]
 fn a_claim_of_a_class_that_does_not_exist_gets_its_volume() {
     const VOLUME: &str = "e2e-claim";
@@ -74,9 +76,9 @@ fn a_claim_of_a_class_that_does_not_exist_gets_its_volume() {
         fails(&space, "app", "PvcProvisioningFailed").await;
         let found = space.diagnosis("app").await.unwrap();
         assert!(
-            status(&found).summary.contains("asks for StorageClass e2e-fast, which does not exist"),
+            status(&found).head.summary.contains("asks for StorageClass e2e-fast, which does not exist"),
             "{}",
-            story(&found)
+            one_line(&found)
         );
         space.apply(&format!(
             "{{apiVersion: v1, kind: PersistentVolume, metadata: {{name: {VOLUME}}}, spec: {{storageClassName: e2e-fast, accessModes: [ReadWriteOnce], capacity: {{storage: 1Mi}}, hostPath: {{path: /tmp/{VOLUME}, type: DirectoryOrCreate}}}}}}"
@@ -105,12 +107,12 @@ fn a_missing_secret_is_made() {
 fn a_missing_image_is_pushed() {
     together(async {
         let space = Space::new("image").await;
-        // Its own name each time: an earlier run has pushed the last one.
+        // A new name for each run: an earlier run has pushed its image already.
         let run = kubectl(&["get", "namespace", &space.name, "-o", "jsonpath={.metadata.uid}"]);
         let image = format!("127.0.0.1:5000/late-{run}:1");
         space.apply(&bare_pod("app", &format!("image: '{image}'")));
         fails(&space, "app", "ImageTagNotFound").await;
-        // By the tool that tests/cluster pushes its own images with.
+        // Uses the tool with which tests/cluster pushes its own images.
         let from = "docker://127.0.0.1:5000/busybox:1.36";
         let copy = std::process::Command::new("skopeo")
             .args(["copy", "--quiet", "--src-tls-verify=false", "--dest-tls-verify=false", from])
@@ -119,10 +121,10 @@ fn a_missing_image_is_pushed() {
             .expect("skopeo, which tests/cluster needs too");
         assert!(copy.status.success(), "{}", String::from_utf8_lossy(&copy.stderr));
         recovers(&space, "app", "ImageTagNotFound").await;
-        // A second failure of the same object would be a new story; a deletion is none.
+        // A deletion after the recovery changes nothing.
         kubectl(&["-n", &space.name, "delete", "pod", "app", "--grace-period=1"]);
         space.caught_up("canary").await;
-        let kept = space.diagnosis("app").await.expect("the answer outlives the pod");
-        assert_eq!(status(&kept).state.as_str(), "Recovered", "{}", story(&kept));
+        let kept = space.diagnosis("app").await.expect("the diagnosis is kept after the pod");
+        assert_eq!(status(&kept).head.state.as_str(), "Recovered", "{}", one_line(&kept));
     });
 }

@@ -1,5 +1,5 @@
-//! What the operator may do and what it must not: rights in one namespace only, the image under the strictest standard, and
-//! the cases that use each right at least once (`tests/rights.rs` compares what was used with what is granted).
+//! Permissions of the operator: permissions in one namespace only, the image under the restricted Pod Security Standard, and
+//! cases that use each permission at least once (`tests/rights.rs` compares used with granted permissions).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
-use shindan::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use shindan_core::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 
 use crate::support::{
     KUBELET, OPERATOR, SOON, Space, alone, client, ensure, eventually, kubectl, machine, machine_command, metrics,
@@ -31,7 +31,7 @@ fn deployment(name: &str) -> String {
     owned("apps/v1", "Deployment", name, &format!("selector: {{matchLabels: {{app: {name}}}}},"))
 }
 
-/// Of each kind of workload something is read that no watch tells.
+/// Each kind of workload needs a lookup beyond the watches.
 #[test]
 fn workloads_of_each_kind_are_read() {
     together(async {
@@ -60,7 +60,7 @@ fn workloads_of_each_kind_are_read() {
     });
 }
 
-/// A Node that no machine stands behind.
+/// A Node without a machine.
 struct Ghost;
 
 impl Ghost {
@@ -71,7 +71,7 @@ impl Ghost {
         let node = format!("{{apiVersion: v1, kind: Node, metadata: {{name: {}}}}}", Self::NAME);
         try_kubectl(&["apply", "-f", "-"], Some(&node)).unwrap();
         let now = kubectl(&["get", "node", Self::NAME, "-o", "jsonpath={.metadata.creationTimestamp}"]);
-        // A node that has just joined and was never ready is left in peace.
+        // A new node that was never Ready is not reported.
         for (status, message) in [("True", "kubelet is posting ready status"), ("False", "container runtime is down")] {
             let ready = json!({"status": {"conditions": [{"type": "Ready", "status": status, "reason": "Kubelet",
                 "message": message, "lastHeartbeatTime": now, "lastTransitionTime": now}]}});
@@ -97,8 +97,8 @@ fn conflicts() -> Result<f64, String> {
     metrics().map(|samples| sum(&samples, "shindan_writes_total{verb=\"apply\",code=\"409\"}"))
 }
 
-/// Another hand writes this object again and again, until one of the operator's own writes comes too late.
-async fn fought_over<K>(object: Api<K>, name: &str)
+/// Writes this object in a loop until a write of the operator conflicts.
+async fn edited_repeatedly<K>(object: Api<K>, name: &str)
 where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + Sync + 'static,
 {
@@ -134,7 +134,7 @@ where
     .await;
 }
 
-/// Sets a variable of the operator for as long as this lives.
+/// Sets an environment variable of the operator until this is dropped.
 struct Variable(&'static str);
 
 impl Variable {
@@ -167,20 +167,20 @@ fn stop_operator() -> Result<(), String> {
     try_kubectl(&[&pods[..], &["--timeout=60s"]].concat(), None).map(drop)
 }
 
-/// A test that has failed already is told by its own failure.
+/// Checks a clean-up, unless the test has failed already.
 fn undone(result: &Result<(), String>) {
     assert!(std::thread::panicking() || result.is_ok(), "{result:?}");
 }
 
-/// Of all three kinds: what another hand writes meanwhile is reread and put back, and what is over is removed in time.
+/// For all three kinds, external edits are reverted, and expired diagnoses are removed.
 #[test]
-fn diagnoses_of_each_kind_are_defended_and_removed_when_their_time_is_over() {
+fn edits_of_each_kind_are_reverted_and_expired_diagnoses_removed() {
     alone(async {
         let _short = Variable::set("SHINDAN_RETENTION", "60s");
         let space = Space::new("ends").await;
         space.apply(&format!("{}\n---\n{}", pod("bare", &format!("containers: [{INVALID}]")), deployment("web")));
         space.diagnosed("bare", "InvalidImageName", KUBELET).await;
-        space.told_of("deployment-web", KUBELET, |status| status.head.cause == "InvalidImageName").await;
+        space.await_workload("deployment-web", KUBELET, |status| status.head.cause == "InvalidImageName").await;
         let ghost = Ghost::ill().await;
 
         let (pods, workloads, nodes) = (
@@ -188,9 +188,9 @@ fn diagnoses_of_each_kind_are_defended_and_removed_when_their_time_is_over() {
             Api::<WorkloadDiagnosis>::namespaced(client(), &space.name),
             Api::<NodeDiagnosis>::all(client()),
         );
-        fought_over(pods.clone(), "bare").await;
-        fought_over(workloads.clone(), "deployment-web").await;
-        fought_over(nodes.clone(), Ghost::NAME).await;
+        edited_repeatedly(pods.clone(), "bare").await;
+        edited_repeatedly(workloads.clone(), "deployment-web").await;
+        edited_repeatedly(nodes.clone(), Ghost::NAME).await;
 
         space.kubectl(&["delete", "pod", "bare", "--grace-period=0", "--force"]);
         space.kubectl(&["delete", "deployment", "web"]);
@@ -208,11 +208,11 @@ fn diagnoses_of_each_kind_are_defended_and_removed_when_their_time_is_over() {
     });
 }
 
-/// Starts the API server anew, with further flags for as long as this lives.
+/// Restarts the API server with additional flags until this is dropped.
 struct Flags;
 
 impl Flags {
-    /// The operator does not run meanwhile: an API server that has just begun knows no roles yet, and refuses everything.
+    /// The operator is stopped meanwhile: a starting API server has not loaded the roles yet and refuses everything.
     fn restart(flags: &str) -> Result<(), String> {
         stop_operator()?;
         machine(&["stop", "apiserver"]);
@@ -238,19 +238,19 @@ impl Drop for Flags {
     }
 }
 
-/// An API server that streams no lists, as older ones and some providers': all is listed in pages.
+/// Some API servers do not stream lists: the operator lists in pages.
 #[test]
-fn without_streaming_lists_all_is_listed_in_pages() {
+fn without_streaming_lists_the_operator_lists_in_pages() {
     alone(async {
         let _paged = Flags::set("--feature-gates=WatchList=false");
-        let said = kubectl(&["-n", OPERATOR, "logs", "deployment/shindan"]);
-        assert!(said.contains("does not stream lists; listing in pages"), "{said}");
+        let output = kubectl(&["-n", OPERATOR, "logs", "deployment/shindan"]);
+        assert!(output.contains("does not stream lists; listing in pages"), "{output}");
         let space = Space::new("paged").await;
         space.caught_up("canary").await;
     });
 }
 
-/// The installation with rights in one namespace, for as long as this lives.
+/// The installation with permissions in one namespace, until this is dropped.
 struct Narrowed;
 
 impl Narrowed {
@@ -260,7 +260,7 @@ impl Narrowed {
         rolled_out()
     }
 
-    /// The operator does not run while its rights change: it would be refused what it may not do any more.
+    /// The operator is stopped while its permissions change, so that no request is refused.
     fn install(overlay: &str) -> Self {
         let narrowed = Self;
         stop_operator().unwrap();
@@ -288,7 +288,7 @@ impl Drop for Narrowed {
     }
 }
 
-/// Nothing was asked for that is not granted.
+/// Checks that no request was refused.
 fn nothing_refused() {
     let samples = metrics().unwrap();
     let is_refusal =
@@ -297,9 +297,9 @@ fn nothing_refused() {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-/// Roles in place of the ClusterRole: what is there is diagnosed, nothing else is seen; Nodes only with their own role.
+/// With Roles instead of the ClusterRole, only that namespace is diagnosed, and Nodes only with their own role.
 #[test]
-fn rights_in_one_namespace_are_enough_for_it() {
+fn permissions_in_one_namespace_are_enough_for_it() {
     alone(async {
         let (space, other) = (Space::new("watched").await, Space::new("unwatched").await);
 
@@ -315,17 +315,17 @@ fn rights_in_one_namespace_are_enough_for_it() {
             ].join("\n---\n"));
             assert!(readyz().unwrap().starts_with("ok\nnodes: not read"), "{:?}", readyz());
             space.diagnosed("image", "InvalidImageName", KUBELET).await;
-            space.told_of("deployment-web", KUBELET, |status| status.head.cause == "InvalidImageName").await;
+            space.await_workload("deployment-web", KUBELET, |status| status.head.cause == "InvalidImageName").await;
             let cpu = space.diagnosed("cpu", "InsufficientCpu", KUBELET).await;
-            assert!(!status(&cpu).summary.contains("node1"), "no node is known: {}", status(&cpu).summary);
-            eventually(KUBELET, "the claim is told", async || {
+            assert!(!status(&cpu).head.summary.contains("node1"), "no node is known: {}", status(&cpu).head.summary);
+            eventually(KUBELET, "the claim is reported", async || {
                 let found = space.diagnosis("claim").await.ok_or("no diagnosis")?;
-                let cause = status(&found).cause.clone();
+                let cause = status(&found).head.cause.clone();
                 ensure(cause == "PvcProvisioningFailed", || cause)
             })
             .await;
             space.caught_up("canary").await;
-            assert!(other.diagnoses().await.is_empty(), "nothing outside is looked at");
+            assert!(other.diagnoses().await.is_empty(), "no diagnoses outside the namespace");
             assert!(sum(&metrics().unwrap(), "shindan_nodes_watched") < 1.0);
             nothing_refused();
 
@@ -340,16 +340,16 @@ fn rights_in_one_namespace_are_enough_for_it() {
             });
             posted.await;
             space.caught_up("second-canary").await;
-            assert!(other.diagnoses().await.is_empty(), "nothing outside is looked at");
+            assert!(other.diagnoses().await.is_empty(), "no diagnoses outside the namespace");
             nothing_refused();
         }
         other.diagnosed("image", "InvalidImageName", KUBELET).await;
     });
 }
 
-/// The image under the standard that our namespace enforces: it needs no user from the manifest, and cannot be run otherwise.
+/// The image runs under the restricted Pod Security Standard without a user in the manifest, and only as non-root.
 #[test]
-fn the_image_runs_as_nobody_on_a_read_only_root() {
+fn the_image_runs_as_non_root_on_a_read_only_root() {
     const IMAGE: &str = "name: main, image: '127.0.0.1:5000/shindan:dev', args: [--version]";
     const LOCKED: &str = "allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}, seccompProfile: {type: RuntimeDefault}";
     together(async {
@@ -366,14 +366,14 @@ fn the_image_runs_as_nobody_on_a_read_only_root() {
             let refused = run(name, security).expect_err("the standard is enforced");
             assert!(refused.contains("violates PodSecurity \"restricted"), "{refused}");
         }
-        run("as-nobody", &format!("{LOCKED}, runAsNonRoot: true")).unwrap();
+        run("non-root", &format!("{LOCKED}, runAsNonRoot: true")).unwrap();
         eventually(KUBELET, "it has run", async || {
-            let phase = space.pod("as-nobody").await.status.and_then(|s| s.phase).unwrap_or_default();
+            let phase = space.pod("non-root").await.status.and_then(|s| s.phase).unwrap_or_default();
             ensure(phase == "Succeeded", || phase)
         })
         .await;
-        let said = space.kubectl(&["logs", "as-nobody"]);
-        assert_eq!(said.trim(), concat!("shindan ", env!("CARGO_PKG_VERSION")));
+        let output = space.kubectl(&["logs", "non-root"]);
+        assert_eq!(output.trim(), concat!("shindan ", env!("CARGO_PKG_VERSION")));
         let own = kubectl(&["-n", OPERATOR, "get", "pods", "-o", "json"]);
         let own: serde_json::Value = serde_json::from_str(&own).unwrap();
         let pods = own["items"].as_array().unwrap();

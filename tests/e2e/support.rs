@@ -1,4 +1,4 @@
-//! The cluster as the tests see it, and how they wait.
+//! Access to the cluster, and helpers that wait.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -14,37 +14,37 @@ use k8s_openapi::api::core::v1::{Event, Node, Pod};
 use kube::api::{Api, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
-use shindan::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
+use shindan_core::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
 use tokio::sync::{RwLock, watch};
 use tokio::time::Instant;
 
 pub(crate) use crate::wait::{ensure, eventually};
 
-/// For what happens within a few requests of the operator.
+/// Timeout for a few requests of the operator.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
-/// For what the kubelet has to do or retry first.
+/// Timeout for work and retries of the kubelet.
 pub(crate) const KUBELET: Duration = Duration::from_secs(180);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// Tests that mind their own namespace and have not ended: those that disturb all come after them, and not in between,
-/// where each would wait for the slowest of those before it, and all others for it.
+/// Number of running tests that use only their own namespace. Tests that disturb the cluster run after all of these, because
+/// in between each would wait for the slowest of them.
 static TOGETHER: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
-/// Held for reading by the former, for writing by the latter.
+/// Locked for reading by `together`, for writing by `alone`.
 static TURN: LazyLock<RwLock<()>> = LazyLock::new(RwLock::default);
 static CLUSTER: LazyLock<Client> = LazyLock::new(|| RUNTIME.block_on(connect()));
 thread_local! {
-    /// What the test of this thread died of.
-    static LAST_WORDS: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The panic message of the test of this thread.
+    static PANIC_MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
-/// Namespaces that a test has: two at once in one would disturb each other.
+/// Namespaces in use: two tests in one namespace would disturb each other.
 static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-/// Every version of every PodDiagnosis, as the API server told it.
+/// Every version of every PodDiagnosis that the watch has delivered.
 static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
 
-/// Runs a test beside others.
+/// Runs a test in parallel with others.
 pub(crate) fn together(test: impl Future<Output = ()>) {
-    // Counted before all wait for the connection: no test that disturbs comes first.
+    // Counted before the connection is awaited, so that no test of `alone` starts first.
     let _counted = Counted::new();
     LazyLock::force(&CLUSTER);
     RUNTIME.block_on(async {
@@ -79,7 +79,7 @@ impl Drop for Counted {
     }
 }
 
-/// Says how long it took, on standard output as it is: what the harness keeps of a test that passes is not shown.
+/// Prints the duration directly to standard output, because the harness hides the captured output of a passing test.
 async fn timed(test: impl Future<Output = ()>) {
     let began = Instant::now();
     test.await;
@@ -87,21 +87,21 @@ async fn timed(test: impl Future<Output = ()>) {
     let _ = writeln!(std::io::stdout(), "measured: {name} took {:.0} s", began.elapsed().as_secs_f64());
 }
 
-fn keep_last_words() {
+fn keep_panic_message() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        LAST_WORDS.with(|words| *words.borrow_mut() = info.to_string());
+        PANIC_MESSAGE.with(|message| *message.borrow_mut() = info.to_string());
         report(info);
     }));
 }
 
 async fn connect() -> Client {
-    keep_last_words();
+    keep_panic_message();
     assert!(
         std::env::var_os("KUBECONFIG").is_some(),
         "the end-to-end tests need a cluster with the operator in it, and KUBECONFIG: run `make install e2e`"
     );
-    // What kube logs of a refused connection says less than this.
+    // The error of kube for a refused connection has less detail.
     let client = Client::try_default().await.expect("KUBECONFIG is usable");
     let objects: Api<PodDiagnosis> = Api::all(client.clone());
     if let Err(error) = objects.list(&ListParams::default()).await {
@@ -112,7 +112,7 @@ async fn connect() -> Client {
     client
 }
 
-/// Keeps what happens to diagnoses from now on.
+/// Records the changes of diagnoses from now on.
 async fn record(objects: Api<PodDiagnosis>) {
     let (listed, is_listed) = tokio::sync::oneshot::channel();
     let mut listed = Some(listed);
@@ -141,13 +141,13 @@ pub(crate) fn client() -> Client {
     CLUSTER.clone()
 }
 
-/// Every version of the diagnoses of a namespace that was ever seen, oldest first.
+/// Every recorded version of the diagnoses of a namespace, oldest first.
 pub(crate) fn seen_in(namespace: &str) -> Vec<PodDiagnosis> {
     let seen = SEEN.lock().unwrap();
     seen.iter().filter(|d| d.namespace().as_deref() == Some(namespace)).cloned().collect()
 }
 
-/// Runs kubectl; a failure is told in its own words.
+/// Runs kubectl; an error has its standard error.
 pub(crate) fn try_kubectl(args: &[&str], input: Option<&str>) -> Result<String, String> {
     let mut command = Command::new("kubectl");
     command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -168,7 +168,7 @@ pub(crate) fn kubectl(args: &[&str]) -> String {
     try_kubectl(args, None).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Runs tests/cluster/cluster, for what only the machine itself can do.
+/// Runs tests/cluster/cluster, for changes of the machine itself.
 pub(crate) fn machine(args: &[&str]) {
     let run = machine_command(args).output().unwrap();
     assert!(run.status.success(), "tests/cluster/cluster {args:?}: {}", String::from_utf8_lossy(&run.stderr));
@@ -180,7 +180,7 @@ pub(crate) fn machine_command(args: &[&str]) -> Command {
     command
 }
 
-/// A namespace for one test. It is deleted at the end; with KEEP set, not where the test failed.
+/// A namespace for one test, deleted at its end; with `KEEP` set it is kept if the test failed.
 pub(crate) struct Space {
     pub(crate) name: String,
 }
@@ -195,7 +195,7 @@ impl Space {
         let is_free = TAKEN.lock().unwrap().insert(name.clone());
         assert!(is_free, "another test has namespace {name}: give this one a name of its own");
         kubectl(&["delete", "namespace", &name, "--ignore-not-found", "--timeout=120s"]);
-        // Objects of an earlier run are no story of this one.
+        // Objects of an earlier run would disturb this one.
         SEEN.lock().unwrap().retain(|d| d.namespace().as_deref() != Some(&name));
         kubectl(&["create", "namespace", &name]);
         let space = Self { name };
@@ -240,33 +240,33 @@ impl Space {
     pub(crate) async fn diagnosed(&self, pod: &str, cause: &str, within: Duration) -> PodDiagnosis {
         eventually(within, format!("{}/{pod} is diagnosed as {cause}", self.name), async || {
             let found = self.diagnosis(pod).await.ok_or("no diagnosis")?;
-            let is = story(&found);
-            ensure(status(&found).cause == cause, || is).map(|()| found)
+            let is = one_line(&found);
+            ensure(status(&found).head.cause == cause, || is).map(|()| found)
         })
         .await
     }
 
-    /// What is told of a workload: `deployment-web`.
+    /// Returns the diagnosis of a workload such as `deployment-web`.
     pub(crate) async fn workload(&self, name: &str) -> Option<WorkloadDiagnosisStatus> {
         let objects = Api::<WorkloadDiagnosis>::namespaced(client(), &self.name);
         objects.get_opt(name).await.unwrap().and_then(|object| object.status)
     }
 
-    /// Waits until this is told of a workload.
-    pub(crate) async fn told_of(
+    /// Waits until the diagnosis of a workload matches.
+    pub(crate) async fn await_workload(
         &self,
         name: &str,
         within: Duration,
         is: impl Fn(&WorkloadDiagnosisStatus) -> bool,
     ) -> WorkloadDiagnosisStatus {
-        eventually(within, format!("{}/{name} is told", self.name), async || {
+        eventually(within, format!("{}/{name} is reported", self.name), async || {
             let found = self.workload(name).await.ok_or("no diagnosis")?;
             let head = &found.head;
-            let says = format!(
+            let text = format!(
                 "{} {} {} {} {:?} {:?}",
                 head.state, head.cause, found.problem, head.severity, head.summary, found.pods
             );
-            ensure(is(&found), || says).map(|()| found)
+            ensure(is(&found), || text).map(|()| found)
         })
         .await
     }
@@ -282,13 +282,13 @@ impl Space {
     pub(crate) async fn ends(&self, pod: &str, state: &str, within: Duration) -> PodDiagnosis {
         eventually(within, format!("{}/{pod} is {state}", self.name), async || {
             let found = self.diagnosis(pod).await.ok_or("no diagnosis")?;
-            let is = story(&found);
-            ensure(status(&found).state.as_str() == state, || is).map(|()| found)
+            let is = one_line(&found);
+            ensure(status(&found).head.state.as_str() == state, || is).map(|()| found)
         })
         .await
     }
 
-    /// Waits until the operator has taken in all that happened here before: a failure that it tells at once is told.
+    /// Waits until the operator has processed all earlier changes of this namespace: it reports a new failure.
     pub(crate) async fn caught_up(&self, canary: &str) {
         self.apply(&format!(
             "{{apiVersion: v1, kind: Pod, metadata: {{name: {canary}}}, spec: {{containers: [{{name: main, image: '127.0.0.1:5000/Upper:1'}}]}}}}"
@@ -308,10 +308,10 @@ impl Drop for Space {
             ] {
                 println!("{}", try_kubectl(&[&["-n", &self.name], what].concat(), None).unwrap_or_else(|e| e));
             }
-            // Once more: all of the above stands between it and the end.
-            println!("---- {}: {}", self.name, LAST_WORDS.with(RefCell::take));
+            // Repeated here, because the output above separates it from the end.
+            println!("---- {}: {}", self.name, PANIC_MESSAGE.with(RefCell::take));
         }
-        // Deleted after a failure too, lest its crash loops disturb who comes next.
+        // Deleted after a failure too, so that its crash loops do not disturb later tests.
         if !std::thread::panicking() || std::env::var_os("KEEP").is_none() {
             let _ = try_kubectl(&["delete", "namespace", &self.name, "--wait=false"], None);
         }
@@ -325,20 +325,20 @@ pub(crate) async fn our_events(namespace: &str, selector: &str) -> Vec<Event> {
     events
 }
 
-/// Type and reason of Events.
-pub(crate) fn told(events: &[Event]) -> Vec<(String, String)> {
+/// Returns the type and reason of each Event.
+pub(crate) fn types_and_reasons(events: &[Event]) -> Vec<(String, String)> {
     events.iter().map(|e| (e.type_.clone().unwrap_or_default(), e.reason.clone().unwrap_or_default())).collect()
 }
 
-pub(crate) fn status(diagnosis: &PodDiagnosis) -> &shindan::api::PodDiagnosisStatus {
+pub(crate) fn status(diagnosis: &PodDiagnosis) -> &shindan_core::api::PodDiagnosisStatus {
     diagnosis.status.as_ref().expect("one apply writes the status too")
 }
 
-/// A diagnosis in a line.
-pub(crate) fn story(diagnosis: &PodDiagnosis) -> String {
+/// Formats a diagnosis in one line.
+pub(crate) fn one_line(diagnosis: &PodDiagnosis) -> String {
     let s = status(diagnosis);
     let container = s.container.as_deref().unwrap_or("-");
-    format!("{} {} {container} {} {:?}", s.state, s.cause, s.pod_status, s.summary)
+    format!("{} {} {container} {} {:?}", s.head.state, s.head.cause, s.pod_status, s.head.summary)
 }
 
 pub(crate) async fn node() -> Node {
@@ -346,15 +346,15 @@ pub(crate) async fn node() -> Node {
     nodes.items.into_iter().next().expect("a node")
 }
 
-/// What is told of the node.
+/// Returns the diagnosis of the node.
 pub(crate) async fn node_diagnosis() -> Option<NodeDiagnosisStatus> {
     let name = node().await.name_any();
     Api::<NodeDiagnosis>::all(client()).get_opt(&name).await.unwrap().and_then(|object| object.status)
 }
 
-/// The words in the first line of each table that kubectl prints of all diagnoses of the cluster, by kind.
+/// Returns the header of each table of `kubectl get diagnoses --all-namespaces`, one per kind.
 pub(crate) fn columns_of_all() -> Vec<String> {
-    // What kubectl has learnt of the API of an earlier cluster may be in its cache.
+    // The default cache may have the discovery of an earlier cluster.
     let cache = tempfile::tempdir().unwrap();
     let cache = format!("--cache-dir={}", cache.path().display());
     let tables = kubectl(&[&cache, "get", "diagnoses", "--all-namespaces"]);
@@ -376,19 +376,19 @@ fn served(path: &str) -> Result<String, String> {
     try_kubectl(&["get", "--raw", &path], None)
 }
 
-/// What the operator says of its readiness.
+/// Returns the body of the operator's readiness probe.
 pub(crate) fn readyz() -> Result<String, String> {
     served("readyz")
 }
 
-/// The operator's metrics, as Prometheus reads them.
+/// Returns the operator's metrics.
 pub(crate) fn metrics() -> Result<Vec<(String, f64)>, String> {
     let text = served("metrics")?;
     let samples = text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.rsplit_once(' '));
     Ok(samples.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect())
 }
 
-/// The sum of all samples whose name begins so.
+/// Sum of all samples whose name has this prefix.
 pub(crate) fn sum(samples: &[(String, f64)], begin: &str) -> f64 {
     samples.iter().filter(|(name, _)| name.starts_with(begin)).map(|(_, value)| value).sum()
 }

@@ -1,14 +1,15 @@
-//! Workloads that fail: what is said of the whole, of what has no pod at all, and how little is told twice.
+//! Failing workloads: the diagnosis of the workload, workloads without pods, and Event aggregation.
 
 use std::time::Duration;
 
-use shindan::api::{DiagnosisState, Severity, WorkloadDiagnosisStatus};
+use shindan_core::api::{DiagnosisState, Severity, WorkloadDiagnosisStatus};
 
 use crate::support::{
-    KUBELET, SOON, Space, columns_of_all, ensure, eventually, kubectl, metrics, our_events, sum, together, told,
+    KUBELET, SOON, Space, columns_of_all, ensure, eventually, kubectl, metrics, our_events, sum, together,
+    types_and_reasons,
 };
 
-/// Until a controller that was refused tries again.
+/// Timeout until a controller retries after a refused request.
 const CONTROLLER: Duration = Duration::from_secs(300);
 
 const WEB: &str = r"
@@ -144,10 +145,10 @@ fn commands(status: &WorkloadDiagnosisStatus) -> Vec<&str> {
     status.head.remedies.iter().filter_map(|remedy| remedy.command.as_deref()).collect()
 }
 
-/// Waits for this, and for its Event.
+/// Waits for this diagnosis and its Event.
 async fn fails(space: &Space, [kind, name]: [&str; 2], cause: &str, problem: &str) -> WorkloadDiagnosisStatus {
     let object = format!("{}-{name}", kind.to_lowercase());
-    let found = space.told_of(&object, KUBELET, |status| is_failing(status, cause, problem)).await;
+    let found = space.await_workload(&object, KUBELET, |status| is_failing(status, cause, problem)).await;
     assert!(has_condition(&found, "Healthy", "False") && has_condition(&found, "Stalled", "True"), "{found:?}");
     assert!(!found.head.remedies.is_empty() && !found.head.evidence.is_empty(), "{found:?}");
     events_are(space, [kind, name], &[("Warning", cause)]).await;
@@ -156,7 +157,7 @@ async fn fails(space: &Space, [kind, name]: [&str; 2], cause: &str, problem: &st
 
 async fn recovers(space: &Space, [kind, name]: [&str; 2], cause: &str, within: Duration) {
     let object = format!("{}-{name}", kind.to_lowercase());
-    let found = space.told_of(&object, within, |status| status.head.state == DiagnosisState::Recovered).await;
+    let found = space.await_workload(&object, within, |status| status.head.state == DiagnosisState::Recovered).await;
     assert_eq!(found.head.cause, cause, "what it recovered from stays to be read");
     assert!(has_condition(&found, "Healthy", "True") && has_condition(&found, "Stalled", "False"), "{found:?}");
     events_are(space, [kind, name], &[("Warning", cause), ("Normal", "Recovered")]).await;
@@ -164,18 +165,18 @@ async fn recovers(space: &Space, [kind, name]: [&str; 2], cause: &str, within: D
 
 async fn events_are(space: &Space, [kind, name]: [&str; 2], expected: &[(&str, &str)]) {
     eventually(SOON, format!("the Events of {kind}/{name}"), async || {
-        let told = told(&space.our_events_of(kind, name).await);
-        // They are listed by their names, which follow from a hash.
-        let mut seen: Vec<_> = told.iter().map(|(kind, reason)| (kind.as_str(), reason.as_str())).collect();
+        let emitted = types_and_reasons(&space.our_events_of(kind, name).await);
+        // The list is ordered by names, which have a hash.
+        let mut seen: Vec<_> = emitted.iter().map(|(kind, reason)| (kind.as_str(), reason.as_str())).collect();
         let mut expected = expected.to_vec();
         seen.sort_unstable();
         expected.sort_unstable();
-        ensure(seen == expected, || format!("{told:?}"))
+        ensure(seen == expected, || format!("{emitted:?}"))
     })
     .await;
 }
 
-/// The tag is this test's own: of an image that several workloads lack, one tells.
+/// The tag is unique to this test: for an image that several workloads lack, only one emits an Event.
 #[test]
 fn a_rolling_update_with_a_wrong_tag_is_undone() {
     together(async {
@@ -215,33 +216,34 @@ fn a_daemon_set_that_fails_everywhere() {
         let space = Space::new("daemonset").await;
         space.apply(AGENT);
         fails(&space, WHAT, "AppError", "FailingOnNodes").await;
-        // Without a probe it is ready for the moment that each run lasts.
+        // Without a probe it is Ready for the short time that each run lasts.
         let is_down = |status: &WorkloadDiagnosisStatus| {
             status.head.severity == Severity::Critical && status.pods.display == "0/1"
         };
-        let found = space.told_of("daemonset-agent", KUBELET, is_down).await;
+        let found = space.await_workload("daemonset-agent", KUBELET, is_down).await;
         assert!(found.head.summary.starts_with("fails on its only node: agent exits with code 3"), "{found:?}");
         let good = r#"{"spec": {"template": {"spec": {"containers": [{"name": "agent", "command": ["sleep", "infinity"]}]}}}}"#;
         space.kubectl(&["patch", "daemonset", "agent", "--patch", good]);
-        let is_well = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
-        let found = space.told_of("daemonset-agent", KUBELET, is_well).await;
+        let has_recovered = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
+        let found = space.await_workload("daemonset-agent", KUBELET, has_recovered).await;
         assert!(has_condition(&found, "Healthy", "True") && has_condition(&found, "Stalled", "False"), "{found:?}");
-        // One that was told at such a moment is told again once its severity rises.
+        // A failure reported at such a moment is reported again when its severity rises.
         eventually(SOON, "the Events of the DaemonSet", async || {
-            let told = told(&space.our_events_of("DaemonSet", "agent").await);
-            let of = |kind: &str, reason: &str| told.iter().filter(|told| told.0 == kind && told.1 == reason).count();
+            let emitted = types_and_reasons(&space.our_events_of("DaemonSet", "agent").await);
+            let of =
+                |kind: &str, reason: &str| emitted.iter().filter(|event| event.0 == kind && event.1 == reason).count();
             let (failed, recovered) = (of("Warning", "AppError"), of("Normal", "Recovered"));
-            let is = matches!(failed, 1 | 2) && recovered == 1 && told.len() == failed + recovered;
-            ensure(is, || format!("{told:?}"))
+            let is = matches!(failed, 1 | 2) && recovered == 1 && emitted.len() == failed + recovered;
+            ensure(is, || format!("{emitted:?}"))
         })
         .await;
 
         let bad = good.replace(r#"["sleep", "infinity"]"#, r#"["sh", "-c", "exit 4"]"#);
         space.kubectl(&["patch", "daemonset", "agent", "--patch", &bad]);
-        let knows_what_changed = |status: &WorkloadDiagnosisStatus| {
+        let names_the_change = |status: &WorkloadDiagnosisStatus| {
             status.head.state == DiagnosisState::Active && !status.template_changes.is_empty()
         };
-        let found = space.told_of("daemonset-agent", KUBELET, knows_what_changed).await;
+        let found = space.await_workload("daemonset-agent", KUBELET, names_the_change).await;
         let [change] = &found.template_changes[..] else { panic!("{found:?}") };
         assert_eq!(
             (change.field.as_str(), change.before.as_deref()),
@@ -251,7 +253,7 @@ fn a_daemon_set_that_fails_everywhere() {
         assert!(commands(&found).contains(&undo.as_str()), "{found:?}");
         space.kubectl(&["rollout", "undo", "daemonset/agent", "--to-revision=2"]);
         let is_over = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
-        space.told_of("daemonset-agent", KUBELET, is_over).await;
+        space.await_workload("daemonset-agent", KUBELET, is_over).await;
     });
 }
 
@@ -264,11 +266,11 @@ fn a_stateful_set_is_blocked_by_one_of_its_pods() {
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Warning, "1/3"));
         assert!(found.head.summary.starts_with("db-1 fails, and db-2 waits to be created: db exits"), "{found:?}");
         let last = format!("kubectl -n {} delete pod db-1", space.name);
-        assert_eq!(commands(&found).last(), Some(&last.as_str()), "what it fails of is mended first");
+        assert_eq!(commands(&found).last(), Some(&last.as_str()), "its cause is corrected first");
     });
 }
 
-/// A run each minute that fails of the same is one failure.
+/// Runs of each minute with the same cause are one failure.
 #[test]
 fn a_job_and_a_cron_job_that_fail() {
     together(async {
@@ -287,7 +289,7 @@ fn a_job_and_a_cron_job_that_fail() {
         events_are(&space, ["CronJob", "nightly"], &[("Warning", "PodFailedNoRestart")]).await;
         space.kubectl(&["patch", "cronjob", "nightly", "--patch", r#"{"spec": {"suspend": true}}"#]);
         let of_cron_job = |status: &WorkloadDiagnosisStatus| status.head.state == DiagnosisState::Recovered;
-        space.told_of("cronjob-nightly", SOON, of_cron_job).await;
+        space.await_workload("cronjob-nightly", SOON, of_cron_job).await;
     });
 }
 
@@ -306,7 +308,7 @@ fn a_quota_without_room_keeps_all_pods_away() {
         assert_eq!((root.root.kind.as_str(), root.root.name.as_str()), ("ResourceQuota", "team"));
         let more = r#"{"spec": {"hard": {"requests.memory": "1Gi"}}}"#;
         space.kubectl(&["patch", "resourcequota", "team", "--patch", more]);
-        // Its ReplicaSet is tried again later and later; a new one is tried at once.
+        // The existing ReplicaSet is retried with back-off; a new one is tried at once.
         space.kubectl(&["rollout", "restart", "deployment/big"]);
         recovers(&space, WHAT, "QuotaExceeded", CONTROLLER).await;
     });
@@ -328,16 +330,16 @@ fn pod_security_refuses_a_privileged_pod() {
     });
 }
 
-/// No other test that runs together with it has as many failing pods in a workload: all that is folded is its own.
+/// No parallel test has as many failing pods in a workload, so all aggregated Events are of this test.
 #[test]
-fn sixty_pods_that_fail_of_one_registry_are_told_once() {
+fn sixty_pods_with_the_same_registry_failure_are_reported_once() {
     together(async {
         const CAUSE: &str = "RegistryDnsFailure";
         let space = Space::new("many").await;
         let before = sum(&metrics().unwrap(), "shindan_events_folded_total");
         space.apply(MANY);
         let found = space
-            .told_of("deployment-many", CONTROLLER, |status| {
+            .await_workload("deployment-many", CONTROLLER, |status| {
                 is_failing(status, CAUSE, "Unavailable") && status.pods.failing == 60
             })
             .await;
@@ -345,7 +347,7 @@ fn sixty_pods_that_fail_of_one_registry_are_told_once() {
         let all = space.diagnoses().await;
         assert_eq!(all.len(), 60, "each pod has its object");
         let settled = space
-            .told_of("deployment-many", CONTROLLER, |status| {
+            .await_workload("deployment-many", CONTROLLER, |status| {
                 status.root.as_ref().is_some_and(|root| root.pods == 60)
                     && status.causes.iter().map(|c| (c.cause.as_str(), c.pods)).eq([(CAUSE, 60)])
             })
@@ -355,12 +357,12 @@ fn sixty_pods_that_fail_of_one_registry_are_told_once() {
         assert_eq!((root.pods, root.workloads, root.namespaces), (60, 1, 1));
 
         let events = our_events(&space.name, "reportingComponent=shindan.dev/operator").await;
-        let warnings = told(&events).into_iter().filter(|(kind, _)| kind == "Warning").count();
-        assert!(warnings <= 6, "{warnings} Warning Events: {:?}", told(&events));
+        let warnings = types_and_reasons(&events).into_iter().filter(|(kind, _)| kind == "Warning").count();
+        assert!(warnings <= 6, "{warnings} Warning Events: {:?}", types_and_reasons(&events));
         events_are(&space, ["Deployment", "many"], &[("Warning", CAUSE)]).await;
-        let folded = space.told_of("deployment-many", CONTROLLER, |status| status.folded_events == 55).await;
+        let aggregated = space.await_workload("deployment-many", CONTROLLER, |status| status.folded_events == 55).await;
         let counted = sum(&metrics().unwrap(), "shindan_events_folded_total") - before;
-        assert!((counted - f64::from(folded.folded_events)).abs() < 0.5, "the metric counts {counted}");
+        assert!((counted - f64::from(aggregated.folded_events)).abs() < 0.5, "the metric counts {counted}");
 
         let columns = columns_of_all();
         let of_pods = "NAMESPACE NAME CAUSE CONTAINER SEVERITY STATE RESTARTS SINCE";

@@ -1,4 +1,4 @@
-//! `--annotate` at a real API server: without the right, with it, once a transition, and healed whatever came between.
+//! `--annotate` at a real API server: without the permission and with it, once per transition, and corrected after faults.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use shindan::cluster::lease::Leadership;
 use shindan::cluster::publish::Publisher;
-use shindan::facts::{DIAGNOSIS, ObjectKey};
 use shindan::metrics::Metrics;
-use shindan::plan::{Annotation, Intent, Reference};
+use shindan_core::facts::{DIAGNOSIS, ObjectKey};
+use shindan_core::reconcile::{Annotation, Intent, Reference};
 
 use crate::control_plane::ControlPlane;
 use crate::operator::{Operator, SOON};
@@ -21,7 +21,7 @@ use crate::wait::{ensure, eventually};
 
 const ROLE: &str = include_str!("../../deploy/components/annotate/role.yaml");
 
-/// What each pod carries that carries anything.
+/// The annotation of each annotated pod, by pod name.
 async fn carried(space: &Space) -> Result<BTreeMap<String, String>, String> {
     let pods = space.pods().list(&ListParams::default()).await.map_err(|e| e.to_string())?;
     let text =
@@ -29,9 +29,9 @@ async fn carried(space: &Space) -> Result<BTreeMap<String, String>, String> {
     Ok(pods.iter().filter_map(text).collect())
 }
 
-/// All that fails carries its cause, and nothing else carries anything.
-async fn all_is_carried(space: &Space) {
-    eventually(SOON, "pods carry what is told of them", async || {
+/// Waits until each failing pod has its cause in its annotation, and no other pod is annotated.
+async fn all_is_annotated(space: &Space) {
+    eventually(SOON, "pods are annotated with their diagnoses", async || {
         let carried = carried(space).await?;
         for (pod, expected) in space.expected() {
             let text = carried.get(&pod);
@@ -39,7 +39,7 @@ async fn all_is_carried(space: &Space) {
                 Expected::Failing { failure, .. } => {
                     text.is_some_and(|text| text.starts_with(&format!("{}: ", failure.cause)))
                 }
-                Expected::Well | Expected::Deleted => text.is_none(),
+                Expected::Healthy | Expected::Deleted => text.is_none(),
             };
             ensure(is_so, || format!("{pod} should be {expected:?}, and carries {text:?}"))?;
         }
@@ -61,7 +61,7 @@ async fn failing_deployment(space: &Space) -> Deployment {
     deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
 
     let oom = FAILURES.into_iter().find(|failure| failure.cause == "OOMKilled").unwrap();
-    space.well_yet("web-5d-x", oom).await;
+    space.create_healthy("web-5d-x", oom).await;
     let owner =
         json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "uid": "rs", "controller": true}]);
     let metadata = json!({"metadata": {"labels": {"pod-template-hash": "5d"}, "ownerReferences": owner}});
@@ -75,24 +75,24 @@ async fn writes(operator: &Operator, code: &str) -> f64 {
 }
 
 #[tokio::test]
-async fn what_fails_carries_its_diagnosis_once_it_may() {
+async fn failing_objects_are_annotated_once_permitted() {
     let mut stage = Stage::on(ControlPlane::start("annotations").await, &["--annotate=pods,workloads"]).await;
-    // No role grants it: all else is written, and it is not asked for again and again.
-    stage.operator.answers("/readyz", StatusCode::OK, &["annotate_pods: ", "cannot patch resource"], SOON).await;
+    // No role grants the permission: all else is written, and patches are not retried in a loop.
+    stage.operator.await_probe("/readyz", StatusCode::OK, &["annotate_pods: ", "cannot patch resource"], SOON).await;
     let refused = writes(&stage.operator, "403").await;
     assert!((1.0..=16.0).contains(&refused), "{refused} refusals");
     assert_eq!(carried(&stage.space).await.unwrap(), BTreeMap::new());
 
-    // It is killed with diagnoses written and annotations not, and comes back with the right.
+    // The operator is killed after it wrote diagnoses but no annotations, and restarts with the permission.
     stage.operator.kill();
     stage.plane.kubectl(&["apply", "-f", "-"], Some(ROLE)).unwrap();
     stage.operator = stage.launch.ready().await;
-    all_is_carried(&stage.space).await;
-    stage.settles().await;
+    all_is_annotated(&stage.space).await;
+    stage.settle().await;
     let failing = FAILURES.len();
     assert!((writes(&stage.operator, "200").await - f64::from(u8::try_from(failing).unwrap())).abs() < 0.5);
 
-    // Restarts are no transition, and a workload carries what is told of it without being rolled out.
+    // Restarts of containers are no transition, and annotating a workload causes no rollout.
     let rollouts = Space::new(stage.space.client.clone(), "rollouts").await;
     let before = failing_deployment(&rollouts).await;
     let deployments = Api::<Deployment>::namespaced(rollouts.client.clone(), &rollouts.name);
@@ -103,32 +103,32 @@ async fn what_fails_carries_its_diagnosis_once_it_may() {
     })
     .await;
     assert_eq!(after.spec, before.spec, "its template above all");
-    all_is_carried(&rollouts).await;
-    stage.settles().await;
+    all_is_annotated(&rollouts).await;
+    stage.settle().await;
     let once = writes(&stage.operator, "200").await;
     assert!((once - f64::from(u8::try_from(failing + 2).unwrap())).abs() < 0.5, "{once}");
     let oom = FAILURES.into_iter().find(|failure| failure.cause == "OOMKilled").unwrap();
     stage.space.fail_again("before-2", oom).await;
-    stage.settles().await;
+    stage.settle().await;
     assert!((writes(&stage.operator, "200").await - once).abs() < 0.5);
 
-    // Nothing to do for who comes next; and what gets well while nobody looks carries nothing afterwards.
+    // The next process has nothing to do; the annotation of a pod that recovers during downtime is removed.
     stage.operator.stop().await;
     stage.operator = stage.launch.ready().await;
-    stage.settles().await;
+    stage.settle().await;
     assert!(writes(&stage.operator, "200").await < 0.5);
     stage.operator.kill();
-    stage.space.well("before-0").await;
+    stage.space.set_healthy("before-0").await;
     stage.space.delete("before-4").await;
     stage.operator = stage.launch.ready().await;
-    stage.settles().await;
-    all_is_carried(&stage.space).await;
-    stage.things_happen().await;
-    stage.settles().await;
-    all_is_carried(&stage.space).await;
+    stage.settle().await;
+    all_is_annotated(&stage.space).await;
+    stage.make_changes().await;
+    stage.settle().await;
+    all_is_annotated(&stage.space).await;
 }
 
-/// The API server refuses an annotation that is meant for another object of the name, and nothing is made by it.
+/// The API server refuses a patch for another object of the same name, and the patch creates nothing.
 #[tokio::test]
 async fn another_pod_of_the_name_is_left_alone() {
     let stage = Stage::among_others("other-uids").await;
@@ -144,7 +144,7 @@ async fn another_pod_of_the_name_is_left_alone() {
         let text = Some("OOMKilled: x".to_owned());
         publisher.publish(&Intent::Annotate(Box::new(Annotation { object, text, transition: Some(1) }))).await
     };
-    for name in ["fine", "nobody"] {
+    for name in ["fine", "absent"] {
         annotate(name, "another").await.unwrap();
         assert_eq!(carried(&stage.space).await.unwrap(), BTreeMap::new());
     }

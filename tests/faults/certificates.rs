@@ -1,4 +1,4 @@
-//! Certificates of a control plane and of those who talk to it, made anew for each.
+//! Certificates of a control plane and its clients, created for each test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Authority {
         Self { folder: folder.to_owned(), issuer: Issuer::new(params, key), certificate }
     }
 
-    /// For the API server; over the earlier one, if there is one.
+    /// Creates the serving certificate of the API server; overwrites an earlier one.
     pub(crate) fn server(&self) -> Pair {
         let mut params = CertificateParams::new(NAMES.map(str::to_owned)).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

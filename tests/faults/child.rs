@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Starts what it is told, tells its id, and ends it when its own input ends: with the handle that holds the other end
-/// of the pipe, or with this whole process, were it killed.
+/// Starts the given command, prints its process ID, and kills it when its own standard input closes: when the handle is
+/// dropped, or when this process is killed.
 const KEEPER: &str = r#"
 log=$1; shift
 "$@" </dev/null >>"$log" 2>&1 &
@@ -38,7 +38,7 @@ impl Child {
             .args(["-c", KEEPER, name])
             .args([log.as_os_str(), program])
             .args(arguments)
-            // The tests' own surroundings are not the operator's.
+            // The operator does not inherit the environment of the tests.
             .env_remove("KUBECONFIG")
             .envs(environment.iter().cloned())
             .stdin(Stdio::piped())
@@ -46,9 +46,9 @@ impl Child {
             .stderr(Stdio::null())
             .spawn()
             .expect("a shell starts");
-        let mut told = String::new();
-        BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut told).unwrap();
-        let pid = told.trim().parse().ok().and_then(Pid::from_raw).expect("the id of the process");
+        let mut line = String::new();
+        BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let pid = line.trim().parse().ok().and_then(Pid::from_raw).expect("the id of the process");
         Self { name: name.to_owned(), keeper, pid }
     }
 
@@ -57,7 +57,7 @@ impl Child {
         kill_process(self.pid, signal).unwrap();
     }
 
-    /// A process that has ended keeps its id until the keeper has ended too, so no other one is meant.
+    /// An ended process keeps its ID until the keeper has ended, so the ID is not reused.
     pub(crate) fn is_running(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid.as_raw_nonzero()));
         let state = stat.ok().and_then(|stat| Some(stat.rsplit_once(") ")?.1.chars().next()));

@@ -1,4 +1,4 @@
-//! etcd and kube-apiserver as processes of ours on loopback, to be stopped, killed, frozen and started again.
+//! etcd and kube-apiserver as processes on loopback that a test can stop, kill, freeze and restart.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,15 +20,15 @@ use crate::folder::Folder;
 use crate::pods;
 use crate::wait::{ensure, eventually};
 
-/// For the start of a component beside whatever else this machine does.
+/// Timeout for the start of a component on a busy machine.
 const START: Duration = Duration::from_secs(180);
 
-/// Whoever the shipped ServiceAccount is to the API server.
+/// The user name of the shipped ServiceAccount.
 pub(crate) const OPERATOR_NAMESPACE: &str = "shindan-system";
 const OPERATOR: &str = "system:serviceaccount:shindan-system:shindan";
 const OPERATOR_GROUP: &str = "system:serviceaccounts:shindan-system";
 
-/// What deploy/ installs, but for what needs controllers and a kubelet.
+/// Kinds in deploy/ that need controllers or a kubelet, and are not installed.
 const NOT_INSTALLED: [&str; 3] = ["Deployment", "Service", "PodDisruptionBudget"];
 
 #[derive(Debug)]
@@ -39,12 +39,12 @@ pub(crate) struct ControlPlane {
     programs: Programs,
     pub(crate) folder: Folder,
     ports: Ports,
-    /// Whose certificates the API server serves after [`Self::rotate`]; the tests themselves trust it all the time.
+    /// Authority of the serving certificates after [`Self::rotate`]; the tests always trust it.
     next_authority: Authority,
     serving: Pair,
     admin: PathBuf,
     operator: Pair,
-    /// Of the API server, besides those that all have.
+    /// Additional flags of the API server.
     flags: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ struct Ports {
 }
 
 impl ControlPlane {
-    /// With the CRDs and rights of deploy/ and a node that is Ready.
+    /// Starts with the CRDs and permissions of deploy/ and a Ready node.
     pub(crate) async fn start(name: &str) -> Self {
         let plane = Self::bare(name).await;
         plane.install(|_| true);
@@ -65,12 +65,12 @@ impl ControlPlane {
         plane
     }
 
-    /// With nothing in it.
+    /// Starts without objects.
     pub(crate) async fn bare(name: &str) -> Self {
         Self::of(Programs::find(), name, &[]).await
     }
 
-    /// With nothing in it, by these programs; the API server has these flags as well.
+    /// Starts these programs without objects; `flags` are additional flags of the API server.
     pub(crate) async fn of(programs: Programs, name: &str, flags: &[&str]) -> Self {
         let folder = Folder::new(name);
         let ports = Ports { api: free_port(), etcd: free_port(), peers: free_port() };
@@ -111,7 +111,7 @@ impl ControlPlane {
             format!("--initial-cluster=default=http://{peers}"),
         ];
         self.etcd = Some(self.spawn("etcd", &self.programs.etcd, &flags));
-        eventually(START, "etcd answers", async || {
+        eventually(START, "etcd responds", async || {
             self.etcd("/v3/maintenance/status", &json!({})).await.map(|_| ()).map_err(|e| e.to_string())
         })
         .await;
@@ -133,7 +133,7 @@ impl ControlPlane {
             format!("--service-account-signing-key-file={}", file("service-accounts.key")),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
             "--authorization-mode=RBAC".to_owned(),
-            // There is no controller that would make what they wait for.
+            // No controller creates the objects that these plugins wait for.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,DefaultTolerationSeconds".to_owned(),
         ];
         flags.extend(self.flags.iter().cloned());
@@ -188,7 +188,7 @@ impl ControlPlane {
         self.serving = self.next_authority.server();
     }
 
-    /// The certificates that an operator is to trust.
+    /// The certificates that an operator must trust.
     pub(crate) fn bundle(&self) -> String {
         fs::read_to_string(self.folder.path().join("ca.crt")).unwrap()
     }
@@ -207,22 +207,22 @@ impl ControlPlane {
         client(&self.admin).await
     }
 
-    /// For an operator with the rights of deploy/, by way of this address.
+    /// Kubeconfig of an operator with the permissions of deploy/, for this address.
     pub(crate) fn operator_kubeconfig(&self, server: SocketAddr) -> PathBuf {
         let folder = self.folder.path();
         kubeconfig(folder, &folder.join("ca.crt"), server, &credentials(&self.operator))
     }
 
-    /// Of deploy/install.yaml the kinds that are wanted.
-    pub(crate) fn install(&self, wanted: impl Fn(&str) -> bool) {
+    /// Applies the selected kinds of deploy/install.yaml.
+    pub(crate) fn install(&self, selected: impl Fn(&str) -> bool) {
         let kind = |document: &str| {
             let line = document.lines().find_map(|line| line.strip_prefix("kind: "));
             line.unwrap_or_default().to_owned()
         };
         let all = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/install.yaml")).unwrap();
-        let is_wanted = |document: &&str| !NOT_INSTALLED.contains(&&*kind(document)) && wanted(&kind(document));
-        let documents: Vec<_> = all.split("\n---\n").filter(is_wanted).collect();
-        // What a test took away of it was another hand's work.
+        let is_selected = |document: &&str| !NOT_INSTALLED.contains(&&*kind(document)) && selected(&kind(document));
+        let documents: Vec<_> = all.split("\n---\n").filter(is_selected).collect();
+        // A test that removed parts of it did so under another field manager.
         self.kubectl(&["apply", "--server-side", "--force-conflicts", "-f", "-"], Some(&documents.join("\n---\n")))
             .unwrap();
     }
@@ -250,8 +250,8 @@ impl ControlPlane {
             .unwrap();
         kubectl.stdin.take().unwrap().write_all(input.unwrap_or_default().as_bytes()).unwrap();
         let output = kubectl.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure(output.status.success(), || said)?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure(output.status.success(), || text)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
@@ -282,7 +282,7 @@ pub(crate) async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// Each file is written once: others may be reading theirs.
+/// Each call writes a new file: an operator may still read an earlier one.
 fn kubeconfig(folder: &Path, trusted: &Path, server: SocketAddr, user: &Value) -> PathBuf {
     static WRITTEN: AtomicU16 = AtomicU16::new(0);
     let file = folder.join(format!("{}.kubeconfig", WRITTEN.fetch_add(1, Ordering::Relaxed)));
@@ -325,7 +325,7 @@ impl Programs {
     }
 
     #[cfg(feature = "faults-long")]
-    /// With the API server of another version, which is returned as well: `minor` is like `1.33`.
+    /// The programs with the API server of another version such as `1.33`; also returns its full version.
     pub(crate) fn with_apiserver(minor: &str) -> (Self, String) {
         let known = settings("apiservers");
         let mut lines = known.lines().filter_map(|line| line.split_once(' '));
@@ -343,12 +343,12 @@ fn present(file: PathBuf, help: &str) -> PathBuf {
 
 /// The folders that the test cluster's own settings name.
 fn built() -> [PathBuf; 2] {
-    let said = settings(r#"printf '%s\n%s\n' "$BIN" "$ETCD_BIN""#);
-    let mut lines = said.lines().map(PathBuf::from);
+    let text = settings(r#"printf '%s\n%s\n' "$BIN" "$ETCD_BIN""#);
+    let mut lines = text.lines().map(PathBuf::from);
     [lines.next().unwrap(), lines.next().unwrap()]
 }
 
-/// What a script prints that knows the test cluster's settings.
+/// Output of a script that runs with the test cluster's settings.
 fn settings(script: &str) -> String {
     let settings = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster/lib/settings.sh");
     let script = format!(". \"$0\" && {script}");
@@ -360,12 +360,12 @@ fn address(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
 }
 
-/// Below those that the kernel gives to connections, so that a server that is started again finds its own still free.
+/// Returns a port below the ephemeral range, so that it is still free when a server restarts.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     const FIRST: u16 = 20_000;
     const MANY: u16 = 10_000;
-    // Another run of these tests begins elsewhere.
+    // A concurrent run of these tests starts at another port.
     let begin = u16::try_from(std::process::id() % u32::from(MANY)).unwrap();
     (0..MANY)
         .map(|_| FIRST + (begin.wrapping_mul(7) + NEXT.fetch_add(1, Ordering::Relaxed)) % MANY)

@@ -1,4 +1,4 @@
-//! Credentials that are renewed while the operator runs, as a pod has them: files that the kubelet replaces.
+//! Credentials that are renewed while the operator runs: mounted files that the kubelet replaces.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 
 use crate::control_plane::{ControlPlane, OPERATOR_NAMESPACE};
+use crate::invariants::{Witness, new_operator_agrees};
 use crate::operator::Launch;
 use crate::pods::Space;
-use crate::truth::{Witness, says_the_same_afresh};
 
 /// The folder of a service account, as it is mounted into a pod.
 struct Mounted(PathBuf);
@@ -28,14 +28,14 @@ impl Mounted {
         mounted
     }
 
-    /// Readers see the old one or the new one.
+    /// Replaces a file atomically.
     fn put(&self, name: &str, content: &str) {
         let new = self.0.join(format!(".{name}"));
         fs::write(&new, content).unwrap();
         fs::rename(new, self.0.join(name)).unwrap();
     }
 
-    /// What a command is run by to find the folder where pods have it, in a mount namespace of its own.
+    /// Wrapper command that mounts the folder at the path that pods use, in its own mount namespace.
     fn around(&self) -> [&str; 8] {
         const SCRIPT: &str = "mount -t tmpfs tmpfs /var/run && mkdir -p /var/run/secrets/kubernetes.io && \
             ln -s \"$0\" /var/run/secrets/kubernetes.io/serviceaccount && exec \"$@\"";
@@ -53,8 +53,8 @@ async fn token(client: &Client) -> String {
     made.status.expect("a token").token
 }
 
-/// The token's account is deleted and made anew, so the old token is worth nothing; the API server gets a certificate of
-/// another authority. Both files are read again within a minute.
+/// The ServiceAccount is recreated, which invalidates the old token, and the API server gets a certificate of another
+/// authority. Both files are read again within a minute.
 #[tokio::test]
 async fn token_and_certificates_are_renewed() {
     let mut plane = ControlPlane::start("renewed").await;
@@ -69,13 +69,13 @@ async fn token_and_certificates_are_renewed() {
     let witness = Witness::of(client.clone());
     let operator = launch.ready().await;
     space.fail_all("before").await;
-    space.well("fine").await;
+    space.set_healthy("fine").await;
     witness.agrees(&[&space], &operator).await;
 
     let accounts = Api::<ServiceAccount>::namespaced(client.clone(), OPERATOR_NAMESPACE);
     accounts.delete("shindan", &DeleteParams::default()).await.unwrap();
-    let anew = serde_json::from_value(json!({"metadata": {"name": "shindan"}})).unwrap();
-    accounts.create(&PostParams::default(), &anew).await.unwrap();
+    let account = serde_json::from_value(json!({"metadata": {"name": "shindan"}})).unwrap();
+    accounts.create(&PostParams::default(), &account).await.unwrap();
     mounted.put("token", &token(&client).await);
     plane.rotate();
     mounted.put("ca.crt", &plane.next_bundle());
@@ -83,9 +83,9 @@ async fn token_and_certificates_are_renewed() {
     plane.start_api().await;
 
     space.fail_all("after").await;
-    space.well("before-0").await;
+    space.set_healthy("before-0").await;
     space.delete("before-1").await;
     witness.agrees(&[&space], &operator).await;
     operator.is_ready().await;
-    says_the_same_afresh(operator, &launch, &[&space]).await;
+    new_operator_agrees(operator, &launch, &[&space]).await;
 }

@@ -1,19 +1,19 @@
-//! Folders of test runs, kept while there may be something to read in them.
+//! Folders of test runs, kept after a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-/// Removed at its end, unless a test has failed in it; then at the next run.
+/// Removed on drop, or by the next run if the test failed.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        static SWEPT: Once = Once::new();
+        static CLEANED: Once = Once::new();
         let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
         fs::create_dir_all(&all).unwrap();
-        SWEPT.call_once(|| sweep(&all));
+        CLEANED.call_once(|| remove_old(&all));
         let folder = all.join(format!("{}-{name}", std::process::id()));
         fs::create_dir(&folder).expect("each name is used once");
         Self(folder)
@@ -24,8 +24,8 @@ impl Folder {
     }
 }
 
-/// Removes those of runs that are over.
-fn sweep(all: &Path) {
+/// Removes the folders of finished runs.
+fn remove_old(all: &Path) {
     for entry in fs::read_dir(all).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let run = name.split('-').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The operator is killed at any point, again and again, while pods fail, recover and go.
+//! The operator is killed repeatedly at random points while pods fail, recover and are deleted.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stage::Stage;
 const KILLS: u32 = if cfg!(feature = "faults-long") { 200 } else { 10 };
 const PODS: usize = 24;
 
-/// Numbers that look like chance and are the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Chance(u64);
 
 impl Chance {
@@ -18,16 +18,16 @@ impl Chance {
     }
 }
 
-/// One thing happens to one pod.
+/// Changes one pod.
 async fn happens(space: &Space, chance: &mut Chance) {
     let number = chance.below(PODS);
     let (pod, failure) = (format!("pod-{number}"), FAILURES[number % FAILURES.len()]);
     match (space.expected().get(&pod), chance.below(3)) {
         (None | Some(Expected::Deleted), _) => space.fail(&pod, failure).await,
         (Some(_), 0) => space.delete(&pod).await,
-        (Some(Expected::Well), _) if space.is_worn(&pod) => space.delete(&pod).await,
-        (Some(Expected::Failing { .. }), _) => space.well(&pod).await,
-        (Some(Expected::Well), _) => space.fail_again(&pod, failure).await,
+        (Some(Expected::Healthy), _) if space.is_throttled(&pod) => space.delete(&pod).await,
+        (Some(Expected::Failing { .. }), _) => space.set_healthy(&pod).await,
+        (Some(Expected::Healthy), _) => space.fail_again(&pod, failure).await,
     }
 }
 
@@ -37,7 +37,7 @@ async fn the_operator_is_killed_again_and_again() {
     let mut chance = Chance(20_261_122);
     for _ in 0..KILLS {
         let things = 5 + chance.below(30);
-        // It serves its probes before it has read anything: some die before their first write, some amid their writes.
+        // The operator serves its probes before it has read anything, so kills hit before and during its writes.
         let life = Duration::from_millis(u64::try_from(chance.below(2500)).unwrap());
         let churn = async {
             for _ in 0..things {
@@ -51,5 +51,5 @@ async fn the_operator_is_killed_again_and_again() {
         tokio::join!(churn, end);
         stage.operator = stage.launch.start().await;
     }
-    stage.ends_well().await;
+    stage.verify().await;
 }

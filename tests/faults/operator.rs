@@ -16,19 +16,19 @@ use crate::child::Child;
 use crate::control_plane::ControlPlane;
 use crate::wait::{ensure, eventually};
 
-/// For what takes the operator a few requests, on a machine that has other things to do as well.
+/// Timeout for a few requests of the operator on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
-/// Thresholds that a test can wait for, and no folding, as each pod's Event is counted.
+/// Short thresholds, and no Event aggregation, because the tests count each pod's Event.
 const QUICK: [&str; 4] =
     ["--recovered-never-started=1s", "--recovered-restarting=1s", "--event-grace=1s", "--events-per-workload=1000"];
 
-/// What cargo has built, or what is to be tried in its place.
+/// The binary that cargo built, or `SHINDAN_BINARY`.
 pub(crate) fn program() -> OsString {
     std::env::var_os("SHINDAN_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_shindan").into())
 }
 
-/// How an operator is started.
+/// The command line and environment of an operator.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     folder: PathBuf,
@@ -38,12 +38,12 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// With the credentials of this kubeconfig; its files are kept with those of the control plane.
+    /// Uses the credentials of this kubeconfig; logs are written to the folder of the control plane.
     pub(crate) fn new(plane: &ControlPlane, kubeconfig: &Path) -> Self {
         Self::in_cluster(plane).with(&[&format!("--kubeconfig={}", kubeconfig.display())])
     }
 
-    /// With what it finds around itself.
+    /// Uses the in-cluster configuration.
     pub(crate) fn in_cluster(plane: &ControlPlane) -> Self {
         let arguments = ["run", "--listen=127.0.0.1:0", "--log-format=json"].into_iter().chain(QUICK);
         Self {
@@ -64,7 +64,7 @@ impl Launch {
         self
     }
 
-    /// It is run by this command, which is followed by its own.
+    /// Runs the operator by this wrapper command.
     pub(crate) fn by(mut self, command: &[&str]) -> Self {
         let own = std::mem::replace(&mut self.program, command[0].into());
         let before = command[1..].iter().map(OsString::from).chain([own]);
@@ -78,11 +78,11 @@ impl Launch {
         let log = self.folder.join(format!("operator-{}.log", STARTED.fetch_add(1, Ordering::Relaxed)));
         let child = Child::spawn("operator", &log, &self.program, &self.arguments, &self.environment);
         let address = eventually(SOON, "the operator serves its probes", async || {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            assert!(child.is_running(), "it has ended:\n{said}");
-            let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            assert!(child.is_running(), "it has exited:\n{text}");
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
             let fields = lines.map(|line| line["address"].as_str().map(str::to_owned));
-            fields.flatten().next().ok_or(said)
+            fields.flatten().next().ok_or(text)
         })
         .await;
         let mut config = Config::new(format!("http://{address}").parse().unwrap());
@@ -91,7 +91,7 @@ impl Launch {
         Operator { child, log, client: Client::try_from(config).unwrap() }
     }
 
-    /// The same, and waits until it has seen everything.
+    /// Starts it, and waits until it is ready.
     pub(crate) async fn ready(&self) -> Operator {
         let operator = self.start().await;
         operator.is_ready().await;
@@ -108,31 +108,31 @@ pub(crate) struct Operator {
 impl Operator {
     pub(crate) async fn is_ready(&self) {
         eventually(SOON, "the operator is ready", async || {
-            let (status, said) = self.probe("/readyz").await?;
-            ensure(status == StatusCode::OK, || said)
+            let (status, text) = self.probe("/readyz").await?;
+            ensure(status == StatusCode::OK, || text)
         })
         .await;
     }
 
-    /// Waits until a probe answers so, with all these words.
-    pub(crate) async fn answers(&self, path: &str, status: StatusCode, words: &[&str], within: Duration) -> String {
-        eventually(within, format!("{path} is {status} and says {words:?}"), async || {
-            let (is, said) = self.probe(path).await?;
-            let ok = is == status && words.iter().all(|word| said.contains(word));
-            ensure(ok, || format!("{is}: {said}")).map(|()| said)
+    /// Waits until a probe returns this status and a body with all these texts.
+    pub(crate) async fn await_probe(&self, path: &str, status: StatusCode, texts: &[&str], within: Duration) -> String {
+        eventually(within, format!("{path} is {status} with {texts:?}"), async || {
+            let (is, text) = self.probe(path).await?;
+            let ok = is == status && texts.iter().all(|word| text.contains(word));
+            ensure(ok, || format!("{is}: {text}")).map(|()| text)
         })
         .await
     }
 
     pub(crate) async fn probe(&self, path: &str) -> Result<(StatusCode, String), String> {
         let request = Request::get(path).body(kube::client::Body::empty()).unwrap();
-        let answer = self.client.send(request).await.map_err(|e| e.to_string())?;
-        let status = answer.status();
-        let body = answer.into_body().collect().await.map_err(|e| e.to_string())?;
+        let response = self.client.send(request).await.map_err(|e| e.to_string())?;
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|e| e.to_string())?;
         Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
     }
 
-    /// The sum of all samples whose name and labels begin so.
+    /// Sum of all samples whose name and labels have this prefix.
     pub(crate) async fn metric(&self, begin: &str) -> Result<f64, String> {
         let (_, text) = self.probe("/metrics").await?;
         let samples = text.lines().filter_map(|line| line.strip_prefix(begin)?.rsplit_once(' '));
@@ -151,12 +151,12 @@ impl Operator {
         self.child.signal(signal);
     }
 
-    /// At once and without a word.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(self) {
         drop(self);
     }
 
-    /// As at an upgrade.
+    /// Stops the process with SIGTERM, as an upgrade does.
     pub(crate) async fn stop(self) {
         self.signal(Signal::TERM);
         eventually(SOON, "the operator stops", async || ensure(!self.is_running(), || "it still runs".to_owned()))
@@ -169,7 +169,7 @@ impl Drop for Operator {
         if std::thread::panicking() {
             let log = self.log();
             let lines: Vec<_> = log.lines().collect();
-            println!("---- the operator's last words\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
+            println!("---- end of the operator's log\n{}", lines[lines.len().saturating_sub(40)..].join("\n"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Pods without a kubelet: created, and then given the status that a real one was recorded with.
+//! Pods without a kubelet: created, then given the recorded status of a real pod.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
-use shindan::facts::Timestamp;
+use shindan_core::facts::Timestamp;
 
-/// A failure that its pod's status alone proves.
+/// A failure that is diagnosed from the pod status alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) cause: &'static str,
@@ -37,22 +37,22 @@ pub(crate) const FAILURES: [Failure; 8] = recorded! {
     "ExecutableNotFound" / "absolute", "app";
     "ErrImageNeverPull" / "absent", "nginx";
 };
-const WELL: &str = include_str!("../healthy/deployment.yaml");
+const HEALTHY: &str = include_str!("../healthy/deployment.yaml");
 
-/// What there is to be said of a pod in the end.
+/// The expected final state of a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expected {
     Failing { uid: String, failure: Failure },
-    Well,
+    Healthy,
     Deleted,
 }
 
-/// A namespace and what was made to happen there.
+/// A namespace with the expected state of each pod.
 pub(crate) struct Space {
     pub(crate) client: Client,
     pub(crate) name: String,
     expected: Mutex<BTreeMap<String, Expected>>,
-    /// How often each pod was made to fail: restart counts only rise.
+    /// Number of failures of each pod, added to its restart count.
     rounds: Mutex<BTreeMap<String, i64>>,
 }
 
@@ -75,26 +75,26 @@ impl Space {
         self.expected.lock().unwrap().insert(pod.to_owned(), expected);
     }
 
-    /// Whether a pod has failed so often that the next time is told late: after ten restarts once in 15 min.
-    pub(crate) fn is_worn(&self, pod: &str) -> bool {
+    /// Whether the next failure is reported late: after ten restarts once in 15 minutes.
+    pub(crate) fn is_throttled(&self, pod: &str) -> bool {
         self.rounds.lock().unwrap().get(pod).is_some_and(|rounds| *rounds >= 8)
     }
 
-    /// A new pod that fails.
+    /// Creates a failing pod.
     pub(crate) async fn fail(&self, pod: &str, failure: Failure) {
         self.rounds.lock().unwrap().remove(pod);
         let uid = self.create(pod, &recorded(failure.recorded, "Pod")).await;
         self.turn(pod, uid, failure).await;
     }
 
-    /// All failures there are, a pod each: `web-0`, `web-1`, ...
+    /// Creates a pod for each failure: `web-0`, `web-1`, ...
     pub(crate) async fn fail_all(&self, prefix: &str) {
         for (n, failure) in FAILURES.into_iter().enumerate() {
             self.fail(&format!("{prefix}-{n}"), failure).await;
         }
     }
 
-    /// A pod that is there fails in the way that it was made for.
+    /// Makes an existing pod fail with the failure that it was created for.
     pub(crate) async fn fail_again(&self, pod: &str, failure: Failure) {
         let uid = self.pods().get(pod).await.unwrap().uid().unwrap();
         self.turn(pod, uid, failure).await;
@@ -116,26 +116,26 @@ impl Space {
         self.set_status(pod, &status).await;
     }
 
-    /// A pod of which no kubelet has said anything yet.
+    /// Creates a pod without a status from a kubelet.
     pub(crate) async fn pending(&self, pod: &str) {
         self.create(pod, &recorded(FAILURES[1].recorded, "Pod")).await;
-        self.expect(pod, Expected::Well);
+        self.expect(pod, Expected::Healthy);
     }
 
-    /// A pod that is as it should be, and may fail in this way later.
-    pub(crate) async fn well_yet(&self, pod: &str, failure: Failure) {
+    /// Creates a healthy pod that can fail this way later.
+    pub(crate) async fn create_healthy(&self, pod: &str, failure: Failure) {
         self.create(pod, &recorded(failure.recorded, "Pod")).await;
-        self.expect(pod, Expected::Well);
-        self.well(pod).await;
+        self.expect(pod, Expected::Healthy);
+        self.set_healthy(pod).await;
     }
 
-    /// A pod that is as it should be: new, or one that failed.
-    pub(crate) async fn well(&self, pod: &str) {
+    /// Makes a pod healthy; creates it if it is missing.
+    pub(crate) async fn set_healthy(&self, pod: &str) {
         let known = self.expected.lock().unwrap().contains_key(pod);
         if !known {
-            self.create(pod, &recorded(WELL, "Pod")).await;
+            self.create(pod, &recorded(HEALTHY, "Pod")).await;
         }
-        self.expect(pod, Expected::Well);
+        self.expect(pod, Expected::Healthy);
         let there = self.pods().get(pod).await.unwrap();
         let restarts = |name: &str| {
             let statuses = there.status.iter().flat_map(|s| s.container_statuses.iter().flatten());
@@ -162,7 +162,7 @@ impl Space {
 
     async fn create(&self, name: &str, like: &Value) -> String {
         let mut spec = like["spec"].clone();
-        // There is no controller that would have made it.
+        // The Priority admission plugin sets this field.
         spec.as_object_mut().unwrap().remove("priority");
         let pod = json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": spec});
         let pod: Pod = serde_json::from_value(pod).unwrap();
@@ -175,9 +175,9 @@ impl Space {
     }
 }
 
-/// The node on which the recorded pods are.
+/// Creates the node of the recorded pods.
 pub(crate) async fn node(client: &Client) {
-    let mut node = recorded(WELL, "Node");
+    let mut node = recorded(HEALTHY, "Node");
     let nodes = Api::<Node>::all(client.clone());
     let bare = json!({"metadata": {"name": node["metadata"]["name"], "labels": node["metadata"]["labels"]}});
     let made = nodes.create(&PostParams::default(), &serde_json::from_value(bare).unwrap()).await.unwrap();
@@ -185,7 +185,7 @@ pub(crate) async fn node(client: &Client) {
     nodes.patch_status(&made.name_any(), &PatchParams::default(), &patch).await.unwrap();
 }
 
-/// The first object of a kind in a record, as if it had been recorded now.
+/// The first object of a kind in a record, with its times shifted to now.
 fn recorded(record: &str, kind: &str) -> Value {
     let at = record.lines().find_map(|line| line.strip_prefix("# recorded-at: ")).expect("when it was recorded");
     let by = now().duration_since(at.parse().unwrap());
@@ -209,8 +209,8 @@ fn shift(value: &mut Value, by: jiff::SignedDuration) {
     }
 }
 
-/// In whole seconds, as a kubelet tells time.
-#[allow(clippy::disallowed_methods, reason = "pods live in the present")]
+/// The current time in whole seconds, the resolution of a kubelet.
+#[allow(clippy::disallowed_methods, reason = "pods need current times")]
 fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).unwrap()
 }

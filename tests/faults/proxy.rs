@@ -1,4 +1,4 @@
-//! A wire between the operator and the API server that can be disturbed. TLS passes through.
+//! A TCP proxy between the operator and the API server that can inject faults. TLS passes through.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -11,15 +11,15 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Duration;
 
-/// How a connection fares.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Pass,
-    /// It stays open, and nothing comes through in either direction.
-    Silent,
-    /// So many bytes a second of what the API server says.
+    /// Open, without traffic in either direction.
+    Stalled,
+    /// Limits the responses of the API server to this many bytes a second.
     Slow(usize),
-    /// It is reset.
+    /// Reset.
     Cut,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Proxy {
 
 #[derive(Debug)]
 struct Lines {
-    /// What a new connection begins as, and how many more pass before.
+    /// The state of new connections, and the number of connections that pass before.
     fresh: Mutex<(usize, Flow)>,
     open: Mutex<Vec<watch::Sender<Flow>>>,
 }
@@ -67,23 +67,23 @@ impl Proxy {
         *self.accepting.lock().unwrap() = Some(task.abort_handle());
     }
 
-    /// How all connections fare from now on, and those to come.
+    /// Sets the state of all current and future connections.
     pub(crate) fn all(&self, flow: Flow) {
         self.fresh(flow);
         self.open(flow);
     }
 
-    /// How connections fare that are made from now on.
+    /// Sets the state of future connections.
     pub(crate) fn fresh(&self, flow: Flow) {
         self.fresh_after(0, flow);
     }
 
-    /// The same, after so many more that pass.
+    /// Sets the state of future connections after this many that pass.
     pub(crate) fn fresh_after(&self, passing: usize, flow: Flow) {
         *self.lines.fresh.lock().unwrap() = (passing, flow);
     }
 
-    /// How those fare that are there now.
+    /// Sets the state of the current connections.
     pub(crate) fn open(&self, flow: Flow) {
         let mut open = self.lines.open.lock().unwrap();
         open.retain(|line| !line.is_closed());
@@ -92,12 +92,12 @@ impl Proxy {
         }
     }
 
-    /// Resets all connections; new ones are made as ever. Whoever watches has to begin again.
+    /// Resets all connections and accepts new ones. Watches have to be restarted.
     pub(crate) fn cut(&self) {
         self.open(Flow::Cut);
     }
 
-    /// Nobody listens any more: new connections are refused, those that are there are reset.
+    /// Stops listening: new connections are refused, current ones are reset.
     pub(crate) fn refuse(&self) {
         self.cut();
         if let Some(accepting) = self.accepting.lock().unwrap().take() {
@@ -140,8 +140,8 @@ impl Drop for Proxy {
 }
 
 async fn connect(client: TcpStream, upstream: SocketAddr, mut flow: watch::Receiver<Flow>) {
-    // What is silent from its beginning does not even reach the API server.
-    if flow.wait_for(|flow| *flow != Flow::Silent).await.is_err() {
+    // A connection that starts stalled is not opened to the API server.
+    if flow.wait_for(|flow| *flow != Flow::Stalled).await.is_err() {
         return;
     }
     let Ok(server) = TcpStream::connect(upstream).await else { return };
@@ -150,15 +150,15 @@ async fn connect(client: TcpStream, upstream: SocketAddr, mut flow: watch::Recei
     }
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let mut asked = Pipe { from: from_client, to: to_server, flow: flow.clone(), throttled: false };
-    let mut answered = Pipe { from: from_server, to: to_client, flow, throttled: true };
+    let mut requests = Pipe { from: from_client, to: to_server, flow: flow.clone(), throttled: false };
+    let mut responses = Pipe { from: from_server, to: to_client, flow, throttled: true };
     tokio::select! {
-        () = asked.run() => {}
-        () = answered.run() => {}
+        () = requests.run() => {}
+        () = responses.run() => {}
     }
-    if *asked.flow.borrow() == Flow::Cut {
-        // Closing them is then a reset, as of a balancer that has lost its table.
-        for half in [&asked, &answered] {
+    if *requests.flow.borrow() == Flow::Cut {
+        // Closing them then sends a reset, like a load balancer that has lost its connection table.
+        for half in [&requests, &responses] {
             let _ = half.from.as_ref().set_zero_linger();
         }
     }
@@ -178,7 +178,7 @@ impl Pipe {
         loop {
             let rate = match *self.flow.borrow_and_update() {
                 Flow::Cut => return,
-                Flow::Silent => None,
+                Flow::Stalled => None,
                 Flow::Slow(rate) if self.throttled => Some(rate),
                 Flow::Pass | Flow::Slow(_) => Some(usize::MAX),
             };

@@ -1,18 +1,18 @@
-//! Rights that are withdrawn while the operator runs: the rest goes on, and it says what it lacks.
+//! Permissions that are revoked while the operator runs: it continues without them and reports the missing ones.
 
 use http::StatusCode;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, PostParams};
 
+use crate::invariants::diagnoses;
 use crate::operator::SOON;
 use crate::pods::FAILURES;
 use crate::stage::Stage;
-use crate::truth::diagnoses;
 use crate::wait::{ensure, eventually};
 
 const ROLE: &str = "shindan";
 
-/// A right to be withdrawn: on which resource, for what, and the part that is then missing.
+/// A permission to revoke: the resource, the verbs, and the part of the operator that needs it.
 struct Withdrawn {
     group: &'static str,
     resource: &'static str,
@@ -29,7 +29,7 @@ const fn withdrawn(
     Withdrawn { group, resource, verbs, part }
 }
 
-/// Without these the operator is poorer, and works.
+/// The operator works without these, with fewer details.
 const POORER: [Withdrawn; 8] = [
     withdrawn("", "nodes", &["list", "watch"], "nodes"),
     withdrawn("", "events", &["list", "watch"], "events"),
@@ -41,13 +41,13 @@ const POORER: [Withdrawn; 8] = [
     withdrawn("events.k8s.io", "events", &["create"], "post_events"),
 ];
 
-/// Without these no diagnosis is made or written.
+/// The operator cannot diagnose or write without these.
 const PODS: Withdrawn = withdrawn("", "pods", &["list", "watch"], "pods");
 const OWN: Withdrawn = withdrawn("shindan.dev", "poddiagnoses", &["list", "watch"], "poddiagnoses");
 const WRITES: Withdrawn = withdrawn("shindan.dev", "poddiagnoses", &["create", "patch"], "write_poddiagnoses");
 
 impl Withdrawn {
-    /// The role, less this.
+    /// Removes the permission from the role.
     async fn withdraw(&self, stage: &Stage) {
         let roles = Api::<ClusterRole>::all(stage.space.client.clone());
         let mut role = roles.get(ROLE).await.unwrap();
@@ -68,7 +68,7 @@ impl Withdrawn {
         }
         role.rules = Some(rules);
         roles.replace(ROLE, &PostParams::default(), &role).await.unwrap();
-        // A watch that is open is not asked again; within its 90 s, or 290 s of Events, it would be.
+        // An open watch is authorized again only when it is renewed: after 90 s, or 290 s for Events.
         stage.proxy.cut();
     }
 
@@ -78,15 +78,15 @@ impl Withdrawn {
 
     async fn is_missing(&self, stage: &Stage, status: StatusCode) {
         let name = format!("{}: ", self.part);
-        stage.operator.answers("/readyz", status, &[&name, self.resource], SOON).await;
-        stage.operator.answers("/healthz", StatusCode::OK, &["ok"], SOON).await;
+        stage.operator.await_probe("/readyz", status, &[&name, self.resource], SOON).await;
+        stage.operator.await_probe("/healthz", StatusCode::OK, &["ok"], SOON).await;
         self.is_counted(stage, 1.0).await;
     }
 
     async fn is_there(&self, stage: &Stage) {
         eventually(SOON * 2, format!("{} is there again", self.part), async || {
-            let (status, said) = stage.operator.probe("/readyz").await?;
-            ensure(status == StatusCode::OK && said == "ok\n", || said)
+            let (status, text) = stage.operator.probe("/readyz").await?;
+            ensure(status == StatusCode::OK && text == "ok\n", || text)
         })
         .await;
         self.is_counted(stage, 0.0).await;
@@ -100,7 +100,7 @@ impl Withdrawn {
 }
 
 #[tokio::test]
-async fn one_right_after_another_is_withdrawn_and_the_rest_goes_on() {
+async fn the_operator_works_without_each_of_its_permissions() {
     let stage = Stage::alone("rights").await;
     for (n, right) in POORER.iter().enumerate() {
         right.withdraw(&stage).await;
@@ -114,16 +114,16 @@ async fn one_right_after_another_is_withdrawn_and_the_rest_goes_on() {
         right.is_missing(&stage, StatusCode::OK).await;
         Withdrawn::give_back(&stage);
         if right.part == "post_events" {
-            // That it may is found out by the next Event.
-            stage.space.fail("told-again", FAILURES[0]).await;
+            // The next Event shows that the permission is back.
+            stage.space.fail("reported-again", FAILURES[0]).await;
         }
         right.is_there(&stage).await;
     }
-    stage.goes_on().await;
+    stage.change_and_verify().await;
 }
 
 #[tokio::test]
-async fn without_its_own_objects_it_waits_and_says_so() {
+async fn without_access_to_diagnoses_it_waits_and_reports_it() {
     let stage = Stage::alone("own-rights").await;
     for right in [PODS, OWN] {
         right.withdraw(&stage).await;
@@ -132,10 +132,10 @@ async fn without_its_own_objects_it_waits_and_says_so() {
         right.is_there(&stage).await;
     }
     WRITES.withdraw(&stage).await;
-    stage.things_happen().await;
+    stage.make_changes().await;
     WRITES.is_missing(&stage, StatusCode::OK).await;
     Withdrawn::give_back(&stage);
-    stage.settles().await;
+    stage.settle().await;
     WRITES.is_there(&stage).await;
-    stage.ends_well().await;
+    stage.verify().await;
 }

@@ -1,16 +1,16 @@
-//! An operator over a wire, pods of which some fail, and a witness.
+//! Combines an operator behind a proxy, pods of which some fail, and a witness.
 
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 
 use crate::control_plane::ControlPlane;
+use crate::invariants::{Witness, new_operator_agrees};
 use crate::operator::{Launch, Operator};
 use crate::pods::{FAILURES, Space};
 use crate::proxy::Proxy;
-use crate::truth::{Witness, says_the_same_afresh};
 
-/// An API server that no test disturbs.
+/// The shared API server, without faults.
 async fn calm() -> Arc<ControlPlane> {
     static CALM: OnceCell<Arc<ControlPlane>> = OnceCell::const_new();
     CALM.get_or_init(async || Arc::new(ControlPlane::start("calm").await)).await.clone()
@@ -26,7 +26,7 @@ pub(crate) struct Stage<Plane = ControlPlane> {
 }
 
 impl Stage {
-    /// With an API server of its own.
+    /// Creates a stage with its own API server.
     pub(crate) async fn alone(name: &str) -> Self {
         Self::on(ControlPlane::start(name).await, &[]).await
     }
@@ -39,12 +39,12 @@ impl Stage {
 }
 
 impl Stage<Arc<ControlPlane>> {
-    /// With a namespace of its own, and an operator for that alone.
+    /// Creates a stage on the shared API server, with its own namespace and an operator for that namespace.
     pub(crate) async fn among_others(namespace: &str) -> Self {
         Self::for_both(namespace, namespace).await
     }
 
-    /// The operator is for another namespace as well, which the test makes.
+    /// Like `among_others`; the operator also watches another namespace, which the test creates.
     pub(crate) async fn for_both(namespace: &str, other: &str) -> Self {
         let stage = Self::prepare(calm().await, namespace, &["--namespace", namespace, "--namespace", other]).await;
         stage.open().await;
@@ -66,32 +66,32 @@ impl<Plane: AsRef<ControlPlane>> Stage<Plane> {
 
     async fn open(&self) {
         self.space.fail_all("before").await;
-        self.space.well("fine").await;
-        self.settles().await;
+        self.space.set_healthy("fine").await;
+        self.settle().await;
     }
 
-    pub(crate) async fn settles(&self) {
+    pub(crate) async fn settle(&self) {
         self.witness.agrees(&[&self.space], &self.operator).await;
     }
 
-    /// Some fail, some recover, some are deleted.
-    pub(crate) async fn things_happen(&self) {
+    /// Makes pods fail, recover and be deleted.
+    pub(crate) async fn make_changes(&self) {
         self.space.fail_all("after").await;
-        self.space.well("before-0").await;
+        self.space.set_healthy("before-0").await;
         self.space.delete("before-1").await;
-        self.space.fail("fails-anew", FAILURES[2]).await;
+        self.space.fail("new-failure", FAILURES[2]).await;
     }
 
-    /// Things go on, and all of it is told, now and by whoever comes next.
-    pub(crate) async fn goes_on(self) {
-        self.things_happen().await;
-        self.ends_well().await;
+    /// Makes changes, and verifies that the operator and a new one report all of them.
+    pub(crate) async fn change_and_verify(self) {
+        self.make_changes().await;
+        self.verify().await;
     }
 
-    pub(crate) async fn ends_well(self) {
-        self.settles().await;
+    pub(crate) async fn verify(self) {
+        self.settle().await;
         self.operator.is_ready().await;
-        says_the_same_afresh(self.operator, &self.launch, &[&self.space]).await;
+        new_operator_agrees(self.operator, &self.launch, &[&self.space]).await;
     }
 }
 

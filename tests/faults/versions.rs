@@ -1,19 +1,19 @@
-//! What the operator asks of an API server, asked of each version that the README names.
+//! The requests of the operator against each Kubernetes version in the README.
 //!
-//! `tests/cluster/cluster build --apiservers` makes them; tests/cluster/tools/README.md says how to add one.
+//! `tests/cluster/cluster build --apiservers` builds the API servers; tests/cluster/tools/README.md describes how to add one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use shindan::api::DiagnosisKind;
+use shindan_core::api::DiagnosisKind;
 
 use crate::control_plane::{ControlPlane, Programs};
+use crate::invariants::{SETTLED, new_operator_agrees};
 use crate::operator::{Operator, SOON};
 use crate::pods::{self, FAILURES, Space};
 use crate::stage::Stage;
-use crate::truth::{SETTLED, says_the_same_afresh};
 use crate::wait::{ensure, eventually};
 
 macro_rules! versions {
@@ -41,7 +41,7 @@ versions! {
     v1_36: "1.36";
 }
 
-/// How the API server gives lists to watches.
+/// How the API server serves initial lists of watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lists {
     Streamed,
@@ -58,7 +58,7 @@ async fn works_on(minor: &str, lists: Lists) {
     pods::node(&client).await;
     let before = Space::new(client, "long-before").await;
     before.fail_all("before").await;
-    before.well("fine").await;
+    before.set_healthy("fine").await;
 
     let mut stage = Stage::on(plane, &["--leader-elect"]).await;
     all_agree(&stage, &before).await;
@@ -66,18 +66,18 @@ async fn works_on(minor: &str, lists: Lists) {
     shows(&stage).await;
     changes(&stage).await;
     all_agree(&stage, &before).await;
-    is_told_of(&stage);
+    event_is_found(&stage);
     stage = is_restarted(stage, &before).await;
     stage = has_forgotten(stage, &before).await;
     stage = is_succeeded(stage, &before).await;
-    says_the_same_afresh(stage.operator, &stage.launch, &[&before, &stage.space]).await;
+    new_operator_agrees(stage.operator, &stage.launch, &[&before, &stage.space]).await;
 }
 
 async fn all_agree(stage: &Stage, before: &Space) {
     stage.witness.agrees(&[before, &stage.space], &stage.operator).await;
 }
 
-/// All of deploy/, the Deployment too, and the API server has nothing to remark on it.
+/// Applies all of deploy/, including the Deployment, without warnings of the API server.
 async fn installs(plane: &ControlPlane) {
     let deploy = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
     let apply = ["apply", "--server-side", "--warnings-as-errors"];
@@ -101,12 +101,12 @@ async fn installs(plane: &ControlPlane) {
         let conditions = definition["status"]["conditions"].as_array().unwrap();
         let mut known: Vec<_> = conditions.iter().map(|c| (c["type"].as_str(), c["status"].as_str())).collect();
         known.sort_unstable();
-        let well = [(Some("Established"), Some("True")), (Some("NamesAccepted"), Some("True"))];
-        assert_eq!(known, well, "{}", definition["metadata"]["name"]);
+        let accepted = [(Some("Established"), Some("True")), (Some("NamesAccepted"), Some("True"))];
+        assert_eq!(known, accepted, "{}", definition["metadata"]["name"]);
     }
 }
 
-/// Each watch has listed, as the API server gives lists, and none was refused.
+/// Checks that each watch has listed in the expected way and without errors.
 async fn follows(stage: &Stage, lists: Lists) {
     let operator = &stage.operator;
     eventually(SETTLED, "each watch has listed", async || {
@@ -123,10 +123,10 @@ async fn follows(stage: &Stage, lists: Lists) {
     let refused = operator.log().contains("the API server does not stream lists; listing in pages");
     assert_eq!(refused, lists == Lists::Paged, "{}", operator.log());
 
-    // And as the API server says. It lists pods for itself too; CronJobs are listed by nobody else here.
-    let asked = stage.plane.kubectl(&["get", "--raw", "/metrics"], None).unwrap();
+    // The API server's own metrics agree. Only the operator lists CronJobs here.
+    let apiserver_metrics = stage.plane.kubectl(&["get", "--raw", "/metrics"], None).unwrap();
     let of_cronjobs = |metric: &str, label: &str| {
-        let samples = asked.lines().filter(|line| line.starts_with(metric) && line.contains(label));
+        let samples = apiserver_metrics.lines().filter(|line| line.starts_with(metric) && line.contains(label));
         samples.filter(|line| line.contains("resource=\"cronjobs\"")).count() > 0
     };
     let streamed = of_cronjobs("apiserver_watch_list_duration_seconds_count{", "version=\"v1\"");
@@ -134,13 +134,13 @@ async fn follows(stage: &Stage, lists: Lists) {
     assert_eq!((streamed, paged), (lists == Lists::Streamed, lists == Lists::Paged));
 }
 
-/// What people see of it.
+/// Checks the output of `kubectl get`.
 async fn shows(stage: &Stage) {
-    // kubectl remembers for a while which kinds there were before.
+    // kubectl caches the discovery for a while.
     let get = ["-n", &stage.space.name, "get", "diagnoses"];
     let found = eventually(SOON, "kubectl knows diagnoses", async || stage.plane.kubectl(&get, None)).await;
     let heads = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let definition = serde_json::to_value(shindan::api::crd(DiagnosisKind::Pod)).unwrap();
+    let definition = serde_json::to_value(shindan_core::api::crd(DiagnosisKind::Pod)).unwrap();
     let columns = definition["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
     let shown = columns.iter().filter(|column| column["priority"].as_i64().unwrap_or(0) == 0);
     let mut expected = vec!["NAME".to_owned()];
@@ -153,17 +153,17 @@ async fn shows(stage: &Stage) {
     }
 }
 
-/// Pods fail, fail otherwise, recover and go.
+/// Makes pods fail, fail in another way, recover and be deleted.
 async fn changes(stage: &Stage) {
-    stage.things_happen().await;
+    stage.make_changes().await;
     stage.space.fail("changes", FAILURES[0]).await;
-    stage.settles().await;
+    stage.settle().await;
     assert_eq!(FAILURES[0].container, FAILURES[5].container);
     stage.space.fail_again("changes", FAILURES[5]).await;
 }
 
-/// An Event can be found by what it is about, and bears the name of its pod.
-fn is_told_of(stage: &Stage) {
+/// Checks that an Event is found by field selectors and has the name of its pod.
+fn event_is_found(stage: &Stage) {
     let failure = FAILURES[0];
     let selector = format!("involvedObject.name=after-0,reason={},type=Warning", failure.cause);
     let get = ["-n", &stage.space.name, "get", "events", "--field-selector", &selector, "-o", "name"];
@@ -172,8 +172,8 @@ fn is_told_of(stage: &Stage) {
     assert!(matches!(names[..], [one] if one.starts_with("event/after-0.")), "{selector}: {names:?}");
 }
 
-/// As at an upgrade: whoever comes next has nothing to add. It offers again what is owed of Events, as the one before may
-/// have been ended between an object and its Event, and hears that each is there.
+/// Restarts the operator as an upgrade does: the new process writes nothing new. It posts pending Events again, because the
+/// old process may have stopped between an object and its Event, and gets a conflict for each.
 async fn is_restarted(mut stage: Stage, before: &Space) -> Stage {
     stage.operator.stop().await;
     stage.operator = stage.launch.ready().await;
@@ -185,14 +185,14 @@ async fn is_restarted(mut stage: Stage, before: &Space) -> Stage {
     stage
 }
 
-/// What happened while the operator was cut off has been compacted away: it lists anew.
+/// Compacts the changes during a disconnection, so that the operator relists.
 async fn has_forgotten(mut stage: Stage, before: &Space) -> Stage {
     let lists = "shindan_lists_total{source=\"pods\"}";
     let earlier = stage.operator.metric(lists).await.unwrap();
     stage.proxy.refuse();
     stage.space.fail_all("unseen").await;
     stage.space.delete("before-2").await;
-    stage.space.well("changes").await;
+    stage.space.set_healthy("changes").await;
     stage.plane.compact().await;
     stage.plane.kill_api();
     stage.plane.start_api().await;
@@ -203,20 +203,20 @@ async fn has_forgotten(mut stage: Stage, before: &Space) -> Stage {
     stage
 }
 
-/// The leader is killed, and another replica goes on.
+/// Kills the leader; the standby continues.
 async fn is_succeeded(mut stage: Stage, before: &Space) -> Stage {
-    let follower = stage.launch.ready().await;
+    let standby = stage.launch.ready().await;
     let leads = async |operator: &Operator| operator.metric("shindan_leader").await;
-    assert!((leads(&stage.operator).await.unwrap() - leads(&follower).await.unwrap() - 1.0).abs() < f64::EPSILON);
+    assert!((leads(&stage.operator).await.unwrap() - leads(&standby).await.unwrap() - 1.0).abs() < f64::EPSILON);
     stage.operator.signal(Signal::KILL);
-    stage.operator = follower;
+    stage.operator = standby;
     eventually(SETTLED, "the other replica leads", async || {
         let is = leads(&stage.operator).await?;
-        ensure(is > 0.0, || "it follows".to_owned())
+        ensure(is > 0.0, || "it is a standby".to_owned())
     })
     .await;
     stage.space.fail_all("under-another").await;
-    stage.space.well("before-3").await;
+    stage.space.set_healthy("before-3").await;
     all_agree(&stage, before).await;
     stage
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the trials of forwarders on a real API server share: sourced by them, with `set -euo pipefail`.
+# Shared by the tests of forwarders on a real API server: sourced with `set -euo pipefail`.
 
 namespace=forwarding-$$
 made=$(mktemp -d)
@@ -28,38 +28,38 @@ regarding: {apiVersion: v1, kind: Pod, name: web, namespace: $namespace}
 Y
 }
 
-started() { # command...: the forwarder, until the end of this trial
+started() { # command...: the forwarder, until the end of this test
   kubectl create namespace "$namespace" >/dev/null
   "$@" >"$made/log" 2>&1 &
   pid=$!
 }
 
-# A forwarder tells nothing of when its watch is there: the first Event is told again until it is seen.
+# A forwarder does not report when its watch is open: the first Event is posted again until it is exported.
 first_seen_as() { # text
   local try
   for try in $(seq 60); do
     post "first-$try" shindan.dev/operator Warning OOMKilled "hog is killed for memory at its limit of 15Mi"
-    if told "$1"; then return; fi
+    if printed "$1"; then return; fi
     sleep 0.5
   done
-  says "$1"
+  expect "$1"
 }
 
-told() { grep -qF -- "$1" "$made/log" "$made/out"; }
+printed() { grep -qF -- "$1" "$made/log" "$made/out"; }
 
-says() { # text: within a minute
+expect() { # text: within a minute
   local deadline=$((SECONDS + 60))
-  until told "$1"; do
-    kill -0 "$pid" 2>/dev/null && [ $SECONDS -lt $deadline ] || { echo "the forwarder does not say: $1" >&2; cat "$made/log" "$made/out" >&2; exit 1; }
+  until printed "$1"; do
+    kill -0 "$pid" 2>/dev/null && [ $SECONDS -lt $deadline ] || { echo "the forwarder does not print: $1" >&2; cat "$made/log" "$made/out" >&2; exit 1; }
     sleep 0.2
   done
 }
 
-says_not() { # text...: by now
+expect_no() { # text...: by now
   local text
   for text; do
-    if told "$text"; then
-      echo "the forwarder tells what it should not: $text" >&2
+    if printed "$text"; then
+      echo "the forwarder prints what it should drop: $text" >&2
       exit 1
     fi
   done

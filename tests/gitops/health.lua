@@ -15,7 +15,7 @@ local cases = {
   {"only noted", head("Active", "Info", "ResizeDeferred", "waits for room"), "Healthy", "ResizeDeferred: waits for room"},
   {"recovered", head("Recovered", "Critical", "AppError", "was"), "Healthy", "Recovered after AppError: was"},
   {"gone", head("Gone", "Critical", "AppError", "was"), "Healthy", "Gone after AppError: was"},
-  {"a later operator's words", {status = {state = "Active"}}, "Degraded", "Unknown: "},
+  {"a later operator's fields", {status = {state = "Active"}}, "Degraded", "Unknown: "},
 }
 
 local failed = 0
@@ -23,12 +23,12 @@ for _, case in ipairs(cases) do
   local name, object, status, message = case[1], case[2], case[3], case[4]
   -- The basic functions and tables: no strings, no files.
   local env = {obj = object, table = table, ipairs = ipairs, pairs = pairs, tostring = tostring, type = type}
-  local ran, said = pcall(setfenv(check, env))
-  if not ran or type(said) ~= "table" or said.status ~= status or said.message ~= message then
+  local ran, result = pcall(setfenv(check, env))
+  if not ran or type(result) ~= "table" or result.status ~= status or result.message ~= message then
     failed = failed + 1
-    local got = ran and type(said) == "table" and tostring(said.status) .. " (" .. tostring(said.message) .. ")" or tostring(said)
+    local got = ran and type(result) == "table" and tostring(result.status) .. " (" .. tostring(result.message) .. ")" or tostring(result)
     io.stderr:write(name, ": ", got, ", not ", status, " (", message, ")\n")
   end
 end
-print(#cases .. " objects, " .. failed .. " judged otherwise than docs/gitops.md says")
+print(#cases .. " objects, " .. failed .. " with another health than in docs/gitops.md")
 os.exit(failed == 0 and 0 or 1)

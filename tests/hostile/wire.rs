@@ -1,9 +1,9 @@
-//! Objects of any shape: what the operator lists and what a file holds. One of them never costs another.
+//! Objects of any shape, in lists and files. An invalid object must not affect others.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
-use shindan::cluster::wire::Dump;
+use shindan_core::wire::Dump;
 
 use super::{config, diagnose, is_clean, text};
 
@@ -84,7 +84,7 @@ fn object() -> impl Strategy<Value = Value> {
             }
             if let Value::Object(map) = &mut object {
                 map.insert("kind".to_owned(), kind.map_or(own, |kind| json!(kind)));
-                // A list is another matter.
+                // Lists are tested separately.
                 map.remove("items");
             }
             object
@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(&as_json.problems, &[]);
         prop_assert_eq!(names(&as_json), ["good-a", "good-b"]);
         diagnose(&items).iter().for_each(is_clean);
-        // What the same says in YAML, where the writer of it can say it.
+        // The same objects in YAML, if they can be written.
         let Ok(yaml) = serde_saphyr::to_string(&list) else { return Ok(()) };
         let mut as_yaml = Dump::default();
         as_yaml.read(&yaml);
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// Neither does any text: it is read, or what is wrong is said.
+    /// Any text is read or refused with an error.
     #[test]
     fn a_text_of_any_kind_is_read_or_refused(
         whole in any::<bool>(),
@@ -137,7 +137,7 @@ proptest! {
         ],
     ) {
         let example = include_str!("../../examples/broken-cluster.yaml");
-        // A few objects of it: the whole takes too long.
+        // Uses only a few objects, because all take too long.
         let lines: Vec<&str> = example.lines().take(600).collect();
         let (from, to) = (from.index(lines.len()), to.index(lines.len()));
         let cut = [&lines[..from.min(to)], &[piece.as_str()], &lines[from.max(to)..]].concat();

@@ -1,4 +1,4 @@
-//! A real Chromium without a window, asked by the DevTools protocol over a pipe: no port, and no library for it.
+//! A headless Chromium, controlled by the DevTools protocol over a pipe, without a port or a library.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long one answer may take, a start on a busy machine included.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a page may take to become what is expected of it, in ms.
+/// Timeout of one response, including a start on a busy machine.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout until a page has the expected content, in ms.
 const SOON: u32 = 20_000;
 
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
-    asked: u64,
+    last_id: u64,
     session: Option<String>,
-    /// What the page was told of, and by it.
+    /// Received events that were not awaited yet.
     events: Vec<Value>,
     _profile: tempfile::TempDir,
 }
@@ -27,11 +27,11 @@ pub(crate) struct Browser {
 impl Browser {
     pub(crate) fn start() -> Self {
         let profile = tempfile::tempdir().unwrap();
-        // Chromium reads from 3 and writes to 4; a shell can give it those.
+        // Chromium reads from descriptor 3 and writes to 4, which a shell can open.
         let mut child = Command::new("sh")
             .args(["-c", r#"exec chromium "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "chromium"])
             .args(["--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--no-first-run"])
-            // No word to anybody but the page: there may be no network, and there is nothing to be said.
+            // No requests except those of the page: there may be no network.
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu"])
             .args(["--hide-scrollbars", "--force-color-profile=srgb", "--lang=en"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -59,7 +59,7 @@ impl Browser {
                 }
             }
         });
-        let mut browser = Self { child, to, from, asked: 0, session: None, events: Vec::new(), _profile: profile };
+        let mut browser = Self { child, to, from, last_id: 0, session: None, events: Vec::new(), _profile: profile };
         let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}))["targetId"].clone();
         let attached = browser.call("Target.attachToTarget", &json!({"targetId": target, "flatten": true}));
         browser.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
@@ -74,26 +74,30 @@ impl Browser {
     }
 
     fn try_call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
-        self.asked += 1;
-        let mut question = json!({"id": self.asked, "method": method, "params": params});
+        self.last_id += 1;
+        let mut request = json!({"id": self.last_id, "method": method, "params": params});
         if let Some(session) = &self.session {
-            question["sessionId"] = session.clone().into();
+            request["sessionId"] = session.clone().into();
         }
-        let mut line = question.to_string().into_bytes();
+        let mut line = request.to_string().into_bytes();
         line.push(0);
         self.to.write_all(&line).expect("chromium is there: apt-get install chromium");
         loop {
-            let said = self.next(method);
-            if said["id"] == self.asked {
-                return if said["error"].is_null() { Ok(said["result"].clone()) } else { Err(said["error"].clone()) };
+            let message = self.next(method);
+            if message["id"] == self.last_id {
+                return if message["error"].is_null() {
+                    Ok(message["result"].clone())
+                } else {
+                    Err(message["error"].clone())
+                };
             }
-            self.events.push(said);
+            self.events.push(message);
         }
     }
 
     fn next(&self, what: &str) -> Value {
-        let said = self.from.recv_timeout(PATIENCE);
-        said.unwrap_or_else(|e| panic!("chromium does not answer {what} ({e}): is it installed?"))
+        let message = self.from.recv_timeout(RESPONSE_TIMEOUT);
+        message.unwrap_or_else(|e| panic!("chromium does not respond to {what} ({e}): is it installed?"))
     }
 
     /// Waits until an event comes that has not been waited for.
@@ -103,31 +107,32 @@ impl Browser {
             return;
         }
         loop {
-            let said = self.next(method);
-            if said["method"] == method {
+            let message = self.next(method);
+            if message["method"] == method {
                 return;
             }
-            self.events.push(said);
+            self.events.push(message);
         }
     }
 
     pub(crate) fn open(&mut self, url: &str) {
         self.events.retain(|event| event["method"] != "Page.loadEventFired");
-        let gone = self.call("Page.navigate", &json!({"url": url}));
-        assert!(gone["errorText"].is_null(), "{url}: {}", gone["errorText"]);
+        let navigation = self.call("Page.navigate", &json!({"url": url}));
+        assert!(navigation["errorText"].is_null(), "{url}: {}", navigation["errorText"]);
         self.event("Page.loadEventFired");
     }
 
-    /// What an expression is, in the page; a promise is waited for.
+    /// Evaluates an expression in the page; awaits a promise.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         self.try_eval(expression).unwrap_or_else(|error| panic!("{expression}: {error}"))
     }
 
     fn try_eval(&mut self, expression: &str) -> Result<Value, Value> {
-        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true});
-        let answer = self.try_call("Runtime.evaluate", &asked)?;
-        assert!(answer["exceptionDetails"].is_null(), "{expression}: {}", answer["exceptionDetails"]);
-        Ok(answer["result"]["value"].clone())
+        let params =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true});
+        let result = self.try_call("Runtime.evaluate", &params)?;
+        assert!(result["exceptionDetails"].is_null(), "{expression}: {}", result["exceptionDetails"]);
+        Ok(result["result"]["value"].clone())
     }
 
     pub(crate) fn text(&mut self, expression: &str) -> String {
@@ -135,30 +140,30 @@ impl Browser {
         value.as_str().unwrap_or_else(|| panic!("{expression}: {value}")).to_owned()
     }
 
-    /// Waits, in the page, until something is so.
+    /// Waits in the page until an expression is true.
     pub(crate) fn until(&mut self, what: &str) {
         let waits = format!(
             "new Promise((done) => {{ const end = Date.now() + {SOON}; const look = () => {{
                if ({what}) done(true); else if (Date.now() > end) done(false); else setTimeout(look, 30); }}; look(); }})"
         );
-        // Another page may come while one waits for it; then that is asked.
+        // A navigation during the wait aborts it; it is then repeated in the new page.
         const PAGES: usize = 5;
-        let answer = (0..PAGES).find_map(|_| self.try_eval(&waits).ok());
-        if answer != Some(true.into()) {
+        let result = (0..PAGES).find_map(|_| self.try_eval(&waits).ok());
+        if result != Some(true.into()) {
             let page = self.text("document.body.innerText");
             panic!("never so: {what}\n{page}");
         }
     }
 
-    /// A window of this size, in the colours that are wished for.
+    /// Sets the size of the window and the preferred colour scheme.
     pub(crate) fn window(&mut self, width: u32, height: u32, colours: &str) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &size);
-        let wish = json!({"features": [{"name": "prefers-color-scheme", "value": colours}]});
-        self.call("Emulation.setEmulatedMedia", &wish);
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": colours}]});
+        self.call("Emulation.setEmulatedMedia", &media);
     }
 
-    /// Types what is typed on a keyboard; `Enter` by its name.
+    /// Presses keys; special keys such as `Enter` by name.
     pub(crate) fn keys(&mut self, keys: &[&str]) {
         for key in keys {
             let text = if *key == "Enter" { "\r" } else { key };
@@ -173,9 +178,9 @@ impl Browser {
         base64::engine::general_purpose::STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
     }
 
-    /// Errors and warnings of the console, what the policy stopped, and what a script threw.
+    /// Errors and warnings of the console, violations of the policy, and exceptions of scripts.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
-        // Whatever was said before this answer has come.
+        // All earlier events have arrived before this response.
         self.eval("1");
         let bad = |event: &Value| match event["method"].as_str()? {
             "Log.entryAdded" => Some(event["params"]["entry"].to_string()),
@@ -189,7 +194,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // With all its helpers: they are of its group.
+        // Kills the process group with all helper processes.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) struct Server {
     child: Child,
-    /// As it was printed, with the token.
+    /// The printed URL with the token.
     pub(crate) url: String,
 }
 
@@ -18,7 +18,7 @@ impl Server {
             .arg("ui")
             .env("LC_ALL", "C.UTF-8")
             .args(args)
-            // What is named on the page is named as anybody would.
+            // Relative paths appear on the page as a user would write them.
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -32,24 +32,24 @@ impl Server {
         Self { child, url }
     }
 
-    /// Without the token.
+    /// The URL without the token.
     pub(crate) fn page(&self, path: &str) -> String {
         let (origin, _) = self.url.split_once("/?").unwrap();
         format!("{origin}{path}")
     }
 
-    /// What one who has no browser gets.
-    pub(crate) fn ask(&self, head: &str) -> String {
+    /// Sends a raw request, and returns the response.
+    pub(crate) fn request(&self, head: &str) -> String {
         let address = self.page("").trim_start_matches("http://").to_owned();
         let mut stream = TcpStream::connect(&address).unwrap();
         let head = head.replace("HOST", &address);
         write!(stream, "{head}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
-    /// As Ctrl-C does.
+    /// Stops the server with SIGINT.
     pub(crate) fn stop(mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         self.child.wait().unwrap()

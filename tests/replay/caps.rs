@@ -1,7 +1,7 @@
-//! How many objects there may be.
+//! Limits on the number of objects.
 
-use shindan::api::DiagnosisState::{Active, Gone};
-use shindan::world::Caps;
+use shindan_core::api::DiagnosisState::{Active, Gone};
+use shindan_core::state::{Caps, Change};
 
 use super::operator::{Operator, Server, at, crashed, oom, oom_of, pod};
 
@@ -21,11 +21,11 @@ fn a_full_namespace_evicts_what_has_ended_oldest_first() {
     operator.advance(10);
     operator.deleted(&oom("a", "u0"));
     operator.pod(&oom("d", "u3"));
-    let left: Vec<_> = operator.server.objects.keys().map(|key| key.name.to_string()).collect();
+    let left: Vec<_> = operator.server().objects.keys().map(|key| key.name.to_string()).collect();
     assert_eq!(left, ["a", "c", "d"], "b ended first");
     operator.pod(&oom("e", "u4"));
-    assert_eq!(operator.server.objects.len(), 3);
-    assert!(operator.server.objects.values().all(|o| o.status.state == Active));
+    assert_eq!(operator.server().objects.len(), 3);
+    assert!(operator.server().objects.values().all(|o| o.status.head.state == Active));
 }
 
 #[test]
@@ -34,29 +34,32 @@ fn where_all_are_active_a_failure_gets_its_event_once_and_a_count() {
     for (i, name) in ["a", "b", "c"].iter().enumerate() {
         operator.pod(&oom(name, &format!("u{i}")));
     }
-    assert_eq!((operator.server.objects.len(), operator.told().len(), operator.world.beyond_caps()), (2, 3, 1));
+    assert_eq!(
+        (operator.server().objects.len(), operator.emitted().len(), operator.engine.world.reported.beyond_caps()),
+        (2, 3, 1)
+    );
     for n in 3..9 {
         operator.pod(&pod("c", "u2", false, &crashed(n, 137, "OOMKilled")));
         operator.advance(60);
     }
-    assert_eq!((operator.told().len(), operator.server.refused_posts), (3, 0));
+    assert_eq!((operator.emitted().len(), operator.server().refused_posts), (3, 0));
     // There is room again: the next change brings the object, and no second Event.
     operator.deleted(&oom("a", "u0"));
     operator.pod(&pod("c", "u2", false, &crashed(9, 137, "OOMKilled")));
-    assert_eq!((operator.state("c"), operator.world.beyond_caps()), (Active, 0));
+    assert_eq!((operator.state("c"), operator.engine.world.reported.beyond_caps()), (Active, 0));
     operator.deleted(&oom("c", "u2"));
-    assert_eq!(operator.world.beyond_caps(), 0);
+    assert_eq!(operator.engine.world.reported.beyond_caps(), 0);
 }
 
 #[test]
 fn the_event_of_a_failure_without_an_object_is_tried_until_it_is_there() {
     let mut operator = with(Caps { per_namespace: 1, ended_per_failure: 3 });
     operator.pod(&oom("a", "u0"));
-    operator.server.no_events = true;
+    operator.server_mut().no_events = true;
     operator.pod(&oom("b", "u1"));
-    operator.server.no_events = false;
+    operator.server_mut().no_events = false;
     operator.advance(60);
-    assert_eq!(operator.told().len(), 2);
+    assert_eq!(operator.emitted().len(), 2);
 }
 
 #[test]
@@ -68,15 +71,15 @@ fn three_ended_ones_of_a_failure_stand_for_all() {
         operator.advance(60);
         operator.deleted(&pod);
     }
-    let left: Vec<_> = operator.server.objects.iter().map(|(k, o)| (k.name.to_string(), o.status.repeats)).collect();
+    let left: Vec<_> = operator.server().objects.iter().map(|(k, o)| (k.name.to_string(), o.status.repeats)).collect();
     assert_eq!(left.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["web-7", "web-8", "web-9"]);
     let total: u32 = left.iter().map(|(_, repeats)| repeats + 1).sum();
     assert_eq!(total, 10, "none is forgotten: {left:?}");
-    assert!(operator.server.objects.values().all(|o| o.status.state == Gone));
+    assert!(operator.server().objects.values().all(|o| o.status.head.state == Gone));
 }
 
 #[test]
-fn evicted_ones_do_not_come_back_with_a_failure_that_starts_anew() {
+fn evicted_diagnoses_do_not_return_with_a_new_failure() {
     let mut operator = with(Caps { per_namespace: 2, ended_per_failure: 3 });
     operator.pod(&oom("a", "u0"));
     operator.deleted(&oom("a", "u0"));
@@ -86,5 +89,25 @@ fn evicted_ones_do_not_come_back_with_a_failure_that_starts_anew() {
     assert_eq!((operator.state("a"), operator.state("b")), (Active, Active));
     operator.deleted(&oom("a", "u9"));
     operator.advance(60);
-    assert_eq!(operator.state("a"), Gone, "its end is kept like any other");
+    assert_eq!(operator.state("a"), Gone, "it is retained like any other ended diagnosis");
+}
+
+#[test]
+fn an_evicted_diagnosis_that_a_user_deletes_first_leaves_no_entry() {
+    let mut operator = with(Caps { per_namespace: 2, ended_per_failure: 3 });
+    for (pod, uid) in [("a", "u0"), ("b", "u1")] {
+        operator.pod(&oom(pod, uid));
+        operator.deleted(&oom(pod, uid));
+        // The oldest is evicted, so they must not end at the same time.
+        operator.advance(10);
+    }
+    operator.take(Change::Pod(Box::new(oom("c", "u2"))));
+    operator.settle_with(|operator| {
+        let deletion = operator.server_mut().edit("a", true);
+        operator.take(deletion);
+    });
+    operator.advance(60);
+    assert_eq!((operator.state("b"), operator.state("c")), (Gone, Active));
+    let kept = operator.engine.world.kept();
+    assert!(kept.contains(&("pod_diagnoses", 3)), "two diagnoses and their namespace: {kept:?}");
 }

@@ -1,6 +1,6 @@
-//! A pod that waits for its volume: what its claim tells is looked up before anything is written.
+//! Pods that wait for a volume: their claims are read before the first write.
 
-use shindan::facts::{ClaimFacts, ClaimsFacts, Looked, PodFacts, Want};
+use shindan_core::facts::{ClaimFacts, ClaimsFacts, Lookup, LookupResult, PodFacts};
 
 use crate::operator::{Operator, at, dump};
 
@@ -17,71 +17,71 @@ fn waiting() -> PodFacts {
     .remove(0)
 }
 
-fn want() -> Want {
-    Want::Claims("demo".into())
+fn lookup() -> Lookup {
+    Lookup::Claims("demo".into())
 }
 
-fn says(reason: &str, message: &str) -> Looked {
+fn claim_events(reason: &str, message: &str) -> LookupResult {
     let event = dump(&format!(
         "{{kind: Event, metadata: {{name: e, namespace: demo}}, involvedObject: {{kind: PersistentVolumeClaim, namespace: demo, name: data}}, \
          reason: {reason}, message: '{message}', lastTimestamp: '2026-11-21T09:00:30Z', source: {{component: persistentvolume-controller}}}}"
     ));
     let claim = ClaimFacts {
         name: "data".into(),
-        class: shindan::facts::ClaimClass::Unset,
+        class: shindan_core::facts::ClaimClass::Unset,
         volume: None,
         events: event.events,
     };
-    Looked::Claims(ClaimsFacts { unbound: vec![claim], classes: Some([].into()) })
+    LookupResult::Claims(ClaimsFacts { unbound: vec![claim], classes: Some([].into()) })
 }
 
 const NO_CLASS: &str = "no persistent volumes available for this claim and no storage class is set";
 
 #[test]
-fn what_the_claim_tells_is_the_first_thing_that_is_written() {
+fn the_cause_from_the_claim_is_in_the_first_write() {
     let mut operator = Operator::idle();
-    operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+    operator.surroundings_mut().results.insert(lookup(), claim_events("FailedBinding", NO_CLASS));
     operator.pod(&waiting());
     operator.advance(50);
-    assert_eq!(operator.server.lookups, 0, "nothing is read for a pod that may be placed any moment");
+    assert_eq!(operator.server().lookups, 0, "nothing is read for a pod that may be placed any moment");
     operator.advance(20);
-    assert_eq!(operator.told(), ["Diagnosed PvcNoClassNoPv"]);
+    assert_eq!(operator.emitted(), ["Diagnosed PvcNoClassNoPv"]);
     operator.advance(3600);
-    assert_eq!(operator.told(), ["Diagnosed PvcNoClassNoPv"]);
+    assert_eq!(operator.emitted(), ["Diagnosed PvcNoClassNoPv"]);
 }
 
 #[test]
-fn without_the_right_to_read_claims_the_schedulers_word_is_told() {
+fn without_permission_to_read_claims_the_schedulers_message_is_reported() {
     let mut operator = Operator::idle();
-    operator.refused.insert(want());
+    operator.surroundings_mut().refused.insert(lookup());
     operator.pod(&waiting());
     operator.advance(70);
-    assert_eq!(operator.told(), ["Diagnosed PvcUnboundImmediate"]);
-    operator.refused.clear();
-    operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+    assert_eq!(operator.emitted(), ["Diagnosed PvcUnboundImmediate"]);
+    operator.surroundings_mut().refused.clear();
+    operator.surroundings_mut().results.insert(lookup(), claim_events("FailedBinding", NO_CLASS));
     operator.advance(400);
-    assert_eq!(operator.told(), ["Diagnosed PvcUnboundImmediate", "Changed PvcNoClassNoPv"], "once it is granted");
+    assert_eq!(operator.emitted(), ["Diagnosed PvcUnboundImmediate", "Changed PvcNoClassNoPv"], "once it is granted");
 }
 
 #[test]
-fn a_claim_that_fails_in_another_way_later_is_told_of_again() {
+fn another_failure_of_a_claim_is_reported_again() {
     let mut operator = Operator::idle();
-    operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+    operator.surroundings_mut().results.insert(lookup(), claim_events("FailedBinding", NO_CLASS));
     operator.pod(&waiting());
     operator.advance(70);
-    let missing = says("ProvisioningFailed", "storageclass.storage.k8s.io \"fast\" not found");
-    operator.answers.insert(want(), missing);
+    let missing = claim_events("ProvisioningFailed", "storageclass.storage.k8s.io \"fast\" not found");
+    operator.surroundings_mut().results.insert(lookup(), missing);
     operator.advance(400);
-    assert_eq!(operator.told(), ["Diagnosed PvcNoClassNoPv", "Changed PvcProvisioningFailed"]);
+    assert_eq!(operator.emitted(), ["Diagnosed PvcNoClassNoPv", "Changed PvcProvisioningFailed"]);
 }
 
 #[test]
-fn a_volume_for_a_chosen_node_takes_its_time_and_is_no_matter_of_the_scheduler() {
+fn a_volume_for_the_selected_node_has_its_own_threshold() {
     let mut operator = Operator::idle();
     let mut pod = waiting();
     pod.conditions.clear();
     pod.nominated_node = Some("node1".into());
-    let Looked::Claims(mut claims) = says(
+    let LookupResult::Claims(mut claims) = claim_events(
         "ExternalProvisioning",
         "Waiting for a volume to be created either by the external provisioner ''x'' or manually",
     ) else {
@@ -92,17 +92,17 @@ fn a_volume_for_a_chosen_node_takes_its_time_and_is_no_matter_of_the_scheduler()
          reason: WaitForFirstConsumer, message: m, lastTimestamp: '2026-11-21T09:00:00Z', source: {component: persistentvolume-controller}}",
     );
     claims.unbound[0].events.splice(0..0, first.events);
-    operator.answers.insert(want(), Looked::Claims(claims));
+    operator.surroundings_mut().results.insert(lookup(), LookupResult::Claims(claims));
     operator.pod(&pod);
     operator.advance(110);
-    assert_eq!((operator.told().len(), operator.server.lookups), (0, 0), "it may well be made yet");
+    assert_eq!((operator.emitted().len(), operator.server().lookups), (0, 0), "the volume may still be provisioned");
     operator.advance(20);
-    assert_eq!(operator.told(), ["Diagnosed PvcWaitingProvisioner"]);
+    assert_eq!(operator.emitted(), ["Diagnosed PvcWaitingProvisioner"]);
     assert!(operator.now > at("09:02:00"));
 }
 
 #[test]
-fn a_node_that_is_being_cleared_gets_its_time_from_the_moment_it_is_chosen() {
+fn preemption_has_its_threshold_from_the_nomination_of_the_node() {
     let mut operator = Operator::idle();
     let mut pod = waiting();
     pod.volumes.clear();
@@ -112,28 +112,28 @@ fn a_node_that_is_being_cleared_gets_its_time_from_the_moment_it_is_chosen() {
     pod.nominated_node = Some("node1".into());
     operator.pod(&pod);
     operator.advance(590);
-    assert!(operator.told().is_empty(), "they may well go yet");
+    assert!(operator.emitted().is_empty(), "the preempted pods may still terminate");
     operator.advance(20);
-    assert_eq!(operator.told(), ["Diagnosed PreemptionPending"]);
+    assert_eq!(operator.emitted(), ["Diagnosed PreemptionPending"]);
 }
 
-/// After a restart the claims are not known at once, and the scheduler's word is poorer than what was written.
+/// After a restart the claims are not read yet, and the scheduler's message has less detail than the written diagnosis.
 #[test]
-fn what_a_claim_told_is_not_forgotten_over_a_restart() {
+fn the_cause_from_a_claim_survives_a_restart() {
     let mut operator = Operator::idle();
-    operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+    operator.surroundings_mut().results.insert(lookup(), claim_events("FailedBinding", NO_CLASS));
     operator.pod(&waiting());
     operator.advance(70);
     for refused in [false, true] {
         operator = operator.restarted(30);
         if refused {
-            operator.refused.insert(want());
+            operator.surroundings_mut().refused.insert(lookup());
         } else {
-            operator.answers.insert(want(), says("FailedBinding", NO_CLASS));
+            operator.surroundings_mut().results.insert(lookup(), claim_events("FailedBinding", NO_CLASS));
         }
         operator.list(&[], &[waiting()]);
         operator.advance(400);
-        assert_eq!(operator.status("db").cause, "PvcNoClassNoPv", "refused: {refused}");
-        assert_eq!(operator.told(), ["Diagnosed PvcNoClassNoPv"], "refused: {refused}");
+        assert_eq!(operator.status("db").head.cause, "PvcNoClassNoPv", "refused: {refused}");
+        assert_eq!(operator.emitted(), ["Diagnosed PvcNoClassNoPv"], "refused: {refused}");
     }
 }

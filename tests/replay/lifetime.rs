@@ -1,34 +1,33 @@
-//! From the first sight of a failure to the end of its object.
+//! The lifetime of a diagnosis: from the first observed failure to the deletion of its object.
 
-use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::world::{Caps, Change};
-
-use shindan::facts::{Looked, PodFacts, Probe, ProbeHandler, RestartPolicy, Want, after};
+use shindan_core::api::DiagnosisState::{Active, Gone, Recovered};
+use shindan_core::facts::{Lookup, LookupResult, PodFacts, Probe, ProbeHandler, RestartPolicy, after};
+use shindan_core::state::{Caps, Change};
 
 use super::operator::{
-    Operator, Server, WELL, at, crashed, deployment, dump, end_pod, ended, event, evicted, evicted_at, killing, node,
-    oom, oom_of, pod, pod_of, pod_of_template, rollout, running_again, well,
+    HEALTHY, Operator, Server, at, crashed, deployment, dump, end_pod, ended, event, evicted, evicted_at, healthy,
+    killing, node, oom, oom_of, pod, pod_of, pod_of_template, rollout, running_again,
 };
 
 #[test]
 fn a_healthy_cluster_costs_nothing() {
     let mut operator = Operator::idle();
     for i in 0..20 {
-        operator.pod(&well(&format!("web-{i}"), &format!("u{i}")));
+        operator.pod(&healthy(&format!("web-{i}"), &format!("u{i}")));
     }
     operator.advance(86_400);
-    assert_eq!((operator.server.applies, operator.server.lookups), (0, 0));
+    assert_eq!((operator.server().applies, operator.server().lookups), (0, 0));
 }
 
 #[test]
-fn a_pod_that_a_relist_does_not_name_is_gone() {
+fn a_pod_missing_from_a_relist_is_gone() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.pod(&oom("b", "u2"));
     operator.relist(&[oom("b", "u2")]);
     assert_eq!((operator.state("a"), operator.state("b")), (Gone, Active));
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Diagnosed OOMKilled"], "Gone is told by no Event");
-    assert_eq!(operator.status("a").conditions[0].reason, "PodDeleted");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled", "Diagnosed OOMKilled"], "no Event is emitted for Gone");
+    assert_eq!(operator.status("a").head.conditions[0].reason, "PodDeleted");
 }
 
 #[test]
@@ -36,16 +35,16 @@ fn a_new_pod_under_an_old_name_takes_the_object_over_and_keeps_the_ledger() {
     let mut operator = Operator::idle();
     operator.pod(&oom("db-0", "u1"));
     operator.deleted(&oom("db-0", "u1"));
-    operator.pod(&well("db-0", "u2"));
+    operator.pod(&healthy("db-0", "u2"));
     assert_eq!(operator.state("db-0"), Gone);
     operator.advance(600);
     operator.pod(&pod("db-0", "u2", false, &crashed(5, 137, "OOMKilled")));
     let object = operator.object("db-0");
-    assert_eq!((object.spec.pod_uid.as_str(), object.status.state), ("u2", Active));
+    assert_eq!((object.spec.pod_uid.as_str(), object.status.head.state), ("u2", Active));
     let history = &object.status.restarts.as_ref().unwrap().history;
     assert_eq!(history.len(), 2, "the run of the pod before it is remembered: {history:?}");
     assert_eq!(object.status.repeats, 1);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"], "the same failure within an hour is no news");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"], "the same failure within an hour emits no Event");
 }
 
 #[test]
@@ -57,7 +56,7 @@ fn it_is_no_news_either_where_the_new_pod_comes_before_the_end_of_the_old_one_is
     operator.take(Change::Pod(Box::new(pod("db-0", "u2", false, &crashed(5, 137, "OOMKilled")))));
     operator.settle();
     assert_eq!((operator.object("db-0").spec.pod_uid.as_str(), operator.state("db-0")), ("u2", Active));
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
@@ -66,15 +65,15 @@ fn the_same_failure_an_hour_later_is_news_and_so_is_another() {
     operator.pod(&oom_of("web", "web-a", "u1"));
     operator.deleted(&oom_of("web", "web-a", "u1"));
     operator.pod(&oom_of("web", "web-b", "u2"));
-    assert_eq!(operator.told().len(), 1);
+    assert_eq!(operator.emitted().len(), 1);
     operator.deleted(&oom_of("web", "web-b", "u2"));
     operator.advance(3601);
     operator.pod(&oom_of("web", "web-c", "u3"));
-    assert_eq!(operator.told().len(), 2);
+    assert_eq!(operator.emitted().len(), 2);
     operator.deleted(&oom_of("web", "web-c", "u3"));
     operator.pod(&pod_of("web-d", "u4", Some("web"), false, &crashed(2, 139, "Error")));
     operator.advance(10);
-    assert_eq!(operator.told().len(), 3, "{:?}", operator.told());
+    assert_eq!(operator.emitted().len(), 3, "{:?}", operator.emitted());
 }
 
 #[test]
@@ -83,10 +82,10 @@ fn events_may_come_before_their_pod() {
     let pod = pod("a", "u1", false, &crashed(2, 137, "Error"));
     operator.event(&killing(&pod, "08:02:19"));
     operator.pod(&pod);
-    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+    assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed");
 }
 
-/// Whoever may create Events in a namespace of his own can write any UID there: it tells nothing of the pod of another.
+/// A user who may create Events in one namespace can write any UID there; such an Event does not count for a pod elsewhere.
 #[test]
 fn an_event_from_another_namespace_is_about_no_pod_of_this_one() {
     let victim = pod("a", "u1", false, &crashed(2, 137, "Error"));
@@ -100,21 +99,24 @@ fn an_event_from_another_namespace_is_about_no_pod_of_this_one() {
         operator.pod(&victim);
         operator.event(&forged);
         operator.advance(10);
-        assert_ne!(operator.status("a").cause, "LivenessProbeFailed", "the Event came first: {comes_first}");
+        assert_ne!(operator.status("a").head.cause, "LivenessProbeFailed", "the Event came first: {comes_first}");
     }
 }
 
 #[test]
 fn the_events_of_a_static_pod_are_those_of_its_mirror() {
-    let told = |uid: &str, reason: &str, message: &str| {
+    let about = |uid: &str, reason: &str, message: &str| {
         let text = format!(
             "{{kind: Event, metadata: {{name: e, namespace: demo}}, involvedObject: {{kind: Pod, name: a, namespace: demo, uid: {uid}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T08:02:19Z', count: 1}}"
         );
         dump(&text).events.remove(0)
     };
-    let kill = |uid: &str| told(uid, "Killing", "Container app failed liveness probe, will be restarted");
-    let duplicate =
-        told("hash2", "FailedValidation", "Error validating pod a from file due to duplicate pod name \"a\", ignoring");
+    let kill = |uid: &str| about(uid, "Killing", "Container app failed liveness probe, will be restarted");
+    let duplicate = about(
+        "hash2",
+        "FailedValidation",
+        "Error validating pod a from file due to duplicate pod name \"a\", ignoring",
+    );
     let mut mirror = pod("a", "u1", false, &crashed(2, 137, "Error"));
     mirror.static_uid = Some("hash1".into());
     for is_early in [true, false] {
@@ -127,9 +129,9 @@ fn the_events_of_a_static_pod_are_those_of_its_mirror() {
             operator.event(&kill("hash1"));
         }
         operator.advance(10);
-        assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
+        assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed");
         let remedies =
-            |operator: &Operator| operator.status("a").remedies.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
+            |operator: &Operator| operator.status("a").head.remedies.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
         assert!(!remedies(&operator).iter().any(|text| text.contains("ignores one")));
         operator.event(&duplicate);
         operator.advance(60);
@@ -139,31 +141,32 @@ fn the_events_of_a_static_pod_are_those_of_its_mirror() {
     another.pod(&mirror);
     another.event(&kill("hash3"));
     another.advance(10);
-    assert_ne!(another.status("a").cause, "LivenessProbeFailed", "of a manifest that is gone");
+    assert_ne!(another.status("a").head.cause, "LivenessProbeFailed", "the manifest was deleted");
 }
 
 #[test]
-fn the_end_of_an_events_life_takes_nothing_away() {
+fn an_expired_event_does_not_change_the_diagnosis() {
     let mut operator = Operator::idle();
     let pod = pod("a", "u1", false, &crashed(2, 137, "Error"));
     operator.event(&killing(&pod, "08:02:19"));
     operator.pod(&pod);
-    let applies = operator.server.applies;
-    // A relist without it, and its hour over.
-    operator.take(Change::ListStarted(shindan::world::Source::Events));
-    operator.take(Change::ListDone(shindan::world::Source::Events));
+    let applies = operator.server().applies;
+    // A relist without the Event, after its time to live of an hour.
+    operator.take(Change::ListStarted(shindan_core::state::Source::Events));
+    operator.take(Change::ListDone(shindan_core::state::Source::Events));
     operator.advance(7200);
     operator.event(&event(&pod, "BackOff", "Back-off restarting failed container", "11:00:00"));
     operator.advance(600);
-    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
-    assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"]);
-    assert!(operator.server.applies <= applies + 1, "at most the new evidence is written");
+    assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed");
+    assert_eq!(operator.emitted(), ["Diagnosed LivenessProbeFailed"]);
+    assert!(operator.server().applies <= applies + 1, "at most the new evidence is written");
 }
 
-/// A busy kubelet is behind with its Events: what was as long as a run that the probe ends, and ended as its kill can end it, is not
-/// taken for an end of its own before they have had their time. Once it is told, the next end waits no longer than any other.
+/// A busy kubelet sends its Events late. A run that lasted as long as the probe allows, with an exit code that a kill can
+/// cause, is not reported as an exit of its own before a late Event can have arrived. Later terminations wait no longer
+/// than others.
 #[test]
-fn an_end_that_looks_like_a_probes_kill_waits_longer_for_its_event() {
+fn a_termination_that_looks_like_a_liveness_kill_waits_longer_for_its_event() {
     let probed = |n: u32, exit: i32, ran: i64| {
         let mut pod = pod("a", "u1", false, &crashed(n, exit, if exit == 0 { "Completed" } else { "Error" }));
         let container = &mut pod.containers[0];
@@ -181,7 +184,7 @@ fn an_end_that_looks_like_a_probes_kill_waits_longer_for_its_event() {
         }));
         pod
     };
-    // Events of the pod do come: where none is known at all, the probe is suspected at once.
+    // The pod has Events: without any, the probe is suspected at once.
     let seen = |pod: &PodFacts| {
         let mut operator = Operator::idle();
         operator.pod(pod);
@@ -191,45 +194,45 @@ fn an_end_that_looks_like_a_probes_kill_waits_longer_for_its_event() {
     let killed = probed(2, 0, 8);
     let mut operator = seen(&killed);
     operator.advance(9);
-    assert!(operator.told().is_empty(), "{:?}", operator.told());
+    assert!(operator.emitted().is_empty(), "{:?}", operator.emitted());
     operator.event(&killing(&killed, "08:02:17"));
     operator.advance(30);
-    assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"]);
+    assert_eq!(operator.emitted(), ["Diagnosed LivenessProbeFailed"]);
 
     let mut alone = seen(&probed(2, 0, 8));
     alone.advance(14);
-    assert!(alone.told().is_empty());
+    assert!(alone.emitted().is_empty());
     alone.advance(2);
-    assert_eq!(alone.told(), ["Diagnosed CompletedButRestarted"], "it is told in the end");
+    assert_eq!(alone.emitted(), ["Diagnosed CompletedButRestarted"], "it is reported after the wait");
 
-    // A run that was shorter than the probe lets any be, and an exit code that no kill has.
+    // A run shorter than the probe's minimum, and an exit code that no kill causes.
     for (exit, ran) in [(0, 2), (1, 8)] {
         let mut operator = seen(&probed(2, exit, ran));
         operator.advance(6);
-        assert_eq!(operator.told().len(), 1, "exit {exit} after {ran} s");
+        assert_eq!(operator.emitted().len(), 1, "exit {exit} after {ran} s");
     }
 }
 
 #[test]
-fn a_better_explanation_takes_over_once() {
+fn a_more_specific_cause_replaces_the_first_once() {
     let mut operator = Operator::idle();
     let first = pod("a", "u1", false, &crashed(2, 137, "Error"));
     operator.pod(&first);
     operator.advance(10);
-    let guess = operator.status("a").cause.clone();
+    let guess = operator.status("a").head.cause.clone();
     assert_ne!(guess, "LivenessProbeFailed");
     operator.event(&killing(&first, "08:02:19"));
-    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
-    assert_eq!(operator.told(), [format!("Diagnosed {guess}"), "Changed LivenessProbeFailed".to_owned()]);
-    // The next run ends alike and its Event is swallowed: no way back.
+    assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed");
+    assert_eq!(operator.emitted(), [format!("Diagnosed {guess}"), "Changed LivenessProbeFailed".to_owned()]);
+    // The next run terminates the same way without an Event: the cause stays.
     operator.pod(&pod("a", "u1", false, &crashed(3, 137, "Error")));
     operator.advance(30);
-    assert_eq!(operator.status("a").cause, "LivenessProbeFailed");
-    assert_eq!(operator.told().len(), 2);
+    assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed");
+    assert_eq!(operator.emitted().len(), 2);
 }
 
 #[test]
-fn two_causes_that_alternate_are_told_once_each() {
+fn two_alternating_causes_are_reported_once_each() {
     let mut operator = Operator::idle();
     for n in 2..12 {
         let pod = if n % 2 == 0 {
@@ -240,26 +243,26 @@ fn two_causes_that_alternate_are_told_once_each() {
         operator.pod(&pod);
         operator.advance(60);
     }
-    assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+    assert_eq!(operator.emitted().len(), 2, "{:?}", operator.emitted());
 }
 
 #[test]
-fn what_three_runs_in_a_row_ended_of_takes_over_however_well_the_first_was_told() {
+fn the_cause_of_three_consecutive_terminations_replaces_an_earlier_one() {
     let mut operator = Operator::idle();
     operator.pod(&pod("a", "u1", false, &crashed(2, 137, "OOMKilled")));
     operator.advance(60);
     for n in 3..6 {
-        assert_eq!(operator.status("a").cause, "OOMKilled", "run {n}");
+        assert_eq!(operator.status("a").head.cause, "OOMKilled", "run {n}");
         operator.pod(&pod("a", "u1", false, &crashed(n, 1, "Error")));
         operator.advance(60);
     }
-    assert_eq!(operator.status("a").cause, "AppError", "{:?}", operator.status("a").summary);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed AppError"]);
+    assert_eq!(operator.status("a").head.cause, "AppError", "{:?}", operator.status("a").head.summary);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled", "Changed AppError"]);
 }
 
-/// As the kubelet tells it: its words of the hook stand in the status until it backs off.
+/// The kubelet's message about the hook is in the status until the back-off starts.
 #[test]
-fn why_a_hook_failed_is_still_told_when_the_kubelet_says_no_more_of_it() {
+fn the_reason_of_a_failed_hook_stays_after_the_kubelet_stops_reporting_it() {
     let mut operator = Operator::idle();
     let with_hook = |status: &str| {
         let mut pod = pod("a", "u1", false, status);
@@ -267,22 +270,22 @@ fn why_a_hook_failed_is_still_told_when_the_kubelet_says_no_more_of_it() {
         pod
     };
     let end = "lastState: {terminated: {exitCode: 137, reason: Error, startedAt: '2026-11-21T08:00:00Z', finishedAt: '2026-11-21T08:00:03Z'}}";
-    let words = "command ''/register'' exited with 1: , message: \"no such user\"";
-    let said = format!(
-        "ready: false, restartCount: 2, {end}, state: {{waiting: {{reason: PostStartHookError, message: '{words}'}}}}"
+    let message = "command ''/register'' exited with 1: , message: \"no such user\"";
+    let message_text = format!(
+        "ready: false, restartCount: 2, {end}, state: {{waiting: {{reason: PostStartHookError, message: '{message}'}}}}"
     );
     let later = format!(
         "ready: false, restartCount: 2, {end}, state: {{waiting: {{reason: CrashLoopBackOff, message: 'back-off 40s restarting failed container=app'}}}}"
     );
-    operator.pod(&with_hook(&said));
-    operator.event(&event(&with_hook(&said), "FailedPostStartHook", "PostStartHook failed", "08:00:01"));
+    operator.pod(&with_hook(&message_text));
+    operator.event(&event(&with_hook(&message_text), "FailedPostStartHook", "PostStartHook failed", "08:00:01"));
     operator.advance(30);
-    assert!(operator.status("a").summary.contains("no such user"), "{}", operator.status("a").summary);
+    assert!(operator.status("a").head.summary.contains("no such user"), "{}", operator.status("a").head.summary);
     operator.pod(&with_hook(&later));
     operator.advance(120);
     let status = operator.status("a");
-    assert_eq!((status.cause.as_str(), status.pod_status.as_str()), ("PostStartHookError", "CrashLoopBackOff"));
-    assert!(status.summary.contains("no such user"), "{}", status.summary);
+    assert_eq!((status.head.cause.as_str(), status.pod_status.as_str()), ("PostStartHookError", "CrashLoopBackOff"));
+    assert!(status.head.summary.contains("no such user"), "{}", status.head.summary);
 }
 
 #[test]
@@ -290,12 +293,16 @@ fn a_summary_that_is_kept_counts_the_restarts_that_are() {
     let mut operator = Operator::idle();
     operator.pod(&pod("a", "u1", false, &crashed(2, 137, "OOMKilled")));
     operator.advance(60);
-    assert!(operator.status("a").summary.contains("; 1 restart, back-off 5m"), "{}", operator.status("a").summary);
+    assert!(
+        operator.status("a").head.summary.contains("; 1 restart, back-off 5m"),
+        "{}",
+        operator.status("a").head.summary
+    );
     operator.pod(&pod("a", "u1", false, &crashed(4, 1, "Error")));
     operator.advance(60);
     let status = operator.status("a");
-    assert_eq!(status.cause, "OOMKilled");
-    assert!(status.summary.contains("; 3 restarts, back-off 5m"), "{}", status.summary);
+    assert_eq!(status.head.cause, "OOMKilled");
+    assert!(status.head.summary.contains("; 3 restarts, back-off 5m"), "{}", status.head.summary);
 }
 
 #[test]
@@ -307,8 +314,8 @@ fn a_crash_is_over_after_ten_minutes_and_not_between_two_crashes() {
     assert_eq!(operator.state("a"), Active);
     operator.advance(2);
     assert_eq!(operator.state("a"), Recovered);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
-    assert!(!operator.server.events[1].warning);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    assert!(!operator.server().events[1].warning);
 }
 
 #[test]
@@ -317,8 +324,8 @@ fn what_never_started_is_over_after_thirty_seconds() {
     let status = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"absent\" not found'}}";
     operator.pod(&pod("a", "u1", false, status));
     operator.advance(10);
-    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
-    operator.pod(&well("a", "u1"));
+    assert_eq!(operator.status("a").head.cause, "ConfigMapNotFound");
+    operator.pod(&healthy("a", "u1"));
     operator.advance(29);
     assert_eq!(operator.state("a"), Active);
     operator.advance(1);
@@ -346,13 +353,13 @@ status:
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: PodInitializing}}";
     operator.pod(&with_init(false, &crashed(1, 1, "Error"), waits));
     operator.advance(10);
-    assert_eq!(operator.status("a").cause, "InitContainerFailed");
+    assert_eq!(operator.status("a").head.cause, "InitContainerFailed");
     let failed = "{exitCode: 1, reason: Error, finishedAt: '2026-11-21T08:01:00Z'}";
     let done =
         "{exitCode: 0, reason: Completed, startedAt: '2026-11-21T08:01:10Z', finishedAt: '2026-11-21T08:01:12Z'}";
     let of_init =
         format!("ready: true, restartCount: 1, lastState: {{terminated: {failed}}}, state: {{terminated: {done}}}");
-    operator.pod(&with_init(true, &of_init, WELL));
+    operator.pod(&with_init(true, &of_init, HEALTHY));
     operator.advance(29);
     assert_eq!(operator.state("a"), Active);
     operator.advance(2);
@@ -360,7 +367,7 @@ status:
 }
 
 #[test]
-fn a_pod_that_ends_while_it_is_deleted_is_gone_and_never_recovered() {
+fn a_pod_that_terminates_during_its_deletion_is_gone_and_not_recovered() {
     let mut operator = Operator::idle();
     operator.pod(&oom_of("web", "web-a", "u1"));
     for phase in ["Running", "Succeeded", "Failed"] {
@@ -371,7 +378,7 @@ fn a_pod_that_ends_while_it_is_deleted_is_gone_and_never_recovered() {
     }
     operator.deleted(&oom_of("web", "web-a", "u1"));
     assert_eq!(operator.state("web-a"), Gone);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
@@ -381,14 +388,14 @@ fn an_object_is_removed_a_day_after_its_end() {
     operator.advance(3600);
     operator.deleted(&oom("a", "u1"));
     operator.advance(86_399);
-    assert_eq!(operator.server.deletes, 0);
+    assert_eq!(operator.server().deletes, 0);
     operator.advance(1);
-    assert_eq!((operator.server.deletes, operator.server.objects.len()), (1, 0));
+    assert_eq!((operator.server().deletes, operator.server().objects.len()), (1, 0));
     assert_eq!(operator.now, at("09:00:00") + jiff::SignedDuration::from_hours(25));
 }
 
 #[test]
-fn a_pod_that_goes_while_its_first_write_is_under_way_is_gone_all_the_same() {
+fn a_pod_deleted_during_its_first_write_is_gone() {
     let mut operator = Operator::idle();
     operator.take(Change::Pod(Box::new(oom("a", "u1"))));
     operator.settle_with(|operator| operator.take(Change::PodDeleted(Box::new(oom("a", "u1")))));
@@ -396,51 +403,54 @@ fn a_pod_that_goes_while_its_first_write_is_under_way_is_gone_all_the_same() {
 }
 
 #[test]
-fn a_pod_that_gets_well_while_its_first_write_is_under_way_recovers() {
+fn a_pod_that_becomes_ready_during_its_first_write_recovers() {
     let mut operator = Operator::idle();
     let status = "ready: false, restartCount: 0, state: {waiting: {reason: InvalidImageName, message: 'couldnt parse image name'}}";
     operator.take(Change::Pod(Box::new(pod("a", "u1", false, status))));
-    operator.settle_with(|operator| operator.take(Change::Pod(Box::new(well("a", "u1")))));
+    operator.settle_with(|operator| operator.take(Change::Pod(Box::new(healthy("a", "u1")))));
     assert_eq!(operator.state("a"), Active);
     operator.advance(60);
     assert_eq!(operator.state("a"), Recovered);
 }
 
 #[test]
-fn an_evicted_pod_is_over_once_its_workload_has_what_it_wants_and_stays_so() {
+fn an_evicted_pod_recovers_for_good_once_its_workload_has_all_replicas() {
     let mut operator = Operator::idle();
-    operator.answers.extend([deployment("web", 2, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 2, 1)]);
     operator.pod(&evicted("web", "web-a", "u1"));
     operator.advance(30);
-    assert_eq!((operator.state("web-a"), operator.status("web-a").cause.as_str()), (Active, "EvictedNodePressure"));
-    operator.answers.extend([deployment("web", 2, 2)]);
+    assert_eq!(
+        (operator.state("web-a"), operator.status("web-a").head.cause.as_str()),
+        (Active, "EvictedNodePressure")
+    );
+    operator.surroundings_mut().results.extend([deployment("web", 2, 2)]);
     operator.advance(400);
     assert_eq!(operator.state("web-a"), Recovered);
-    // Another pod of the workload fails: the old one is no news again.
-    operator.answers.extend([deployment("web", 2, 1)]);
+    // Another pod of the workload fails: the old one is not reported again.
+    operator.surroundings_mut().results.extend([deployment("web", 2, 1)]);
     operator.pod(&oom_of("web", "web-b", "u2"));
     operator.advance(7200);
     operator.pod(&evicted("web", "web-a", "u1"));
     assert_eq!(operator.state("web-a"), Recovered);
-    assert_eq!(operator.told(), ["Diagnosed EvictedNodePressure", "Recovered Recovered", "Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted(), ["Diagnosed EvictedNodePressure", "Recovered Recovered", "Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn what_is_left_of_an_evicted_pod_is_no_failure_where_it_was_replaced_long_ago() {
+fn an_evicted_pod_that_was_replaced_long_ago_is_not_a_failure() {
     let mut operator = Operator::idle();
-    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 1)]);
     operator.pod(&evicted("web", "web-a", "u1"));
     operator.advance(3600);
-    assert_eq!(operator.server.applies, 0);
-    operator.answers.extend([deployment("web", 1, 0)]);
+    assert_eq!(operator.server().applies, 0);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 0)]);
     operator.pod(&oom_of("web", "web-b", "u2"));
     operator.advance(3600);
     operator.pod(&evicted("web", "web-a", "u1"));
     operator.advance(3600);
-    assert_eq!(operator.server.objects.len(), 1, "{:?}", operator.told());
+    assert_eq!(operator.server().objects.len(), 1, "{:?}", operator.emitted());
 }
 
-/// A pod that is not restarted, with a liveness probe; `status` is the flow YAML of its status.
+/// A pod with restartPolicy Never and a liveness probe; `status` is the flow YAML of its status.
 fn never_restarted(status: &str) -> PodFacts {
     dump(&format!(
         "kind: Pod
@@ -457,38 +467,41 @@ status: {status}
 }
 
 #[test]
-fn a_kill_that_does_not_name_its_probe_is_known_by_the_failure_before_it() {
+fn a_kill_without_a_named_probe_is_attributed_by_the_probe_failure_before_it() {
     let run = "startedAt: '2026-11-21T08:00:00Z'";
     for (phase, exit, reason) in [("Succeeded", 0, "Completed"), ("Failed", 137, "Error")] {
         let mut operator = Operator::idle();
-        let well = never_restarted(&format!(
+        let healthy = never_restarted(&format!(
             "{{phase: Running, conditions: [{{type: Ready, status: 'True'}}], containerStatuses: [{{name: app, ready: true, restartCount: 0, state: {{running: {{{run}}}}}}}]}}"
         ));
-        operator.pod(&well);
+        operator.pod(&healthy);
         operator.event(&event(
-            &well,
+            &healthy,
             "Unhealthy",
             "Liveness probe failed: dial tcp 10.0.0.9:80: connect: connection refused",
             "08:59:57",
         ));
-        operator.event(&event(&well, "Killing", "Stopping container app", "09:00:00"));
+        operator.event(&event(&healthy, "Killing", "Stopping container app", "09:00:00"));
         operator.pod(&never_restarted(&format!(
             "{{phase: {phase}, containerStatuses: [{{name: app, ready: false, restartCount: 0, state: {{terminated: {{exitCode: {exit}, reason: {reason}, {run}, finishedAt: '2026-11-21T09:00:01Z'}}}}}}]}}"
         )));
         operator.advance(30);
-        assert_eq!(operator.status("a").cause, "LivenessProbeFailed", "{phase}");
-        assert_eq!(operator.told(), ["Diagnosed LivenessProbeFailed"], "{phase}");
+        assert_eq!(operator.status("a").head.cause, "LivenessProbeFailed", "{phase}");
+        assert_eq!(operator.emitted(), ["Diagnosed LivenessProbeFailed"], "{phase}");
     }
 }
 
 #[test]
-fn a_job_that_restarts_its_container_for_the_last_time_is_told_before_its_pod_goes() {
+fn the_last_restart_of_a_jobs_container_is_reported_before_its_pod_is_deleted() {
     let mut operator = Operator::idle();
     let job = dump(
         "{kind: Job, apiVersion: batch/v1, metadata: {name: load, namespace: demo}, spec: {backoffLimit: 2, completions: 1}, status: {active: 1}}",
     );
     let facts = job.workloads.into_iter().next().unwrap();
-    operator.answers.insert(Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))));
+    operator
+        .surroundings_mut()
+        .results
+        .insert(Lookup::Workload(facts.key.clone()), LookupResult::Workload(Some(Box::new(facts))));
     let try_number = |restarts: u32| {
         let mut pod = pod("load-x", "u1", true, &running_again(restarts, 9, "Error"));
         let owner = "[{apiVersion: batch/v1, kind: Job, name: load, uid: j, controller: true}]";
@@ -502,25 +515,25 @@ fn a_job_that_restarts_its_container_for_the_last_time_is_told_before_its_pod_go
     operator.now = at("08:01:31");
     operator.pod(&try_number(1));
     operator.advance(20);
-    assert_eq!(operator.told(), [""; 0], "it will be tried again");
+    assert_eq!(operator.emitted(), [""; 0], "it will be tried again");
     operator.now = at("08:02:31");
     operator.pod(&try_number(2));
     operator.advance(20);
-    assert_eq!(operator.told(), ["Diagnosed AppError"], "{:?}", operator.status("load-x"));
+    assert_eq!(operator.emitted(), ["Diagnosed AppError"], "{:?}", operator.status("load-x"));
 }
 
 #[test]
-fn pods_that_are_evicted_again_and_again_have_not_recovered_because_the_next_one_runs_for_a_moment() {
+fn an_eviction_loop_has_not_recovered_while_the_next_pod_runs_briefly() {
     let mut operator = Operator::idle();
-    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 1)]);
     let name = |n: usize| (format!("web-{n}"), format!("u{n}"));
     for n in 0..4 {
         let (pod, uid) = name(n);
-        operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+        operator.pod(&pod_of(&pod, &uid, Some("web"), true, HEALTHY));
         operator.advance(10);
         let (next, next_uid) = name(n + 1);
         operator.pod(&evicted_at("web", &pod, &uid, operator.now));
-        operator.pod(&pod_of(&next, &next_uid, Some("web"), true, WELL));
+        operator.pod(&pod_of(&next, &next_uid, Some("web"), true, HEALTHY));
         operator.advance(50);
     }
     assert_eq!(operator.state("web-3"), Active, "the last of a loop");
@@ -528,24 +541,24 @@ fn pods_that_are_evicted_again_and_again_have_not_recovered_because_the_next_one
     assert_eq!(operator.state("web-3"), Recovered, "no more of them for long");
 }
 
-/// A Deployment has lost a pod each minute before, the last one `ago` seconds, and has a new one that is ready.
+/// A Deployment that has lost a pod each minute, the last one `ago` seconds ago, and has a new ready one.
 fn found_losing_pods(ago: i64) -> Operator {
     let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
-    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 1)]);
     let ended = |n: i64| after(operator.now, -ago - 60 * n);
-    // The kubelet's times stand in the pods, in whatever order they are listed.
+    // The order of the list does not matter: the pods have the kubelet's timestamps.
     let mut pods: Vec<_> =
         [2, 0, 40, 1, 3].map(|n| evicted_at("web", &format!("web-{n}"), &format!("u{n}"), ended(n))).into();
-    pods.push(pod_of("web-new", "new", Some("web"), true, WELL));
+    pods.push(pod_of("web-new", "new", Some("web"), true, HEALTHY));
     operator.list_with(&[], &pods, &[rollout("web", 1, 1)]);
     operator.advance(30);
     operator
 }
 
 #[test]
-fn pods_that_were_evicted_again_and_again_before_we_came_are_a_loop_as_well() {
+fn evictions_before_the_start_of_the_operator_count_as_a_loop() {
     let mut operator = found_losing_pods(20);
-    assert_eq!(operator.server.objects.len(), 4, "one of them ended long before");
+    assert_eq!(operator.server().objects.len(), 4, "one of them ended long before");
     assert_eq!(operator.state("web-0"), Active);
     let web = operator.workload_status("deployment-web");
     assert_eq!((web.head.cause.as_str(), web.problem.as_str()), ("EvictedNodePressure", "PodsThrownOut"));
@@ -557,52 +570,52 @@ fn pods_that_were_evicted_again_and_again_before_we_came_are_a_loop_as_well() {
     assert_eq!((web.pods.display.as_str(), web.pods.failing), ("1/1", 4));
     operator.advance(3600);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
-    assert!(operator.server.objects.values().all(|object| object.status.state == Recovered));
+    assert!(operator.server().objects.values().all(|object| object.status.head.state == Recovered));
 
     let operator = found_losing_pods(2400);
-    assert_eq!(operator.server.objects.len(), 0, "the loop has ended: {:?}", operator.told());
-    assert_eq!(operator.told_of_workloads(), [] as [&str; 0]);
+    assert_eq!(operator.server().objects.len(), 0, "the loop has ended: {:?}", operator.emitted());
+    assert_eq!(operator.emitted_for_workloads(), [] as [&str; 0]);
 }
 
 #[test]
 fn a_loop_of_evictions_is_over_once_another_template_has_taken_its_place() {
     let mut operator = found_losing_pods(20);
     assert_eq!(operator.workload_status("deployment-web").problem, "PodsThrownOut");
-    operator.pod(&pod_of_template("web-next", "next", Some(("web", "6")), true, WELL));
-    operator.deleted(&pod_of("web-new", "new", Some("web"), true, WELL));
+    operator.pod(&pod_of_template("web-next", "next", Some(("web", "6")), true, HEALTHY));
+    operator.deleted(&pod_of("web-new", "new", Some("web"), true, HEALTHY));
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
-    assert!(operator.server.objects.values().all(|object| object.status.state == Recovered));
+    assert!(operator.server().objects.values().all(|object| object.status.head.state == Recovered));
 }
 
 #[test]
-fn of_a_loop_that_goes_on_no_pod_is_said_to_have_recovered() {
+fn no_pod_of_a_continuing_eviction_loop_is_reported_as_recovered() {
     let mut operator = Operator::idle();
     operator.workload(&rollout("web", 1, 1));
-    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 1)]);
     for n in 0..40 {
         let (pod, uid) = (format!("web-{n}"), format!("u{n}"));
-        operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+        operator.pod(&pod_of(&pod, &uid, Some("web"), true, HEALTHY));
         operator.advance(60);
         operator.pod(&evicted_at("web", &pod, &uid, operator.now));
     }
     let web = operator.workload_status("deployment-web");
     assert_eq!((web.head.state, web.problem.as_str()), (Active, "PodsThrownOut"));
-    let active = operator.server.objects.values().filter(|object| object.status.state == Active).count();
+    let active = operator.server().objects.values().filter(|object| object.status.head.state == Active).count();
     assert_eq!(active, 4, "the last few show it");
-    assert!(!operator.told().iter().any(|told| told.starts_with("Recovered")), "{:?}", operator.told());
+    assert!(!operator.emitted().iter().any(|emitted| emitted.starts_with("Recovered")), "{:?}", operator.emitted());
 }
 
-/// A Deployment whose pods a kubelet rejects, one each second for two minutes; each is made and counted as it goes.
+/// A Deployment whose pods are rejected by a kubelet, one each second for two minutes.
 fn rejecting_pods() -> Operator {
     let mut operator = Operator::idle();
     for n in 0..120 {
-        operator.answers.extend([deployment("web", 1, 0)]);
+        operator.surroundings_mut().results.extend([deployment("web", 1, 0)]);
         operator.workload(&rollout("web", 1, 0));
         let (pod, uid) = (format!("web-{n}"), format!("u{n}"));
-        // Every other one has ended when it is first heard of.
+        // Every second pod has ended when it is first observed.
         if n % 2 == 0 {
-            operator.pod(&pod_of(&pod, &uid, Some("web"), true, WELL));
+            operator.pod(&pod_of(&pod, &uid, Some("web"), true, HEALTHY));
         }
         operator.pod(&evicted_at("web", &pod, &uid, operator.now));
         operator.advance(1);
@@ -611,27 +624,27 @@ fn rejecting_pods() -> Operator {
 }
 
 fn active_pods(operator: &Operator) -> usize {
-    operator.server.objects.values().filter(|object| object.status.state == Active).count()
+    operator.server().objects.values().filter(|object| object.status.head.state == Active).count()
 }
 
 #[test]
-fn a_stream_of_rejected_pods_is_told_while_it_goes_on() {
+fn continuous_pod_rejections_are_reported() {
     let operator = rejecting_pods();
     let web = operator.workload_status("deployment-web");
     assert_eq!((web.head.state, web.problem.as_str()), (Active, "PodsThrownOut"));
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed EvictedNodePressure"]);
-    let (objects, active) = (operator.server.objects.len(), active_pods(&operator));
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed EvictedNodePressure"]);
+    let (objects, active) = (operator.server().objects.len(), active_pods(&operator));
     assert!((1..=8).contains(&active), "the last few show it: {active}");
     assert!(objects <= 60, "those before them need none: {objects}");
 }
 
 #[test]
-fn what_a_workload_has_lost_is_no_failure_when_it_wants_none_any_more() {
+fn a_lost_pod_of_a_workload_scaled_to_zero_is_not_a_failure() {
     let mut operator = rejecting_pods();
-    operator.answers.extend([deployment("web", 0, 0)]);
+    operator.surroundings_mut().results.extend([deployment("web", 0, 0)]);
     operator.workload(&rollout("web", 0, 0));
     operator.advance(400);
-    assert_eq!(active_pods(&operator), 0, "{:?}", operator.server.objects.keys());
+    assert_eq!(active_pods(&operator), 0, "{:?}", operator.server().objects.keys());
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
 }
 
@@ -639,58 +652,58 @@ fn what_a_workload_has_lost_is_no_failure_when_it_wants_none_any_more() {
 fn the_pods_of_a_node_that_is_down_get_objects_and_no_events_of_their_own() {
     let mut operator = Operator::idle();
     operator.node(&node("n1", "True", "", "01:00:00"));
-    operator.pod(&pod("a", "u1", true, WELL));
+    operator.pod(&pod("a", "u1", true, HEALTHY));
     operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00"));
-    operator.pod(&pod("a", "u1", false, WELL));
+    operator.pod(&pod("a", "u1", false, HEALTHY));
     operator.advance(300);
     assert_eq!(operator.state("a"), Active);
     operator.node(&node("n1", "True", "", "09:05:00"));
-    operator.pod(&pod("a", "u1", true, WELL));
+    operator.pod(&pod("a", "u1", true, HEALTHY));
     operator.advance(1200);
     assert_eq!(operator.state("a"), Recovered);
-    assert_eq!(operator.told(), ["Diagnosed NodeStatusUnknown", "Recovered Recovered"], "both of the node");
-    assert!(operator.server.events.iter().all(|e| e.regarding.kind == "Node"));
+    assert_eq!(operator.emitted(), ["Diagnosed NodeStatusUnknown", "Recovered Recovered"], "both of the node");
+    assert!(operator.server().events.iter().all(|e| e.regarding.kind == "Node"));
 }
 
 #[test]
-fn events_of_pods_that_nobody_ever_saw_are_few_and_forgotten() {
+fn events_of_unknown_pods_are_bounded_and_expire() {
     let mut operator = Operator::idle();
-    let stranger = |i: usize| pod(&format!("s{i}"), &format!("stranger-{i}"), false, &crashed(2, 137, "Error"));
-    let mut kill = killing(&stranger(0), "08:02:19");
+    let unknown_pod = |i: usize| pod(&format!("s{i}"), &format!("unknown-{i}"), false, &crashed(2, 137, "Error"));
+    let mut kill = killing(&unknown_pod(0), "08:02:19");
     for i in 0..1500 {
-        kill.regarding.uid = format!("stranger-{i}").into();
+        kill.regarding.uid = format!("unknown-{i}").into();
         kill.regarding.name = format!("s{i}").into();
         operator.event(&kill);
     }
-    operator.pod(&stranger(0));
-    operator.pod(&stranger(1499));
+    operator.pod(&unknown_pod(0));
+    operator.pod(&unknown_pod(1499));
     operator.advance(10);
-    assert_ne!(operator.status("s0").cause, "LivenessProbeFailed", "too long ago, there were too many since");
-    assert_eq!(operator.status("s1499").cause, "LivenessProbeFailed");
+    assert_ne!(operator.status("s0").head.cause, "LivenessProbeFailed", "too long ago, there were too many since");
+    assert_eq!(operator.status("s1499").head.cause, "LivenessProbeFailed");
 }
 
-/// Once the ConfigMap is there the program runs, and crashes: the vaguer cause is the true one now.
+/// Once the ConfigMap exists the program runs and crashes: the less specific cause is the current one.
 #[test]
 fn what_kept_a_container_from_running_is_forgotten_once_it_runs_and_crashes() {
     let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"app\" not found'}}";
     let mut operator = Operator::idle();
     operator.pod(&pod("a", "u1", false, waiting));
-    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
+    assert_eq!(operator.status("a").head.cause, "ConfigMapNotFound");
     operator.advance(60);
     operator.pod(&pod("a", "u1", false, &crashed(1, 3, "Error")));
     operator.advance(10);
-    assert_eq!(operator.status("a").cause, "AppError");
-    assert_eq!(operator.told(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
-    // And back again, and forth: true, and no news.
+    assert_eq!(operator.status("a").head.cause, "AppError");
+    assert_eq!(operator.emitted(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
+    // It alternates: each cause is current, and no Event is emitted.
     operator.pod(&pod("a", "u1", false, waiting));
     operator.advance(60);
     operator.pod(&pod("a", "u1", false, &crashed(1, 3, "Error")));
     operator.advance(10);
-    assert_eq!(operator.status("a").cause, "AppError");
-    assert_eq!(operator.told().len(), 2, "{:?}", operator.told());
+    assert_eq!(operator.status("a").head.cause, "AppError");
+    assert_eq!(operator.emitted().len(), 2, "{:?}", operator.emitted());
 }
 
-/// The same where it runs only once: it failed, and no longer for want of a ConfigMap.
+/// The same with a pod that runs only once: it failed, and the ConfigMap is no longer the cause.
 #[test]
 fn what_kept_a_pod_from_running_is_forgotten_once_it_has_run_and_failed_for_good() {
     let waiting = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"app\" not found'}}";
@@ -698,28 +711,28 @@ fn what_kept_a_pod_from_running_is_forgotten_once_it_has_run_and_failed_for_good
     let mut once = pod("a", "u1", false, waiting);
     once.restart_policy = RestartPolicy::Never;
     operator.pod(&once);
-    assert_eq!(operator.status("a").cause, "ConfigMapNotFound");
+    assert_eq!(operator.status("a").head.cause, "ConfigMapNotFound");
     let mut failed = pod("a", "u1", false, &ended(1, 8, "Error"));
     failed.restart_policy = RestartPolicy::Never;
-    failed.phase = shindan::facts::Phase::Failed;
+    failed.phase = shindan_core::facts::Phase::Failed;
     operator.pod(&failed);
     operator.advance(20);
-    assert_eq!(operator.status("a").cause, "PodFailedNoRestart");
+    assert_eq!(operator.status("a").head.cause, "PodFailedNoRestart");
 }
 
-/// The kubelet's own throttle asked no registry: what the registry said stands.
+/// A pull throttled by the kubelet sends no request: the registry's last response stays the cause.
 #[test]
-fn a_pull_that_the_kubelet_puts_off_changes_nothing_that_is_known() {
+fn a_throttled_pull_does_not_change_the_cause() {
     let waits = |message: &str| {
         format!("ready: false, restartCount: 0, state: {{waiting: {{reason: ErrImagePull, message: '{message}'}}}}")
     };
     let mut operator = Operator::idle();
     operator.pod(&pod("a", "u1", false, &waits("manifest unknown: manifest unknown")));
     operator.advance(60);
-    assert_eq!(operator.status("a").cause, "ImageTagNotFound");
-    let told = operator.told().len();
+    assert_eq!(operator.status("a").head.cause, "ImageTagNotFound");
+    let emitted = operator.emitted().len();
     operator.pod(&pod("a", "u1", false, &waits("pull QPS exceeded")));
     operator.advance(300);
-    assert_eq!(operator.status("a").cause, "ImageTagNotFound");
-    assert_eq!(operator.told().len(), told);
+    assert_eq!(operator.status("a").head.cause, "ImageTagNotFound");
+    assert_eq!(operator.emitted().len(), emitted);
 }

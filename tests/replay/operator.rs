@@ -1,20 +1,33 @@
-//! An operator without a network, and the pods that it sees.
+//! The real engine on a fake cluster with an API server in memory and a paused clock, and builders for the objects that it
+//! watches.
 
 use std::collections::BTreeMap;
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
-use shindan::api::{
+use shindan::app::engine::{Cluster, Engine, Pace};
+use shindan::cluster::Failure;
+use shindan::cluster::lease::ManualElection;
+use shindan::cluster::lookup::LookupError;
+use shindan::cluster::publish::{Current, PublishError, Published};
+use shindan::cluster::restore::Restored;
+use shindan::metrics::Metrics;
+use shindan_core::api::{
     DiagnosisKind, DiagnosisState, NodeDiagnosisStatus, PodDiagnosisSpec, PodDiagnosisStatus, WorkloadDiagnosisStatus,
 };
-use shindan::cluster::wire::Dump;
-use shindan::diagnosis::Thresholds;
-use shindan::facts::{
-    ClaimsFacts, EventFacts, Looked, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp, Want, WorkloadFacts,
-    after,
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{
+    ClaimsFacts, EventFacts, Lookup, LookupResult, NodeFacts, ObjectKey, PodFacts, ReachedFacts, Timestamp,
+    WorkloadFacts, after,
 };
-use shindan::outbox::{Lane, Outbox, Subject};
-use shindan::plan::{Annotation, Announcement, DiagnosisKey, Intent, Outer, OuterRecord, Policy};
-use shindan::world::{Caps, Change, Source, Stored, Touched, World};
+use shindan_core::reconcile::{self, Annotation, Announcement, DiagnosisKey, Intent, Policy, Record, Write};
+use shindan_core::rules;
+use shindan_core::state::{Caps, Change, Source, World};
+use shindan_core::wire::Dump;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
 pub struct Object {
@@ -24,7 +37,7 @@ pub struct Object {
     pub status: PodDiagnosisStatus,
 }
 
-/// What the API server holds, and what was asked of it.
+/// The state of the API server, and counts of its requests.
 #[derive(Debug, Default)]
 pub struct Server {
     pub objects: BTreeMap<ObjectKey, Object>,
@@ -36,119 +49,273 @@ pub struct Server {
     pub lookups: usize,
     /// Events are refused while this is set.
     pub no_events: bool,
-    /// Annotations that were written, in their order.
+    /// Annotations in the order of their writes.
     pub annotations: Vec<Annotation>,
-    /// They are refused while this is set.
+    /// Annotations are refused while this is set.
     pub no_annotations: bool,
-    /// Diagnoses of nodes and workloads.
-    pub outers: BTreeMap<DiagnosisKey, OuterRecord>,
-    /// Writes of those.
-    pub outer_applies: usize,
+    /// Diagnoses of nodes and workloads; those of pods are in `objects`.
+    pub other_diagnoses: BTreeMap<DiagnosisKey, Record>,
+    /// Writes of `other_diagnoses`.
+    pub other_applies: usize,
     version: u64,
 }
 
-pub struct Operator {
-    pub world: World,
-    pub server: Server,
-    pub now: Timestamp,
-    pub answers: HashMap<Want, Looked>,
-    /// What the log of any run that ended holds; refused where absent.
+/// What lookups find.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    pub results: HashMap<Lookup, LookupResult>,
+    /// Lookups that are forbidden.
+    pub refused: HashSet<Lookup>,
+    /// Log of every terminated container; `None` refuses the request.
     pub log: Option<&'static str>,
-    /// Logs that were asked for.
+    /// Requests for logs.
     pub logs_read: usize,
-    /// Events that were folded, as the metric counts them.
-    pub folded: usize,
-    /// What may not be read.
-    pub refused: HashSet<Want>,
-    /// Another replica leads: it sees everything, and decides nothing.
-    following: bool,
-    outbox: Outbox,
-    /// Events that could not be posted with their write.
-    unposted: Vec<(DiagnosisKey, u32, Announcement)>,
+}
+
+/// A request that waits until a test lets it go on.
+struct Hold {
+    begun: oneshot::Sender<()>,
+    released: oneshot::Receiver<()>,
+}
+
+/// The wall clock: the time of the test at an instant of the paused clock.
+#[derive(Clone)]
+struct Clock(Arc<Mutex<(Timestamp, Instant)>>);
+
+impl Clock {
+    fn read(&self) -> Timestamp {
+        let (time, since) = *self.0.lock().unwrap();
+        let elapsed = i64::try_from(since.elapsed().as_millis()).unwrap();
+        Timestamp::from_millisecond(time.as_millisecond() + elapsed).unwrap()
+    }
+
+    fn set(&self, now: Timestamp) {
+        *self.0.lock().unwrap() = (now, Instant::now());
+    }
+}
+
+#[derive(Clone)]
+pub struct FakeCluster {
+    server: Arc<RwLock<Server>>,
+    surroundings: Arc<RwLock<Surroundings>>,
+    changes: mpsc::Sender<Change>,
+    clock: Clock,
+    /// Holds the next write, or the next read of all objects.
+    held_write: Arc<Mutex<Option<Hold>>>,
+    held_restore: Arc<Mutex<Option<Hold>>>,
+}
+
+impl FakeCluster {
+    async fn wait(held: &Mutex<Option<Hold>>) {
+        let hold = held.lock().unwrap().take();
+        if let Some(hold) = hold {
+            let _ = hold.begun.send(());
+            let _ = hold.released.await;
+        }
+    }
+
+    fn see(&self, change: Change) {
+        self.changes.try_send(change).unwrap();
+    }
+
+    fn apply(&self, write: &Write) -> Result<Published, PublishError> {
+        let mut server = self.server.write().unwrap();
+        let known = server.version_of(&write.key);
+        let theirs = known.as_ref().map(|(_, version)| version.clone());
+        if write.resource_version.is_some() && write.resource_version != theirs {
+            server.conflicts += 1;
+            return Err(PublishError::Conflict);
+        }
+        let (uid, resource_version) = server.store(write, known.map(|(uid, _)| uid), self.clock.read());
+        self.see(Change::Object { key: write.key.clone(), resource_version: resource_version.clone() });
+        let announced = write.announcement.as_ref().is_none_or(|event| server.post(event));
+        Ok(Published { uid, resource_version, announced })
+    }
+}
+
+impl Cluster for FakeCluster {
+    async fn publish(&self, intent: &Intent) -> Result<Published, PublishError> {
+        Self::wait(&self.held_write).await;
+        let unavailable = || Err(PublishError::Unavailable("refused by the test".to_owned()));
+        match intent {
+            Intent::Apply(write) => return self.apply(write),
+            Intent::Delete { key, .. } => {
+                let mut server = self.server.write().unwrap();
+                server.deletes += 1;
+                server.objects.remove(&key.object);
+                server.other_diagnoses.remove(key);
+                self.see(Change::ObjectDeleted(key.clone()));
+            }
+            Intent::Announce(event) => {
+                if !self.server.write().unwrap().post(event) {
+                    return unavailable();
+                }
+            }
+            Intent::Annotate(annotation) => {
+                let mut server = self.server.write().unwrap();
+                if server.no_annotations {
+                    return unavailable();
+                }
+                server.annotations.push((**annotation).clone());
+            }
+        }
+        Ok(Published { uid: String::new(), resource_version: String::new(), announced: true })
+    }
+
+    async fn current(&self, key: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
+        let current = self.server.read().unwrap().version_of(key);
+        Ok(current.map(|(uid, resource_version)| Current { uid, resource_version }))
+    }
+
+    async fn look(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
+        let refused = || LookupError::Failed { what: "an object", failure: Failure::Unreadable("refused".to_owned()) };
+        let mut surroundings = self.surroundings.write().unwrap();
+        if matches!(lookup, Lookup::Log(_)) {
+            surroundings.logs_read += 1;
+            return surroundings.log.map(|log| LookupResult::Log(log.into())).ok_or_else(refused);
+        }
+        self.server.write().unwrap().lookups += 1;
+        if surroundings.refused.contains(lookup) {
+            return Err(refused());
+        }
+        Ok(surroundings.results.get(lookup).cloned().unwrap_or_else(|| match lookup {
+            Lookup::Workload(_) => LookupResult::Workload(None),
+            Lookup::Services(_) => LookupResult::Services(Vec::new()),
+            Lookup::Reached(_) => LookupResult::Reached(ReachedFacts::default()),
+            Lookup::PodsOn(_) | Lookup::Log(_) => LookupResult::Pods(Vec::new()),
+            Lookup::Claims(_) => LookupResult::Claims(ClaimsFacts::default()),
+        }))
+    }
+
+    async fn restore(&self, pages: mpsc::Sender<Restored>) {
+        let records = self.server.read().unwrap().stored();
+        Self::wait(&self.held_restore).await;
+        let _ = pages.send(Restored { records, unreadable: Vec::new() }).await;
+    }
+}
+
+pub struct Operator {
+    pub engine: Engine<FakeCluster>,
+    pub now: Timestamp,
+    cluster: FakeCluster,
+    metrics: Metrics,
+    election: ManualElection,
+    terms: u64,
+    runtime: Runtime,
 }
 
 pub fn at(time: &str) -> Timestamp {
     format!("2026-11-21T{time}Z").parse().unwrap()
 }
 
+/// A term that outlasts each test, in seconds.
+const LONG: u64 = 10 * 365 * 86_400;
+
 impl Operator {
-    /// One that has listed an empty cluster at 09:00.
+    /// An operator that has listed an empty cluster at 09:00.
     pub fn idle() -> Self {
         let mut operator = Self::new(Caps::default(), Server::default(), at("09:00:00"));
         operator.list(&[], &[]);
         operator
     }
 
-    /// One that starts in a cluster with these objects, and has listed nothing yet.
+    /// An operator that starts with these stored objects and has listed nothing yet.
     pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let _context = runtime.enter();
         let mut world = World::new(Thresholds::default(), Policy::default(), caps);
-        world.await_answers();
-        let mut operator = Self {
-            world,
-            server,
-            now,
-            answers: HashMap::new(),
-            refused: HashSet::new(),
-            log: None,
-            logs_read: 0,
-            folded: 0,
-            following: false,
-            outbox: Outbox::default(),
-            unposted: Vec::new(),
+        let touched = world.restore(server.stored());
+        let (sender, changes) = mpsc::channel(100_000);
+        let clock = Clock(Arc::new(Mutex::new((now, Instant::now()))));
+        let cluster = FakeCluster {
+            server: Arc::new(RwLock::new(server)),
+            surroundings: Arc::default(),
+            changes: sender,
+            clock: clock.clone(),
+            held_write: Arc::default(),
+            held_restore: Arc::default(),
         };
-        let mut touched = operator.world.restore(operator.server.stored());
-        touched.extend(operator.world.restore_outer(operator.server.outers.values().cloned().collect()));
-        for (subject, lane) in touched {
-            operator.outbox.push(subject, lane);
-        }
-        operator
+        let metrics = Metrics::new(rules::known().map(|known| known.cause));
+        let (election, leadership) = ManualElection::standby();
+        election.lead(1, LONG);
+        // The gauges of tests have no reader, and tests may last for weeks.
+        let pace = Pace { gauges: Duration::from_secs(LONG), ..Pace::default() };
+        let engine = Engine::new(world, cluster.clone(), metrics.clone(), pace, changes);
+        let mut engine = engine.elected(leadership, Some(1)).with_clock(move || clock.read());
+        engine.enqueue(touched);
+        drop(_context);
+        Self { engine, now, cluster, metrics, election, terms: 1, runtime }
     }
 
-    /// From now on another replica leads.
-    pub fn follow(&mut self) {
-        self.following = true;
-        self.outbox = Outbox::default();
+    pub fn server(&self) -> RwLockReadGuard<'_, Server> {
+        self.cluster.server.read().unwrap()
     }
 
-    /// The other one has died, and left the API server like this; `meanwhile` is what the watch of our objects says while
-    /// they are read back.
-    pub fn take_over(&mut self, server: Server, meanwhile: impl FnOnce(&mut Self)) {
-        self.server = server;
-        self.following = false;
-        self.outbox = Outbox::default();
-        self.world.begin_takeover();
-        let stored = self.server.stored();
-        meanwhile(self);
-        let mut touched = self.world.restore(stored);
-        touched.extend(self.world.restore_outer(self.server.outers.values().cloned().collect()));
-        touched.extend(self.world.took_over(self.now));
-        for (subject, lane) in touched {
-            self.outbox.push(subject, lane);
-        }
+    pub fn server_mut(&mut self) -> RwLockWriteGuard<'_, Server> {
+        self.cluster.server.write().unwrap()
+    }
+
+    /// What the API server holds, for another replica.
+    pub fn take_server(&mut self) -> Server {
+        std::mem::take(&mut *self.server_mut())
+    }
+
+    pub fn surroundings(&self) -> RwLockReadGuard<'_, Surroundings> {
+        self.cluster.surroundings.read().unwrap()
+    }
+
+    pub fn surroundings_mut(&mut self) -> RwLockWriteGuard<'_, Surroundings> {
+        self.cluster.surroundings.write().unwrap()
+    }
+
+    /// Events of pods that were combined in another, as the metric counts them.
+    pub fn aggregated(&self) -> usize {
+        let text = self.metrics.encode().unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("shindan_events_folded_total "));
+        line.map_or(0, |count| count.parse().unwrap())
+    }
+
+    /// Makes this replica a standby.
+    pub fn become_standby(&mut self) {
+        self.election.resign();
         self.settle();
     }
 
-    /// The same cluster under a new process.
-    pub fn restarted(self, later: i64) -> Self {
-        Self::new(Caps::default(), self.server, after(self.now, later))
+    /// Makes this replica the leader, with the API server as the old leader left it; `meanwhile` runs while the stored
+    /// objects are read.
+    pub fn become_leader(&mut self, server: Server, meanwhile: impl FnOnce(&mut Self)) {
+        *self.server_mut() = server;
+        let held = self.cluster.held_restore.clone();
+        self.terms += 1;
+        let context = self.runtime.enter();
+        self.election.lead(self.terms, LONG);
+        drop(context);
+        self.settle_holding(&held, meanwhile);
     }
 
-    /// Lists everything: our own objects as they are, these nodes and these pods.
+    /// Restarts the operator in the same cluster.
+    pub fn restarted(mut self, later: i64) -> Self {
+        Self::new(Caps::default(), self.take_server(), after(self.now, later))
+    }
+
+    /// Lists our stored objects, these nodes and these pods.
     pub fn list(&mut self, nodes: &[NodeFacts], pods: &[PodFacts]) {
         self.list_with(nodes, pods, &[]);
     }
 
-    /// The same with workloads.
+    /// Like `list`, with workloads.
     pub fn list_with(&mut self, nodes: &[NodeFacts], pods: &[PodFacts], workloads: &[WorkloadFacts]) {
         for source in Source::ALL {
             self.take(Change::ListStarted(source));
         }
-        for (key, object) in self.server.objects.clone() {
-            let key = DiagnosisKey::of_pod(key);
-            self.take(Change::Object { key, resource_version: object.version.to_string() });
-        }
-        for (key, record) in self.server.outers.clone() {
-            self.take(Change::Object { key, resource_version: record.resource_version });
+        let versions: Vec<(DiagnosisKey, String)> = {
+            let server = self.server();
+            let pods = server.objects.iter().map(|(key, o)| (DiagnosisKey::of_pod(key.clone()), o.version.to_string()));
+            let others = server.other_diagnoses.iter().map(|(key, r)| (key.clone(), r.resource_version.clone()));
+            pods.chain(others).collect()
+        };
+        for (key, resource_version) in versions {
+            self.take(Change::Object { key, resource_version });
         }
         for node in nodes {
             self.take(Change::Node(Box::new(node.clone())));
@@ -165,7 +332,7 @@ impl Operator {
         self.settle();
     }
 
-    /// A relist of the pods alone, as after an expired version.
+    /// Relists the pods only, as after an expired resource version.
     pub fn relist(&mut self, pods: &[PodFacts]) {
         self.take(Change::ListStarted(Source::Pods));
         for pod in pods {
@@ -175,10 +342,9 @@ impl Operator {
         self.settle();
     }
 
+    /// Sends a change, which the engine takes in with the next step.
     pub fn take(&mut self, change: Change) {
-        for (subject, lane) in self.world.apply(change, self.now).into_iter().filter(|_| !self.following) {
-            self.outbox.push(subject, lane);
-        }
+        self.cluster.see(change);
     }
 
     pub fn pod(&mut self, pod: &PodFacts) {
@@ -206,278 +372,157 @@ impl Operator {
         self.settle();
     }
 
-    /// The watch and lookups tell of a workload as it is now.
+    /// Delivers a workload by the watch and by later lookups.
     pub fn workload(&mut self, workload: &WorkloadFacts) {
         self.see(workload);
         self.settle();
     }
 
     fn see(&mut self, workload: &WorkloadFacts) {
-        let looked = Looked::Workload(Some(Box::new(workload.clone())));
-        self.answers.insert(Want::Workload(workload.key.clone()), looked);
+        let result = LookupResult::Workload(Some(Box::new(workload.clone())));
+        self.surroundings_mut().results.insert(Lookup::Workload(workload.key.clone()), result);
         self.take(Change::Workload(Box::new(workload.clone())));
     }
 
     pub fn workload_deleted(&mut self, workload: &WorkloadFacts) {
-        self.answers.remove(&Want::Workload(workload.key.clone()));
+        self.surroundings_mut().results.remove(&Lookup::Workload(workload.key.clone()));
         self.take(Change::WorkloadDeleted(workload.key.clone()));
         self.settle();
     }
 
-    /// Lets time pass, timer by timer.
+    /// Runs the engine until the clock has advanced.
     pub fn advance(&mut self, seconds: i64) {
-        let end = after(self.now, seconds);
-        while let Some(next) = self.outbox.next_wake().filter(|next| *next <= end) {
-            self.now = self.now.max(next);
-            self.settle();
-        }
-        self.now = end;
         self.settle();
-        self.post_again();
+        self.run(Duration::from_secs(seconds.try_into().unwrap()));
+        self.now = after(self.now, seconds);
+        self.settle();
     }
 
-    /// What could not be posted with its write.
-    fn post_again(&mut self) {
-        for (key, transition, event) in std::mem::take(&mut self.unposted) {
-            if self.server.post(&event) {
-                self.world.announced(&key, transition);
-            } else {
-                self.unposted.push((key, transition, event));
-            }
-        }
-    }
-
-    /// Works until nothing waits.
+    /// Runs the engine until nothing is left to do at this time.
     pub fn settle(&mut self) {
-        self.settle_with(|_| {});
+        self.run(Duration::from_millis(1));
     }
 
-    /// The same; `meanwhile` happens while the first write is under way.
+    fn run(&mut self, time: Duration) {
+        let Self { engine, runtime, cluster, now, .. } = self;
+        runtime.block_on(async {
+            cluster.clock.set(*now);
+            let turns = async { while engine.turn().await {} };
+            let _ = tokio::time::timeout(time, turns).await;
+        });
+    }
+
+    /// Like `settle`; `meanwhile` runs during the first write.
     pub fn settle_with(&mut self, meanwhile: impl FnOnce(&mut Self)) {
-        let mut meanwhile = Some(meanwhile);
-        let mut turns = 0;
-        while let Some((subject, _)) = self.outbox.pop(Lane::Resync, self.now) {
-            turns += 1;
-            assert!(turns < 10_000, "it goes round in circles over {subject:?}");
-            let decision = self.world.decide(&subject, self.now);
-            self.folded += usize::from(decision.folded);
-            for (other, lane) in decision.touched {
-                self.outbox.push(other, lane);
-            }
-            if let Some(wake) = decision.plan.wake {
-                self.outbox.wake_at(subject.clone(), wake);
-            }
-            for want in decision.wants {
-                if matches!(want, Want::Log(_)) {
-                    self.logs_read += 1;
-                    let Some(log) = self.log else {
-                        let touched = self.world.not_looked_up(&want);
-                        touched.into_iter().for_each(|(subject, lane)| self.outbox.push(subject, lane));
-                        continue;
-                    };
-                    self.take(Change::Looked { want, looked: Looked::Log(log.into()) });
-                    continue;
-                }
-                self.server.lookups += 1;
-                if self.refused.contains(&want) {
-                    for (subject, lane) in self.world.not_looked_up(&want) {
-                        self.outbox.push(subject, lane);
-                    }
-                    continue;
-                }
-                let looked = self.answers.get(&want).cloned().unwrap_or_else(|| match &want {
-                    Want::Workload(_) => Looked::Workload(None),
-                    Want::Services(_) => Looked::Services(Vec::new()),
-                    Want::Reached(_) => Looked::Reached(ReachedFacts::default()),
-                    Want::PodsOn(_) | Want::Log(_) => Looked::Pods(Vec::new()),
-                    Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
-                });
-                self.take(Change::Looked { want, looked });
-            }
-            match decision.plan.intent {
-                Some(intent) => {
-                    if let Some(meanwhile) = meanwhile.take() {
-                        meanwhile(self);
-                    }
-                    self.publish(&subject, intent);
-                }
-                None => self.outbox.done(&subject),
-            }
+        let held = self.cluster.held_write.clone();
+        self.settle_holding(&held, meanwhile);
+    }
+
+    fn settle_holding(&mut self, held: &Mutex<Option<Hold>>, meanwhile: impl FnOnce(&mut Self)) {
+        let (begun, mut has_begun) = oneshot::channel();
+        let (release, released) = oneshot::channel();
+        *held.lock().unwrap() = Some(Hold { begun, released });
+        self.settle();
+        has_begun.try_recv().expect("a request is held");
+        meanwhile(self);
+        self.settle();
+        release.send(()).unwrap();
+        self.settle();
+    }
+
+    /// Returns the diagnosis of a node.
+    pub fn node_status(&self, name: &str) -> NodeDiagnosisStatus {
+        match &self.server().other_diagnoses[&DiagnosisKey::of_node(name)].object {
+            reconcile::Object::Node(_, status) => status.clone(),
+            reconcile::Object::Pod(..) | reconcile::Object::Workload(..) => panic!("{name} is a node"),
         }
     }
 
-    fn publish(&mut self, subject: &Subject, intent: Intent) {
-        match intent {
-            Intent::Apply(write) => {
-                let known = self.server.objects.get(&write.key);
-                let theirs = known.map(|o| o.version.to_string());
-                if write.resource_version.is_some() && write.resource_version != theirs {
-                    let current = known.map(|o| (o.uid.clone(), o.version.to_string()));
-                    self.server.conflicts += 1;
-                    let key = DiagnosisKey::of_pod(write.key.clone());
-                    let mut touched = self.world.not_written(&key);
-                    touched.extend(self.world.conflicted(&key, current));
-                    for (subject, lane) in touched {
-                        self.outbox.push(subject, lane);
-                    }
-                    self.outbox.retry(subject, self.now, None);
-                    return;
-                }
-                self.server.applies += 1;
-                self.server.version += 1;
-                let version = self.server.version;
-                let uid = known.map_or_else(|| format!("object-{version}"), |o| o.uid.clone());
-                let object =
-                    Object { uid: uid.clone(), version, spec: write.spec.clone(), status: write.status.clone() };
-                self.server.objects.insert(write.key.clone(), object);
-                let key = DiagnosisKey::of_pod(write.key.clone());
-                // The watch is quicker than the answer.
-                self.take(Change::Object { key: key.clone(), resource_version: version.to_string() });
-                let touched = self.world.acknowledged(&write, uid, version.to_string(), self.now);
-                self.wrote(key, write.status.transition, write.announcement, touched);
-            }
-            Intent::ApplyOuter(write) => {
-                let known = self.server.outers.get(&write.key);
-                let theirs = known.map(|record| record.resource_version.clone());
-                if write.resource_version.is_some() && write.resource_version != theirs {
-                    let current = known.map(|record| (record.uid.clone(), record.resource_version.clone()));
-                    self.server.conflicts += 1;
-                    let mut touched = self.world.not_written(&write.key);
-                    touched.extend(self.world.conflicted(&write.key, current));
-                    for (subject, lane) in touched {
-                        self.outbox.push(subject, lane);
-                    }
-                    self.outbox.retry(subject, self.now, None);
-                    return;
-                }
-                self.server.outer_applies += 1;
-                self.server.version += 1;
-                let version = self.server.version.to_string();
-                let uid = format!("object-of-{}", write.key.object.name);
-                let record =
-                    OuterRecord::after(self.server.outers.get(&write.key), &write, uid, version.clone(), self.now);
-                let (uid, transition) = (record.uid.clone(), record.object.head().transition);
-                self.server.outers.insert(write.key.clone(), record);
-                self.take(Change::Object { key: write.key.clone(), resource_version: version.clone() });
-                let touched = self.world.outer_acknowledged(&write, uid, version, self.now);
-                self.wrote(write.key, transition, write.announcement, touched);
-            }
-            Intent::Delete { key, .. } => {
-                self.server.deletes += 1;
-                self.server.objects.remove(&key.object);
-                self.server.outers.remove(&key);
-                self.take(Change::ObjectDeleted(key.clone()));
-                let touched = self.world.removed(&key);
-                self.push(touched);
-            }
-            Intent::Announce(event) => {
-                if !self.server.post(&event) {
-                    self.outbox.retry(subject, self.now, None);
-                    return;
-                }
-                match subject {
-                    Subject::Node(name) => self.world.outer_owed_is_there(&DiagnosisKey::of_node(name)),
-                    Subject::Workload(key) => self.world.outer_owed_is_there(&DiagnosisKey::of_workload(key)),
-                    Subject::Object(key) => self.world.owed_is_there(key, &event.key),
-                    Subject::Pod(uid) => self.world.announced_without_object(uid),
-                    Subject::Services(_) | Subject::Annotation(_) | Subject::Stray { .. } => {}
-                }
-            }
-            Intent::Annotate(annotation) => {
-                if self.server.no_annotations {
-                    self.outbox.retry(subject, self.now, None);
-                    return;
-                }
-                self.server.annotations.push(*annotation.clone());
-                let touched = self.world.annotated(subject, &annotation, self.now);
-                self.push(touched);
-            }
-        }
-        self.outbox.done(subject);
-    }
-
-    fn push(&mut self, touched: Touched) {
-        for (subject, lane) in touched {
-            self.outbox.push(subject, lane);
-        }
-    }
-
-    /// A write is acknowledged; its Event is posted after it.
-    fn wrote(&mut self, key: DiagnosisKey, transition: u32, event: Option<Announcement>, touched: Touched) {
-        for (subject, lane) in touched {
-            self.outbox.push(subject, lane);
-        }
-        match event {
-            Some(event) if !self.server.post(&event) => self.unposted.push((key, transition, event)),
-            _ => self.world.announced(&key, transition),
-        }
-    }
-
-    /// The diagnosis of a node.
-    pub fn node_status(&self, name: &str) -> &NodeDiagnosisStatus {
-        match &self.server.outers[&DiagnosisKey::of_node(name)].object {
-            Outer::Node(_, status) => status,
-            Outer::Workload(..) => panic!("{name} is a node"),
-        }
-    }
-
-    /// The diagnosis of a workload: `deployment-web`.
-    pub fn workload_status(&self, name: &str) -> &WorkloadDiagnosisStatus {
+    /// Returns the diagnosis of a workload such as `deployment-web`.
+    pub fn workload_status(&self, name: &str) -> WorkloadDiagnosisStatus {
         let key = workload_object(name);
-        match &self.server.outers.get(&key).unwrap_or_else(|| panic!("{:?}", self.server.outers.keys())).object {
-            Outer::Workload(_, status) => status,
-            Outer::Node(..) => panic!("{name} is a workload"),
+        let server = self.server();
+        let record = server.other_diagnoses.get(&key);
+        match &record.unwrap_or_else(|| panic!("{:?}", server.other_diagnoses.keys())).object {
+            reconcile::Object::Workload(_, status) => status.clone(),
+            reconcile::Object::Pod(..) | reconcile::Object::Node(..) => panic!("{name} is a workload"),
         }
     }
 
-    pub fn status(&self, pod: &str) -> &PodDiagnosisStatus {
-        &self.object(pod).status
+    pub fn status(&self, pod: &str) -> PodDiagnosisStatus {
+        self.object(pod).status
     }
 
-    pub fn object(&self, pod: &str) -> &Object {
+    pub fn object(&self, pod: &str) -> Object {
         let key = ObjectKey::new("demo", pod);
-        self.server.objects.get(&key).unwrap_or_else(|| panic!("no object {pod}: {:?}", self.server.objects.keys()))
+        let server = self.server();
+        server.objects.get(&key).cloned().unwrap_or_else(|| panic!("no object {pod}: {:?}", server.objects.keys()))
     }
 
     pub fn state(&self, pod: &str) -> DiagnosisState {
-        self.status(pod).state
+        self.status(pod).head.state
     }
 
-    /// Entries of everything that is kept.
+    /// Counts of the entries of each collection in memory.
     pub fn kept(&self) -> Vec<(&'static str, usize)> {
-        self.world.kept().into_iter().chain([("outbox", self.outbox.kept())]).collect()
+        self.engine.kept().collect()
     }
 
-    /// `Diagnosed OOMKilled` and so on, of all Events of pods and nodes so far.
-    pub fn told(&self) -> Vec<String> {
-        self.told_where(|kind| matches!(kind, "Pod" | "Node"))
+    /// Returns the Events of pods and nodes so far, such as `Diagnosed OOMKilled`.
+    pub fn emitted(&self) -> Vec<String> {
+        self.emitted_where(|kind| matches!(kind, "Pod" | "Node"))
     }
 
-    /// The same, of workloads.
-    pub fn told_of_workloads(&self) -> Vec<String> {
-        self.told_where(|kind| !matches!(kind, "Pod" | "Node"))
+    /// Returns the Events of workloads so far.
+    pub fn emitted_for_workloads(&self) -> Vec<String> {
+        self.emitted_where(|kind| !matches!(kind, "Pod" | "Node"))
     }
 
-    fn told_where(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
-        let events = self.server.events.iter().filter(|e| of(&e.regarding.kind));
+    fn emitted_where(&self, of: impl Fn(&str) -> bool) -> Vec<String> {
+        let server = self.server();
+        let events = server.events.iter().filter(|e| of(&e.regarding.kind));
         events.map(|e| format!("{} {}", e.action.as_str(), e.reason)).collect()
     }
 }
 
 impl Server {
-    /// The diagnoses of pods, as they are read back.
-    fn stored(&self) -> Vec<Stored> {
-        let stored = self.objects.iter().map(|(key, object)| Stored {
-            key: key.clone(),
-            uid: object.uid.clone(),
-            resource_version: object.version.to_string(),
-            spec: object.spec.clone(),
-            status: object.status.clone(),
+    /// The diagnoses, as they are read back.
+    fn stored(&self) -> Vec<Record> {
+        let pods = self.objects.iter().map(|(key, object)| {
+            let key = DiagnosisKey::of_pod(key.clone());
+            let status = reconcile::Object::Pod(object.spec.clone(), object.status.clone());
+            Record::restored(key, object.uid.clone(), object.version.to_string(), status)
         });
-        stored.collect()
+        pods.chain(self.other_diagnoses.values().cloned()).collect()
     }
 
-    /// Whether the Event is there now.
+    /// UID and version of an object.
+    fn version_of(&self, key: &DiagnosisKey) -> Option<(String, String)> {
+        match key.kind {
+            DiagnosisKind::Pod => self.objects.get(&key.object).map(|o| (o.uid.clone(), o.version.to_string())),
+            _ => self.other_diagnoses.get(key).map(|record| (record.uid.clone(), record.resource_version.clone())),
+        }
+    }
+
+    /// Stores an object. Returns its UID and version.
+    fn store(&mut self, write: &Write, uid: Option<String>, now: Timestamp) -> (String, String) {
+        self.version += 1;
+        let version = self.version;
+        let uid = uid.unwrap_or_else(|| format!("object-{version}"));
+        if let reconcile::Object::Pod(spec, status) = &write.object {
+            self.applies += 1;
+            let object = Object { uid: uid.clone(), version, spec: spec.clone(), status: status.clone() };
+            self.objects.insert(write.key.object.clone(), object);
+        } else {
+            self.other_applies += 1;
+            let last = self.other_diagnoses.get(&write.key);
+            let record = Record::after(last, write, uid.clone(), version.to_string(), now);
+            self.other_diagnoses.insert(write.key.clone(), record);
+        }
+        (uid, version.to_string())
+    }
+
+    /// Creates an Event, and returns whether it exists.
     fn post(&mut self, event: &Announcement) -> bool {
         if self.no_events {
             self.refused_posts += 1;
@@ -490,8 +535,8 @@ impl Server {
         !self.no_events
     }
 
-    /// Somebody else changes or deletes an object.
-    pub fn meddle(&mut self, pod: &str, remove: bool) -> Change {
+    /// Changes or deletes the diagnosis of a pod as another client would.
+    pub fn edit(&mut self, pod: &str, remove: bool) -> Change {
         let key = ObjectKey::new("demo", pod);
         self.version += 1;
         if remove {
@@ -500,28 +545,25 @@ impl Server {
         }
         let object = self.objects.get_mut(&key).unwrap();
         object.version = self.version;
-        "meddled".clone_into(&mut object.status.summary);
+        "edited".clone_into(&mut object.status.head.summary);
         Change::Object { key: DiagnosisKey::of_pod(key), resource_version: self.version.to_string() }
     }
 
-    /// The same of the diagnosis of a node or a workload.
-    pub fn meddle_outer(&mut self, key: &DiagnosisKey, remove: bool) -> Change {
+    /// Changes or deletes the diagnosis of a node or workload as another client would.
+    pub fn edit_other(&mut self, key: &DiagnosisKey, remove: bool) -> Change {
         self.version += 1;
         if remove {
-            self.outers.remove(key).unwrap();
+            self.other_diagnoses.remove(key).unwrap();
             return Change::ObjectDeleted(key.clone());
         }
-        let record = self.outers.get_mut(key).unwrap();
+        let record = self.other_diagnoses.get_mut(key).unwrap();
         record.resource_version = self.version.to_string();
-        match &mut record.object {
-            Outer::Node(_, status) => "meddled".clone_into(&mut status.head.summary),
-            Outer::Workload(_, status) => "meddled".clone_into(&mut status.head.summary),
-        }
+        "edited".clone_into(&mut record.object.head_mut().summary);
         Change::Object { key: key.clone(), resource_version: self.version.to_string() }
     }
 }
 
-/// The object of a workload: `deployment-web`.
+/// Key of the diagnosis of a workload such as `deployment-web`.
 pub fn workload_object(name: &str) -> DiagnosisKey {
     DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("demo", name) }
 }
@@ -538,7 +580,7 @@ pub fn pod_of(name: &str, uid: &str, workload: Option<&str>, ready: bool, status
     pod_of_template(name, uid, workload.map(|workload| (workload, "5")), ready, status)
 }
 
-/// The same; of this template of the Deployment.
+/// Like `pod_of`, with a pod template hash.
 pub fn pod_of_template(name: &str, uid: &str, workload: Option<(&str, &str)>, ready: bool, status: &str) -> PodFacts {
     let (labels, owner) = workload.map_or_else(Default::default, |(w, hash)| {
         let owner = format!("[{{apiVersion: apps/v1, kind: ReplicaSet, name: {w}-{hash}, uid: rs, controller: true}}]");
@@ -564,13 +606,13 @@ pub fn pod(name: &str, uid: &str, ready: bool, status: &str) -> PodFacts {
     pod_of(name, uid, None, ready, status)
 }
 
-pub const WELL: &str = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
+pub const HEALTHY: &str = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
 
-pub fn well(name: &str, uid: &str) -> PodFacts {
-    pod(name, uid, true, WELL)
+pub fn healthy(name: &str, uid: &str) -> PodFacts {
+    pod(name, uid, true, HEALTHY)
 }
 
-/// The n-th run has ended, and the kubelet backs off. Runs end each minute from 08:00 on.
+/// The n-th run has terminated, and the kubelet backs off. Runs terminate each minute from 08:00 on.
 pub fn crashed(n: u32, exit: i32, reason: &str) -> String {
     let end = end_of(n, exit, reason);
     format!(
@@ -579,12 +621,12 @@ pub fn crashed(n: u32, exit: i32, reason: &str) -> String {
     )
 }
 
-/// The same moment as Kubernetes 1.35 shows it.
+/// The same state as Kubernetes 1.35 shows it.
 pub fn ended(n: u32, exit: i32, reason: &str) -> String {
     format!("ready: false, restartCount: {}, state: {{terminated: {}}}", n.saturating_sub(1), end_of(n, exit, reason))
 }
 
-/// After its n-th run has ended, the container runs again.
+/// The container runs again after its n-th run has terminated.
 pub fn running_again(n: u32, exit: i32, reason: &str) -> String {
     let end = end_of(n, exit, reason);
     format!(
@@ -607,7 +649,7 @@ pub fn oom_of(workload: &str, name: &str, uid: &str) -> PodFacts {
     pod_of(name, uid, Some(workload), false, &crashed(2, 137, "OOMKilled"))
 }
 
-/// An Event about the container `app` of this pod.
+/// Returns an Event about the container `app` of this pod.
 pub fn event(pod: &PodFacts, reason: &str, message: &str, time: &str) -> EventFacts {
     dump(&format!(
         "{{kind: Event, metadata: {{name: e, namespace: demo}}, involvedObject: {{kind: Pod, namespace: demo, name: {}, uid: {}, fieldPath: 'spec.containers{{app}}'}}, reason: {reason}, message: '{message}', type: Warning, lastTimestamp: '2026-11-21T{time}Z', count: 1}}",
@@ -631,7 +673,7 @@ pub fn node(name: &str, status: &str, message: &str, since: &str) -> NodeFacts {
 
 /// The pod as it is deleted, in this phase.
 pub fn end_pod(pod: &PodFacts, phase: &str, deletion: &str) -> PodFacts {
-    use shindan::facts::{Phase, State, Terminated};
+    use shindan_core::facts::{Phase, State, Terminated};
     let mut pod = pod.clone();
     pod.deletion = Some(at(deletion));
     pod.phase = match phase {
@@ -649,18 +691,18 @@ pub fn end_pod(pod: &PodFacts, phase: &str, deletion: &str) -> PodFacts {
     pod
 }
 
-/// What is left of an evicted pod of a workload.
+/// Returns an evicted pod of a workload.
 pub fn evicted(workload: &str, name: &str, uid: &str) -> PodFacts {
-    use shindan::facts::Phase;
-    let mut pod = pod_of(name, uid, Some(workload), false, WELL);
+    use shindan_core::facts::Phase;
+    let mut pod = pod_of(name, uid, Some(workload), false, HEALTHY);
     pod.phase = Phase::Failed;
     "Evicted".clone_into(&mut pod.reason);
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.".clone_into(&mut pod.message);
-    pod.containers[0].state = shindan::facts::State::Waiting { reason: String::new(), message: String::new() };
+    pod.containers[0].state = shindan_core::facts::State::Waiting { reason: String::new(), message: String::new() };
     pod
 }
 
-/// The same; it ended then.
+/// Like `evicted`, with the time of its termination.
 pub fn evicted_at(workload: &str, name: &str, uid: &str, at: Timestamp) -> PodFacts {
     let mut pod = evicted(workload, name, uid);
     let ready = pod.conditions.iter_mut().find(|condition| condition.kind == "Ready").unwrap();
@@ -669,7 +711,7 @@ pub fn evicted_at(workload: &str, name: &str, uid: &str, at: Timestamp) -> PodFa
     pod
 }
 
-/// A Deployment of so many pods, so many of which are ready.
+/// Returns a Deployment with these counts of replicas.
 pub fn rollout(name: &str, desired: u32, ready: u32) -> WorkloadFacts {
     let unavailable = desired - ready;
     dump(&format!(
@@ -679,12 +721,12 @@ pub fn rollout(name: &str, desired: u32, ready: u32) -> WorkloadFacts {
     .remove(0)
 }
 
-/// A Deployment as a lookup finds it.
-pub fn deployment(name: &str, desired: u32, ready: u32) -> (Want, Looked) {
+/// Returns the lookup of a Deployment and its result.
+pub fn deployment(name: &str, desired: u32, ready: u32) -> (Lookup, LookupResult) {
     let facts = dump(&format!(
         "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: {name}, namespace: demo}}, spec: {{replicas: {desired}}}, status: {{readyReplicas: {ready}}}}}"
     ))
     .workloads
     .remove(0);
-    (Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))))
+    (Lookup::Workload(facts.key.clone()), LookupResult::Workload(Some(Box::new(facts))))
 }

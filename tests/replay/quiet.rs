@@ -1,19 +1,24 @@
-//! What happens in every healthy cluster each day, and of which nobody wants to hear. One test for each kind.
+//! Routine operations of a healthy cluster, which must not be reported. One test for each kind.
 
-use shindan::facts::{EventFacts, Looked, PodFacts, Want};
-use shindan::world::Change;
+use shindan_core::facts::{EventFacts, Lookup, LookupResult, PodFacts};
+use shindan_core::state::Change;
 
 use super::operator::{
-    Operator, WELL, at, deployment, dump, end_pod, event, node, oom_of, pod, pod_of, running_again, well,
+    HEALTHY, Operator, at, deployment, dump, end_pod, event, healthy, node, oom_of, pod, pod_of, running_again,
 };
 
 const UNREADY: &str = "ready: false, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:59:50Z'}}";
 const CREATING: &str = "ready: false, restartCount: 0, state: {waiting: {reason: ContainerCreating}}";
 
 fn assert_quiet(operator: &Operator) {
-    assert_eq!(operator.told(), [""; 0]);
-    let objects = &operator.server.objects;
-    assert_eq!(operator.server.applies, 0, "{:?}", objects.values().map(|o| &o.status.summary).collect::<Vec<_>>());
+    assert_eq!(operator.emitted(), [""; 0]);
+    let objects = &operator.server().objects;
+    assert_eq!(
+        operator.server().applies,
+        0,
+        "{:?}",
+        objects.values().map(|o| &o.status.head.summary).collect::<Vec<_>>()
+    );
 }
 
 /// A pod of the Deployment `web` in flow YAML.
@@ -30,7 +35,7 @@ status: {{{status}}}
     .remove(0)
 }
 
-/// A pod that has no node yet, and what the scheduler says.
+/// An unscheduled pod with the scheduler's message.
 fn pending(name: &str) -> PodFacts {
     of_web(
         name,
@@ -42,17 +47,17 @@ fn pending(name: &str) -> PodFacts {
     )
 }
 
-/// The same moment as `pod` in another phase.
+/// A pod whose containers are being created.
 fn starting(name: &str) -> PodFacts {
     let mut pod = pod_of(name, name, Some("web"), false, CREATING);
-    pod.phase = shindan::facts::Phase::Pending;
+    pod.phase = shindan_core::facts::Phase::Pending;
     pod.created = Some(at("09:00:00"));
     pod.start_time = Some(at("09:00:01"));
     pod
 }
 
 fn ready(name: &str) -> PodFacts {
-    pod_of(name, name, Some("web"), true, WELL)
+    pod_of(name, name, Some("web"), true, HEALTHY)
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn start_up_within_its_limits() {
 #[test]
 fn a_rollout() {
     let mut operator = Operator::idle();
-    operator.answers.extend([deployment("web", 2, 2)]);
+    operator.surroundings_mut().results.extend([deployment("web", 2, 2)]);
     for name in ["web-a", "web-b"] {
         operator.pod(&ready(name));
     }
@@ -83,7 +88,7 @@ fn a_rollout() {
         operator.pod(&ready(new));
         let going = end_pod(&ready(old), "Running", "09:05:00");
         operator.pod(&going);
-        // On its way out its readiness fails, and it may end by SIGKILL.
+        // During termination its readiness fails, and it may be ended by SIGKILL.
         operator.event(&event(&going, "Unhealthy", "Readiness probe failed: dial tcp: connection refused", "09:04:40"));
         operator.event(&event(&going, "Killing", "Stopping container app", "09:04:31"));
         operator.pod(&end_pod(&oom_like(old, 137), "Running", "09:05:00"));
@@ -94,7 +99,7 @@ fn a_rollout() {
     assert_quiet(&operator);
 }
 
-/// The pod's container has ended after its pod was asked to go.
+/// The container has terminated after the deletion of its pod began.
 fn oom_like(name: &str, exit: i32) -> PodFacts {
     let state = format!(
         "ready: false, restartCount: 0, state: {{terminated: {{exitCode: {exit}, reason: Error, startedAt: '2026-11-21T08:00:00Z', finishedAt: '2026-11-21T09:04:59Z'}}}}"
@@ -112,7 +117,7 @@ fn a_scale_down() {
         operator.advance(30);
         let mut over = oom_like(&name, exit);
         over.deletion = Some(at("09:05:00"));
-        over.phase = shindan::facts::Phase::Failed;
+        over.phase = shindan_core::facts::Phase::Failed;
         operator.pod(&over);
         operator.advance(5);
         operator.deleted(&over);
@@ -159,7 +164,7 @@ fn a_scale_up_of_the_cluster_that_is_under_way() {
     adds.regarding.container = None;
     operator.event(&adds);
     operator.advance(240);
-    // The new node joins, and is not ready at first.
+    // The new node joins and is not ready at first.
     let joining = |status: &str, message: &str| {
         let mut joining = node("n2", status, message, "09:04:00");
         joining.created = Some(at("09:04:00"));
@@ -177,7 +182,7 @@ fn a_scale_up_of_the_cluster_that_is_under_way() {
     assert_quiet(&operator);
 }
 
-/// What a graceful shutdown of the node leaves of a pod.
+/// A pod after a graceful shutdown of its node.
 fn shut_down(name: &str) -> PodFacts {
     of_web(
         name,
@@ -193,14 +198,14 @@ fn shut_down(name: &str) -> PodFacts {
 fn an_upgrade_of_a_node_that_shuts_down_and_comes_back() {
     let mut operator = Operator::idle();
     operator.node(&node("n1", "True", "", "01:00:00"));
-    operator.answers.extend([deployment("web", 1, 0)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 0)]);
     operator.pod(&ready("web-a"));
     operator.node(&node("n1", "False", "node is shutting down", "09:00:00"));
     operator.pod(&shut_down("web-a"));
     operator.pod(&starting("web-b"));
     operator.advance(60);
     operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:01:00"));
-    operator.answers.extend([deployment("web", 1, 1)]);
+    operator.surroundings_mut().results.extend([deployment("web", 1, 1)]);
     let mut replacement = ready("web-b");
     replacement.node_name = Some("n2".into());
     operator.pod(&replacement);
@@ -228,26 +233,26 @@ fn a_node_that_is_replaced() {
 }
 
 #[test]
-fn a_node_that_was_drained_before_its_machine_goes() {
+fn a_drained_node_whose_machine_is_removed() {
     let mut operator = Operator::idle();
     operator.node(&node("n1", "True", "", "01:00:00"));
-    operator.pod(&well("agent", "u1"));
-    let silent = || {
-        let mut silent = node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00");
-        silent.unschedulable = true;
-        silent
+    operator.pod(&healthy("agent", "u1"));
+    let unreachable = || {
+        let mut unreachable = node("n1", "Unknown", "Kubelet stopped posting node status.", "09:00:00");
+        unreachable.unschedulable = true;
+        unreachable
     };
-    operator.node(&silent());
-    operator.pod(&pod("agent", "u1", false, WELL));
+    operator.node(&unreachable());
+    operator.pod(&pod("agent", "u1", false, HEALTHY));
     operator.advance(300);
-    operator.deleted(&pod("agent", "u1", false, WELL));
+    operator.deleted(&pod("agent", "u1", false, HEALTHY));
     operator.take(Change::NodeDeleted("n1".into()));
     operator.advance(3600);
     assert_quiet(&operator);
-    // One that stays silent is an incident all the same.
-    operator.node(&silent());
+    // A node that stays unreachable is an incident.
+    operator.node(&unreachable());
     operator.advance(600);
-    assert_eq!(operator.told(), ["Diagnosed NodeStatusUnknown"]);
+    assert_eq!(operator.emitted(), ["Diagnosed NodeStatusUnknown"]);
 }
 
 /// A pod of the Job `load`.
@@ -263,12 +268,12 @@ status: {{{status}}}
     .remove(0)
 }
 
-fn job(status: &str) -> (Want, Looked) {
+fn job(status: &str) -> (Lookup, LookupResult) {
     let facts = dump(&format!(
         "{{kind: Job, apiVersion: batch/v1, metadata: {{name: load, namespace: demo}}, spec: {{backoffLimit: 6, completions: 1}}, status: {{{status}}}}}"
     ));
     let facts = facts.workloads.into_iter().next().unwrap();
-    (Want::Workload(facts.key.clone()), Looked::Workload(Some(Box::new(facts))))
+    (Lookup::Workload(facts.key.clone()), LookupResult::Workload(Some(Box::new(facts))))
 }
 
 fn ended(exit: i32, reason: &str) -> String {
@@ -280,7 +285,7 @@ fn ended(exit: i32, reason: &str) -> String {
 #[test]
 fn a_job_that_finishes_and_whose_sidecar_ends_after_it() {
     let mut operator = Operator::idle();
-    operator.answers.extend([job("succeeded: 1, conditions: [{type: Complete, status: 'True'}]")]);
+    operator.surroundings_mut().results.extend([job("succeeded: 1, conditions: [{type: Complete, status: 'True'}]")]);
     let done = ended(0, "Completed");
     let finishing = |sidecar: &str, phase: &str| {
         of_job(
@@ -305,7 +310,7 @@ fn a_job_that_finishes_and_whose_sidecar_ends_after_it() {
 #[test]
 fn a_job_that_is_tried_again_has_an_object_and_no_event() {
     let mut operator = Operator::idle();
-    operator.answers.extend([job("active: 1, failed: 1")]);
+    operator.surroundings_mut().results.extend([job("active: 1, failed: 1")]);
     let failed = of_job(
         "load-a",
         "Never",
@@ -316,17 +321,23 @@ fn a_job_that_is_tried_again_has_an_object_and_no_event() {
     );
     operator.pod(&failed);
     operator.advance(60);
-    assert_eq!((operator.state("load-a").as_str(), operator.status("load-a").severity.as_str()), ("Active", "Info"));
-    operator.answers.extend([job("succeeded: 1, failed: 1, conditions: [{type: Complete, status: 'True'}]")]);
+    assert_eq!(
+        (operator.state("load-a").as_str(), operator.status("load-a").head.severity.as_str()),
+        ("Active", "Info")
+    );
+    operator
+        .surroundings_mut()
+        .results
+        .extend([job("succeeded: 1, failed: 1, conditions: [{type: Complete, status: 'True'}]")]);
     operator.advance(600);
     assert_eq!(operator.state("load-a").as_str(), "Recovered");
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
 }
 
 #[test]
 fn a_job_whose_second_try_fails_too_is_a_warning_and_still_no_event() {
     let mut operator = Operator::idle();
-    operator.answers.extend([job("active: 1, failed: 1")]);
+    operator.surroundings_mut().results.extend([job("active: 1, failed: 1")]);
     let failed = |name| {
         let status = format!(
             "phase: Failed, containerStatuses: [{{name: app, ready: false, restartCount: 0, {}}}]",
@@ -336,17 +347,17 @@ fn a_job_whose_second_try_fails_too_is_a_warning_and_still_no_event() {
     };
     operator.pod(&failed("load-a"));
     operator.advance(60);
-    operator.answers.extend([job("active: 1, failed: 2")]);
+    operator.surroundings_mut().results.extend([job("active: 1, failed: 2")]);
     operator.pod(&failed("load-b"));
     operator.advance(60);
-    assert_eq!(operator.status("load-b").severity.as_str(), "Warning");
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.status("load-b").head.severity.as_str(), "Warning");
+    assert_eq!(operator.emitted(), [""; 0]);
 }
 
 #[test]
 fn a_job_that_restarts_its_container_once_is_recorded_and_never_warned_of() {
     let mut operator = Operator::idle();
-    operator.answers.extend([job("active: 1")]);
+    operator.surroundings_mut().results.extend([job("active: 1")]);
     let container = |state: &str, restarts: u32, phase: &str| {
         let status = format!(
             "phase: {phase}, conditions: [{{type: Initialized, status: 'True'}}, {{type: Ready, status: 'False'}}],
@@ -356,92 +367,92 @@ fn a_job_that_restarts_its_container_once_is_recorded_and_never_warned_of() {
     };
     operator.pod(&container(&ended(1, "Error"), 0, "Running"));
     operator.advance(20);
-    assert_eq!(operator.status("load-a").severity.as_str(), "Info", "also the first thing that was written");
+    assert_eq!(operator.status("load-a").head.severity.as_str(), "Info", "also the first thing that was written");
     let back_off =
         format!("state: {{waiting: {{reason: CrashLoopBackOff}}}}, last{}", ended(1, "Error").replacen('s', "S", 1));
     operator.pod(&container(&back_off, 1, "Running"));
     operator.advance(20);
-    assert_eq!(operator.status("load-a").severity.as_str(), "Warning", "its second try failed");
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.status("load-a").head.severity.as_str(), "Warning", "its second try failed");
+    assert_eq!(operator.emitted(), [""; 0]);
 }
 
-/// A pull that failed so often, as its pod and its Event show it.
+/// A pod and its Event after this many failed pulls.
 fn pull_error(times: u32) -> (PodFacts, EventFacts) {
     const REFUSED: &str = "dial tcp 10.0.0.9:443: connect: connection refused";
     let state =
         format!("ready: false, restartCount: 0, state: {{waiting: {{reason: ErrImagePull, message: '{REFUSED}'}}}}");
     let mut pod = pod("a", "u1", false, &state);
-    pod.phase = shindan::facts::Phase::Pending;
-    let mut told = event(&pod, "Failed", &format!("Failed to pull image \"app:1\": {REFUSED}"), "09:00:00");
-    told.count = times;
-    (pod, told)
+    pod.phase = shindan_core::facts::Phase::Pending;
+    let mut failed = event(&pod, "Failed", &format!("Failed to pull image \"app:1\": {REFUSED}"), "09:00:00");
+    failed.count = times;
+    (pod, failed)
 }
 
 #[test]
-fn a_pull_that_succeeds_at_the_next_try_is_recorded_and_not_told() {
+fn a_pull_that_succeeds_on_retry_is_recorded_without_an_event() {
     let mut operator = Operator::idle();
-    let (pod, told) = pull_error(1);
-    operator.event(&told);
+    let (pod, failed) = pull_error(1);
+    operator.event(&failed);
     operator.pod(&pod);
     let status = operator.status("a");
-    assert_eq!((status.cause.as_str(), status.severity.as_str()), ("RegistryConnectionRefused", "Info"));
+    assert_eq!((status.head.cause.as_str(), status.head.severity.as_str()), ("RegistryConnectionRefused", "Info"));
     operator.advance(15);
-    operator.pod(&well("a", "u1"));
+    operator.pod(&healthy("a", "u1"));
     operator.advance(600);
     assert_eq!(operator.state("a").as_str(), "Recovered");
-    assert_eq!((operator.told().len(), operator.server.applies), (0, 2));
+    assert_eq!((operator.emitted().len(), operator.server().applies), (0, 2));
 }
 
 #[test]
-fn a_pull_that_fails_again_is_told() {
+fn a_pull_that_fails_again_is_reported() {
     let mut operator = Operator::idle();
-    let (pod, told) = pull_error(1);
-    operator.event(&told);
+    let (pod, failed) = pull_error(1);
+    operator.event(&failed);
     operator.pod(&pod);
     operator.advance(12);
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
     operator.event(&pull_error(2).1);
-    assert_eq!(operator.told(), ["Diagnosed RegistryConnectionRefused"]);
-    assert_eq!(operator.status("a").severity.as_str(), "Critical");
+    assert_eq!(operator.emitted(), ["Diagnosed RegistryConnectionRefused"]);
+    assert_eq!(operator.status("a").head.severity.as_str(), "Critical");
 }
 
 #[test]
-fn a_pull_of_which_no_second_try_is_heard_is_told_all_the_same() {
+fn a_failed_pull_without_a_second_event_is_reported() {
     let mut operator = Operator::idle();
     operator.pod(&pull_error(1).0);
     operator.advance(29);
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
     operator.advance(5);
-    assert_eq!(operator.told(), ["Diagnosed RegistryConnectionRefused"]);
+    assert_eq!(operator.emitted(), ["Diagnosed RegistryConnectionRefused"]);
 }
 
 #[test]
-fn what_is_only_noted_hides_nothing() {
+fn a_recorded_failure_without_an_event_hides_no_other_failure() {
     let mut operator = Operator::idle();
-    let (pulling, told) = pull_error(1);
-    operator.event(&told);
+    let (pulling, failed) = pull_error(1);
+    operator.event(&failed);
     operator.pod(&pulling);
     operator.pod(&pod("a", "u1", false, &super::operator::crashed(2, 137, "OOMKilled")));
-    assert_eq!(operator.status("a").cause, "OOMKilled");
+    assert_eq!(operator.status("a").head.cause, "OOMKilled");
     operator.pod(&pulling);
     operator.advance(10);
-    assert_eq!(operator.status("a").cause, "OOMKilled", "nor does it take over");
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.status("a").head.cause, "OOMKilled", "nor does it become the cause");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn old_events_of_a_pod_that_is_well() {
+fn old_events_of_a_healthy_pod() {
     let mut operator = Operator::idle();
-    let well = well("a", "u1");
+    let healthy = healthy("a", "u1");
     for (reason, message) in [
         ("Failed", "Failed to pull image \"app:1\": dial tcp 10.0.0.9:443: connect: connection refused"),
         ("FailedMount", "MountVolume.SetUp failed for volume \"v\" : secret \"s\" not found"),
         ("FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu."),
         ("BackOff", "Back-off restarting failed container app in pod a_demo(u1)"),
     ] {
-        operator.event(&event(&well, reason, message, "08:30:00"));
+        operator.event(&event(&healthy, reason, message, "08:30:00"));
     }
-    operator.pod(&well);
+    operator.pod(&healthy);
     operator.advance(3600);
     assert_quiet(&operator);
 }
@@ -463,27 +474,27 @@ fn text_that_looks_like_an_error_in_a_pod_that_is_ready() {
 fn a_probe_that_fails_within_its_threshold() {
     let mut operator = Operator::idle();
     let probed = |ready: bool| {
-        let word = if ready { "True" } else { "False" };
+        let condition = if ready { "True" } else { "False" };
         of_web(
             "web-a",
             "creationTimestamp: '2026-11-21T08:00:00Z'",
             "nodeName: n1, containers: [{name: app, image: app:1, livenessProbe: {httpGet: {port: 80}, failureThreshold: 3}, readinessProbe: {httpGet: {port: 80}}}]",
             &format!(
-                "phase: Running, conditions: [{{type: Initialized, status: 'True'}}, {{type: Ready, status: '{word}', lastTransitionTime: '2026-11-21T09:00:10Z'}}],
+                "phase: Running, conditions: [{{type: Initialized, status: 'True'}}, {{type: Ready, status: '{condition}', lastTransitionTime: '2026-11-21T09:00:10Z'}}],
                  containerStatuses: [{{name: app, ready: {ready}, started: true, restartCount: 0, state: {{running: {{startedAt: '2026-11-21T08:00:00Z'}}}}}}]"
             ),
         )
     };
     operator.pod(&probed(true));
-    let well = probed(true);
+    let healthy = probed(true);
     operator.event(&event(
-        &well,
+        &healthy,
         "Unhealthy",
         "Liveness probe failed: HTTP probe failed with statuscode: 503",
         "09:00:05",
     ));
     operator.event(&event(
-        &well,
+        &healthy,
         "Unhealthy",
         "Readiness probe failed: HTTP probe failed with statuscode: 503",
         "09:00:06",
@@ -506,7 +517,7 @@ fn a_change_of_resources_while_the_pod_runs() {
             "nodeName: n1, containers: [{name: app, image: app:1}]",
             &format!(
                 "phase: Running, conditions: [{{type: Ready, status: 'True', lastTransitionTime: '2026-11-21T08:00:10Z'}}, {condition}],
-                 containerStatuses: [{{name: app, {WELL}}}]"
+                 containerStatuses: [{{name: app, {HEALTHY}}}]"
             ),
         )
     };
@@ -519,17 +530,17 @@ fn a_change_of_resources_while_the_pod_runs() {
     operator.advance(50);
     assert_quiet(&operator);
     operator.advance(20);
-    assert_eq!(operator.status("web-a").cause, "ResizeDeferred", "what waits for long is recorded");
+    assert_eq!(operator.status("web-a").head.cause, "ResizeDeferred", "what waits for long is recorded");
     operator.pod(&ready("web-a"));
     operator.advance(60);
     assert_eq!(operator.state("web-a").as_str(), "Recovered");
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
 }
 
 #[test]
-fn a_restart_that_somebody_wanted() {
+fn an_intended_restart() {
     let mut operator = Operator::idle();
-    let before = well("a", "u1");
+    let before = healthy("a", "u1");
     operator.pod(&before);
     operator.event(&event(&before, "Killing", "Container app resize requires restart", "08:01:20"));
     operator.pod(&pod("a", "u1", true, &running_again(1, 143, "Error")));
@@ -539,5 +550,5 @@ fn a_restart_that_somebody_wanted() {
     let mut other = Operator::idle();
     other.now = at("08:02:00");
     other.pod(&oom_of("web", "web-a", "u2"));
-    assert_eq!(other.told().len(), 1);
+    assert_eq!(other.emitted().len(), 1);
 }

@@ -1,11 +1,11 @@
-//! What is watched and not told: the pods of some namespaces, and those without certain labels.
+//! Excluded namespaces and label selectors: their pods are watched but not diagnosed.
 
-use shindan::diagnosis::Thresholds;
-use shindan::facts::{LabelSelector, PodFacts};
-use shindan::plan::Policy;
-use shindan::world::{Caps, Selection, World};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{LabelSelector, PodFacts};
+use shindan_core::reconcile::Policy;
+use shindan_core::state::{Caps, Selection, World};
 
-use super::operator::{Operator, Server, at, dump, node, oom, oom_of, rollout, well, workload_object};
+use super::operator::{Operator, Server, at, dump, healthy, node, oom, oom_of, rollout, workload_object};
 
 fn excluding(namespace: &str) -> Selection {
     Selection { excluded: [namespace.into()].into(), ..Selection::default() }
@@ -15,9 +15,9 @@ fn selecting(labels: &str) -> Selection {
     Selection { labels: LabelSelector::parse(labels).unwrap(), ..Selection::default() }
 }
 
-fn told_only_of(selection: Selection) -> Operator {
+fn reporting_only(selection: Selection) -> Operator {
     let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
-    operator.world.tell_only_of(selection);
+    operator.engine.world.settings.restrict_to(selection);
     operator.list(&[], &[]);
     operator
 }
@@ -32,20 +32,20 @@ fn elsewhere(mut pod: PodFacts) -> PodFacts {
 }
 
 #[test]
-fn of_an_excluded_namespace_nothing_is_told() {
-    let mut operator = told_only_of(excluding("demo"));
+fn excluded_namespaces_get_no_diagnoses() {
+    let mut operator = reporting_only(excluding("demo"));
     operator.pod(&oom_of("web", "web-1", "u1"));
     operator.workload(&rollout("web", 2, 0));
     operator.pod(&elsewhere(oom("beside", "u2")));
     operator.advance(3600);
-    let names: Vec<_> = operator.server.objects.keys().map(ToString::to_string).collect();
+    let names: Vec<_> = operator.server().objects.keys().map(ToString::to_string).collect();
     assert_eq!(names, ["other/beside"]);
-    assert!(operator.server.outers.is_empty(), "{:?}", operator.server.outers.keys());
-    assert_eq!(operator.told().len(), 1, "{:?}", operator.told());
+    assert!(operator.server().other_diagnoses.is_empty(), "{:?}", operator.server().other_diagnoses.keys());
+    assert_eq!(operator.emitted().len(), 1, "{:?}", operator.emitted());
 }
 
 #[test]
-fn what_was_told_of_a_namespace_goes_at_the_start_without_an_event() {
+fn diagnoses_of_a_newly_excluded_namespace_are_deleted_without_an_event() {
     let mut operator = Operator::idle();
     operator.pod(&oom_of("web", "failing", "u1"));
     operator.workload(&rollout("web", 2, 0));
@@ -53,48 +53,52 @@ fn what_was_told_of_a_namespace_goes_at_the_start_without_an_event() {
     operator.deleted(&oom("gone", "u2"));
     operator.pod(&elsewhere(oom("beside", "u3")));
     operator.advance(60);
-    assert_eq!(operator.server.objects.len(), 3);
+    assert_eq!(operator.server().objects.len(), 3);
     assert!(
-        operator.server.outers.contains_key(&workload_object("deployment-web")),
+        operator.server().other_diagnoses.contains_key(&workload_object("deployment-web")),
         "{:?}",
-        operator.server.outers.keys()
+        operator.server().other_diagnoses.keys()
     );
-    let told = operator.server.events.len();
-    let applies = operator.server.applies;
+    let events = operator.server().events.len();
+    let applies = operator.server().applies;
 
     let mut operator = operator.restarted(60);
-    operator.world.tell_only_of(excluding("demo"));
+    operator.engine.world.settings.restrict_to(excluding("demo"));
     let pods = [oom_of("web", "failing", "u1"), elsewhere(oom("beside", "u3"))];
     operator.list_with(&[], &pods, &[rollout("web", 2, 0)]);
     operator.advance(60);
-    let names: Vec<_> = operator.server.objects.keys().map(ToString::to_string).collect();
-    assert_eq!(names, ["other/beside"], "the ended one as well");
-    assert!(operator.server.outers.is_empty(), "{:?}", operator.server.outers.keys());
-    assert_eq!((operator.server.events.len(), operator.server.applies), (told, applies));
+    let names: Vec<_> = operator.server().objects.keys().map(ToString::to_string).collect();
+    assert_eq!(names, ["other/beside"], "diagnoses of gone pods are deleted too");
+    assert!(operator.server().other_diagnoses.is_empty(), "{:?}", operator.server().other_diagnoses.keys());
+    assert_eq!((operator.server().events.len(), operator.server().applies), (events, applies));
     operator.advance(7200);
-    assert_eq!((operator.server.events.len(), operator.server.applies), (told, applies), "and stays away");
+    assert_eq!(
+        (operator.server().events.len(), operator.server().applies),
+        (events, applies),
+        "and nothing is written again"
+    );
 }
 
 #[test]
-fn pods_are_told_of_by_their_labels() {
-    let mut operator = told_only_of(selecting("app.kubernetes.io/part-of=shop,env!=dev"));
+fn pods_are_selected_by_their_labels() {
+    let mut operator = reporting_only(selecting("app.kubernetes.io/part-of=shop,env!=dev"));
     operator.pod(&labelled("shop", &[("app.kubernetes.io/part-of", "shop")]));
     operator.pod(&labelled("shop-dev", &[("app.kubernetes.io/part-of", "shop"), ("env", "dev")]));
     operator.pod(&labelled("other", &[]));
     operator.advance(3600);
-    let names: Vec<_> = operator.server.objects.keys().map(ToString::to_string).collect();
+    let names: Vec<_> = operator.server().objects.keys().map(ToString::to_string).collect();
     assert_eq!(names, ["demo/shop"]);
-    // Labels may be given and taken while it fails.
+    // Labels may be added and removed while a pod fails.
     operator.pod(&labelled("other", &[("app.kubernetes.io/part-of", "shop")]));
     operator.pod(&labelled("shop", &[]));
     operator.advance(60);
-    let names: Vec<_> = operator.server.objects.keys().map(ToString::to_string).collect();
+    let names: Vec<_> = operator.server().objects.keys().map(ToString::to_string).collect();
     assert_eq!(names, ["demo/other"]);
-    assert!(!operator.told().iter().any(|told| told.contains("Recovered")), "{:?}", operator.told());
+    assert!(!operator.emitted().iter().any(|emitted| emitted.contains("Recovered")), "{:?}", operator.emitted());
 }
 
 #[test]
-fn a_workload_is_told_of_by_the_labels_of_its_template() {
+fn workloads_are_selected_by_the_labels_of_their_template() {
     let deployment = |name: &str, labels: &str| {
         let mut failing = dump(&format!(
             "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: {name}, namespace: demo, uid: uid-{name}, generation: 1}},
@@ -104,21 +108,21 @@ fn a_workload_is_told_of_by_the_labels_of_its_template() {
         ));
         failing.workloads.remove(0)
     };
-    let mut operator = told_only_of(selecting("env in (prod)"));
-    operator.workload(&deployment("told", "{env: prod}"));
-    operator.workload(&deployment("untold", "{env: dev}"));
+    let mut operator = reporting_only(selecting("env in (prod)"));
+    operator.workload(&deployment("selected", "{env: prod}"));
+    operator.workload(&deployment("other", "{env: dev}"));
     operator.advance(3600);
-    let told: Vec<_> = operator.server.outers.keys().map(|key| key.object.name.to_string()).collect();
-    assert_eq!(told, ["deployment-told"]);
+    let names: Vec<_> = operator.server().other_diagnoses.keys().map(|key| key.object.name.to_string()).collect();
+    assert_eq!(names, ["deployment-selected"]);
 }
 
-/// What nothing is told of takes room all the same.
+/// Pods that are not diagnosed still count toward node capacity.
 #[test]
 fn what_is_left_out_still_takes_room_on_nodes() {
     let summary = |selection: Selection| {
         let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
-        operator.world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-        operator.world.tell_only_of(selection);
+        operator.engine.world = World::new(Thresholds::default(), Policy::default(), Caps::default());
+        operator.engine.world.settings.restrict_to(selection);
         let mut taker = dump(
             "{kind: Pod, metadata: {namespace: system, name: taker, uid: t}, spec: {nodeName: n1, containers: [{name: a, image: a,
               resources: {requests: {cpu: '3'}}}]}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}],
@@ -130,10 +134,10 @@ fn what_is_left_out_still_takes_room_on_nodes() {
               {type: PodScheduled, status: 'False', reason: Unschedulable, lastTransitionTime: '2026-11-21T08:00:00Z',
                message: '0/1 nodes are available: 1 Insufficient cpu.'}]}}",
         );
-        let pods = [taker.pods.remove(0), waiting.pods.remove(0), well("well", "u9")];
+        let pods = [taker.pods.remove(0), waiting.pods.remove(0), healthy("fine", "u9")];
         operator.list(&[node("n1", "True", "", "01:00:00")], &pods);
         operator.advance(60);
-        operator.status("waits").summary.clone()
+        operator.status("waits").head.summary.clone()
     };
     let all = summary(Selection::default());
     assert!(all.contains("n1 comes closest with 1 of 4 free"), "{all}");

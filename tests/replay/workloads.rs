@@ -1,52 +1,52 @@
-//! What is told of workloads, and what of their pods is folded into it.
+//! Diagnoses of workloads, and the aggregation of the Events of their pods.
 
-use shindan::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan::api::{ContainerType, Remedy, Severity};
-use shindan::facts::{
-    Condition, EventFacts, Labels, Looked, NodeFacts, Phase, PodFacts, ReachedFacts, ReplicaSetFacts, ServiceFacts,
-    TemplateFacts, Want, WorkloadFacts, WorkloadName,
+use shindan_core::api::DiagnosisState::{Active, Gone, Recovered};
+use shindan_core::api::{ContainerType, Remedy, Severity};
+use shindan_core::facts::{
+    Condition, EventFacts, Labels, Lookup, LookupResult, NodeFacts, Phase, PodFacts, ReachedFacts, ReplicaSetFacts,
+    ServiceFacts, TemplateFacts, WorkloadFacts, WorkloadName,
 };
-use shindan::plan::Action;
-use shindan::world::{Change, Source};
+use shindan_core::reconcile::Action;
+use shindan_core::state::{Change, Source};
 
 use super::operator::{
-    Operator, WELL, at, crashed, dump, event, node, oom_of, pod, pod_of, pod_of_template, rollout, workload_object,
+    HEALTHY, Operator, at, crashed, dump, event, node, oom_of, pod, pod_of, pod_of_template, rollout, workload_object,
 };
 
-/// The n-th pod of a Deployment; it has run out of memory.
+/// The n-th pod of a Deployment, OOMKilled.
 fn failing(workload: &str, n: usize) -> PodFacts {
     oom_of(workload, &format!("{workload}-{n}"), &format!("uid-{workload}-{n}"))
 }
 
-/// The same pod with another failure.
+/// The n-th pod of a Deployment, ended by SIGSEGV.
 fn crashing(workload: &str, n: usize) -> PodFacts {
     let (name, uid) = (format!("{workload}-{n}"), format!("uid-{workload}-{n}"));
     pod_of(&name, &uid, Some(workload), false, &crashed(3, 139, "Error"))
 }
 
-/// A Deployment of three, all of whose pods fail.
-fn told() -> (Operator, WorkloadFacts, Vec<PodFacts>) {
+/// A Deployment with three failing pods, after its diagnosis.
+fn failing_deployment() -> (Operator, WorkloadFacts, Vec<PodFacts>) {
     let mut operator = Operator::idle();
     let web = rollout("web", 3, 0);
     operator.workload(&web);
     let pods: Vec<_> = (1..=3).map(|n| failing("web", n)).collect();
     pods.iter().for_each(|pod| operator.pod(pod));
     operator.advance(30);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"]);
     (operator, web, pods)
 }
 
-/// Its pods are replaced by others that are well.
+/// Replaces the pods of a Deployment by healthy ones.
 fn mended(operator: &mut Operator, name: &str, pods: &[PodFacts]) {
     pods.iter().for_each(|pod| operator.deleted(pod));
     for n in 1..=3 {
-        operator.pod(&pod_of_template(&format!("{name}-ok-{n}"), &format!("ok-{n}"), Some((name, "6")), true, WELL));
+        operator.pod(&pod_of_template(&format!("{name}-ok-{n}"), &format!("ok-{n}"), Some((name, "6")), true, HEALTHY));
     }
     operator.workload(&rollout(name, 3, 3));
 }
 
 #[test]
-fn pods_that_are_replaced_tell_one_story_over_a_restart_too() {
+fn replaced_pods_share_one_failure_history_across_a_restart() {
     let mut operator = Operator::idle();
     let web = rollout("web", 1, 0);
     operator.workload(&web);
@@ -63,7 +63,7 @@ fn pods_that_are_replaced_tell_one_story_over_a_restart_too() {
         let templates = &operator.workload_status("deployment-web").templates;
         templates.iter().map(|t| (t.template.clone(), t.failed_pods, t.restarts)).collect::<Vec<_>>()
     };
-    assert_eq!(ledgers(&operator), [("web-5".to_owned(), 4, 4)], "three of them are gone");
+    assert_eq!(ledgers(&operator), [("web-5".to_owned(), 4, 4)], "three of them are deleted");
 
     let mut operator = operator.restarted(60);
     operator.list_with(&[], &[failing("web", 4)], &[web]);
@@ -74,7 +74,7 @@ fn pods_that_are_replaced_tell_one_story_over_a_restart_too() {
     operator.pod(&pod_of_template("web-6", "uid-web-6", Some(("web", "6")), false, &crashed(2, 137, "OOMKilled")));
     operator.advance(400);
     assert_eq!(ledgers(&operator), [("web-5".to_owned(), 5, 5), ("web-6".to_owned(), 1, 1)]);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
@@ -94,24 +94,24 @@ fn the_ledger_of_a_template_goes_on_with_each_restart_and_leaves_out_what_a_node
     operator.pod(&fails(4));
     operator.advance(700);
     assert!(last(&operator) > first, "{first:?}, {:?}", last(&operator));
-    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), true, WELL));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), true, HEALTHY));
     operator.node(&node("n1", "Unknown", "Kubelet stopped posting node status.", "09:20:00"));
-    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), false, WELL));
+    operator.pod(&pod_of_template("web-2", "uid-2", Some(("web", "5")), false, HEALTHY));
     operator.advance(900);
-    assert_eq!(operator.status("web-2").category, "Node", "its node is down");
+    assert_eq!(operator.status("web-2").head.category, "Node", "its node is down");
     assert_eq!(operator.workload_status("deployment-web").templates[0].failed_pods, 1);
 }
 
 #[test]
 fn a_rollout_that_completes_is_the_recovery() {
-    let (mut operator, _, pods) = told();
+    let (mut operator, _, pods) = failing_deployment();
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.workload(&rollout("web", 3, 2));
     operator.advance(120);
     assert_eq!(operator.workload_status("deployment-web").head.state, Active, "the last pod is not ready");
     mended(&mut operator, "web", &[]);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
     let status = operator.workload_status("deployment-web");
     assert_eq!(status.head.cause, "OOMKilled", "what it recovered from stays");
     let summary = "3 of 3 pods are ready";
@@ -119,33 +119,33 @@ fn a_rollout_that_completes_is_the_recovery() {
     assert_eq!((status.head.summary.as_str(), healthy.message.as_str()), (summary, summary), "all else is of now");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "3/3", 0));
     assert!(status.head.remedies.is_empty() && status.serving.is_none(), "nothing is to be done any more");
-    let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
-    assert_eq!(end.note, "Well again after OOMKilled: 3 of 3 pods are ready");
+    let end = operator.server().events.iter().find(|e| e.action == Action::Recovered).cloned().expect("the recovery");
+    assert_eq!(end.note, "Recovered from OOMKilled: 3 of 3 pods are ready");
 }
 
 #[test]
 fn another_template_that_fails_the_same_way_within_the_hour_is_news() {
-    let (mut operator, web, pods) = told();
+    let (mut operator, web, pods) = failing_deployment();
     mended(&mut operator, "web", &pods);
     operator.advance(30);
     operator.workload(&web);
     operator.pod(&failing("web", 7));
     operator.advance(60);
-    let told = ["Diagnosed OOMKilled", "Recovered Recovered"];
-    assert_eq!(operator.told_of_workloads(), told, "the same template again");
+    let emitted = ["Diagnosed OOMKilled", "Recovered Recovered"];
+    assert_eq!(operator.emitted_for_workloads(), emitted, "the same template again");
     operator.deleted(&failing("web", 7));
     mended(&mut operator, "web", &[]);
     operator.advance(30);
     operator.workload(&web);
     operator.pod(&pod_of_template("web-8", "uid-8", Some(("web", "7")), false, &crashed(2, 137, "OOMKilled")));
     operator.advance(60);
-    let told = [told[0], told[1], "Diagnosed OOMKilled"];
-    assert_eq!(operator.told_of_workloads(), told);
+    let emitted = [emitted[0], emitted[1], "Diagnosed OOMKilled"];
+    assert_eq!(operator.emitted_for_workloads(), emitted);
 }
 
 #[test]
 fn a_pod_that_takes_long_to_go_holds_up_no_recovery() {
-    let (mut operator, _, mut pods) = told();
+    let (mut operator, _, mut pods) = failing_deployment();
     let mut slow = pods.remove(0);
     slow.deletion = Some(at("09:30:00"));
     operator.pod(&slow);
@@ -155,16 +155,16 @@ fn a_pod_that_takes_long_to_go_holds_up_no_recovery() {
 }
 
 #[test]
-fn a_workload_that_never_gets_all_its_pods_is_not_said_to_fail_for_ever() {
-    let (mut operator, _, pods) = told();
+fn a_workload_that_never_gets_all_its_pods_does_not_stay_active() {
+    let (mut operator, _, pods) = failing_deployment();
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.workload(&rollout("web", 3, 2));
     operator.advance(700);
-    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered, "nothing says what is wrong");
+    assert_eq!(operator.workload_status("deployment-web").head.state, Recovered, "no failure is observed");
 }
 
 #[test]
-fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_restarted() {
+fn a_service_without_ready_endpoints_does_not_recover_by_a_restart_of_the_operator() {
     let mut web = rollout("web", 1, 1);
     let labels: Labels = [("app", "web")].into_iter().collect();
     let template = TemplateFacts { labels: labels.clone(), ..TemplateFacts::default() };
@@ -177,21 +177,22 @@ fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_rest
         ready_endpoints: 0,
         ..ServiceFacts::default()
     };
-    let answer = |services: Vec<ServiceFacts>| Looked::Reached(ReachedFacts { services, pods: vec![labels.clone()] });
+    let response =
+        |services: Vec<ServiceFacts>| LookupResult::Reached(ReachedFacts { services, pods: vec![labels.clone()] });
     let seen = || Change::Service { namespace: "demo".into(), service: service.clone() };
     let mut operator = Operator::idle();
-    operator.answers.insert(Want::Reached("demo".into()), answer(vec![service.clone()]));
+    operator.surroundings_mut().results.insert(Lookup::Reached("demo".into()), response(vec![service.clone()]));
     operator.workload(&web);
     operator.take(seen());
     operator.settle();
     operator.advance(60);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ServiceSelectsNothing"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ServiceSelectsNothing"]);
 
     let mut operator = operator.restarted(60);
-    operator.answers.insert(Want::Reached("demo".into()), answer(vec![service.clone()]));
+    operator.surroundings_mut().results.insert(Lookup::Reached("demo".into()), response(vec![service.clone()]));
     let (services, others): (Vec<_>, Vec<_>) = Source::ALL.into_iter().partition(|source| *source == Source::Services);
     let key = workload_object("deployment-web");
-    let resource_version = operator.server.outers[&key].resource_version.clone();
+    let resource_version = operator.server().other_diagnoses[&key].resource_version.clone();
     let first = vec![Change::Object { key, resource_version }, Change::Workload(Box::new(web.clone()))];
     for (sources, changes) in [(others, first), (services, vec![seen()])] {
         sources.iter().for_each(|source| operator.take(Change::ListStarted(*source)));
@@ -201,7 +202,7 @@ fn a_service_that_reaches_nobody_has_not_recovered_because_the_operator_was_rest
         operator.advance(30);
     }
     assert_eq!(operator.workload_status("deployment-web").head.state, Active);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ServiceSelectsNothing"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ServiceSelectsNothing"]);
 
     let mut operator = operator.restarted(60);
     operator.list_with(&[], &[], &[web]);
@@ -218,17 +219,17 @@ fn a_workload_that_is_deleted_before_its_first_diagnosis_gets_none() {
     pods.iter().for_each(|pod| operator.pod(pod));
     operator.advance(3);
     operator.workload_deleted(&web);
-    // They end slowly.
+    // The pods terminate slowly.
     operator.advance(30);
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.advance(700);
-    assert!(operator.told_of_workloads().is_empty(), "{:?}", operator.told_of_workloads());
-    assert!(operator.server.outers.is_empty());
+    assert!(operator.emitted_for_workloads().is_empty(), "{:?}", operator.emitted_for_workloads());
+    assert!(operator.server().other_diagnoses.is_empty());
 }
 
 #[test]
-fn conditions_say_what_kstatus_reads() {
-    let (mut operator, web, pods) = told();
+fn conditions_are_readable_by_kstatus() {
+    let (mut operator, web, pods) = failing_deployment();
     let conditions = |operator: &Operator| {
         let conditions = operator.workload_status("deployment-web").head.conditions.clone();
         let each = conditions.iter().map(|c| (c.kind.clone(), c.status.clone(), c.reason.clone()));
@@ -252,7 +253,7 @@ fn failing_again() -> PodFacts {
 }
 
 #[test]
-fn five_events_of_a_workload_and_cause_are_told_and_the_rest_is_counted() {
+fn five_events_of_a_workload_and_cause_are_emitted_and_the_rest_is_counted() {
     let mut operator = Operator::idle();
     for name in ["web", "api"] {
         operator.workload(&rollout(name, 20, 0));
@@ -260,29 +261,33 @@ fn five_events_of_a_workload_and_cause_are_told_and_the_rest_is_counted() {
     for n in 1..=20 {
         operator.pod(&failing("web", n));
     }
-    assert_eq!(operator.told().len(), 5);
-    assert_eq!(operator.server.objects.len(), 20, "each pod has its object");
+    assert_eq!(operator.emitted().len(), 5);
+    assert_eq!(operator.server().objects.len(), 20, "each pod has its object");
     for n in 1..=6 {
         operator.pod(&failing("api", n));
     }
-    assert_eq!(operator.told().len(), 10, "another workload has its own five");
+    assert_eq!(operator.emitted().len(), 10, "another workload has its own five");
     for n in 1..=7 {
         operator.pod(&crashing("web", n));
     }
-    let told = operator.told();
-    assert_eq!(told.iter().filter(|told| told.ends_with("NativeCrash")).count(), 5, "and so has another cause");
+    let emitted = operator.emitted();
+    assert_eq!(
+        emitted.iter().filter(|emitted| emitted.ends_with("NativeCrash")).count(),
+        5,
+        "another cause has its own five"
+    );
     operator.advance(400);
     assert_eq!(operator.workload_status("deployment-web").folded_events, 17);
     assert_eq!(operator.workload_status("deployment-api").folded_events, 1);
-    assert_eq!(operator.folded, 18, "the metric counts the same");
-    assert_eq!(operator.told().len(), 15);
+    assert_eq!(operator.aggregated(), 18, "the metric counts the same");
+    assert_eq!(operator.emitted().len(), 15);
     operator.advance(600);
     operator.pod(&failing("web", 21));
-    assert_eq!(operator.told().len(), 16, "ten minutes later it is news again");
+    assert_eq!(operator.emitted().len(), 16, "the limit resets after ten minutes");
 }
 
 #[test]
-fn of_one_root_five_pods_are_told_in_a_namespace_whosever_they_are() {
+fn five_pods_per_root_and_namespace_get_an_event_whatever_their_workload() {
     let mut operator = Operator::idle();
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
     for name in ["a", "b", "c"] {
@@ -292,16 +297,16 @@ fn of_one_root_five_pods_are_told_in_a_namespace_whosever_they_are() {
         }
     }
     operator.pod(&pod("bare", "u-bare", false, waits));
-    assert_eq!(operator.told().len(), 5);
-    assert_eq!((operator.server.objects.len(), operator.folded), (13, 8), "each has its object");
+    assert_eq!(operator.emitted().len(), 5);
+    assert_eq!((operator.server().objects.len(), operator.aggregated()), (13, 8), "each has its object");
     operator.advance(400);
-    let folded = ["a", "b", "c"].map(|name| operator.workload_status(&format!("deployment-{name}")).folded_events);
-    assert_eq!(folded, [0, 3, 4]);
+    let aggregated = ["a", "b", "c"].map(|name| operator.workload_status(&format!("deployment-{name}")).folded_events);
+    assert_eq!(aggregated, [0, 3, 4]);
 }
 
 #[test]
-fn what_was_folded_is_in_the_note_and_pods_whose_failure_was_not_told_recover_in_silence() {
-    let (mut operator, _, mut pods) = told();
+fn the_note_has_the_count_of_aggregated_events_whose_pods_recover_without_an_event() {
+    let (mut operator, _, mut pods) = failing_deployment();
     for n in 4..=9 {
         let pod = failing("web", n);
         operator.pod(&pod);
@@ -310,33 +315,33 @@ fn what_was_folded_is_in_the_note_and_pods_whose_failure_was_not_told_recover_in
     operator.advance(400);
     assert_eq!(operator.workload_status("deployment-web").folded_events, 4);
     mended(&mut operator, "web", &pods);
-    let end = operator.server.events.iter().find(|e| e.action == Action::Recovered).expect("the recovery");
-    assert!(end.note.ends_with("4 further Events of pods are folded into this one"), "{}", end.note);
-    assert_eq!(operator.told().len(), 5);
+    let end = operator.server().events.iter().find(|e| e.action == Action::Recovered).cloned().expect("the recovery");
+    assert!(end.note.ends_with("4 further Events of pods are combined in this one"), "{}", end.note);
+    assert_eq!(operator.emitted().len(), 5);
 }
 
 #[test]
-fn a_write_that_is_tried_again_is_neither_told_nor_counted_twice() {
+fn a_retried_write_is_neither_reported_nor_counted_twice() {
     let mut operator = Operator::idle();
     operator.workload(&rollout("web", 7, 0));
     for n in 1..=7 {
         operator.pod(&failing("web", n));
     }
-    assert_eq!((operator.told().len(), operator.folded), (5, 2));
+    assert_eq!((operator.emitted().len(), operator.aggregated()), (5, 2));
     for n in 1..=7 {
-        // The watch has not told of it yet: the write is refused once.
-        let _ = operator.server.meddle(&format!("web-{n}"), false);
+        // The watch has not delivered the edit yet: the write fails with one conflict.
+        let _ = operator.server_mut().edit(&format!("web-{n}"), false);
         operator.pod(&crashing("web", n));
         operator.advance(5);
     }
-    assert_eq!(operator.server.conflicts, 7);
-    assert_eq!((operator.told().len(), operator.folded), (10, 4));
+    assert_eq!(operator.server().conflicts, 7);
+    assert_eq!((operator.emitted().len(), operator.aggregated()), (10, 4));
     operator.advance(400);
     assert_eq!(operator.workload_status("deployment-web").folded_events, 4);
 }
 
 #[test]
-fn a_root_that_three_workloads_share_is_told_once() {
+fn a_root_shared_by_three_workloads_is_reported_once() {
     let mut operator = Operator::idle();
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
     for name in ["a", "b", "c"] {
@@ -344,7 +349,7 @@ fn a_root_that_three_workloads_share_is_told_once() {
         operator.pod(&pod_of(&format!("{name}-1"), &format!("u-{name}"), Some(name), false, waits));
     }
     operator.advance(400);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ConfigMapNotFound"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ConfigMapNotFound"]);
     for name in ["a", "b", "c"] {
         let status = operator.workload_status(&format!("deployment-{name}"));
         let root = status.root.as_ref().expect("the root");
@@ -354,8 +359,8 @@ fn a_root_that_three_workloads_share_is_told_once() {
     }
 }
 
-/// A Deployment that this answer keeps from its pods since 08:00.
-fn refused(namespace: &str, name: &str, answer: &str) -> WorkloadFacts {
+/// A Deployment whose pods are refused with this response since 08:00.
+fn refused(namespace: &str, name: &str, response: &str) -> WorkloadFacts {
     let mut web = rollout(name, 1, 0);
     web.key = WorkloadName { namespace: namespace.into(), ..(*web.key).clone() }.into();
     web.uid = format!("uid-{namespace}-{name}").into();
@@ -363,7 +368,7 @@ fn refused(namespace: &str, name: &str, answer: &str) -> WorkloadFacts {
         kind: "ReplicaFailure".to_owned(),
         status: "True".to_owned(),
         reason: "FailedCreate".to_owned(),
-        message: format!("pods \"{name}-5-x\" is forbidden: {answer}"),
+        message: format!("pods \"{name}-5-x\" is forbidden: {response}"),
         last_transition: Some(at("08:00:00")),
     });
     web
@@ -372,7 +377,7 @@ fn refused(namespace: &str, name: &str, answer: &str) -> WorkloadFacts {
 const FULL: &str = "exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4";
 
 #[test]
-fn a_root_without_pods_is_told_by_one_workload_though_all_are_decided_on_at_once() {
+fn a_root_without_pods_is_reported_by_one_of_several_concurrent_workloads() {
     let mut operator = Operator::idle();
     let all = ["a", "b", "c"].map(|name| refused("demo", name, FULL));
     for workload in &all {
@@ -380,37 +385,41 @@ fn a_root_without_pods_is_told_by_one_workload_though_all_are_decided_on_at_once
     }
     operator.settle();
     operator.advance(60);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaExceeded"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed QuotaExceeded"]);
     operator.advance(400);
     for name in ["a", "b", "c"] {
         let root = operator.workload_status(&format!("deployment-{name}")).root.clone().expect("the root");
-        assert!(root.workloads >= 1, "{name} itself fails of it");
+        assert!(root.workloads >= 1, "{name} itself is affected");
     }
-    let teller = &operator.server.events[0].regarding.key.name;
+    let teller = operator.server().events[0].regarding.key.name.clone();
     let root = operator.workload_status(&format!("deployment-{teller}")).root.clone().expect("the root");
     assert_eq!((root.pods, root.workloads, root.namespaces), (0, 3, 1));
 
     operator.workload(&refused("elsewhere", "d", FULL));
     operator.advance(60);
-    assert_eq!(operator.told_of_workloads().len(), 2, "the quota of that name in another namespace is another one");
+    assert_eq!(operator.emitted_for_workloads().len(), 2, "the quota of that name in another namespace is another one");
 }
 
 #[test]
 fn what_is_of_the_whole_cluster_is_one_root_in_all_namespaces() {
-    let silent = "Internal error occurred: failed calling webhook \"guard.example.com\": failed to call webhook: Post \"https://guard.sec.svc:443/\": connection refused";
+    let unreachable = "Internal error occurred: failed calling webhook \"guard.example.com\": failed to call webhook: Post \"https://guard.sec.svc:443/\": connection refused";
     let denied = "admission webhook \"guard.example.com\" denied the request: no latest tag";
-    for (answer, told) in [(silent, 1), (denied, 2)] {
+    for (response, emitted) in [(unreachable, 1), (denied, 2)] {
         let mut operator = Operator::idle();
-        operator.workload(&refused("demo", "a", answer));
+        operator.workload(&refused("demo", "a", response));
         operator.advance(30);
-        operator.workload(&refused("elsewhere", "b", answer));
+        operator.workload(&refused("elsewhere", "b", response));
         operator.advance(60);
-        assert_eq!(operator.told_of_workloads().len(), told, "what a policy refuses lies in each template: {answer}");
+        assert_eq!(
+            operator.emitted_for_workloads().len(),
+            emitted,
+            "a policy refuses each template for itself: {response}"
+        );
     }
 }
 
 #[test]
-fn another_failure_of_the_same_root_is_told_beside_the_first() {
+fn another_failure_of_the_same_root_is_reported_beside_the_first() {
     let mut operator = Operator::idle();
     operator.workload(&refused("demo", "a", "failed quota: team: must specify limits.cpu for: app"));
     operator.advance(30);
@@ -418,16 +427,16 @@ fn another_failure_of_the_same_root_is_told_beside_the_first() {
         operator.workload(&refused("demo", name, FULL));
         operator.advance(30);
     }
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaMustSpecify", "Diagnosed QuotaExceeded"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed QuotaMustSpecify", "Diagnosed QuotaExceeded"]);
     let memory =
         "exceeded quota: team, requested: requests.memory=2Gi, used: requests.memory=1Gi, limited: requests.memory=2Gi";
     operator.workload(&refused("demo", "d", memory));
     operator.advance(30);
-    assert_eq!(operator.told_of_workloads().len(), 3, "more pods do not give it memory");
+    assert_eq!(operator.emitted_for_workloads().len(), 3, "more pods do not give it memory");
 }
 
 #[test]
-fn an_image_that_is_missing_is_told_in_each_namespace_that_names_it() {
+fn a_missing_image_is_reported_in_each_namespace_that_uses_it() {
     let mut operator = Operator::idle();
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ErrImagePull, message: 'failed to resolve reference \"app:1\": app:1: not found'}}";
     for (namespace, name) in [("demo", "a"), ("demo", "b"), ("elsewhere", "c")] {
@@ -440,13 +449,18 @@ fn an_image_that_is_missing_is_told_in_each_namespace_that_names_it() {
         operator.pod(&pod);
         operator.advance(60);
     }
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"; 2]);
-    let told = operator.server.events.iter().rfind(|e| &*e.regarding.kind == "Deployment").expect("the second");
-    assert!(told.note.ends_with("3 pods and 3 workloads in 2 namespaces fail of Image app:1 so far"), "{}", told.note);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ImageTagNotFound"; 2]);
+    let event =
+        operator.server().events.iter().rfind(|e| &*e.regarding.kind == "Deployment").cloned().expect("the second");
+    assert!(
+        event.note.ends_with("3 pods and 3 workloads in 2 namespaces fail because of Image app:1 so far"),
+        "{}",
+        event.note
+    );
 }
 
 #[test]
-fn a_root_is_told_again_once_the_workload_that_told_it_is_well() {
+fn a_root_is_reported_again_after_its_reporting_workload_recovered() {
     let mut operator = Operator::idle();
     operator.workload(&refused("demo", "a", FULL));
     operator.advance(60);
@@ -454,12 +468,12 @@ fn a_root_is_told_again_once_the_workload_that_told_it_is_well() {
     operator.advance(60);
     operator.workload(&refused("demo", "b", FULL));
     operator.advance(60);
-    let told = ["Diagnosed QuotaExceeded", "Recovered Recovered", "Diagnosed QuotaExceeded"];
-    assert_eq!(operator.told_of_workloads(), told);
+    let emitted = ["Diagnosed QuotaExceeded", "Recovered Recovered", "Diagnosed QuotaExceeded"];
+    assert_eq!(operator.emitted_for_workloads(), emitted);
 }
 
 #[test]
-fn the_event_of_a_root_says_how_far_it_reaches() {
+fn the_event_of_a_root_states_its_impact() {
     let mut operator = Operator::idle();
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: CreateContainerConfigError, message: 'configmap \"settings\" not found'}}";
     for name in ["a", "b"] {
@@ -467,25 +481,26 @@ fn the_event_of_a_root_says_how_far_it_reaches() {
         operator.pod(&pod_of(&format!("{name}-1"), &format!("u-{name}"), Some(name), false, waits));
     }
     operator.advance(60);
-    let told = operator.server.events.iter().find(|e| &*e.regarding.kind == "Deployment").expect("the root");
-    assert!(told.note.ends_with("2 pods and 2 workloads fail of ConfigMap settings so far"), "{}", told.note);
-    assert!(!told.note.contains(".."), "{}", told.note);
+    let event =
+        operator.server().events.iter().find(|e| &*e.regarding.kind == "Deployment").cloned().expect("the root");
+    assert!(event.note.ends_with("2 pods and 2 workloads fail because of ConfigMap settings so far"), "{}", event.note);
+    assert!(!event.note.contains(".."), "{}", event.note);
 }
 
 #[test]
-fn a_workload_that_is_deleted_while_it_fails_ends_as_gone_without_an_event() {
-    let (mut operator, web, pods) = told();
+fn a_failing_workload_that_is_deleted_is_gone_without_an_event() {
+    let (mut operator, web, pods) = failing_deployment();
     operator.workload_deleted(&web);
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Gone);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"]);
     operator.advance(90_000);
-    assert!(operator.server.outers.is_empty(), "it is kept for a day");
+    assert!(operator.server().other_diagnoses.is_empty(), "it is kept for a day");
 }
 
 #[test]
-fn one_that_is_deleted_while_it_is_written_for_the_first_time_ends_as_well() {
+fn a_workload_deleted_during_its_first_write_is_gone() {
     let mut operator = Operator::idle();
     let mut web = rollout("web", 1, 0);
     web.conditions.push(Condition {
@@ -500,21 +515,21 @@ fn one_that_is_deleted_while_it_is_written_for_the_first_time_ends_as_well() {
     operator.workload(&web);
     operator.now = at("09:00:30");
     operator.settle_with(|operator| {
-        operator.answers.clear();
+        operator.surroundings_mut().results.clear();
         operator.take(Change::WorkloadDeleted(web.key.clone()));
     });
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Gone);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed QuotaExceeded"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed QuotaExceeded"]);
 }
 
 #[test]
-fn an_object_that_goes_with_its_workload_is_not_put_back() {
-    for object_goes_first in [true, false] {
-        let (mut operator, web, pods) = told();
+fn the_diagnosis_of_a_deleted_workload_is_not_restored() {
+    for object_first in [true, false] {
+        let (mut operator, web, pods) = failing_deployment();
         pods.iter().for_each(|pod| operator.deleted(pod));
-        let deletion = operator.server.meddle_outer(&workload_object("deployment-web"), true);
-        if object_goes_first {
+        let deletion = operator.server_mut().edit_other(&workload_object("deployment-web"), true);
+        if object_first {
             operator.take(deletion);
             operator.take(Change::WorkloadDeleted(web.key.clone()));
         } else {
@@ -522,77 +537,81 @@ fn an_object_that_goes_with_its_workload_is_not_put_back() {
             operator.take(deletion);
         }
         operator.advance(600);
-        assert!(operator.server.outers.is_empty(), "object first: {object_goes_first}: {:?}", operator.server.outers);
+        assert!(
+            operator.server().other_diagnoses.is_empty(),
+            "object first: {object_first}: {:?}",
+            operator.server().other_diagnoses
+        );
     }
 }
 
 #[test]
-fn an_event_that_was_owed_is_posted_once_by_the_next_process() {
+fn a_pending_event_is_posted_once_by_the_next_process() {
     let mut operator = Operator::idle();
     let web = rollout("web", 3, 0);
-    operator.server.no_events = true;
+    operator.server_mut().no_events = true;
     operator.workload(&web);
     operator.pod(&failing("web", 1));
     operator.advance(30);
-    assert!(operator.told_of_workloads().is_empty());
+    assert!(operator.emitted_for_workloads().is_empty());
     let mut operator = operator.restarted(60);
-    operator.server.no_events = false;
+    operator.server_mut().no_events = false;
     operator.list_with(&[], &[failing("web", 1)], &[web]);
     operator.advance(400);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
 fn a_restart_repeats_nothing_and_writes_nothing() {
-    let (operator, web, pods) = told();
-    let before = operator.server.outer_applies;
+    let (operator, web, pods) = failing_deployment();
+    let before = operator.server().other_applies;
     let mut operator = operator.restarted(60);
     operator.list_with(&[], &pods, std::slice::from_ref(&web));
     operator.advance(3600);
-    assert_eq!((operator.told_of_workloads().len(), operator.server.outer_applies), (1, before));
+    assert_eq!((operator.emitted_for_workloads().len(), operator.server().other_applies), (1, before));
     let mut operator = operator.restarted(60);
     operator.list(&[], &[]);
     operator.advance(60);
-    assert_eq!(operator.workload_status("deployment-web").head.state, Gone, "deleted while nobody watched");
-    assert_eq!(operator.told_of_workloads().len(), 1);
+    assert_eq!(operator.workload_status("deployment-web").head.state, Gone, "deleted during downtime");
+    assert_eq!(operator.emitted_for_workloads().len(), 1);
 }
 
 #[test]
-fn an_edit_is_repaired_and_so_is_a_deletion() {
-    let (mut operator, ..) = told();
+fn an_edit_or_deletion_of_a_workload_diagnosis_is_reverted() {
+    let (mut operator, ..) = failing_deployment();
     let key = workload_object("deployment-web");
     let summary = operator.workload_status("deployment-web").head.summary.clone();
-    let edit = operator.server.meddle_outer(&key, false);
+    let edit = operator.server_mut().edit_other(&key, false);
     operator.take(edit);
     operator.advance(3);
     assert_eq!(operator.workload_status("deployment-web").head.summary, summary);
-    let deletion = operator.server.meddle_outer(&key, true);
+    let deletion = operator.server_mut().edit_other(&key, true);
     operator.take(deletion);
     operator.advance(5);
     assert_eq!(operator.workload_status("deployment-web").head.summary, summary);
-    let applies = operator.server.outer_applies;
+    let applies = operator.server().other_applies;
     operator.advance(600);
-    assert_eq!(operator.server.outer_applies, applies, "our own repair is nobody else's edit");
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.server().other_applies, applies, "our own write is not an external edit");
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn one_that_wants_no_pods_is_quiet_and_its_failure_ends_without_an_event() {
-    let (mut operator, _, pods) = told();
+fn a_workload_scaled_to_zero_is_quiet_and_recovers_without_an_event() {
+    let (mut operator, _, pods) = failing_deployment();
     operator.workload(&rollout("web", 0, 0));
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.advance(60);
     assert_eq!(operator.workload_status("deployment-web").head.state, Recovered);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled"], "nobody knows whether it is well");
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled"], "its health is unknown");
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.problem.as_str(), status.pods.display.as_str(), status.pods.failing), ("None", "0/0", 0));
-    assert_eq!(status.head.summary, "it wants no pods any more");
+    assert_eq!(status.head.summary, "its desired number of pods is zero");
     let mut idle = Operator::idle();
     idle.workload(&rollout("web", 0, 0));
     let job = "{kind: Job, apiVersion: batch/v1, metadata: {name: import, namespace: demo, uid: j}, spec: {suspend: true, completions: 1, parallelism: 1}, status: {failed: 1}}";
     idle.workload(&dump(job).workloads[0]);
     idle.advance(3600);
-    assert_eq!(idle.server.outer_applies, 0);
+    assert_eq!(idle.server().other_applies, 0);
 }
 
 /// A run of `CronJob/nightly` that has failed.
@@ -611,7 +630,7 @@ fn pod_of_run(run: &str) -> PodFacts {
 }
 
 #[test]
-fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_before_its_pod() {
+fn a_run_that_fails_like_the_previous_one_is_reported_once_even_if_its_job_is_seen_before_its_pod() {
     let mut operator = Operator::idle();
     let cron = "{kind: CronJob, apiVersion: batch/v1, metadata: {name: nightly, namespace: demo, uid: c}, spec: {schedule: '* * * * *', jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: 'app:1'}]}}}}}}";
     operator.workload(&dump(cron).workloads[0]);
@@ -621,25 +640,25 @@ fn a_run_that_fails_like_the_one_before_it_is_told_once_though_its_job_speaks_be
         operator.pod(&pod_of_run(name));
         operator.advance(113);
     }
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert!(operator.workload_status("cronjob-nightly").head.summary.contains("nightly-3"));
 }
 
-/// `n1`, of which the kubelet says this.
+/// `n1` with a Ready condition of the kubelet.
 fn n1(ready: bool, since: &str) -> NodeFacts {
     let (status, message) = if ready { ("True", "") } else { ("False", "container runtime is down") };
     node("n1", status, message, since)
 }
 
-/// The API server tells first of the pods, then of their ReplicaSet, and then of the Deployment.
+/// The watches deliver first the pods, then their ReplicaSet, and then the Deployment.
 #[test]
-fn pods_count_as_they_are_and_not_as_their_replica_set_said_before() {
+fn pods_are_counted_by_their_own_status_and_not_by_a_stale_replica_set() {
     let mut operator = Operator::idle();
     operator.node(&n1(true, "01:00:00"));
     let mut web = rollout("web", 2, 2);
     web.replica_sets = vec![replica_set("web-5", 5, 2, 2)];
     operator.workload(&web);
-    let pod = |n: u32, ready| pod_of_template(&format!("p-{n}"), &format!("p-{n}"), Some(("web", "5")), ready, WELL);
+    let pod = |n: u32, ready| pod_of_template(&format!("p-{n}"), &format!("p-{n}"), Some(("web", "5")), ready, HEALTHY);
     (1..=2).for_each(|n| operator.pod(&pod(n, true)));
     operator.advance(60);
     operator.node(&n1(false, "09:02:00"));
@@ -663,7 +682,7 @@ fn replica_set(name: &str, revision: i64, desired: i64, ready: u32) -> ReplicaSe
     }
 }
 
-/// A Deployment of two in the middle of a rollout: its old template made `web-5`, the new one `web-6`.
+/// A Deployment with two replicas during a rollout from ReplicaSet `web-5` to `web-6`.
 fn rolling(old_ready: u32) -> WorkloadFacts {
     let mut web = rollout("web", 2, old_ready);
     web.updated = 1;
@@ -672,19 +691,19 @@ fn rolling(old_ready: u32) -> WorkloadFacts {
 }
 
 #[test]
-fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
+fn a_stuck_rollout_is_not_reported_again_when_its_old_pods_fail_with_their_node() {
     let mut operator = Operator::idle();
     operator.node(&n1(true, "01:00:00"));
     operator.workload(&rolling(2));
     let waits = "ready: false, restartCount: 0, state: {waiting: {reason: ImagePullBackOff, message: 'Back-off pulling image \"app:2\": manifest unknown'}}";
     let old =
-        |n: u32, ready| pod_of_template(&format!("old-{n}"), &format!("old-{n}"), Some(("web", "5")), ready, WELL);
+        |n: u32, ready| pod_of_template(&format!("old-{n}"), &format!("old-{n}"), Some(("web", "5")), ready, HEALTHY);
     (1..=2).for_each(|n| operator.pod(&old(n, true)));
     operator.pod(&pod_of_template("new", "new", Some(("web", "6")), false, waits));
     operator.advance(60);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ImageTagNotFound"]);
     assert_eq!(operator.workload_status("deployment-web").head.severity, Severity::Warning, "the old pods serve");
-    let told = operator.told();
+    let emitted = operator.emitted();
 
     operator.node(&n1(false, "09:02:00"));
     (1..=2).for_each(|n| operator.pod(&old(n, false)));
@@ -693,19 +712,19 @@ fn a_stuck_rollout_whose_old_pods_go_down_with_their_node_is_not_told_again() {
     let status = operator.workload_status("deployment-web");
     assert_eq!((status.head.cause.as_str(), status.head.severity), ("ImageTagNotFound", Severity::Critical));
     assert!(status.head.summary.contains("the old pods are down with their node"), "{}", status.head.summary);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ImageTagNotFound"]);
-    let mut with_the_node = told.clone();
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ImageTagNotFound"]);
+    let mut with_the_node = emitted.clone();
     with_the_node.push("Diagnosed NodeRuntimeDown".to_owned());
-    assert_eq!(operator.told(), with_the_node, "the node tells it");
+    assert_eq!(operator.emitted(), with_the_node, "only the node has an Event");
 }
 
 #[test]
-fn a_recovery_names_the_cause_that_was_told() {
-    let (mut operator, _, pods) = told();
+fn a_recovery_names_the_reported_cause() {
+    let (mut operator, _, pods) = failing_deployment();
     operator.node(&n1(true, "01:00:00"));
     pods.iter().for_each(|pod| operator.deleted(pod));
     operator.node(&n1(false, "09:02:00"));
-    let on_it = |ready| pod_of("web-4", "uid-web-4", Some("web"), ready, WELL);
+    let on_it = |ready| pod_of("web-4", "uid-web-4", Some("web"), ready, HEALTHY);
     operator.pod(&on_it(false));
     operator.advance(30);
     assert_eq!(operator.workload_status("deployment-web").head.cause, "NodeRuntimeDown");
@@ -713,13 +732,17 @@ fn a_recovery_names_the_cause_that_was_told() {
     operator.pod(&on_it(true));
     operator.workload(&rollout("web", 3, 3));
     operator.advance(60);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
-    let end =
-        operator.server.events.iter().find(|e| e.action == Action::Recovered && &*e.regarding.kind == "Deployment");
-    assert_eq!(end.map(|end| end.note.as_str()), Some("Well again after OOMKilled"));
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed OOMKilled", "Recovered Recovered"]);
+    let end = operator
+        .server()
+        .events
+        .iter()
+        .find(|e| e.action == Action::Recovered && &*e.regarding.kind == "Deployment")
+        .cloned();
+    assert_eq!(end.as_ref().map(|end| end.note.as_str()), Some("Recovered from OOMKilled"));
 }
 
-/// `CronJob/nightly`, whose last run was to start at this time, and when one succeeded.
+/// `CronJob/nightly` with the times of its last scheduled and last successful run.
 fn nightly(scheduled: &str, succeeded: Option<&str>) -> WorkloadFacts {
     let succeeded = succeeded.map(|at| format!(", lastSuccessfulTime: '2026-11-21T{at}Z'")).unwrap_or_default();
     let cron = format!(
@@ -728,7 +751,7 @@ fn nightly(scheduled: &str, succeeded: Option<&str>) -> WorkloadFacts {
     dump(&cron).workloads.remove(0)
 }
 
-/// A run of it that goes on with so many pods.
+/// A running Job of `CronJob/nightly` with this many active pods.
 fn going(name: &str, created: &str, active: u32) -> WorkloadFacts {
     let job = format!(
         "{{kind: Job, apiVersion: batch/v1, metadata: {{namespace: demo, name: {name}, uid: uid-{name}, creationTimestamp: '2026-11-21T{created}Z', ownerReferences: [{{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: c, controller: true}}]}}, spec: {{completions: 1, parallelism: 1}}, status: {{active: {active}}}}}"
@@ -745,8 +768,8 @@ fn run_refused(run: &str, time: &str) -> EventFacts {
 }
 
 #[test]
-fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recovers_when_a_run_has_its_pod() {
-    // Runs pile up, or each replaces the one before it.
+fn a_cron_job_with_refused_runs_is_reported_once_and_recovers_when_a_run_has_its_pod() {
+    // With concurrencyPolicy Allow, then with Replace.
     for replaces in [false, true] {
         let mut operator = Operator::idle();
         for minute in 0..6 {
@@ -760,7 +783,7 @@ fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recove
             operator.event(&run_refused(&name, &format!("09:0{minute}:01")));
             operator.advance(59);
         }
-        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied"], "replaces: {replaces}");
+        assert_eq!(operator.emitted_for_workloads(), ["Diagnosed WebhookDenied"], "replaces: {replaces}");
         assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
         operator.workload(&nightly("09:06:00", None));
         (0..6).for_each(|minute| operator.workload_deleted(&going(&format!("nightly-{minute}"), "09:00:00", 0)));
@@ -768,12 +791,12 @@ fn a_cron_job_whose_runs_are_refused_one_after_the_other_is_told_once_and_recove
         assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active, "its runs were only cleaned up");
         operator.workload(&going("nightly-6", "09:06:00", 1));
         operator.advance(60);
-        assert_eq!(operator.told_of_workloads(), ["Diagnosed WebhookDenied", "Recovered Recovered"]);
+        assert_eq!(operator.emitted_for_workloads(), ["Diagnosed WebhookDenied", "Recovered Recovered"]);
     }
 }
 
 #[test]
-fn a_cron_job_whose_failed_run_is_cleaned_up_recovers_when_a_run_succeeds() {
+fn a_cron_job_with_a_removed_failed_run_recovers_when_a_run_succeeds() {
     let mut operator = Operator::idle();
     operator.workload(&nightly("09:00:00", None));
     operator.workload(&run("nightly-1", "09:00:00"));
@@ -782,36 +805,36 @@ fn a_cron_job_whose_failed_run_is_cleaned_up_recovers_when_a_run_succeeds() {
     operator.workload_deleted(&run("nightly-1", "09:00:00"));
     operator.deleted(&pod_of_run("nightly-1"));
     operator.advance(600);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed PodFailedNoRestart"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
     operator.workload(&nightly("09:10:00", Some("09:11:00")));
     assert_eq!(operator.workload_status("cronjob-nightly").head.state, Recovered);
 }
 
 #[test]
-fn after_a_restart_a_failed_run_waits_for_what_its_pods_say_as_ever() {
+fn after_a_restart_a_failed_run_still_waits_for_the_diagnoses_of_its_pods() {
     let mut operator = Operator::idle();
     operator.workload(&nightly("09:00:00", None));
     operator.workload(&run("nightly-1", "09:00:00"));
     operator.pod(&pod_of_run("nightly-1"));
     operator.advance(60);
-    let told = ["Diagnosed PodFailedNoRestart"];
-    assert_eq!(operator.told_of_workloads(), told);
-    // Another run failed while nobody watched.
+    let emitted = ["Diagnosed PodFailedNoRestart"];
+    assert_eq!(operator.emitted_for_workloads(), emitted);
+    // Another run failed during downtime.
     let mut operator = operator.restarted(300);
     let seen = [nightly("09:01:30", None), run("nightly-1", "09:00:00"), run("nightly-2", "09:02:00")];
     operator.list_with(&[], &[pod_of_run("nightly-1")], &seen);
-    // The pod of that run is judged a moment later than its Job.
+    // The pod of that run is diagnosed shortly after its Job.
     operator.advance(3);
     operator.pod(&pod_of_run("nightly-2"));
     operator.advance(120);
-    assert_eq!(operator.told_of_workloads(), told);
+    assert_eq!(operator.emitted_for_workloads(), emitted);
     let summary = &operator.workload_status("cronjob-nightly").head.summary;
     assert!(summary.contains("nightly-2"), "{summary}");
 }
 
 #[test]
-fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
+fn a_run_without_a_pod_is_reported_without_repeated_details() {
     let mut operator = Operator::idle();
     operator.workload(&nightly("09:00:00", None));
     operator.workload(&run("nightly-1", "09:00:00"));
@@ -822,7 +845,7 @@ fn a_run_that_leaves_no_pod_is_told_with_each_thing_once() {
     );
 }
 
-/// A pod whose container waits like this.
+/// A pod with a waiting container.
 fn pending(workload: &str, n: usize, status: &str) -> PodFacts {
     let (name, uid) = (format!("{workload}-{n}"), format!("uid-{workload}-{n}"));
     let mut pod = pod_of(&name, &uid, Some(workload), false, status);
@@ -831,7 +854,7 @@ fn pending(workload: &str, n: usize, status: &str) -> PodFacts {
 }
 
 #[test]
-fn pods_that_wait_behind_pulls_without_an_answer_are_put_down_to_that_registry() {
+fn pods_queued_behind_pulls_from_an_unresponsive_registry_are_attributed_to_it() {
     let mut operator = Operator::idle();
     let error = "ErrImagePull, message: 'failed to pull and unpack image \"10.99.0.66:5000/app:1\": dial tcp 10.99.0.66:5000: i/o timeout'";
     let times_out = format!("ready: false, restartCount: 0, state: {{waiting: {{reason: {error}}}}}");
@@ -852,15 +875,15 @@ fn pods_that_wait_behind_pulls_without_an_answer_are_put_down_to_that_registry()
     assert_eq!(status.head.cause, "RegistryTimeout", "{}", status.head.summary);
     let root = status.root.clone().expect("the registry");
     assert_eq!((root.root.name.as_str(), root.pods), ("10.99.0.66:5000", 13), "with the one that waits behind them");
-    assert_eq!(operator.told(), ["Diagnosed RegistryTimeout"; 3]);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed RegistryTimeout"]);
+    assert_eq!(operator.emitted(), ["Diagnosed RegistryTimeout"; 3]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed RegistryTimeout"]);
     let waits = operator.status("other-1");
-    assert!(waits.summary.contains("no answer from registry 10.99.0.66:5000"), "{}", waits.summary);
+    assert!(waits.head.summary.contains("no answer from registry 10.99.0.66:5000"), "{}", waits.head.summary);
     operator.advance(400);
     assert_eq!(operator.workload_status("deployment-web").head.cause, "RegistryTimeout");
-    let told = operator.told();
-    assert_eq!(told.last().map(String::as_str), Some("Diagnosed ContainerCreatingTooLong"), "that one is overdue");
-    assert_eq!(operator.status("other-1").severity, Severity::Critical);
+    let emitted = operator.emitted();
+    assert_eq!(emitted.last().map(String::as_str), Some("Diagnosed ContainerCreatingTooLong"), "that one is overdue");
+    assert_eq!(operator.status("other-1").head.severity, Severity::Critical);
 }
 
 /// A pod of `StatefulSet/pg`.
@@ -874,7 +897,7 @@ fn pod_of_set(ordinal: u32, ready: bool, status: &str) -> PodFacts {
 }
 
 #[test]
-fn once_the_template_is_corrected_what_is_left_to_do_is_told_without_news() {
+fn after_the_template_is_corrected_the_remaining_step_is_reported_without_an_event() {
     let mut operator = Operator::idle();
     let set = |newest: &str| {
         let set = format!(
@@ -885,14 +908,14 @@ fn once_the_template_is_corrected_what_is_left_to_do_is_told_without_news() {
     operator.workload(&set("pg-1"));
     operator.pod(&pod_of_set(0, false, &crashed(4, 1, "Error")));
     operator.advance(600);
-    let first = |operator: &Operator| operator.status("pg-0").remedies[0].text.clone();
+    let first = |operator: &Operator| operator.status("pg-0").head.remedies[0].text.clone();
     assert!(first(&operator).starts_with("Read the last lines"), "{}", first(&operator));
     operator.workload(&set("pg-2"));
     operator.advance(400);
     assert!(first(&operator).starts_with("pg-0 still has an older template"), "{}", first(&operator));
     let first = &operator.workload_status("statefulset-pg").head.remedies[0].text;
     assert!(first.starts_with("pg-0 still has an older template"), "{first}");
-    assert_eq!((operator.told().len(), operator.told_of_workloads().len()), (1, 1));
+    assert_eq!((operator.emitted().len(), operator.emitted_for_workloads().len()), (1, 1));
 }
 
 #[test]
@@ -908,29 +931,30 @@ fn the_pod_that_blocks_is_not_the_one_that_is_ready_again() {
     operator.workload(&set(1, 0));
     operator.pod(&pod_of_set(0, false, waiting));
     operator.advance(60);
-    operator.pod(&pod_of_set(0, true, WELL));
+    operator.pod(&pod_of_set(0, true, HEALTHY));
     operator.workload(&set(2, 1));
     operator.pod(&pod_of_set(1, false, &crashed(1, 3, "Error")));
     operator.advance(10);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
-    let notes: Vec<_> = operator.server.events.iter().filter(|e| e.regarding.kind == "StatefulSet").collect();
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ConfigMapNotFound", "Changed AppError"]);
+    let notes: Vec<_> =
+        operator.server().events.iter().filter(|e| e.regarding.kind == "StatefulSet").cloned().collect();
     assert!(notes[1].note.starts_with("pg-1 fails, and pg-2 waits to be created: "), "{}", notes[1].note);
     assert!(!notes[0].note.contains("delete pod"), "the template is right: {}", notes[0].note);
 }
 
-/// Web has a pod whose readiness probe is not passed; and what it becomes when its progressDeadlineSeconds are over, where
-/// `message` says so.
+/// A Deployment with a pod that fails its readiness probe, and the same Deployment after its progressDeadlineSeconds, with
+/// `message` in the Progressing condition.
 fn no_progress(message: &str) -> (Operator, WorkloadFacts) {
     let mut operator = Operator::idle();
     let mut web = rollout("web", 2, 0);
     operator.workload(&web);
-    let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &WELL.replace("ready: true", "ready: false"));
+    let mut pod = pod_of("web-1", "uid-web-1", Some("web"), false, &HEALTHY.replace("ready: true", "ready: false"));
     let probed = "{kind: Pod, metadata: {name: x, namespace: demo, uid: x}, spec: {containers: [{name: app, readinessProbe: {httpGet: {path: /ready, port: 8080}, periodSeconds: 2}}]}}";
     pod.containers[0].readiness.clone_from(&dump(probed).pods[0].containers[0].readiness);
     operator.pod(&pod);
     operator.event(&event(&pod, "Unhealthy", "Readiness probe failed: connect: connection refused", "08:00:20"));
     operator.advance(30);
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
     let progress = format!(
         "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: web, namespace: demo}}, status: {{conditions: [{{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: '{message}'}}]}}}}"
     );
@@ -939,33 +963,33 @@ fn no_progress(message: &str) -> (Operator, WorkloadFacts) {
 }
 
 #[test]
-fn what_its_deployment_waits_for_no_more_is_told_when_it_says_so() {
+fn an_unready_pod_is_reported_when_its_deployment_exceeds_the_progress_deadline() {
     let (mut operator, web) = no_progress("ReplicaSet \"web-5\" has timed out progressing.");
     operator.workload(&web);
     operator.advance(10);
-    assert_eq!(operator.told(), ["Diagnosed ReadinessProbeFailed"]);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed ReadinessProbeFailed"]);
+    assert_eq!(operator.emitted(), ["Diagnosed ReadinessProbeFailed"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed ReadinessProbeFailed"]);
 
     let (mut operator, web) = no_progress("ReplicaSet \"web-6\" has timed out progressing.");
     operator.workload(&web);
     operator.advance(120);
-    assert_eq!(operator.told(), [""; 0], "its pod is of another template");
+    assert_eq!(operator.emitted(), [""; 0], "its pod is of another template");
 }
 
 #[test]
-fn a_rollout_that_made_no_progress_waits_for_what_its_pod_says() {
+fn a_rollout_without_progress_waits_for_the_cause_of_its_pod() {
     let (mut operator, web) = no_progress("");
     operator.workload(&web);
     operator.advance(120);
-    assert_eq!(operator.told_of_workloads(), [] as [&str; 0], "its probe may succeed yet");
+    assert_eq!(operator.emitted_for_workloads(), [] as [&str; 0], "its probe may succeed yet");
     operator.advance(600);
-    let told = operator.told_of_workloads();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_ne!(told[0], "Diagnosed ProgressDeadlineExceeded");
+    let emitted = operator.emitted_for_workloads();
+    assert_eq!(emitted.len(), 1, "{emitted:?}");
+    assert_ne!(emitted[0], "Diagnosed ProgressDeadlineExceeded");
 }
 
 #[test]
-fn an_init_container_that_holds_up_a_rollout_is_told_once_its_deployment_waits_no_more() {
+fn a_stuck_init_container_is_reported_when_its_deployment_exceeds_the_progress_deadline() {
     let (mut operator, web) = no_progress("ReplicaSet \"web-5\" has timed out progressing.");
     let pod = "kind: Pod
 metadata: {namespace: demo, name: web-1, uid: uid-web-1, creationTimestamp: '2026-11-21T08:00:00Z', labels: {pod-template-hash: '5'}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5, uid: rs, controller: true}]}
@@ -979,8 +1003,8 @@ status:
     operator.pod(&dump(pod).pods.remove(0));
     operator.workload(&web);
     operator.advance(70);
-    assert_eq!(operator.told(), ["Diagnosed InitContainerStuck"]);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed InitContainerStuck"]);
+    assert_eq!(operator.emitted(), ["Diagnosed InitContainerStuck"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed InitContainerStuck"]);
 }
 
 #[test]
@@ -994,31 +1018,31 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reas
     operator.pod(&dump(pod).pods.remove(0));
     operator.workload(&web);
     operator.advance(30);
-    assert_eq!(operator.told(), [""; 0]);
+    assert_eq!(operator.emitted(), [""; 0]);
     let summary = &operator.workload_status("deployment-web").head.summary;
     assert!(summary.contains("the pods wait until scheduling gate example.com/quota is removed"), "{summary}");
 }
 
 #[test]
-fn what_follows_from_an_ignored_cause_is_not_told_of_the_workload_instead() {
-    let told = |ignored: &str| {
+fn a_consequence_of_an_ignored_cause_is_not_reported_for_the_workload() {
+    let emitted = |ignored: &str| {
         let mut operator = Operator::idle();
         let mut web = rollout("web", 1, 0);
         let more = format!(
             "{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: web, namespace: demo, annotations: {{shindan.dev/ignore: {ignored}}}}}, status: {{conditions: [{{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}}]}}}}"
         );
         let more = dump(&more).workloads.remove(0);
-        (web.conditions, web.wishes) = (more.conditions, more.wishes);
+        (web.conditions, web.overrides) = (more.conditions, more.overrides);
         operator.workload(&web);
         operator.pod(&pod_of("web-1", "uid-web-1", Some("web"), false, &crashed(4, 1, "Error")));
         operator.advance(1200);
-        operator.told_of_workloads().iter().map(ToString::to_string).collect::<Vec<_>>()
+        operator.emitted_for_workloads().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(told("OOMKilled"), ["Diagnosed AppError"]);
-    assert_eq!(told("AppError"), [""; 0], "that the rollout stands still follows from it only");
+    assert_eq!(emitted("OOMKilled"), ["Diagnosed AppError"]);
+    assert_eq!(emitted("AppError"), [""; 0], "the stuck rollout is only a consequence");
 }
 
-/// `Job/import`, restarted in place, with what its status says.
+/// `Job/import` with restartPolicy OnFailure and this status.
 fn import(status: &str) -> WorkloadFacts {
     let job = format!(
         "{{kind: Job, apiVersion: batch/v1, metadata: {{name: import, namespace: demo, uid: j, creationTimestamp: '2026-11-21T09:00:00Z'}}, spec: {{backoffLimit: 1, completions: 1, parallelism: 1}}, status: {{{status}}}}}"
@@ -1039,32 +1063,32 @@ const EXIT_9: &str = "lastState: {terminated: {exitCode: 9, reason: Error, start
 const DELETION: &str = ", deletionTimestamp: '2026-11-21T09:01:01Z'";
 
 #[test]
-fn a_job_that_deletes_its_pod_as_it_gives_up_tells_what_the_pod_failed_of() {
+fn a_job_that_deletes_its_failed_pod_is_diagnosed_with_the_cause_of_the_pod() {
     let mut operator = Operator::idle();
     operator.workload(&import("active: 1"));
     let loops = format!("ready: false, restartCount: 3, state: {{waiting: {{reason: CrashLoopBackOff}}}}, {EXIT_9}");
     operator.now = at("09:01:00");
     operator.pod(&pod_of_import("", &loops));
     operator.advance(10);
-    assert_eq!(operator.status("import-x").cause, "AppError");
+    assert_eq!(operator.status("import-x").head.cause, "AppError");
     operator.workload(&import(GAVE_UP));
     operator.deleted(&pod_of_import(DELETION, &loops));
     operator.advance(120);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
-    let told = operator.workload_status("job-import").clone();
-    assert!(told.head.summary.starts_with("failed, no retry is left, its pods are deleted: app exits with code 9"));
-    assert_eq!((told.causes[0].pods, told.container.as_deref()), (1, Some("app")));
-    let asks_the_pod = |remedy: &Remedy| remedy.command.as_ref().is_some_and(|command| command.contains("import-x"));
-    assert!(!told.head.remedies.iter().any(asks_the_pod), "{:?}", told.head.remedies);
-    // A day later the diagnosis of the pod is gone as well.
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed AppError"]);
+    let status = operator.workload_status("job-import").clone();
+    assert!(status.head.summary.starts_with("failed, no retry is left, its pods are deleted: app exits with code 9"));
+    assert_eq!((status.causes[0].pods, status.container.as_deref()), (1, Some("app")));
+    let names_the_pod = |remedy: &Remedy| remedy.command.as_ref().is_some_and(|command| command.contains("import-x"));
+    assert!(!status.head.remedies.iter().any(names_the_pod), "{:?}", status.head.remedies);
+    // The diagnosis of the pod is removed after a day.
     operator.advance(100_000);
-    assert!(operator.server.objects.is_empty());
-    assert_eq!(*operator.workload_status("job-import"), told);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+    assert!(operator.server().objects.is_empty());
+    assert_eq!(operator.workload_status("job-import"), status);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed AppError"]);
 }
 
 #[test]
-fn what_a_pod_failed_of_that_its_job_deleted_before_it_had_a_diagnosis_is_told_of_the_job() {
+fn a_job_is_diagnosed_with_the_cause_of_a_pod_deleted_before_its_own_diagnosis() {
     let again =
         format!("ready: true, restartCount: 1, state: {{running: {{startedAt: '2026-11-21T09:01:00Z'}}}}, {EXIT_9}");
     let end = |code: u32| {
@@ -1076,20 +1100,20 @@ fn what_a_pod_failed_of_that_its_job_deleted_before_it_had_a_diagnosis_is_told_o
         let mut operator = Operator::idle();
         operator.now = at("09:01:00");
         operator.workload(&import("active: 1"));
-        // All in one moment.
+        // All at the same time.
         operator.take(Change::Pod(Box::new(pod_of_import("", &again))));
         operator.take(Change::Pod(Box::new(pod_of_import(DELETION, &last))));
         operator.take(Change::PodDeleted(Box::new(pod_of_import(DELETION, &last))));
         operator.workload(&import(GAVE_UP));
         operator.advance(3600);
-        assert!(operator.server.objects.is_empty(), "{last}");
-        assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"], "{last}");
+        assert!(operator.server().objects.is_empty(), "{last}");
+        assert_eq!(operator.emitted_for_workloads(), ["Diagnosed AppError"], "{last}");
     }
 }
 
-/// A pod of `Job/import` that fails a second time just as its Job deletes it, as it was recorded: before the deletion, and
-/// each time that it was seen after it.
-fn fails_as_it_goes(code: u32) -> Vec<PodFacts> {
+/// A pod of `Job/import` that fails a second time while its Job deletes it: its recorded versions before and after the
+/// deletion timestamp is set.
+fn fails_during_deletion(code: u32) -> Vec<PodFacts> {
     let runs = "running: {startedAt: '2026-11-21T09:01:00Z'}";
     let ended = format!(
         "terminated: {{exitCode: {code}, reason: Error, startedAt: '2026-11-21T09:01:00Z', finishedAt: '2026-11-21T09:01:02Z'}}"
@@ -1101,7 +1125,7 @@ fn fails_as_it_goes(code: u32) -> Vec<PodFacts> {
     vec![pod("", runs, EXIT_9), pod(DELETION, runs, EXIT_9), pod(DELETION, &ended, EXIT_9), over]
 }
 
-/// The same of one whose command is not there: the end that is known moves from `lastState` to `state`.
+/// The same for a missing executable: the termination moves from `lastState` to `state`.
 fn never_started() -> Vec<PodFacts> {
     const NOT_THERE: &str = "exec: \"/import\": stat /import: no such file or directory: unknown";
     let end = format!(
@@ -1125,14 +1149,14 @@ fn within_90_s(pod: PodFacts) -> PodFacts {
 }
 
 #[test]
-fn a_pod_that_its_job_deletes_is_heard_before_its_kubelet_forgets_how_it_failed() {
+fn the_termination_of_a_pod_deleted_by_its_job_is_read_before_the_kubelet_resets_it() {
     let target = import(&GAVE_UP.replace("type: Failed", "type: FailureTarget"));
     let of = |seen: Vec<PodFacts>, change: fn(PodFacts) -> PodFacts| seen.into_iter().map(change).collect();
     let cases = [
-        ("AppError", fails_as_it_goes(9), 2),
-        ("AppError", fails_as_it_goes(137), 2),
-        ("AppError", of(fails_as_it_goes(137), within_90_s), 90),
-        ("InitContainerFailed", of(fails_as_it_goes(9), as_init), 2),
+        ("AppError", fails_during_deletion(9), 2),
+        ("AppError", fails_during_deletion(137), 2),
+        ("AppError", of(fails_during_deletion(137), within_90_s), 90),
+        ("InitContainerFailed", of(fails_during_deletion(9), as_init), 2),
         ("ExecutableNotFound", never_started(), 0),
     ];
     for (cause, seen, takes) in cases {
@@ -1141,7 +1165,7 @@ fn a_pod_that_its_job_deletes_is_heard_before_its_kubelet_forgets_how_it_failed(
         operator.workload(&import("active: 1"));
         let last = seen.last().cloned().map(|pod| Change::PodDeleted(Box::new(pod)));
         let mut seen = seen.into_iter().map(|pod| Change::Pod(Box::new(pod)));
-        // All in one moment.
+        // All at the same time.
         seen.by_ref().take(2).for_each(|pod| operator.take(pod));
         operator.take(Change::Workload(Box::new(target.clone())));
         if takes > 0 {
@@ -1150,38 +1174,38 @@ fn a_pod_that_its_job_deletes_is_heard_before_its_kubelet_forgets_how_it_failed(
         seen.chain(last).for_each(|pod| operator.take(pod));
         operator.workload(&import(GAVE_UP));
         operator.advance(3600);
-        assert_eq!(operator.told_of_workloads(), [format!("Diagnosed {cause}")], "after {takes} s");
-        assert!(operator.server.objects.is_empty(), "{cause}");
+        assert_eq!(operator.emitted_for_workloads(), [format!("Diagnosed {cause}")], "after {takes} s");
+        assert!(operator.server().objects.is_empty(), "{cause}");
     }
 }
 
 #[test]
-fn a_failed_job_that_is_deleted_with_what_it_made_does_not_get_well_by_that() {
+fn a_failed_job_in_foreground_deletion_does_not_recover() {
     let mut operator = Operator::idle();
     operator.now = at("09:01:00");
     operator.workload(&import(GAVE_UP));
     operator.advance(60);
-    // By `ttlSecondsAfterFinished`, say: in the foreground.
+    // Foreground deletion, for example by `ttlSecondsAfterFinished`.
     operator.workload(&WorkloadFacts { deleting: true, ..import(GAVE_UP) });
     operator.advance(60);
     assert_eq!(operator.workload_status("job-import").head.state, Active);
     operator.workload_deleted(&import(GAVE_UP));
     operator.advance(60);
     assert_eq!(operator.workload_status("job-import").head.state, Gone);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed JobBackoffLimitExceeded"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed JobBackoffLimitExceeded"]);
 }
 
 #[test]
-fn a_failed_job_that_is_deleted_before_it_was_told_is_told_as_gone() {
+fn a_failed_job_deleted_before_its_first_event_is_reported_and_gone() {
     let mut operator = Operator::idle();
     operator.now = at("09:01:00");
     operator.workload(&import("active: 1"));
-    fails_as_it_goes(9).into_iter().take(2).for_each(|pod| operator.take(Change::Pod(Box::new(pod))));
+    fails_during_deletion(9).into_iter().take(2).for_each(|pod| operator.take(Change::Pod(Box::new(pod))));
     operator.take(Change::PodDeleted(Box::new(pod_of_import(DELETION, EXIT_9))));
     operator.workload(&import(GAVE_UP));
     operator.advance(3);
     operator.workload_deleted(&import(GAVE_UP));
     operator.advance(3600);
-    assert_eq!(operator.told_of_workloads(), ["Diagnosed AppError"]);
+    assert_eq!(operator.emitted_for_workloads(), ["Diagnosed AppError"]);
     assert_eq!(operator.workload_status("job-import").head.state, Gone);
 }

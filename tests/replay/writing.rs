@@ -1,10 +1,11 @@
-//! How often anything is written, and by whom.
+//! The number of writes, and external edits.
 
-use shindan::facts::{Looked, ServiceFacts, Want};
-use shindan::world::{Caps, Change};
+use shindan_core::facts::{Lookup, LookupResult, ServiceFacts};
+use shindan_core::state::{Caps, Change};
 
 use super::operator::{
-    Operator, Server, WELL, at, crashed, end_pod, ended, event, killing, oom, oom_of, pod, pod_of, running_again, well,
+    HEALTHY, Operator, Server, at, crashed, end_pod, ended, event, healthy, killing, oom, oom_of, pod, pod_of,
+    running_again,
 };
 
 #[test]
@@ -12,15 +13,15 @@ fn nothing_is_written_while_nothing_changes() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
-    let applies = operator.server.applies;
+    let applies = operator.server().applies;
     for i in 0..1000 {
-        // The same, and what kubectl would print otherwise: 1.35 shows the end of the run for most of the back-off.
+        // Kubernetes 1.35 shows the terminated state for most of the back-off, which changes what kubectl prints.
         let status = if i % 2 == 0 { ended(2, 137, "OOMKilled") } else { crashed(2, 137, "OOMKilled") };
         operator.pod(&pod("a", "u1", false, &status));
     }
     operator.advance(3600);
-    assert_eq!(operator.server.applies, applies);
-    assert!(operator.server.lookups <= 2 * (3600 / 300 + 2), "{} lookups", operator.server.lookups);
+    assert_eq!(operator.server().applies, applies);
+    assert!(operator.server().lookups <= 2 * (3600 / 300 + 2), "{} lookups", operator.server().lookups);
 }
 
 #[test]
@@ -28,36 +29,40 @@ fn each_restart_is_written_once_and_after_ten_once_in_a_quarter_of_an_hour() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
-    let before = operator.server.applies;
+    let before = operator.server().applies;
     for n in 3..=11 {
         operator.pod(&pod("a", "u1", true, &running_again(n - 1, 137, "OOMKilled")));
         operator.advance(20);
         operator.pod(&pod("a", "u1", false, &crashed(n, 137, "OOMKilled")));
         operator.advance(280);
         let status = operator.status("a");
-        assert_eq!(operator.server.applies - before, n as usize - 2, "one write for restart {n}");
+        assert_eq!(operator.server().applies - before, n as usize - 2, "one write for restart {n}");
         let count = status.restarts.as_ref().unwrap().count;
         assert_eq!(count, n - 1);
-        assert!(status.summary.contains(&format!("{count} restart")), "count and summary agree: {}", status.summary);
+        assert!(
+            status.head.summary.contains(&format!("{count} restart")),
+            "count and summary agree: {}",
+            status.head.summary
+        );
     }
-    let before = operator.server.applies;
+    let before = operator.server().applies;
     for n in 12..24 {
         operator.pod(&pod("a", "u1", true, &running_again(n - 1, 137, "OOMKilled")));
         operator.advance(20);
         operator.pod(&pod("a", "u1", false, &crashed(n, 137, "OOMKilled")));
         operator.advance(280);
     }
-    assert_eq!(operator.server.applies - before, 12 * 300 / 900);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.server().applies - before, 12 * 300 / 900);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
     assert_eq!(operator.status("a").restarts.as_ref().unwrap().history.len(), 10);
 }
 
-/// What each of the next three restarts of a loop that had so many costs in writes.
+/// Counts the writes of the next three restarts of a crash loop with this many restarts.
 fn writes_of_three_restarts(after: u32) -> (usize, String) {
     let mut operator = Operator::idle();
     operator.pod(&pod("a", "u1", false, &crashed(after, 1, "Error")));
     operator.advance(30);
-    let before = operator.server.applies;
+    let before = operator.server().applies;
     for n in after + 1..=after + 3 {
         operator.pod(&pod("a", "u1", false, &running_again(n - 1, 1, "Error")));
         operator.advance(3);
@@ -66,11 +71,11 @@ fn writes_of_three_restarts(after: u32) -> (usize, String) {
         operator.pod(&pod("a", "u1", false, &crashed(n, 1, "Error")));
         operator.advance(285);
     }
-    (operator.server.applies - before, operator.status("a").pod_status.clone())
+    (operator.server().applies - before, operator.status("a").pod_status.clone())
 }
 
 #[test]
-fn the_word_under_status_follows_kubectl_until_a_loop_has_settled() {
+fn the_pod_status_follows_kubectl_until_a_crash_loop_has_settled() {
     assert_eq!(writes_of_three_restarts(2), (6, "CrashLoopBackOff".to_owned()), "the end, and the back-off that lasts");
     assert_eq!(writes_of_three_restarts(20).0, 1, "once in a quarter of an hour");
 }
@@ -83,29 +88,29 @@ fn an_error_and_its_back_off_that_take_turns_are_not_followed() {
             "ready: false, restartCount: 0, state: {{waiting: {{reason: {reason}, message: 'manifest unknown'}}}}"
         );
         let mut pod = pod("a", "u1", false, &state);
-        pod.phase = shindan::facts::Phase::Pending;
+        pod.phase = shindan_core::facts::Phase::Pending;
         pod
     };
-    let mut word = |reason: &str, seconds| {
+    let mut status = |reason: &str, seconds| {
         operator.pod(&waiting(reason));
         operator.advance(seconds);
-        (operator.status("a").pod_status.clone(), operator.server.applies)
+        (operator.status("a").pod_status.clone(), operator.server().applies)
     };
-    let (first, told) = word("ErrImagePull", 12);
+    let (first, writes) = status("ErrImagePull", 12);
     assert_eq!(first, "ErrImagePull");
-    assert_eq!(word("ImagePullBackOff", 30), ("ImagePullBackOff".to_owned(), told + 1));
+    assert_eq!(status("ImagePullBackOff", 30), ("ImagePullBackOff".to_owned(), writes + 1));
     for _ in 0..50 {
-        assert_eq!(word("ErrImagePull", 15).1, told + 1);
-        assert_eq!(word("ImagePullBackOff", 285), ("ImagePullBackOff".to_owned(), told + 1));
+        assert_eq!(status("ErrImagePull", 15).1, writes + 1);
+        assert_eq!(status("ImagePullBackOff", 285), ("ImagePullBackOff".to_owned(), writes + 1));
     }
     for _ in 0..50 {
-        assert_eq!(word("ErrImagePull", 100).1, told + 1, "slower turns neither");
-        assert_eq!(word("ImagePullBackOff", 100).1, told + 1);
+        assert_eq!(status("ErrImagePull", 100).1, writes + 1, "slower turns neither");
+        assert_eq!(status("ImagePullBackOff", 100).1, writes + 1);
     }
 }
 
 #[test]
-fn words_that_hide_the_written_one_between_them_are_told_all_the_same() {
+fn alternating_statuses_that_exclude_the_written_one_are_written() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
@@ -121,8 +126,8 @@ fn words_that_hide_the_written_one_between_them_are_told_all_the_same() {
     assert_ne!(operator.status("a").pod_status, "CrashLoopBackOff");
 }
 
-fn services(ready_endpoints: u32) -> Looked {
-    Looked::Services(vec![ServiceFacts {
+fn services(ready_endpoints: u32) -> LookupResult {
+    LookupResult::Services(vec![ServiceFacts {
         name: "web".into(),
         selector: [("pod-template-hash", "5")].into_iter().collect(),
         ready_endpoints,
@@ -130,45 +135,45 @@ fn services(ready_endpoints: u32) -> Looked {
     }])
 }
 
-/// After a start there may be thousands of them.
+/// After a start there may be thousands of failures.
 #[test]
-fn what_failed_before_the_start_is_written_once_with_who_suffers() {
+fn a_failure_before_the_start_is_written_once_with_its_impact() {
     let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
-    operator.answers.insert(Want::Services("demo".into()), services(1));
-    operator.list(&[], &[pod_of("web-b", "u2", Some("web"), true, WELL), oom_of("web", "web-a", "u1")]);
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), services(1));
+    operator.list(&[], &[pod_of("web-b", "u2", Some("web"), true, HEALTHY), oom_of("web", "web-a", "u1")]);
     operator.advance(60);
-    assert_eq!(operator.server.applies, 1);
+    assert_eq!(operator.server().applies, 1);
     assert_eq!(operator.status("web-a").impact.as_ref().unwrap().services[0].ready_endpoints, 1);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
-/// Nobody waits for what cannot be read.
+/// A forbidden lookup does not delay the report.
 #[test]
-fn what_failed_before_the_start_is_told_without_what_may_not_be_read() {
+fn a_failure_before_the_start_is_reported_without_lookups_that_are_forbidden() {
     let mut operator = Operator::new(Caps::default(), Server::default(), at("09:00:00"));
-    operator.refused.insert(Want::Services("demo".into()));
+    operator.surroundings_mut().refused.insert(Lookup::Services("demo".into()));
     operator.list(&[], &[oom_of("web", "web-a", "u1")]);
     operator.advance(1);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
 fn the_impact_follows_the_first_write_at_once_and_whole_and_changes_once_in_five_minutes() {
     let mut operator = Operator::idle();
-    operator.answers.insert(Want::Services("demo".into()), services(1));
-    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), services(1));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, HEALTHY));
     operator.pod(&oom_of("web", "web-a", "u1"));
-    assert_eq!(operator.server.applies, 1);
+    assert_eq!(operator.server().applies, 1);
     operator.advance(2);
-    assert_eq!(operator.server.applies, 2);
+    assert_eq!(operator.server().applies, 2);
     assert_eq!(operator.status("web-a").impact.as_ref().unwrap().services[0].ready_endpoints, 1);
-    operator.answers.insert(Want::Services("demo".into()), services(2));
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), services(2));
     operator.advance(298);
-    assert_eq!(operator.server.applies, 2);
+    assert_eq!(operator.server().applies, 2);
     operator.advance(10);
-    assert_eq!(operator.server.applies, 3);
+    assert_eq!(operator.server().applies, 3);
     operator.advance(3600);
-    assert_eq!(operator.server.applies, 3, "read again, and not written where it is the same");
+    assert_eq!(operator.server().applies, 3, "read again, and not written where it is the same");
 }
 
 #[test]
@@ -180,83 +185,86 @@ fn a_service_without_endpoints_is_a_rise_in_severity() {
         ready_endpoints: 0,
         ..ServiceFacts::default()
     };
-    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, HEALTHY));
     operator.pod(&oom_of("web", "web-a", "u1"));
-    assert_eq!(operator.status("web-a").severity.as_str(), "Warning");
-    operator.answers.insert(Want::Services("demo".into()), Looked::Services(vec![none]));
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Warning");
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), LookupResult::Services(vec![none]));
     operator.advance(400);
-    assert_eq!(operator.status("web-a").severity.as_str(), "Critical");
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled", "Changed OOMKilled"]);
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Critical");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled", "Changed OOMKilled"]);
 }
 
 #[test]
-fn when_the_last_sibling_falls_those_that_failed_before_become_critical() {
+fn when_the_last_sibling_fails_the_earlier_failures_become_critical() {
     let mut operator = Operator::idle();
-    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, HEALTHY));
     operator.pod(&oom_of("web", "web-a", "u1"));
-    assert_eq!(operator.status("web-a").severity.as_str(), "Warning");
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Warning");
     operator.pod(&oom_of("web", "web-b", "u2"));
-    assert_eq!(operator.status("web-a").severity.as_str(), "Critical");
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Critical");
     operator.pod(&pod_of("web-b", "u2", Some("web"), true, &running_again(2, 137, "OOMKilled")));
     operator.advance(30);
-    assert_eq!(operator.status("web-a").severity.as_str(), "Critical", "the worst is latched");
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Critical", "the highest severity is kept");
 }
 
 #[test]
-fn a_foreign_edit_is_repaired_and_so_is_a_deletion() {
+fn an_external_edit_or_deletion_is_reverted() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
-    let summary = operator.status("a").summary.clone();
-    let evidence = operator.status("a").evidence.clone();
-    let edit = operator.server.meddle("a", false);
+    let summary = operator.status("a").head.summary.clone();
+    let evidence = operator.status("a").head.evidence.clone();
+    let edit = operator.server_mut().edit("a", false);
     operator.take(edit);
     operator.settle();
-    assert_eq!(operator.status("a").summary, summary);
-    let deletion = operator.server.meddle("a", true);
+    assert_eq!(operator.status("a").head.summary, summary);
+    let deletion = operator.server_mut().edit("a", true);
     operator.take(deletion);
     operator.advance(3);
-    assert_eq!((operator.status("a").summary.as_str(), &operator.status("a").evidence), (summary.as_str(), &evidence));
-    let applies = operator.server.applies;
+    assert_eq!(
+        (operator.status("a").head.summary.as_str(), &operator.status("a").head.evidence),
+        (summary.as_str(), &evidence)
+    );
+    let applies = operator.server().applies;
     operator.advance(600);
-    assert_eq!(operator.server.applies, applies, "our own repair is nobody else's edit");
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.server().applies, applies, "our own write is not an external edit");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn what_services_had_in_the_second_before_a_failure_makes_it_no_worse() {
+fn endpoints_of_the_second_before_a_failure_do_not_raise_its_severity() {
     let mut operator = Operator::idle();
     let service = |ready_endpoints| {
         let selector = [("pod-template-hash", "5")].into_iter().collect();
-        Looked::Services(vec![ServiceFacts {
+        LookupResult::Services(vec![ServiceFacts {
             name: "web".into(),
             selector,
             ready_endpoints,
             ..ServiceFacts::default()
         }])
     };
-    // Another pod's failure asks for the Services of the namespace before the endpoints of web are there.
-    operator.answers.insert(Want::Services("demo".into()), service(0));
+    // Another pod's failure looks up the Services of the namespace before web has endpoints.
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), service(0));
     operator.pod(&oom("other", "u0"));
     operator.advance(2);
-    operator.answers.insert(Want::Services("demo".into()), service(1));
-    operator.pod(&pod_of("web-b", "u2", Some("web"), true, WELL));
+    operator.surroundings_mut().results.insert(Lookup::Services("demo".into()), service(1));
+    operator.pod(&pod_of("web-b", "u2", Some("web"), true, HEALTHY));
     operator.pod(&oom_of("web", "web-a", "u1"));
     operator.advance(30);
-    assert_eq!(operator.status("web-a").severity.as_str(), "Warning", "web-b serves");
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Warning", "web-b serves");
     let impact = operator.status("web-a").impact.clone().unwrap();
     assert_eq!(impact.services.iter().map(|s| s.ready_endpoints).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
-fn an_object_that_goes_with_its_pod_is_not_put_back_into_the_next_namespace_of_that_name() {
-    for pod_goes_first in [true, false] {
+fn the_diagnosis_of_a_deleted_pod_is_not_restored_in_a_recreated_namespace() {
+    for pod_first in [true, false] {
         let mut operator = Operator::idle();
         operator.pod(&oom("a", "u1"));
         operator.advance(30);
-        let deletion = operator.server.meddle("a", true);
-        if pod_goes_first {
-            // The end is on its way when the API server has neither.
+        let deletion = operator.server_mut().edit("a", true);
+        if pod_first {
+            // The write of the final state is in progress when both are deleted.
             operator.deleted(&oom("a", "u1"));
             operator.take(deletion);
         } else {
@@ -264,86 +272,89 @@ fn an_object_that_goes_with_its_pod_is_not_put_back_into_the_next_namespace_of_t
             operator.take(Change::PodDeleted(Box::new(oom("a", "u1"))));
         }
         operator.advance(600);
-        assert!(operator.server.objects.is_empty(), "pod first: {pod_goes_first}: {:?}", operator.server.objects);
+        assert!(operator.server().objects.is_empty(), "pod first: {pod_first}: {:?}", operator.server().objects);
         operator.pod(&oom("a", "u2"));
         assert_eq!((operator.object("a").spec.pod_uid.as_str(), operator.state("a").as_str()), ("u2", "Active"));
     }
 }
 
 #[test]
-fn a_write_of_a_pod_that_goes_with_its_object_meanwhile_brings_neither_back() {
+fn a_write_in_progress_does_not_restore_a_deleted_pod_or_its_diagnosis() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
     operator.take(Change::Pod(Box::new(pod("a", "u1", false, &crashed(3, 137, "OOMKilled")))));
     operator.settle_with(|operator| {
-        let _ = operator.server.meddle("a", true);
+        let _ = operator.server_mut().edit("a", true);
         operator.take(Change::PodDeleted(Box::new(oom("a", "u1"))));
     });
     operator.advance(600);
-    assert!(operator.server.objects.is_empty(), "{:?}", operator.server.objects);
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert!(operator.server().objects.is_empty(), "{:?}", operator.server().objects);
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn a_pod_gets_no_worse_by_being_deleted() {
+fn deletion_does_not_raise_the_severity_of_a_pod() {
     let mut operator = Operator::idle();
-    let neighbour = pod_of("web-b", "u2", Some("web"), true, WELL);
+    let neighbour = pod_of("web-b", "u2", Some("web"), true, HEALTHY);
     operator.pod(&neighbour);
     operator.pod(&oom_of("web", "web-a", "u1"));
     operator.pod(&end_pod(&oom_of("web", "web-a", "u1"), "Running", "09:01:00"));
     operator.deleted(&neighbour);
     operator.advance(30);
-    assert_eq!(operator.status("web-a").severity.as_str(), "Warning", "all of the workload goes");
-    assert_eq!(operator.told(), ["Diagnosed OOMKilled"]);
+    assert_eq!(operator.status("web-a").head.severity.as_str(), "Warning", "the whole workload is deleted");
+    assert_eq!(operator.emitted(), ["Diagnosed OOMKilled"]);
 }
 
 #[test]
-fn a_writer_that_insists_is_not_fought_at_full_speed() {
+fn repeated_external_edits_are_reverted_at_a_limited_rate() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.advance(30);
-    let applies = operator.server.applies;
+    let applies = operator.server().applies;
     for _ in 0..200 {
-        let edit = operator.server.meddle("a", false);
+        let edit = operator.server_mut().edit("a", false);
         operator.take(edit);
         operator.advance(1);
     }
-    let repairs = operator.server.applies - applies;
+    let repairs = operator.server().applies - applies;
     assert!((2..=9).contains(&repairs), "{repairs} repairs in 200 s");
 }
 
 #[test]
-fn an_edit_of_which_the_watch_has_not_told_yet_costs_a_conflict_and_nothing_more() {
+fn an_edit_that_the_watch_has_not_delivered_yet_costs_one_conflict() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
-    let _ = operator.server.meddle("a", true);
+    let _ = operator.server_mut().edit("a", true);
     operator.pod(&pod("a", "u1", false, &crashed(3, 137, "OOMKilled")));
     operator.advance(30);
     assert_eq!(operator.status("a").restarts.as_ref().unwrap().count, 2);
-    let _ = operator.server.meddle("a", false);
+    let _ = operator.server_mut().edit("a", false);
     operator.pod(&pod("a", "u1", false, &crashed(4, 137, "OOMKilled")));
     operator.advance(30);
     assert_eq!(operator.status("a").restarts.as_ref().unwrap().count, 3);
-    assert!(operator.server.conflicts <= 2, "{} conflicts", operator.server.conflicts);
+    assert!(operator.server().conflicts <= 2, "{} conflicts", operator.server().conflicts);
 }
 
 #[test]
-fn an_edit_of_what_has_ended_loses_nothing_and_a_deletion_stands() {
+fn an_edited_diagnosis_of_a_gone_pod_is_restored_and_a_deleted_one_is_not() {
     let mut operator = Operator::idle();
     operator.pod(&oom("a", "u1"));
     operator.deleted(&oom("a", "u1"));
     let status = operator.status("a").clone();
-    let edit = operator.server.meddle("a", false);
+    let edit = operator.server_mut().edit("a", false);
     operator.take(edit);
     operator.settle();
-    assert_eq!((&operator.status("a").evidence, &operator.status("a").summary), (&status.evidence, &status.summary));
-    let deletion = operator.server.meddle("a", true);
+    assert_eq!(
+        (&operator.status("a").head.evidence, &operator.status("a").head.summary),
+        (&status.head.evidence, &status.head.summary)
+    );
+    let deletion = operator.server_mut().edit("a", true);
     operator.take(deletion);
     operator.settle();
     operator.advance(90_000);
-    assert!(operator.server.objects.is_empty());
-    assert_eq!(operator.server.deletes, 0);
+    assert!(operator.server().objects.is_empty());
+    assert_eq!(operator.server().deletes, 0);
 }
 
 #[test]
@@ -353,7 +364,7 @@ fn a_namespace_full_of_crash_loops_reads_its_services_once_in_five_minutes() {
         operator.pod(&oom(&format!("p{i}"), &format!("u{i}")));
     }
     operator.advance(60);
-    let before = operator.server.lookups;
+    let before = operator.server().lookups;
     for n in 3..13 {
         for i in 0..20 {
             let (name, uid) = (format!("p{i}"), format!("u{i}"));
@@ -362,22 +373,26 @@ fn a_namespace_full_of_crash_loops_reads_its_services_once_in_five_minutes() {
         }
         operator.advance(120);
     }
-    let reads = operator.server.lookups - before;
+    let reads = operator.server().lookups - before;
     assert!(reads <= 10 * 120 / 300 + 1, "{reads} in twenty minutes");
 }
 
 #[test]
 fn unready_noise_of_a_healthy_pod_is_not_kept() {
     let mut operator = Operator::idle();
-    let pod = well("a", "u1");
+    let pod = healthy("a", "u1");
     operator.pod(&pod);
     for reason in ["Unhealthy", "BackOff", "FailedMount"] {
         operator.event(&event(&pod, reason, "Readiness probe failed: x", "08:59:00"));
     }
     operator.advance(600);
-    assert_eq!((operator.server.applies, operator.world.unwell().count()), (0, 0));
+    assert_eq!((operator.server().applies, operator.engine.world.cluster.unhealthy().count()), (0, 0));
     operator.event(&killing(&pod, "08:59:50"));
     operator.take(Change::Pod(Box::new(pod)));
-    assert_eq!(operator.world.unwell().count(), 1, "a kill is remembered: the status that it explains comes next");
+    assert_eq!(
+        operator.engine.world.cluster.unhealthy().count(),
+        1,
+        "a kill is remembered: the status that it explains comes next"
+    );
     assert!(operator.now > at("09:09:59"));
 }

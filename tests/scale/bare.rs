@@ -1,6 +1,6 @@
-//! The bare client: the same LIST and watch of pods, and for each pod that fails the same two writes, with no thinking.
+//! The bare client: the same LIST and watch of pods, and the same two writes for each failing pod, without diagnosis.
 //!
-//! What the operator takes beyond this is what it does; what this takes is the API server's and the client library's.
+//! Its cost is that of the API server and the client library; the difference to the operator is the cost of the operator.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Client, Resource};
 use serde::{Deserialize, Deserializer, Serialize};
-use shindan::api::PodDiagnosis;
 use shindan::cluster::client::{self, Target};
+use shindan_core::api::PodDiagnosis;
 use tokio::task::JoinSet;
 
-/// As the operator does it.
+/// Same values as in the operator.
 const PAGE: u32 = 500;
 const OWN_PAGE: u32 = 100;
 const WATCH_SECONDS: u32 = 90;
 const WRITES: usize = 16;
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/// What is said when all pods are listed.
+/// Printed when all pods are listed.
 pub(crate) const LISTED: &str = "listed";
 
-/// What to write for a pod: as the operator wrote it, with `@ns@`, `@name@` and `@uid@`.
+/// Bodies of writes of the operator, with placeholders `@ns@`, `@name@` and `@uid@`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Bodies {
     pub(crate) diagnosis: String,
@@ -95,11 +95,11 @@ impl SlimPod {
 /// Namespace, name, UID.
 type Key = [String; 3];
 
-/// Runs until it is killed. `known`: pods that have a diagnosis get none.
+/// Runs until it is killed. With `known`, pods that have a diagnosis already are skipped.
 pub(crate) async fn run(kubeconfig: PathBuf, bodies: &Path, known: bool) -> Result<()> {
     let bodies = Arc::new(Bodies::read(bodies)?);
     let clients = client::connect(&Target { kubeconfig: Some(kubeconfig), ..Target::default() }).await?;
-    let mut told: HashSet<String> = if known { written(&clients.watch).await? } else { HashSet::new() };
+    let mut written_pods: HashSet<String> = if known { written(&clients.watch).await? } else { HashSet::new() };
     let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(PAGE).streaming_lists();
     let mut pods = std::pin::pin!(watcher(Api::<SlimPod>::all(clients.watch.clone()), config).default_backoff());
     let (mut waiting, mut writing, mut listed) = (VecDeque::new(), JoinSet::new(), false);
@@ -113,13 +113,13 @@ pub(crate) async fn run(kubeconfig: PathBuf, bodies: &Path, known: bool) -> Resu
                 Ok(Event::InitApply(pod) | Event::Apply(pod)) => {
                     let name = name_of(&pod.metadata);
                     if !pod.fails() {
-                        told.remove(&name);
-                    } else if told.insert(name) {
+                        written_pods.remove(&name);
+                    } else if written_pods.insert(name) {
                         waiting.push_back(pod.key());
                     }
                 }
                 Ok(Event::Delete(pod)) => {
-                    told.remove(&name_of(&pod.metadata));
+                    written_pods.remove(&name_of(&pod.metadata));
                 }
                 Ok(Event::InitDone) => {
                     listed = true;
@@ -153,7 +153,7 @@ async fn write(client: Client, bodies: Arc<Bodies>, key: Key) -> Result<()> {
     Ok(())
 }
 
-/// Which pods have a diagnosis.
+/// Returns the pods that have a diagnosis.
 async fn written(client: &Client) -> Result<HashSet<String>> {
     #[derive(Deserialize)]
     struct Page {

@@ -1,5 +1,6 @@
-//! Measures the operator on a large cluster, side by side with a bare client. `scale` starts the cluster and runs this.
+//! Measures the operator and a bare client on a large cluster. `scale` starts the cluster and runs this.
 
+#![allow(clippy::disallowed_types, reason = "tests write what the operator reads")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal")]
 #![allow(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -31,53 +32,53 @@ use subject::{Running, Subject};
 
 #[derive(Parser)]
 enum Command {
-    /// Put all objects of a cluster of so many pods into etcd
+    /// Write all objects of a cluster with this many pods to etcd
     Fill {
         #[arg(long, default_value_t = 100_000)]
         pods: usize,
-        /// etcd, without TLS
+        /// Address of etcd, without TLS
         #[arg(long, default_value = "http://127.0.0.1:2379")]
         etcd: String,
     },
-    /// Measure both, and keep the figures
+    /// Measure the operator and the bare client, and save the figures
     Run {
         #[command(flatten)]
         options: Options,
-        /// Only these; a cold start comes before any
+        /// Measure only these phases, after a cold start
         #[arg(long, value_delimiter = ',')]
         only: Vec<Phase>,
-        /// Leave out the bare client
+        /// Skip the bare client
         #[arg(long)]
         alone: bool,
     },
-    /// Check what is written and how often, but no times
+    /// Check the number of writes, without times
     Counts {
         #[command(flatten)]
         options: Options,
     },
-    /// Change statuses and let pods come and go, for long, and check that nothing of it stays in the operator
+    /// Change statuses, create and delete pods for a long time, and check that the operator releases their memory
     Soak {
         #[command(flatten)]
         options: Options,
         #[arg(long, default_value_t = 20)]
         minutes: u64,
     },
-    /// Write docs/benchmarks.md from the figures that are kept; fails where a bound is missed
+    /// Write docs/benchmarks.md from the saved figures; fails if a bound is missed
     Report {
-        /// Where the figures are
+        /// Folder of the figures
         #[arg(long, default_value = "target/bench")]
         out: PathBuf,
         #[arg(long, default_value = "docs/benchmarks.md")]
         page: PathBuf,
     },
-    /// Be the bare client
+    /// Run the bare client
     #[command(hide = true)]
     Bare {
         #[arg(long)]
         kubeconfig: PathBuf,
         #[arg(long)]
         bodies: PathBuf,
-        /// Pods that have a diagnosis get none
+        /// Skip pods that have a diagnosis already
         #[arg(long)]
         known: bool,
     },
@@ -100,18 +101,18 @@ async fn main() -> Result<()> {
     }
 }
 
-/// Cold starts that are measured of each.
+/// Measured cold starts of each subject.
 const COLD_STARTS: usize = 3;
 
 async fn run(options: Options, only: &[Phase], alone: bool) -> Result<()> {
-    let wanted: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| only.is_empty() || only.contains(phase)).collect();
+    let selected: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| only.is_empty() || only.contains(phase)).collect();
     let subjects = if alone { vec![Subject::Operator] } else { Subject::BOTH.to_vec() };
     let lab = Lab::new(options).await?;
-    let mut figures = if wanted.contains(&Phase::Cold) { cold_starts(&lab, &subjects).await? } else { Vec::new() };
+    let mut figures = if selected.contains(&Phase::Cold) { cold_starts(&lab, &subjects).await? } else { Vec::new() };
     figures.resize_with(subjects.len(), Vec::new);
     for (subject, figures) in subjects.into_iter().zip(&mut figures) {
-        if wanted.iter().any(|phase| *phase != Phase::Cold) {
-            figures.extend(measure(&lab, subject, &wanted).await?);
+        if selected.iter().any(|phase| *phase != Phase::Cold) {
+            figures.extend(measure(&lab, subject, &selected).await?);
             lab.put_back().await?;
         }
     }
@@ -132,8 +133,8 @@ async fn run(options: Options, only: &[Phase], alone: bool) -> Result<()> {
     Ok(())
 }
 
-/// The cold starts of each, in turns, because the API server is not always equally quick; of each the one in the middle.
-/// A first start of the operator, which is not counted, fills the API server's caches.
+/// Measures cold starts in turns, because the speed of the API server varies, and returns the median of each subject. A first
+/// start of the operator, which is not counted, fills the API server's caches.
 async fn cold_starts(lab: &Lab, subjects: &[Subject]) -> Result<Vec<Vec<(Phase, Figures)>>> {
     start_cold(lab, Subject::Operator).await?.0.kill().await?;
     lab.put_back().await?;
@@ -141,7 +142,7 @@ async fn cold_starts(lab: &Lab, subjects: &[Subject]) -> Result<Vec<Vec<(Phase, 
     for _ in 0..COLD_STARTS {
         for (subject, starts) in subjects.iter().zip(&mut starts) {
             let (running, figures) = start_cold(lab, *subject).await?;
-            tell(*subject, Phase::Cold, &figures);
+            print(*subject, Phase::Cold, &figures);
             starts.push(figures);
             running.kill().await?;
             lab.put_back().await?;
@@ -162,14 +163,14 @@ async fn start_cold(lab: &Lab, subject: Subject) -> Result<(Running, Figures)> {
     Ok((running, figures))
 }
 
-/// All other phases of one subject, on the cluster as it was filled.
-async fn measure(lab: &Lab, subject: Subject, wanted: &[Phase]) -> Result<Vec<(Phase, Figures)>> {
+/// Measures all other phases of one subject, on the cluster as it was filled.
+async fn measure(lab: &Lab, subject: Subject, selected: &[Phase]) -> Result<Vec<(Phase, Figures)>> {
     let mut all = Vec::new();
     let (mut running, _) = start_cold(lab, subject).await?;
-    for phase in wanted {
+    for phase in selected {
         let figures = match phase {
             Phase::Cold => continue,
-            // It waits for what the operator alone may do by itself.
+            // Waits for delayed writes of the operator.
             Phase::Rest if subject == Subject::Bare => continue,
             Phase::Rest => phases::rest(lab, &running).await?,
             Phase::Latency => phases::latency(lab, &running).await?,
@@ -182,14 +183,14 @@ async fn measure(lab: &Lab, subject: Subject, wanted: &[Phase]) -> Result<Vec<(P
             Phase::Mass => phases::mass(lab, &running).await?,
             Phase::Flap => phases::flap(lab, &running).await?,
         };
-        tell(subject, *phase, &figures);
+        print(subject, *phase, &figures);
         all.push((*phase, figures));
     }
     running.kill().await?;
     Ok(all)
 }
 
-fn tell(subject: Subject, phase: Phase, figures: &Figures) {
-    let told = figures.iter().map(|(name, figure)| format!("{name} {figure:.2}"));
-    println!("{} {}: {}", subject.as_str(), phase.as_str(), told.collect::<Vec<_>>().join(", "));
+fn print(subject: Subject, phase: Phase, figures: &Figures) {
+    let values = figures.iter().map(|(name, figure)| format!("{name} {figure:.2}"));
+    println!("{} {}: {}", subject.as_str(), phase.as_str(), values.collect::<Vec<_>>().join(", "));
 }

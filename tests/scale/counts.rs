@@ -1,4 +1,4 @@
-//! What is written, and how often: the same on any machine.
+//! The number of writes, which is the same on any machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,34 +6,36 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::lab::Lab;
-use super::phases::PATIENCE;
+use super::phases::STALL_TIMEOUT;
 use super::recorded::Look;
 use super::requests::Requests;
 use super::subject::{Running, Subject, sum};
 
-/// When nothing was written for so long, all is written: the diagnosis of a workload waits for 5 s.
+/// All is written after this time without a write: the diagnosis of a workload waits for 5 s.
 const DONE: Duration = Duration::from_secs(8);
-/// For how long nothing may be written at rest.
+/// Time at rest in which nothing may be written.
 const REST: Duration = Duration::from_secs(10);
 /// Pods that fail while the operator runs.
 const LATER: usize = 20;
 
 pub(crate) async fn check(lab: &Lab) -> Result<()> {
-    let nothing = Told { requests: Requests::now(&lab.client).await?, pods: 0, outer: 0, folded: 0 };
+    let nothing = Counts { requests: Requests::now(&lab.client).await?, pods: 0, others: 0, aggregated: 0 };
     let mut running = Running::start(&lab.options, Subject::Operator, false)?;
     running.listed().await?;
     each_failing_pod_is_diagnosed(lab).await?;
     lab.sights.settled(DONE).await;
-    let first = Told::now(lab, &running).await?;
-    first.is_told_once_since(&nothing)?;
+    let first = Counts::now(lab, &running).await?;
+    first.has_one_event_each_since(&nothing)?;
     nothing_is_written(lab, "at rest", REST).await?;
 
-    let later = lab.take_well(LATER)?;
+    let later = lab.take_healthy(LATER)?;
     lab.etcd.put(later.iter().map(|place| lab.fleet.looking(*place, Look::Killed))).await?;
     let expected = lab.failing() + LATER;
-    lab.sights.until("the diagnoses of pods that fail later", PATIENCE, |sights| sights.count().0 >= expected).await?;
+    lab.sights
+        .until("the diagnoses of pods that fail later", STALL_TIMEOUT, |sights| sights.count().0 >= expected)
+        .await?;
     lab.sights.settled(DONE).await;
-    Told::now(lab, &running).await?.is_told_once_since(&first)?;
+    Counts::now(lab, &running).await?.has_one_event_each_since(&first)?;
 
     running.kill().await?;
     let mut running = Running::start(&lab.options, Subject::Operator, true)?;
@@ -44,50 +46,57 @@ pub(crate) async fn check(lab: &Lab) -> Result<()> {
 
 pub(super) async fn each_failing_pod_is_diagnosed(lab: &Lab) -> Result<()> {
     let expected = lab.failing();
-    lab.sights.until("the first diagnoses", PATIENCE, |sights| sights.count().0 >= expected).await?;
+    lab.sights.until("the first diagnoses", STALL_TIMEOUT, |sights| sights.count().0 >= expected).await?;
     let mut causes: BTreeMap<&str, usize> = BTreeMap::new();
     for place in lab.fleet.failing() {
         let (key, cause) = (place.key(), place.cause().unwrap_or_default());
         let sight = lab.sights.of(&key);
-        let told = sight.as_ref().and_then(|sight| sight.labels.get("cause")).map_or("nothing", |cause| cause);
-        ensure!(told == cause, "{key} fails of {cause}; its diagnosis says {told}");
+        let reported = sight.as_ref().and_then(|sight| sight.labels.get("cause")).map_or("nothing", |cause| cause);
+        ensure!(reported == cause, "{key} fails with {cause}; its diagnosis has {reported}");
         *causes.entry(cause).or_default() += 1;
     }
-    ensure!(lab.sights.count().0 == expected, "there are diagnoses of pods that are well");
+    ensure!(lab.sights.count().0 == expected, "there are diagnoses of healthy pods");
     println!("each failing pod is diagnosed, and no other: {causes:?}");
     Ok(())
 }
 
-/// What the operator has told so far.
-struct Told {
+/// Diagnoses, Events and requests of the operator so far.
+struct Counts {
     requests: Requests,
-    /// Diagnoses of pods, and of nodes and workloads.
+    /// Diagnoses of pods.
     pods: u64,
-    outer: u64,
-    /// Events that were left out, as their workload's tells the same.
-    folded: u64,
+    /// Diagnoses of nodes and workloads.
+    others: u64,
+    /// Events that were aggregated into the Event of their workload.
+    aggregated: u64,
 }
 
-impl Told {
+impl Counts {
     async fn now(lab: &Lab, running: &Running) -> Result<Self> {
-        let (pods, outer) = lab.sights.count();
-        let folded = sum(&running.metrics().await?, "shindan_events_folded_total", "");
-        Ok(Self { requests: Requests::now(&lab.client).await?, pods: pods as u64, outer: outer as u64, folded })
+        let (pods, others) = lab.sights.count();
+        let aggregated = sum(&running.metrics().await?, "shindan_events_folded_total", "");
+        Ok(Self { requests: Requests::now(&lab.client).await?, pods: pods as u64, others: others as u64, aggregated })
     }
 
-    /// One apply and one Event for each diagnosis, and one more apply at most, when it is known who suffers.
-    fn is_told_once_since(&self, before: &Self) -> Result<()> {
+    /// Checks for one apply and one Event for each diagnosis, and at most one more apply with the impact.
+    fn has_one_event_each_since(&self, before: &Self) -> Result<()> {
         let requests = self.requests.since(&before.requests);
-        let (pods, outer, folded) = (self.pods - before.pods, self.outer - before.outer, self.folded - before.folded);
-        let told: Vec<_> = requests.by_verb().collect();
-        println!("{pods} diagnoses of pods, {outer} of workloads and nodes, {folded} Events folded: {told:?}");
+        let (pods, others, aggregated) =
+            (self.pods - before.pods, self.others - before.others, self.aggregated - before.aggregated);
+        let reported: Vec<_> = requests.by_verb().collect();
+        println!(
+            "{pods} diagnoses of pods, {others} of workloads and nodes, {aggregated} Events aggregated: {reported:?}"
+        );
         let of_pods = requests.of("APPLY", "poddiagnoses");
-        let of_outer = requests.of("APPLY", "workloaddiagnoses") + requests.of("APPLY", "nodediagnoses");
+        let of_others = requests.of("APPLY", "workloaddiagnoses") + requests.of("APPLY", "nodediagnoses");
         let events = requests.of("POST", "events");
         ensure!((pods..=2 * pods).contains(&of_pods), "{of_pods} applies for {pods} diagnoses of pods");
-        ensure!((outer..=2 * outer).contains(&of_outer), "{of_outer} applies for {outer} diagnoses of others");
-        ensure!((pods..=pods + outer).contains(&(events + folded)), "{events} Events, and {folded} folded");
-        ensure!(requests.writes() == of_pods + of_outer + events, "something else was written");
+        ensure!((others..=2 * others).contains(&of_others), "{of_others} applies for {others} diagnoses of others");
+        ensure!(
+            (pods..=pods + others).contains(&(events + aggregated)),
+            "{events} Events, and {aggregated} aggregated"
+        );
+        ensure!(requests.writes() == of_pods + of_others + events, "something else was written");
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What lies behind the API server: objects are put and removed here without its work, so that it is free for who is measured.
+//! Direct access to etcd: objects are written and deleted without the API server, which is then free for the measured client.
 
 use anyhow::{Context, Result};
 use futures::{StreamExt, TryStreamExt};
@@ -7,7 +7,7 @@ use kube::{Client, Config};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Objects in one request, and requests at a time.
+/// Objects per request, and concurrent requests.
 const BATCH: usize = 64;
 const AT_ONCE: usize = 8;
 
@@ -27,7 +27,7 @@ impl Etcd {
         Ok(Self(Client::try_from(Config::new(address.parse()?))?))
     }
 
-    /// Puts all of them while nobody watches, and tells how many there were and their bytes.
+    /// Writes objects in batches before any watch runs; returns their number and size in bytes.
     pub(crate) async fn fill(&self, puts: impl IntoIterator<Item = Put>) -> Result<(usize, usize)> {
         futures::stream::iter(puts)
             .ready_chunks(BATCH)
@@ -37,11 +37,11 @@ impl Etcd {
             .await
     }
 
-    /// Puts them one by one, some at a time, as changes come in a cluster: each has a version of its own. Of changes with
-    /// one version a watch that begins anew among them would miss the rest.
+    /// Writes each object with its own resource version, like changes in a cluster. A watch that restarts within changes of
+    /// one version would miss the rest of them.
     pub(crate) async fn put(&self, puts: impl IntoIterator<Item = Put>) -> Result<()> {
         let put = |put: Put| async move {
-            self.ask("/v3/kv/put", &json!({"key": bytes(put.key), "value": bytes(put.value)})).await?;
+            self.request("/v3/kv/put", &json!({"key": bytes(put.key), "value": bytes(put.value)})).await?;
             Ok(())
         };
         futures::stream::iter(puts).map(put).buffer_unordered(AT_ONCE).try_collect().await
@@ -51,11 +51,11 @@ impl Etcd {
         let sizes = (batch.len(), batch.iter().map(|put| put.value.len()).sum());
         let puts =
             batch.into_iter().map(|put| json!({"requestPut": {"key": bytes(put.key), "value": bytes(put.value)}}));
-        self.ask("/v3/kv/txn", &json!({"success": puts.collect::<Vec<_>>()})).await?;
+        self.request("/v3/kv/txn", &json!({"success": puts.collect::<Vec<_>>()})).await?;
         Ok(sizes)
     }
 
-    /// Removes all keys that begin so, one by one.
+    /// Deletes all keys with this prefix, one by one.
     pub(crate) async fn remove(&self, prefix: &str) -> Result<()> {
         #[derive(Deserialize)]
         struct Range {
@@ -71,24 +71,24 @@ impl Etcd {
             *last += 1;
         }
         let range = json!({"key": bytes(prefix), "range_end": ByteString(end), "keys_only": true});
-        let found: Range = serde_json::from_str(&self.ask("/v3/kv/range", &range).await?)?;
+        let found: Range = serde_json::from_str(&self.request("/v3/kv/range", &range).await?)?;
         self.remove_each(found.kvs.into_iter().map(|Key { key }| key)).await
     }
 
-    /// Removes these, whether or not they are there.
+    /// Deletes these keys if they exist.
     pub(crate) async fn remove_keys(&self, keys: impl IntoIterator<Item = String>) -> Result<()> {
         self.remove_each(keys.into_iter().map(bytes)).await
     }
 
     async fn remove_each(&self, keys: impl IntoIterator<Item = ByteString>) -> Result<()> {
         let remove = |key: ByteString| async move {
-            self.ask("/v3/kv/deleterange", &json!({"key": key})).await?;
+            self.request("/v3/kv/deleterange", &json!({"key": key})).await?;
             Ok(())
         };
         futures::stream::iter(keys).map(remove).buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    async fn ask(&self, path: &str, body: &Value) -> Result<String> {
+    async fn request(&self, path: &str, body: &Value) -> Result<String> {
         let request = http::Request::post(path).body(serde_json::to_vec(body)?)?;
         self.0.request_text(request).await.context("etcd")
     }

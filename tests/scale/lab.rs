@@ -1,4 +1,4 @@
-//! What all measurements share: the cluster, who watches it, and which pods are still as they were filled.
+//! State of all measurements: the cluster, the watch of diagnoses, and the pods that were not changed yet.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube::core::Request;
 use kube::{Client, Resource};
 use serde_json::Value;
-use shindan::api::PodDiagnosis;
+use shindan_core::api::PodDiagnosis;
 
 use super::bare::Bodies;
 use super::etcd::Etcd;
@@ -21,27 +21,27 @@ use super::recorded::{Fleet, Place};
 use super::sights::Sights;
 use super::subject::must_exist;
 
-/// Named measurements, in seconds, MiB, milliseconds and counts, as their names say.
+/// Named measurements; the names have the unit.
 pub(crate) type Figures = BTreeMap<String, f64>;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// The operator
+    /// Binary of the operator
     #[arg(long)]
     pub(crate) binary: PathBuf,
-    /// With all rights
+    /// Kubeconfig with all permissions
     #[arg(long)]
     pub(crate) kubeconfig: PathBuf,
-    /// etcd, without TLS
+    /// Address of etcd, without TLS
     #[arg(long, default_value = "http://127.0.0.1:2379")]
     pub(crate) etcd: String,
-    /// How many pods it was filled with
+    /// Number of pods of the cluster
     #[arg(long)]
     pub(crate) pods: usize,
-    /// The script that started it, to stop its API server and start it again
+    /// The script that started the cluster, to restart its API server
     #[arg(long)]
     pub(crate) script: PathBuf,
-    /// Where figures and logs are put
+    /// Folder of figures and logs
     #[arg(long, default_value = "target/bench")]
     pub(crate) out: PathBuf,
 }
@@ -68,8 +68,8 @@ pub(crate) struct Lab {
     pub(crate) etcd: Etcd,
     pub(crate) fleet: Fleet,
     pub(crate) sights: Sights,
-    /// Pods that are well and untouched.
-    well: Mutex<Vec<Place>>,
+    /// Healthy pods that were not changed.
+    healthy: Mutex<Vec<Place>>,
     touched: Mutex<Vec<Place>>,
 }
 
@@ -84,8 +84,8 @@ impl Lab {
         let lab = Self {
             etcd: Etcd::new(&options.etcd)?,
             sights: Sights::watch(&client),
-            well: Mutex::new(Vec::new()),
-            // Of an earlier run that did not come to its end.
+            healthy: Mutex::new(Vec::new()),
+            // Left by an earlier run that was interrupted.
             touched: Mutex::new(
                 std::fs::read(options.touched()?).map_or(Ok(Vec::new()), |kept| serde_json::from_slice(&kept))?,
             ),
@@ -97,26 +97,26 @@ impl Lab {
         Ok(lab)
     }
 
-    /// As it was filled: without diagnoses and without our Events, and with all pods as they were.
+    /// Restores the cluster as it was filled: without diagnoses and our Events, and with the original pods.
     pub(crate) async fn put_back(&self) -> Result<()> {
         self.etcd.remove("/registry/shindan.dev/").await?;
         self.etcd.remove("/registry/events/").await?;
         let touched = std::mem::take(&mut *self.touched.lock().unwrap_or_else(PoisonError::into_inner));
         let pods = touched.iter().map(|place| self.fleet.as_filled(*place));
         self.etcd.put(pods.chain(self.fleet.events())).await?;
-        *self.well.lock().unwrap_or_else(PoisonError::into_inner) = self.fleet.well();
+        *self.healthy.lock().unwrap_or_else(PoisonError::into_inner) = self.fleet.healthy();
         self.keep_touched()?;
         self.sights.until("diagnoses to go", Duration::from_secs(60), |sights| sights.count() == (0, 0)).await?;
-        // What was put has reached the API server's caches when nothing stirs any more.
+        // After a time without changes, all writes have reached the API server's caches.
         tokio::time::sleep(Duration::from_secs(3)).await;
         Ok(())
     }
 
-    /// So many pods that were well so far, or as many as there are.
-    pub(crate) fn take_well(&self, most: usize) -> Result<Vec<Place>> {
-        let mut well = self.well.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = most.min(well.len());
-        let taken: Vec<Place> = well.drain(..most).collect();
+    /// Takes up to this many healthy pods.
+    pub(crate) fn take_healthy(&self, most: usize) -> Result<Vec<Place>> {
+        let mut healthy = self.healthy.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = most.min(healthy.len());
+        let taken: Vec<Place> = healthy.drain(..most).collect();
         self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(&taken);
         self.keep_touched()?;
         Ok(taken)
@@ -127,10 +127,10 @@ impl Lab {
         Ok(std::fs::write(self.options.touched()?, serde_json::to_vec(&*touched)?)?)
     }
 
-    /// Pods that are well and stay so, for updates that change nothing.
+    /// Healthy pods that stay healthy, for updates without effect.
     pub(crate) fn bystanders(&self) -> Vec<Place> {
-        let well = self.well.lock().unwrap_or_else(PoisonError::into_inner);
-        well.iter().rev().take(10_000).copied().collect()
+        let healthy = self.healthy.lock().unwrap_or_else(PoisonError::into_inner);
+        healthy.iter().rev().take(10_000).copied().collect()
     }
 
     pub(crate) fn failing(&self) -> usize {
@@ -140,11 +140,11 @@ impl Lab {
     /// Stops or starts the API server.
     pub(crate) fn api_server(&self, what: &str) -> Result<()> {
         let status = Command::new(&self.options.script).args(["api-server", what]).status()?;
-        ensure!(status.success(), "the API server could not be told to {what}");
+        ensure!(status.success(), "the API server did not {what}");
         Ok(())
     }
 
-    /// Keeps what the operator wrote for a pod, one of middling size, for the bare client to write.
+    /// Saves the operator's writes for a pod of average size, which the bare client uses.
     pub(crate) async fn keep_bodies(&self) -> Result<()> {
         let mut sized = Vec::new();
         for place in self.fleet.failing().step_by(self.failing().div_ceil(50).max(1)) {
@@ -163,11 +163,11 @@ impl Lab {
         let event = events["items"].as_array().and_then(|items| items.iter().find(ours)).cloned();
         let event = event.context("the operator posted no Event about a pod")?;
         let own = event["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let worded = |object: Value| {
+        let with_placeholders = |object: Value| {
             let text = slim(object).to_string().replace(&own, "@name@.0123456789abcdef");
             text.replace(&name, "@name@").replace(&ns, "@ns@").replace(&uid, "@uid@")
         };
-        let bodies = Bodies { diagnosis: worded(diagnosis), event: worded(event) };
+        let bodies = Bodies { diagnosis: with_placeholders(diagnosis), event: with_placeholders(event) };
         Ok(std::fs::write(self.options.bodies()?, serde_json::to_vec(&bodies)?)?)
     }
 
@@ -182,7 +182,7 @@ impl Lab {
     }
 }
 
-/// Without what the API server adds.
+/// Removes the fields that the API server adds.
 fn slim(mut object: Value) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|field, _| ["name", "namespace", "labels"].contains(&&**field));

@@ -1,4 +1,4 @@
-//! docs/benchmarks.md.
+//! Writes docs/benchmarks.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use super::report::{Taken, diagnosed_a_second, machine, said, table};
+use super::report::{Taken, diagnosed_a_second, first_line, machine, table};
 
 const SIZES: [usize; 2] = [20_000, 100_000];
-/// Failing pods that one core diagnoses in a second.
+/// Number of failing pods that one core diagnoses per second.
 const DIAGNOSED: f64 = 200_000.0;
 
 pub(crate) fn write(out: &Path, page: &Path) -> Result<()> {
@@ -20,11 +20,11 @@ pub(crate) fn write(out: &Path, page: &Path) -> Result<()> {
     dates.sort();
     dates.dedup();
     writeln!(text, "| | |\n|---|---|")?;
-    writeln!(text, "| machine | {}; the API server and etcd run on it as well |", machine())?;
+    writeln!(text, "| machine | {}; the API server and etcd run on it too |", machine())?;
     writeln!(
         text,
         "| versions | {}; Kubernetes {}, etcd {} |",
-        said("rustc", &["--version"]),
+        first_line("rustc", &["--version"]),
         version("KUBERNETES_VERSION")?,
         version("ETCD_VERSION")?
     )?;
@@ -62,13 +62,13 @@ fn version(name: &str) -> Result<String> {
 
 const HEAD: &str = "# Benchmarks
 
-Written by `make bench`; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) says what the
-cluster is like, what each row measures and how to get one of them quickly; [docs/scale.md](scale.md) what follows for larger
-clusters; [ADR 27](adr/0027-new-failures-first-on-one-thread.md) what was tried.
+Written by `make bench`; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) describes the
+cluster, what each row measures and how to measure one row quickly. [docs/scale.md](scale.md) has the consequences for larger
+clusters, and [ADR 27](adr/0027-new-failures-first-on-one-thread.md) the alternatives that were tried.
 
-The operator is the release binary as a process of its own. The bare client is another process that lists and watches pods
-as the operator does, and for each pod that fails makes the same two writes (one apply, one Event, of the same
-size, as many at a time) with no thinking and nothing else to watch. Both run alone, one after the other, in one run, against the same
+The operator is the release binary as a separate process. The bare client is another process that lists and watches pods
+as the operator does, and makes the same two writes for each failing pod (one apply, one Event, of the same size and
+concurrency) without diagnosis and without other watches. Both run alone, one after the other, in one run, against the same
 API server.
 
 ";

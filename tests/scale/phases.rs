@@ -1,4 +1,4 @@
-//! What is measured of a subject, one thing after the other.
+//! The phases of a measurement.
 
 mod mass;
 mod steady;
@@ -16,28 +16,28 @@ use super::lab::{Figures, Lab};
 use super::requests::Requests;
 use super::subject::{Running, Subject};
 
-/// A subject that has written nothing for so long has done what there was to do. Longer than an operator waits for
-/// what may come by itself (30 s), where that matters.
+/// Time without a write after which a subject has finished. `SETTLED` is longer than the delayed writes of the operator
+/// (30 s).
 pub(crate) const QUIET: Duration = Duration::from_secs(8);
 pub(crate) const SETTLED: Duration = Duration::from_secs(40);
-/// For how long nothing at all may be written while more is to come.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout without any write while writes are expected.
+pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Phase {
     /// From the start of the process until all is written
     Cold,
-    /// A minute in which nothing changes
+    /// A minute without changes
     Rest,
-    /// From a status that changes to its diagnosis, at rest and while other statuses change
+    /// From the change of a status to its diagnosis, at rest and while other statuses change
     Latency,
-    /// The API server goes, comes back, and remembers nothing
+    /// The API server restarts without its watch history
     Relist,
-    /// The process ends and starts again, with all diagnoses there
+    /// The process restarts while all diagnoses exist
     Restart,
-    /// Thousands of pods fail within ten seconds, and are well again later
+    /// Thousands of pods fail within ten seconds, and recover later
     Mass,
-    /// Thousands of pods fail and are well again within the same seconds
+    /// Thousands of pods fail and recover within a few seconds
     Flap,
 }
 
@@ -58,13 +58,13 @@ impl Phase {
     }
 }
 
-/// A cold start, until all is written.
+/// Measures a cold start, until all is written.
 pub(crate) async fn cold(lab: &Lab, subject: Subject) -> Result<(Running, Figures)> {
     let expected = lab.failing();
     let before = Requests::now(&lab.client).await?;
     let mut running = Running::start(&lab.options, subject, false)?;
     let listed = running.listed().await?;
-    lab.sights.until("diagnoses", PATIENCE, |sights| sights.count().0 >= expected).await?;
+    lab.sights.until("diagnoses", STALL_TIMEOUT, |sights| sights.count().0 >= expected).await?;
     let last = lab.sights.last_first().map_or(Duration::ZERO, |last| last - running.began);
     lab.sights.settled(QUIET).await;
     let settled = running.began.elapsed().saturating_sub(QUIET);
@@ -78,7 +78,7 @@ pub(crate) async fn cold(lab: &Lab, subject: Subject) -> Result<(Running, Figure
         ("now_mib".to_owned(), now),
         ("cpu_s".to_owned(), running.cpu()?),
         ("diagnoses".to_owned(), count(lab.sights.count().0)),
-        ("outer_diagnoses".to_owned(), count(lab.sights.count().1)),
+        ("other_diagnoses".to_owned(), count(lab.sights.count().1)),
     ]);
     add_requests(&mut figures, &requests);
     Ok((running, figures))
@@ -98,13 +98,13 @@ pub(crate) fn whole(n: u64) -> f64 {
     n as f64
 }
 
-/// Adds p50, p99 and the worst of some times, in milliseconds.
+/// Adds p50, p99 and the maximum of some times, in milliseconds.
 pub(crate) fn add_times(figures: &mut Figures, name: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
-    for (word, time) in [("p50", at(50)), ("p99", at(99)), ("max", times.last())] {
+    for (suffix, time) in [("p50", at(50)), ("p99", at(99)), ("max", times.last())] {
         if let Some(time) = time {
-            figures.insert(format!("{name}{word}_ms"), time.as_secs_f64() * 1000.0);
+            figures.insert(format!("{name}{suffix}_ms"), time.as_secs_f64() * 1000.0);
         }
     }
     figures.insert(format!("{name}samples"), count(times.len()));

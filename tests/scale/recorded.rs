@@ -1,7 +1,7 @@
-//! A large company's pods and what owns them, from recorded objects.
+//! Pods of a large cluster and their owners, built from recorded objects.
 //!
-//! Objects go into etcd as JSON, which the API server reads as well as its own encoding: 100,000 pods take a minute,
-//! where as many creates and status updates take five and more.
+//! Objects are written to etcd as JSON, which the API server reads like its own encoding. 100,000 pods take a minute;
+//! as many creates and status updates would take five or more.
 
 mod visits;
 
@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub(crate) use visits::{Visit, going, is_pod};
+pub(crate) use visits::{Visit, is_pod, terminating};
 
 use super::etcd::Put;
 
-/// Of each Deployment; one Deployment in [`STUCK`] has a quarter of its pods in a new version that fails.
+/// Pods of each Deployment; in one Deployment of [`STUCK`] a quarter of them are of a new version that fails.
 const PODS: usize = 20;
 const NEW_PODS: usize = 5;
 const STUCK: usize = 5;
@@ -25,13 +25,13 @@ const NODES: usize = 1000;
 /// Two Services for five Deployments.
 const SERVED: usize = 2;
 const NAMESPACES: usize = 100;
-/// What comes later in the place of a pod has its index and as much more, as often as it is replaced.
+/// The replacement of a pod has the index of the pod plus this number.
 const REPLACED: usize = 100;
 
-/// Who writes which part of a controller.
+/// Field managers of the parts of a workload.
 const CONTROLLER: [(&str, &str); 2] = [("spec", "kube-controller-manager"), ("status", "kube-controller-manager")];
 
-/// How long before now the recorded moment is put: past all thresholds, with Events that are still remembered.
+/// Age of the recorded failures: longer than all thresholds, shorter than the lifetime of Events.
 const AGO: SignedDuration = SignedDuration::from_mins(10);
 
 const HEALTHY: &str = include_str!("../healthy/deployment.yaml");
@@ -40,7 +40,7 @@ const ROLLOUT: &str = include_str!("../causes/ImageTagNotFound/rollout-stuck.yam
 const KILLED: &str = include_str!("../causes/OOMKilled/limit.yaml");
 const UNPULLED: &str = include_str!("../causes/RegistryConnectionRefused/closed-port.yaml");
 
-/// The ways in which pods fail, by cause.
+/// Failures by cause, with their fixtures.
 pub(crate) const WAYS: [(&str, &str); 10] = [
     ("ImageTagNotFound", ROLLOUT),
     ("AppError", include_str!("../causes/AppError/exit-2.yaml")),
@@ -54,7 +54,7 @@ pub(crate) const WAYS: [(&str, &str); 10] = [
     ("ExecutableNotFound", include_str!("../causes/ExecutableNotFound/absolute.yaml")),
 ];
 
-/// An object with `@words` for what differs.
+/// An object with `@placeholders@` for the parts that differ.
 struct Template {
     key: String,
     value: String,
@@ -70,14 +70,14 @@ impl Template {
         Ok(Self { key: key.to_owned(), value: serde_json::to_string(&object)? })
     }
 
-    /// The UID follows from the key, so that a second run changes nothing.
+    /// The UID is derived from the key, so that a second run changes nothing.
     fn pod(object: Value) -> Result<Self> {
         Self::new("/registry/pods/@ns@/@name@", object, &[("status", "kubelet")])
     }
 
-    fn put(&self, words: &[(&str, &str)]) -> Put {
+    fn put(&self, values: &[(&str, &str)]) -> Put {
         let fill = |text: &str| {
-            words.iter().fold(text.to_owned(), |text, (word, with)| text.replace(&format!("@{word}@"), with))
+            values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("@{name}@"), value))
         };
         let key = fill(&self.key);
         let value = fill(&self.value).replace("@uid@", &uid(&key));
@@ -92,7 +92,7 @@ fn uid(key: &str) -> String {
     format!("{:08x}-{:04x}-4000-8000-{:012x}", hash >> 32, (hash >> 16) & 0xffff, hash & 0xffff_ffff)
 }
 
-/// What the API server notes of who wrote which field: a third of what is sent, and read by nobody here.
+/// Returns `managedFields`, which are a third of a pod's size and are not used by the operator.
 fn managed_fields(object: &Value, managers: &[(&str, &str)]) -> Value {
     let entry = |&(part, manager): &(&str, &str)| {
         json!({
@@ -118,7 +118,7 @@ fn label(item: &Value) -> String {
     key.map_or_else(|| item.to_string(), |key| json!({key: item[key]}).to_string())
 }
 
-/// A pod by its place: the Deployment, and which of its pods.
+/// A pod, identified by its Deployment and its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Place {
     deployment: usize,
@@ -140,7 +140,7 @@ impl Place {
         format!("{}-{}-{index:05x}", app(n), hash(n, self.revision()))
     }
 
-    /// The cause that it fails of from the start.
+    /// The cause of its failure from the start.
     pub(crate) fn cause(self) -> Option<&'static str> {
         self.is_failing().then(|| WAYS[way(self.deployment)].0)
     }
@@ -155,23 +155,23 @@ impl Place {
     }
 }
 
-/// How a pod that was well looks.
+/// State of a pod that was healthy.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Look {
-    /// As it was, but for a time in its status.
-    Well,
-    /// A container was killed for its memory, and waits for its next start.
+    /// Unchanged except for a time in its status.
+    Healthy,
+    /// A container was OOMKilled and waits for its next start.
     Killed,
-    /// Its image cannot be pulled, as the registry is down.
+    /// Its image cannot be pulled because the registry is down.
     Unpulled,
 }
 
-/// All objects of a cluster of so many pods.
+/// All objects of a cluster with this many pods.
 pub(crate) struct Fleet {
     deployments: usize,
     namespace: Template,
     node: Template,
-    well: Template,
+    healthy: Template,
     killed: Template,
     unpulled: Template,
     service: Template,
@@ -179,7 +179,7 @@ pub(crate) struct Fleet {
     job: Template,
     settled: Template,
     stuck: Vec<Stuck>,
-    /// ReplicaSets with the good image.
+    /// ReplicaSets with the working image.
     set: Template,
 }
 
@@ -194,20 +194,20 @@ struct Stuck {
 impl Fleet {
     pub(crate) fn new(pods: usize, now: Timestamp) -> Result<Self> {
         let recorded = Recording::new(now);
-        let healthy = recorded.items(HEALTHY)?;
+        let base = recorded.items(HEALTHY)?;
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace", "spec": {"finalizers": ["kubernetes"]},
             "metadata": {"name": "@name@", "creationTimestamp": "2026-11-21T15:20:57Z"}, "status": {"phase": "Active"},
         });
-        let mut node = find(&healthy, "Node")?;
+        let mut node = find(&base, "Node")?;
         node["metadata"]["name"] = json!("@name@");
-        let mut service = named(find(&healthy, "Service")?);
+        let mut service = named(find(&base, "Service")?);
         service["spec"]["selector"] = json!({"app": "@app@"});
         for field in ["clusterIP", "clusterIPs"] {
-            // No two may share an address; without one they are headless.
+            // Two Services cannot share an address, so they are headless.
             service["spec"][field] = if field == "clusterIP" { json!("None") } else { json!(["None"]) };
         }
-        let well = pod(find(&healthy, "Pod")?);
+        let healthy = pod(find(&base, "Pod")?);
         let job = find(&recorded.items(JOB)?, "Job")?;
         let rollout = recorded.items(ROLLOUT)?;
         let ways = WAYS.iter().map(|(_, fixture)| Stuck::new(&rollout, &recorded.items(fixture)?));
@@ -215,19 +215,19 @@ impl Fleet {
             deployments: pods / PODS,
             namespace: Template::new("/registry/namespaces/@name@", namespace, &[("spec", "kubectl")])?,
             node: Template::new("/registry/minions/@name@", node, &[("status", "kubelet")])?,
-            killed: Template::pod(failing(&well, &newest(&recorded.items(KILLED)?, "Pod")?))?,
-            unpulled: Template::pod(failing(&well, &newest(&recorded.items(UNPULLED)?, "Pod")?))?,
-            well: Template::pod(well)?,
+            killed: Template::pod(failing(&healthy, &newest(&recorded.items(KILLED)?, "Pod")?))?,
+            unpulled: Template::pod(failing(&healthy, &newest(&recorded.items(UNPULLED)?, "Pod")?))?,
+            healthy: Template::pod(healthy)?,
             service: Template::new("/registry/services/specs/@ns@/@app@", service, &[("spec", "kubectl")])?,
-            slice: Template::new("/registry/endpointslices/@ns@/@app@", slice(&healthy)?, &CONTROLLER)?,
+            slice: Template::new("/registry/endpointslices/@ns@/@app@", slice(&base)?, &CONTROLLER)?,
             job: Template::new("/registry/jobs/@ns@/@app@", named(job), &CONTROLLER)?,
-            settled: deployment(find(&healthy, "Deployment")?, 0)?,
+            settled: deployment(find(&base, "Deployment")?, 0)?,
             stuck: ways.collect::<Result<_>>()?,
-            set: replica_set(find(&healthy, "ReplicaSet")?)?,
+            set: replica_set(find(&base, "ReplicaSet")?)?,
         })
     }
 
-    /// Everything.
+    /// All objects.
     pub(crate) fn objects(&self) -> impl Iterator<Item = Put> {
         let namespaces = (0..NAMESPACES).map(|n| self.namespace.put(&[("name", &namespace_of(n))]));
         let nodes = (0..NODES).map(|n| self.node.put(&[("name", &node(n))]));
@@ -235,7 +235,7 @@ impl Fleet {
         namespaces.chain(nodes).chain(owned).chain(self.events())
     }
 
-    /// The Events about pods that fail.
+    /// The Events of failing pods.
     pub(crate) fn events(&self) -> impl Iterator<Item = Put> {
         self.failing().flat_map(|place| self.events_about(place))
     }
@@ -251,21 +251,21 @@ impl Fleet {
         stuck.flat_map(|deployment| (0..NEW_PODS).map(move |index| Place { deployment, index }))
     }
 
-    /// Pods that are well, neighbours far apart.
-    pub(crate) fn well(&self) -> Vec<Place> {
+    /// Healthy pods; consecutive ones are of different Deployments.
+    pub(crate) fn healthy(&self) -> Vec<Place> {
         let pods = (0..PODS).flat_map(|index| (0..self.deployments).map(move |deployment| Place { deployment, index }));
         pods.filter(|place| self.way(*place).is_none()).collect()
     }
 
-    /// A pod as it is from the start.
+    /// A pod in its initial state.
     pub(crate) fn as_filled(&self, place: Place) -> Put {
-        Self::put(self.way(place).map_or(&self.well, |stuck| &stuck.pod), place)
+        Self::put(self.way(place).map_or(&self.healthy, |stuck| &stuck.pod), place)
     }
 
-    /// A pod that was well, now.
+    /// A pod that was healthy, in this state.
     pub(crate) fn looking(&self, place: Place, look: Look) -> Put {
         let template = match look {
-            Look::Well => &self.well,
+            Look::Healthy => &self.healthy,
             Look::Killed => &self.killed,
             Look::Unpulled => &self.unpulled,
         };
@@ -282,7 +282,7 @@ impl Fleet {
         common(template, place.deployment, place.revision(), &Differing { replicas: 0, name: &name, node: &node })
     }
 
-    /// The `n`th Deployment and all that hangs on it.
+    /// The `n`th Deployment and all its objects.
     fn deployment(&self, n: usize) -> Vec<Put> {
         let stuck = n.is_multiple_of(STUCK).then(|| &self.stuck[way(n)]);
         let new = if stuck.is_some() { NEW_PODS } else { 0 };
@@ -313,7 +313,7 @@ impl Fleet {
     }
 }
 
-/// What objects of one Deployment do not have in common.
+/// Differences between objects of one Deployment.
 struct Differing<'a> {
     replicas: usize,
     name: &'a str,
@@ -324,7 +324,7 @@ fn common(template: &Template, n: usize, revision: usize, differing: &Differing<
     let Differing { replicas, name, node } = differing;
     let (app, ns, hash) = (app(n), namespace_of_app(n), hash(n, revision));
     let set = format!("{app}-{hash}");
-    let words = [
+    let values = [
         ("name", *name),
         ("app", &app),
         ("ns", &ns),
@@ -337,7 +337,7 @@ fn common(template: &Template, n: usize, revision: usize, differing: &Differing<
         ("revision", &revision.to_string()),
         ("replicas", &replicas.to_string()),
     ];
-    template.put(&words)
+    template.put(&values)
 }
 
 fn app(n: usize) -> String {
@@ -348,7 +348,7 @@ fn hash(n: usize, revision: usize) -> String {
     format!("6bd7b5{n:04x}{revision}")
 }
 
-/// In each namespace pods fail in several ways.
+/// Index of the failure of a Deployment; each namespace has several.
 fn way(n: usize) -> usize {
     let stuck = n / STUCK;
     (stuck + stuck / NAMESPACES) % WAYS.len()
@@ -371,7 +371,7 @@ impl Stuck {
     }
 }
 
-/// Recorded objects, moved in time.
+/// Recorded objects with shifted times.
 struct Recording {
     now: Timestamp,
 }
@@ -383,7 +383,7 @@ impl Recording {
 
     fn items(&self, fixture: &str) -> Result<Vec<Value>> {
         let recorded_at = fixture.lines().find_map(|line| line.strip_prefix("# recorded-at: "));
-        let recorded_at: Timestamp = recorded_at.context("a fixture does not say when it was recorded")?.parse()?;
+        let recorded_at: Timestamp = recorded_at.context("a fixture has no recorded-at")?.parse()?;
         let mut list: Value = serde_saphyr::from_str(fixture)?;
         move_times(&mut list, self.now.duration_since(recorded_at) - AGO)?;
         Ok(list["items"].as_array().context("no list")?.clone())
@@ -409,13 +409,13 @@ fn find(items: &[Value], kind: &str) -> Result<Value> {
     items.iter().find(|item| item["kind"] == kind).cloned().with_context(|| format!("no {kind} is recorded"))
 }
 
-/// Of a rollout, the new one.
+/// The newest object of a kind in a rollout.
 fn newest(items: &[Value], kind: &str) -> Result<Value> {
     items.iter().rfind(|item| item["kind"] == kind).cloned().with_context(|| format!("no {kind} is recorded"))
 }
 
-fn slice(healthy: &[Value]) -> Result<Value> {
-    let mut slice = named(find(healthy, "EndpointSlice")?);
+fn slice(base: &[Value]) -> Result<Value> {
+    let mut slice = named(find(base, "EndpointSlice")?);
     slice["metadata"]["labels"]["kubernetes.io/service-name"] = json!("@app@");
     slice["metadata"]["ownerReferences"][0]["name"] = json!("@app@");
     let endpoint = |n: usize| {
@@ -461,7 +461,7 @@ fn replica_set(object: Value) -> Result<Template> {
     object["metadata"]["ownerReferences"][0]["uid"] = json!("@owneruid@");
     object["spec"]["selector"] = json!({"matchLabels": labels});
     object["spec"]["template"]["metadata"]["labels"] = labels;
-    // Numbers, so the quotes go with the word.
+    // The placeholders become numbers, so their quotes are removed.
     object["spec"]["replicas"] = json!("@replicas@");
     let ready = if object["status"]["readyReplicas"].is_null() { json!(0) } else { json!("@replicas@") };
     object["status"] = json!({"observedGeneration": 1, "replicas": "@replicas@", "readyReplicas": ready});
@@ -483,9 +483,9 @@ fn pod(mut object: Value) -> Value {
     object
 }
 
-/// A pod that was well, with the states of another one's first container.
-fn failing(well: &Value, failed: &Value) -> Value {
-    let mut pod = well.clone();
+/// The healthy pod with the states of the first container of a failed one.
+fn failing(healthy: &Value, failed: &Value) -> Value {
+    let mut pod = healthy.clone();
     let container = &mut pod["status"]["containerStatuses"][0];
     let theirs = &failed["status"]["containerStatuses"][0];
     for field in ["state", "lastState", "ready", "started", "restartCount"] {
@@ -505,8 +505,8 @@ fn failing(well: &Value, failed: &Value) -> Value {
 fn event(mut event: Value, n: usize) -> Result<Template> {
     event["metadata"]["name"] = json!(format!("@name@.18a{n:013x}"));
     event["metadata"]["namespace"] = json!("@ns@");
-    for (field, word) in [("name", "@name@"), ("namespace", "@ns@"), ("uid", "@poduid@")] {
-        event["involvedObject"][field] = json!(word);
+    for (field, placeholder) in [("name", "@name@"), ("namespace", "@ns@"), ("uid", "@poduid@")] {
+        event["involvedObject"][field] = json!(placeholder);
     }
     let manager = [("", "kubelet")];
     Template::new(&format!("/registry/events/@ns@/@name@.18a{n:013x}"), event, &manager)

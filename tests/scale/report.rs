@@ -1,4 +1,4 @@
-//! The figures as a table, beside the bare client and the bound, and docs/benchmarks.md.
+//! The table of figures with the bare client and the bounds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lab::Figures;
 use super::phases::Phase;
 
-/// One phase, both subjects in one run.
+/// The figures of one phase for both subjects of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Taken {
     pub(crate) pods: usize,
@@ -30,7 +30,7 @@ impl Taken {
         Self {
             pods,
             phase: phase.as_str().to_owned(),
-            commit: said("git", &["describe", "--always", "--dirty"]),
+            commit: first_line("git", &["describe", "--always", "--dirty"]),
             date,
             operator,
             bare,
@@ -47,13 +47,13 @@ impl Taken {
     }
 }
 
-/// What must be reached (design, section 6).
+/// The bound of a figure (design, section 6).
 #[derive(Debug, Clone, Copy)]
 enum Bound {
     AtMost(f64),
-    /// Times the bare client's.
+    /// Multiple of the bare client's figure.
     TimesBare(f64),
-    /// Or so many times the bare client's.
+    /// Either the value or a multiple of the bare client's figure.
     Either(f64, f64),
 }
 
@@ -93,7 +93,7 @@ const fn bound(phase: Phase, figure: &'static str, title: &'static str, bound: B
     Row { phase, figure, title, bound: Some(bound) }
 }
 
-/// All that is told, in its order.
+/// All rows of the report, in order.
 fn rows(pods: usize) -> Vec<Row> {
     use Bound::{AtMost, Either, TimesBare};
     use Phase::{Cold, Flap, Latency, Mass, Relist, Rest, Restart};
@@ -103,10 +103,10 @@ fn rows(pods: usize) -> Vec<Row> {
         row(Cold, "now_mib", "memory after it, MiB"),
         row(Cold, "listed_s", "until all is listed, s"),
         bound(Cold, "last_s", "until the last failing pod has its diagnosis, s", TimesBare(1.25)),
-        row(Cold, "settled_s", "until all is written, diagnoses of workloads as well, s"),
+        row(Cold, "settled_s", "until all is written, with diagnoses of workloads, s"),
         row(Cold, "cpu_s", "CPU, s"),
         row(Cold, "diagnoses", "diagnoses of pods"),
-        row(Cold, "outer_diagnoses", "diagnoses of workloads and nodes"),
+        row(Cold, "other_diagnoses", "diagnoses of workloads and nodes"),
         bound(Cold, "writes_each", "writes for each diagnosis", AtMost(3.0)),
         row(Cold, "reads_each", "lookups for each diagnosis"),
         bound(Rest, "writes", "writes in a minute of rest", AtMost(0.0)),
@@ -131,11 +131,11 @@ fn rows(pods: usize) -> Vec<Row> {
         row(Latency, "100 cpu_us", "CPU for each update at 100/s, us"),
         bound(Latency, "500 cpu_us", "CPU for each update at 500/s, us", AtMost(50.0)),
         row(Latency, "1000 cpu_us", "CPU for each update at 1,000/s, us"),
-        row(Relist, "listed_s", "API server forgot (410): until all is listed again, s"),
+        row(Relist, "listed_s", "relist after 410: until all is listed again, s"),
         row(Relist, "peak_mib", "peak memory, MiB"),
         row(Relist, "cpu_s", "CPU, s"),
         bound(Relist, "writes", "writes", AtMost(0.0)),
-        row(Restart, "diagnoses", "restart: diagnoses that are there"),
+        row(Restart, "diagnoses", "restart: existing diagnoses"),
         row(Restart, "listed_s", "until all is listed, s"),
         row(Restart, "peak_mib", "peak memory, MiB"),
         row(Restart, "cpu_s", "CPU, s"),
@@ -145,20 +145,20 @@ fn rows(pods: usize) -> Vec<Row> {
         row(Mass, "wait p50_ms", "wait of one, p50, ms"),
         row(Mass, "wait max_ms", "the longest, ms"),
         row(Mass, "other wait max_ms", "the longest of another failure meanwhile, ms"),
-        row(Mass, "backlog", "most that waited"),
+        row(Mass, "backlog", "largest backlog"),
         row(Mass, "peak_mib", "peak memory, MiB"),
         row(Mass, "cpu_s", "CPU, s"),
         row(Mass, "writes", "writes"),
-        row(Mass, "recovered_s", "all well again: until that is told of all, s"),
+        row(Mass, "recovered_s", "recovery: until all recoveries are written, s"),
         row(Flap, "pods", "flap: pods that fail for 5 s"),
-        row(Flap, "settled_s", "until all is told, s"),
-        row(Flap, "backlog", "most that waited"),
+        row(Flap, "settled_s", "until all diagnoses are written, s"),
+        row(Flap, "backlog", "largest backlog"),
         row(Flap, "peak_mib", "peak memory, MiB"),
         row(Flap, "writes", "writes"),
     ]
 }
 
-/// Prints the figures of one cluster as a table; `false` where a bound is missed.
+/// Writes the figures of one cluster as a table; returns `false` if a bound is missed.
 pub(crate) fn table(taken: &[Taken], out: &mut String) -> Result<bool> {
     let Some(pods) = taken.first().map(|taken| taken.pods) else { return Ok(true) };
     let phases: BTreeMap<&str, &Taken> = taken.iter().map(|taken| (&*taken.phase, taken)).collect();
@@ -185,7 +185,7 @@ fn figure(figures: &Figures, name: &str) -> Option<f64> {
         let of = |key: &str| verbs.iter().any(|verb| key.starts_with(&format!("requests {verb} ")));
         figures.iter().filter(|(key, _)| of(key)).map(|(_, count)| count).sum()
     };
-    let diagnoses = || Some(figures.get("diagnoses")? + figures.get("outer_diagnoses")?);
+    let diagnoses = || Some(figures.get("diagnoses")? + figures.get("other_diagnoses")?);
     match name {
         "writes_each" => Some(figures.get("writes")? / diagnoses()?),
         "reads_each" => Some(requests(&["GET", "LIST"]) / diagnoses()?),
@@ -214,7 +214,7 @@ fn grouped(n: usize) -> String {
     groups.join(",")
 }
 
-/// What runs the measurements.
+/// Describes the machine of the measurements.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -232,14 +232,14 @@ pub(crate) fn machine() -> String {
     )
 }
 
-/// The first line that a program says.
-pub(crate) fn said(program: &str, arguments: &[&str]) -> String {
+/// The first line of a program's output.
+pub(crate) fn first_line(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().ok();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Mean times of `cargo bench`, by family of causes: failing pods a second.
+/// Failing pods diagnosed per second, by family of causes, from `cargo bench`.
 pub(crate) fn diagnosed_a_second(criterion: &Path) -> Result<BTreeMap<String, f64>> {
     let mut families = BTreeMap::new();
     let Ok(entries) = fs::read_dir(criterion) else { return Ok(families) };

@@ -1,22 +1,22 @@
-//! What the API server was asked, as it counts it.
+//! Counts of requests from the API server's metrics.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 use kube::Client;
 
-/// Requests by verb and resource. Those that the API server refused (an Event that is there already) stand apart.
+/// Requests by verb and resource. Refused requests (such as POST of an existing Event) are counted separately.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests(BTreeMap<(String, String), u64>);
 
-/// What the operator writes. The API server writes other things for itself.
+/// Resources that the operator writes. The API server writes others for itself.
 const WRITTEN: [&str; 4] = ["poddiagnoses", "workloaddiagnoses", "nodediagnoses", "events"];
 const WRITES: [&str; 6] = ["APPLY", "PATCH", "POST", "PUT", "DELETE", "DELETECOLLECTION"];
-/// What it reads, beside watches, which are counted when they end.
+/// Verbs of reads, except watches, which are counted when they end.
 const READS: [&str; 2] = ["GET", "LIST"];
 
 impl Requests {
-    /// Of all clients so far. Whoever measures asks for nothing of this while it does.
+    /// Counts of all clients so far. The harness sends no such requests during a measurement.
     pub(crate) async fn now(client: &Client) -> Result<Self> {
         let text = client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
         let mut all = BTreeMap::new();
@@ -51,15 +51,15 @@ impl Requests {
         self.0.iter().filter(|(key, _)| is_write(key)).map(|(_, count)| count).sum()
     }
 
-    /// By `verb resource`, as they are reported.
+    /// Counts by `verb resource`, as they are printed.
     pub(crate) fn by_verb(&self) -> impl Iterator<Item = (String, u64)> {
-        let told = |(verb, resource): &(String, String)| {
+        let is_reported = |(verb, resource): &(String, String)| {
             let verb = verb.split(' ').next().unwrap_or_default();
             READS.contains(&verb) || WRITES.contains(&verb) && WRITTEN.contains(&&**resource)
         };
         self.0
             .iter()
-            .filter(move |(key, _)| told(key))
+            .filter(move |(key, _)| is_reported(key))
             .map(|((verb, resource), count)| (format!("{verb} {resource}"), *count))
     }
 }

@@ -1,4 +1,4 @@
-//! When a diagnosis came into sight, as anybody who watches sees it.
+//! The time at which a watch received each diagnosis.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use kube::core::ObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Client, Resource};
-use shindan::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use shindan_core::api::{NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
 use tokio::sync::Notify;
 
 /// A PodDiagnosis.
@@ -34,7 +34,7 @@ struct Seen {
     pods: HashMap<String, Sight>,
     /// Diagnoses of nodes and workloads.
     others: HashMap<String, String>,
-    /// When something was last written.
+    /// Time of the last write.
     last: Instant,
 }
 
@@ -62,21 +62,21 @@ impl Sights {
         let api = Api::<PartialObjectMeta<K>>::all(client);
         let mut objects = std::pin::pin!(watcher(api, Config::default()).default_backoff());
         while let Some(event) = objects.next().await {
-            let (meta, gone) = match event {
+            let (meta, deleted) = match event {
                 Ok(Event::InitApply(object) | Event::Apply(object)) => (object.metadata, false),
                 Ok(Event::Delete(object)) => (object.metadata, true),
                 Ok(Event::Init | Event::InitDone) | Err(_) => continue,
             };
-            self.saw(meta, of_pods, gone);
+            self.saw(meta, of_pods, deleted);
         }
     }
 
-    fn saw(&self, meta: ObjectMeta, of_pods: bool, gone: bool) {
+    fn saw(&self, meta: ObjectMeta, of_pods: bool, deleted: bool) {
         let now = Instant::now();
         let key = format!("{}/{}", meta.namespace.unwrap_or_default(), meta.name.unwrap_or_default());
         let version = meta.resource_version.unwrap_or_default();
         let mut seen = self.seen();
-        if gone {
+        if deleted {
             if of_pods {
                 seen.pods.remove(&key);
             } else {
@@ -87,7 +87,7 @@ impl Sights {
             let labels = LABELS.iter().filter_map(|name| Some((*name, all.remove(&format!("shindan.dev/{name}"))?)));
             let labels: HashMap<_, _> = labels.collect();
             match seen.pods.get_mut(&key) {
-                // A watch that begins anew tells what is known.
+                // A restarted watch delivers known objects again.
                 Some(sight) if sight.version == version => return,
                 Some(sight) => *sight = Sight { first: sight.first, labels, version },
                 None => {
@@ -106,7 +106,7 @@ impl Sights {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many diagnoses of pods there are, and how many of nodes and workloads.
+    /// The number of diagnoses of pods, and of nodes and workloads.
     pub(crate) fn count(&self) -> (usize, usize) {
         let seen = self.seen();
         (seen.pods.len(), seen.others.len())
@@ -125,7 +125,7 @@ impl Sights {
         self.seen().pods.get(key).cloned()
     }
 
-    /// Waits until there is one of this pod, and tells since when.
+    /// Waits for the diagnosis of this pod, and returns the time of its arrival.
     pub(crate) async fn first(&self, key: &str) -> Instant {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
@@ -137,23 +137,23 @@ impl Sights {
         }
     }
 
-    /// When the last one came.
+    /// Arrival of the last new diagnosis.
     pub(crate) fn last_first(&self) -> Option<Instant> {
         self.seen().pods.values().map(|sight| sight.first).max()
     }
 
-    /// For how long nothing was written.
+    /// Time since the last write.
     pub(crate) fn quiet_for(&self) -> Duration {
         self.seen().last.elapsed()
     }
 
-    /// Waits until `done` holds, as long as it takes; fails if nothing at all is written for `patience` meanwhile.
-    pub(crate) async fn until(&self, what: &str, patience: Duration, done: impl Fn(&Self) -> bool) -> Result<()> {
+    /// Waits until `done` holds; fails after `stall_timeout` without a write.
+    pub(crate) async fn until(&self, what: &str, stall_timeout: Duration, done: impl Fn(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
-        self.unless(what, done, || self.quiet_for().min(began.elapsed()) >= patience).await
+        self.unless(what, done, || self.quiet_for().min(began.elapsed()) >= stall_timeout).await
     }
 
-    /// Waits until `done` holds, for so long at most.
+    /// Waits until `done` holds, at most for `time`.
     pub(crate) async fn within(&self, what: &str, time: Duration, done: impl Fn(&Self) -> bool) -> Result<()> {
         let began = Instant::now();
         self.unless(what, done, || began.elapsed() >= time).await
@@ -177,7 +177,7 @@ impl Sights {
         }
     }
 
-    /// Waits until nothing was written for so long.
+    /// Waits for this time without a write.
     pub(crate) async fn settled(&self, quiet: Duration) {
         while self.quiet_for() < quiet {
             tokio::time::sleep(Duration::from_millis(200)).await;

@@ -1,4 +1,4 @@
-//! Statuses change and Deployments come and go for a long time; in the end nothing of it is left in the operator.
+//! Soak test: statuses change and Deployments are created and deleted for a long time; the operator must release their memory.
 
 mod samples;
 mod visit;
@@ -11,20 +11,19 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::counts::each_failing_pod_is_diagnosed;
 use super::lab::Lab;
-use super::phases::{PATIENCE, SETTLED, every, update, whole};
+use super::phases::{SETTLED, STALL_TIMEOUT, every, update, whole};
 use super::recorded::{Fleet, Visit};
 use super::sights::Sights;
 use super::subject::{Running, Subject};
 use samples::{Sample, Samples};
 
-/// Statuses that change, a second.
+/// Status changes per second.
 const RATE: u64 = 500;
-/// A Deployment comes so often, and as many may be there at once: each stays for about a minute.
+/// Interval of new Deployments, and their maximum number: each exists for about a minute.
 const EACH: Duration = Duration::from_secs(3);
 const AT_ONCE: usize = 60;
 const LOOK: Duration = Duration::from_secs(5);
-/// What the operator waits for, and how long it remembers what has ended, is as short as may be, so that all of it comes and
-/// goes within the soak.
+/// Short delays and retention, so that all diagnoses are written and deleted within the soak.
 const FLAGS: [&str; 7] = [
     "--retention=60s",
     "--recovered-never-started=5s",
@@ -34,15 +33,15 @@ const FLAGS: [&str; 7] = [
     "--readiness-lost=5s",
     "--creating=5s",
 ];
-/// For how long after the last visit something of it may be kept, beside what is named in [`leeway`].
-const FORGOTTEN_WITHIN: Duration = Duration::from_secs(420);
-/// For how long it is remembered who told of what.
-const FOLDED_FOR: Duration = Duration::from_secs(12 * 60);
-/// For how long the pods may be noted whose Events came before them.
-const EVENTS_SWEPT_IN: Duration = Duration::from_secs(2 * 60);
-/// Memory may be as much larger at the end of a soak of so many minutes; a shorter one says nothing of it.
+/// Time after the last visit until its entries must be released, except those of [`leeway`].
+const RELEASED_WITHIN: Duration = Duration::from_secs(420);
+/// Lifetime of the entries of Event aggregation.
+const AGGREGATED_FOR: Duration = Duration::from_secs(12 * 60);
+/// Lifetime of the Events of unknown pods.
+const EVENTS_KEPT_FOR: Duration = Duration::from_secs(2 * 60);
+/// Maximum growth of memory in a soak of at least `MIN_MINUTES`; a shorter one is not conclusive.
 const GROWTH_KIB: f64 = 2048.0;
-const TELLING_MINUTES: u64 = 5;
+const MIN_MINUTES: u64 = 5;
 
 pub(crate) async fn soak(lab: &Lab, minutes: u64) -> Result<()> {
     for prefix in Fleet::left_by_visitors() {
@@ -53,7 +52,7 @@ pub(crate) async fn soak(lab: &Lab, minutes: u64) -> Result<()> {
     running.listed().await?;
     each_failing_pod_is_diagnosed(lab).await?;
     lab.sights.settled(SETTLED).await;
-    let (before, outer) = (Sample::now(&running, Instant::now()).await?, lab.sights.count().1);
+    let (before, others) = (Sample::now(&running, Instant::now()).await?, lab.sights.count().1);
 
     let length = Duration::from_secs(minutes * 60);
     let done = AtomicBool::new(false);
@@ -68,9 +67,9 @@ pub(crate) async fn soak(lab: &Lab, minutes: u64) -> Result<()> {
         futures::try_join!(update(lab, RATE, &done, &updated), churn, samples(&running, length, began))?;
     let rate = whole(updated.load(Ordering::Relaxed)) / began.elapsed().as_secs_f64();
 
-    let gone = |sights: &Sights| sights.count() == (lab.failing(), outer);
-    let left = lab.sights.until("diagnoses of visitors to go", PATIENCE * 2, gone).await;
-    let after = forgotten(&running, &before, visits, began).await?;
+    let is_empty = |sights: &Sights| sights.count() == (lab.failing(), others);
+    let left = lab.sights.until("diagnoses of visitors to go", STALL_TIMEOUT * 2, is_empty).await;
+    let after = released(&running, &before, visits, began).await?;
     println!("{}", samples.table(&before, &after.sample)?);
     println!(
         "measured: {visits} Deployments came and went in {minutes} min, while {rate:.0} statuses a second changed"
@@ -81,13 +80,13 @@ pub(crate) async fn soak(lab: &Lab, minutes: u64) -> Result<()> {
     each_failing_pod_is_diagnosed(lab).await?;
     ensure!(after.more.is_empty(), "more is kept than before: {:?}", after.more);
     ensure!(
-        minutes < TELLING_MINUTES || samples.growth()? < GROWTH_KIB,
+        minutes < MIN_MINUTES || samples.growth()? < GROWTH_KIB,
         "memory grows by more than {GROWTH_KIB} KiB within a soak"
     );
     running.kill().await
 }
 
-/// Lets visitors come for so long, and tells how many there were.
+/// Creates visitors for this time, and returns their number.
 async fn come_and_go(lab: &Lab, length: Duration) -> Result<u64> {
     let began = Instant::now();
     let numbers = (0..).take_while(|_| began.elapsed() < length);
@@ -95,7 +94,7 @@ async fn come_and_go(lab: &Lab, length: Duration) -> Result<u64> {
     visits.buffer_unordered(AT_ONCE).try_fold(0, |visits, ()| async move { Ok(visits + 1) }).await
 }
 
-/// While visitors come: those that are left when none comes any more go one after the other.
+/// Takes samples while visitors are created.
 async fn samples(running: &Running, length: Duration, began: Instant) -> Result<Samples> {
     let mut samples = Samples::default();
     while began.elapsed() < length {
@@ -105,14 +104,14 @@ async fn samples(running: &Running, length: Duration, began: Instant) -> Result<
     Ok(samples)
 }
 
-/// What is there when it is as before, or when that was waited for in vain.
+/// The state after the soak: the last sample, and the entries that were not released.
 struct After {
     sample: Sample,
     more: Vec<String>,
 }
 
-async fn forgotten(running: &Running, before: &Sample, visits: u64, began: Instant) -> Result<After> {
-    let deadline = Instant::now() + FORGOTTEN_WITHIN;
+async fn released(running: &Running, before: &Sample, visits: u64, began: Instant) -> Result<After> {
+    let deadline = Instant::now() + RELEASED_WITHIN;
     loop {
         let sample = Sample::now(running, began).await?;
         let more = more(before, &sample, visits);
@@ -123,7 +122,7 @@ async fn forgotten(running: &Running, before: &Sample, visits: u64, began: Insta
     }
 }
 
-/// What is more than before.
+/// Returns the counts that have grown.
 fn more(before: &Sample, after: &Sample, visits: u64) -> Vec<String> {
     let entries = after.kept.iter().map(|(what, now)| {
         let was = before.kept.get(what).copied().unwrap_or(0);
@@ -135,15 +134,15 @@ fn more(before: &Sample, after: &Sample, visits: u64) -> Vec<String> {
     more.map(|(what, most, now)| format!("{what}: {now}, not {most}")).collect()
 }
 
-/// How much of a number of visits may be kept for a while.
+/// Number of entries that may remain after this many visits.
 fn leeway(what: &str, visits: u64) -> u64 {
     match what {
-        // Who told of a workload's cause, and who of its root, is remembered for ten minutes, and looked for each minute.
-        "folds" => 2 * visits.min(FOLDED_FOR.as_secs() / EACH.as_secs()),
-        // Whose Events came before them is swept each minute, when another Event comes.
-        "events" => 10 * visits.min(EVENTS_SWEPT_IN.as_secs() / EACH.as_secs()),
-        // A watch that begins anew before the connection of another is free takes one of its own. From then on there is a spare
-        // one, which they use in turns; more of them are closed when they have been idle.
+        // The reporters of a workload's cause and root are remembered for ten minutes, and expired each minute.
+        "event_aggregation" => 2 * visits.min(AGGREGATED_FOR.as_secs() / EACH.as_secs()),
+        // Events of unknown pods are expired each minute, when another Event arrives.
+        "events" => 10 * visits.min(EVENTS_KEPT_FOR.as_secs() / EACH.as_secs()),
+        // A watch that restarts while no connection is free opens one. This spare connection is then shared; further ones are
+        // closed when idle.
         "tasks" | "files" => 2,
         _ => 0,
     }

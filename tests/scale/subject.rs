@@ -1,4 +1,4 @@
-//! Who is measured, as a process of its own.
+//! The measured subjects, each a separate process.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -14,11 +14,11 @@ use tokio::sync::watch;
 use super::bare::LISTED;
 use super::lab::Options;
 
-/// Where the operator serves its metrics, in the network namespace of the cluster.
+/// Address of the operator's metrics, in the network namespace of the cluster.
 const LISTEN: &str = "127.0.0.1:18080";
-/// How long a first list may take.
+/// Timeout of a first list.
 const LIST_WITHIN: Duration = Duration::from_secs(180);
-/// The kernel's clock ticks a second, as /proc tells CPU time.
+/// Clock ticks per second, the unit of CPU time in /proc.
 const TICKS: f64 = 100.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,25 +38,25 @@ impl Subject {
     }
 }
 
-/// A subject that runs; it ends when this is dropped.
+/// A running subject, killed on drop.
 pub(crate) struct Running {
     child: Child,
     pid: u32,
     pub(crate) subject: Subject,
     pub(crate) began: Instant,
-    /// How many lists the bare client has finished.
+    /// Number of lists that the bare client has finished.
     lists: watch::Receiver<u64>,
-    /// Of the operator.
+    /// Client of the operator's metrics.
     served: Client,
 }
 
 impl Running {
-    /// `known`: there are diagnoses of an earlier run.
+    /// Starts a subject. `known`: diagnoses of an earlier run exist.
     pub(crate) fn start(options: &Options, subject: Subject, known: bool) -> Result<Self> {
         Self::start_with(options, subject, known, &[])
     }
 
-    /// With further flags of the operator.
+    /// Starts a subject with additional flags of the operator.
     pub(crate) fn start_with(options: &Options, subject: Subject, known: bool, flags: &[&str]) -> Result<Self> {
         let log = File::options()
             .create(true)
@@ -99,13 +99,13 @@ impl Running {
         Ok(Self { child, pid, subject, began, lists, served })
     }
 
-    /// Waits for the first list, and tells how long it took.
+    /// Waits for the first list, and returns its duration.
     pub(crate) async fn listed(&mut self) -> Result<Duration> {
         self.listed_after(0).await?;
         Ok(self.began.elapsed())
     }
 
-    /// How often all pods were listed.
+    /// Number of lists of all pods.
     pub(crate) async fn lists(&self) -> Result<u64> {
         match self.subject {
             Subject::Bare => Ok(*self.lists.borrow()),
@@ -116,7 +116,7 @@ impl Running {
         }
     }
 
-    /// Waits until the pods were listed more often than so.
+    /// Waits for another list of the pods.
     pub(crate) async fn listed_after(&mut self, before: u64) -> Result<()> {
         let deadline = Instant::now() + LIST_WITHIN;
         loop {
@@ -135,7 +135,7 @@ impl Running {
         }
     }
 
-    /// What waits to be written, as the operator's metrics tell it.
+    /// Number of pending writes, from the operator's metrics.
     pub(crate) async fn backlog(&self) -> u64 {
         self.metrics().await.map_or(0, |text| sum(&text, "shindan_outbox_depth", ""))
     }
@@ -148,7 +148,7 @@ impl Running {
         Ok(self.served.request_text(http::Request::get(path).body(Vec::new())?).await?)
     }
 
-    /// Resident memory in MiB, at its peak and now.
+    /// Peak and current resident memory in MiB.
     pub(crate) fn memory(&self) -> Result<(f64, f64)> {
         Ok((self.status("VmHWM:")? / 1024.0, self.status("VmRSS:")? / 1024.0))
     }
@@ -168,12 +168,12 @@ impl Running {
         Ok(fs::read_dir(format!("/proc/{}/fd", self.pid)).context("it has ended")?.count())
     }
 
-    /// From now on another peak counts.
+    /// Resets the peak of resident memory.
     pub(crate) fn forget_peak(&self) -> Result<()> {
         Ok(fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?)
     }
 
-    /// CPU seconds of all its threads so far.
+    /// CPU seconds of all threads so far.
     pub(crate) fn cpu(&self) -> Result<f64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).context("it has ended")?;
         let (_, fields) = stat.rsplit_once(')').context("odd stat")?;
@@ -181,19 +181,19 @@ impl Running {
         Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
     }
 
-    /// Ends it without notice.
+    /// Kills it with SIGKILL.
     pub(crate) async fn kill(mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }
 }
 
-/// Of the series of a metric that have this label.
+/// Sum of the series of a metric that have this label.
 pub(crate) fn sum(text: &str, name: &str, label: &str) -> u64 {
     let series = text.lines().filter(|line| line.starts_with(name) && line.contains(label));
     series.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
 }
 
-/// Makes sure that a file is there.
+/// Checks that a file exists.
 pub(crate) fn must_exist(path: &Path) -> Result<()> {
     ensure!(path.exists(), "{} does not exist", path.display());
     Ok(())

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# A cluster of the tests' own, beside any that runs for a demo. Sourced after steps.sh.
+# The cluster of the tests, separate from that of the demo. Sourced after steps.sh.
 
 export SHINDAN_NETNS=shindan-test SHINDAN_CGROUP=shindan-test SHINDAN_RUN=/var/lib/shindan-test
 LOGS=$ROOT/target/cluster-logs
@@ -33,18 +33,18 @@ take_down() { # exit-code
   fi
 }
 
-# The control planes are on loopback: neither the cluster nor root is needed. One begins while another one waits.
+# The control planes listen on loopback, so neither the cluster nor root is needed. Tests run in parallel.
 faults() { # feature, arguments of the tests
   RUST_BACKTRACE=0 cargo test --locked --features "$1" --test faults -- --test-threads=3 "${@:2}"
 }
 
-# What the operator asked for meanwhile, against what it may.
+# Compares the requests of the operator with its permissions.
 rights() { cargo test --locked --features "$1" --test rights -- --nocapture; } # feature
 
 end_to_end() { # feature, arguments of the tests
   local feature=$1
   shift
-  # Nothing can be fetched from within the cluster's network: all is compiled before.
+  # The cluster's network has no route to registries, so everything is compiled before.
   cargo test --locked --features "$feature" --test e2e --no-run
   RUST_BACKTRACE=0 "$CLUSTER" exec cargo test --locked --offline --features "$feature" --test e2e -- --test-threads=64 "$@"
 }

@@ -4,7 +4,7 @@
 readonly FUZZ_VERSION=0.13.2
 FUZZED=$ROOT/target/fuzz
 
-# libFuzzer is C++, and compiled here.
+# libFuzzer is compiled from C++.
 find_cxx() {
   if ! command -v c++ >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends g++
@@ -13,7 +13,7 @@ find_cxx() {
 }
 
 # Without a sanitizer, which needs a nightly compiler: our code has no `unsafe`, and panics, overflows, time and memory are
-# watched all the same.
+# still checked.
 fuzz() { # seconds-for-each-target
   local target
   find_cxx
@@ -23,17 +23,17 @@ fuzz() { # seconds-for-each-target
   for target in $(cargo fuzz list); do fuzz_target "$target" "$1"; done
 }
 
-# What one run finds that is new to it, the next one begins with (target/fuzz/corpus).
+# The next run starts with the inputs that a run has found (target/fuzz/corpus).
 fuzz_target() { # target seconds
-  local log=$FUZZED/$1.log found=$FUZZED/found/$1 corpus=$FUZZED/corpus/$1 said code=0
+  local log=$FUZZED/$1.log found=$FUZZED/found/$1 corpus=$FUZZED/corpus/$1 result code=0
   mkdir -p "$found" "$corpus"
   "$FUZZED/$HOST/release/$1" -max_total_time="$2" -max_len=32768 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$found/" "$corpus" "$FUZZED/seeds/$1" >"$log" 2>&1 || code=$?
   if [ $code != 0 ]; then
     tail -n 40 "$log" >&2
-    echo "$1 failed; all that was said is in $log. The input again: FUZZ_INPUT=$found/NAME cargo test --test fuzz $1" >&2
+    echo "$1 failed; its output is in $log. Run the input again: FUZZ_INPUT=$found/NAME cargo test --test fuzz $1" >&2
     return 1
   fi
-  said=$(sed -n 's/.* DONE *\(cov: .*\) corp: \([0-9]*\).*/\1 inputs kept: \2/p' "$log" | tail -1)
-  printf 'found: %s: %s executions in %d s, %s\n' "$1" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$2" "$said"
+  result=$(sed -n 's/.* DONE *\(cov: .*\) corp: \([0-9]*\).*/\1 inputs kept: \2/p' "$log" | tail -1)
+  printf 'found: %s: %s executions in %d s, %s\n' "$1" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$2" "$result"
 }

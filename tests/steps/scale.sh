@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# A large cluster without nodes, of the steps' own. Sourced after steps.sh and cluster.sh.
+# A large cluster without nodes. Sourced after steps.sh and cluster.sh.
 
 scale() { SHINDAN_NETNS=shindan-bench SHINDAN_RUN=/var/lib/shindan-bench "$ROOT/tests/scale/scale" "$@"; }
 
-# On a cluster of so many pods, which is taken down whatever comes of it.
+# Runs a command on a cluster of this many pods, and stops the cluster also after a failure.
 on_scale() { # pods command...
   local pods=$1 result=0
   shift

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Steps with a name and a time; the first one that fails ends all. Sourced with `set -euo pipefail`.
+# Steps with a name and a time; the first failing step ends all. Sourced with `set -euo pipefail`.
 
 ROOT=$(dirname "$(dirname "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")")")
 CLUSTER=$ROOT/tests/cluster/cluster
 STEP='' STEP_BEGAN=0
-# Of a track (side_by_side): where the output of its step is kept until it ends.
+# Output file of the step of a track (side_by_side), until it ends.
 KEPT=''
 TRACKS=()
-# What each step took, in the order of their ends; of steps in tracks too.
+# The time of each step, in the order of completion, also of steps in tracks.
 STEPS=$(mktemp -d)
 STEP_TIMES=$STEPS/times
 touch "$STEP_TIMES"
@@ -27,7 +27,7 @@ step() { # name command...
   ended "$(printf '%d s' $((SECONDS - STEP_BEGAN)))" ""
 }
 
-ended() { # how, and what to say of it in the table
+ended() { # result, and its text in the table
   {
     flock 9
     if [ -n "$KEPT" ]; then
@@ -41,8 +41,8 @@ ended() { # how, and what to say of it in the table
   STEP=''
 }
 
-# Functions of steps, each a track: the tracks run at the same time, the steps of each one after the other. What a step says
-# is printed whole when it ends. The first step that fails ends all.
+# Runs functions of steps as tracks: tracks run in parallel, the steps of each in sequence. The output of a step is printed
+# when it ends. The first failing step ends all.
 side_by_side() { # function...
   local track process code
   set -m # each track is a process group of its own, to be ended with all that it has started
@@ -79,12 +79,12 @@ track_finished() {
   exit $code
 }
 
-# Within a track: waits for a step of another one.
+# In a track: waits for a step of another track.
 after() { # name
   until [ -e "$STEPS/$1.ended" ]; do sleep 1; done
 }
 
-# Within a track: what comes next only computes. Tests that wait for something at the same time come first.
+# In a track: the next steps only compute, so tests that wait in other tracks go first.
 yields() { renice -n 10 "$BASHPID" >/dev/null; }
 
 finished() { # the exit trap; CLEAN_UP may name a function
@@ -117,7 +117,7 @@ need() { # command what-for
   }
 }
 
-# kubectl as the machine has it, else as tests/cluster builds it.
+# kubectl of the machine, else the one that tests/cluster builds.
 find_kubectl() {
   # shellcheck source=/dev/null
   PATH=$PATH:$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$BIN")
@@ -127,7 +127,7 @@ find_kubectl() {
   fi
 }
 
-# promtool as the machine has it, else as tests/cluster builds it: it takes minutes, once.
+# promtool of the machine, else the one that tests/cluster builds once, in minutes.
 find_promtool() {
   # shellcheck source=/dev/null
   PATH=$PATH:$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$PROMTOOL_BIN")
@@ -137,7 +137,7 @@ find_promtool() {
   fi
 }
 
-# amtool as tests/cluster builds it: few have it.
+# amtool, built by tests/cluster.
 find_amtool() {
   # shellcheck source=/dev/null
   PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$AMTOOL_BIN"):$PATH
@@ -147,7 +147,7 @@ find_amtool() {
   fi
 }
 
-# Helm as tests/cluster builds it: its words differ from version to version, and tests read them.
+# Helm, built by tests/cluster: its messages differ between versions, and tests read them.
 find_helm() {
   # shellcheck source=/dev/null
   PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$HELM_BIN"):$PATH
@@ -157,7 +157,7 @@ find_helm() {
   fi
 }
 
-# Lua 5.1 as the machine has it, else from its packages.
+# Lua 5.1 of the machine, else from its packages.
 find_lua() {
   if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends lua5.1
@@ -165,7 +165,7 @@ find_lua() {
   need lua5.1 "it runs the health check of docs/gitops.md; install the package lua5.1"
 }
 
-# npm as the machine has it, else from its packages.
+# npm of the machine, else from its packages.
 find_npm() {
   if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends npm
@@ -173,7 +173,7 @@ find_npm() {
   need npm "it fetches what the dashboard is checked against; install Node.js with npm"
 }
 
-# Chromium as the machine has it, else from its packages.
+# Chromium of the machine, else from its packages.
 find_chromium() {
   if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium

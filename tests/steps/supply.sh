@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the binary and its image are made of, and whether anybody can make the same. Sourced after steps.sh.
+# Dependencies of the binary and its image, and reproducible builds. Sourced after steps.sh.
 
 readonly DENY_VERSION=0.20.2 CYCLONEDX_VERSION=0.5.9
 MADE=$ROOT/target/supply
@@ -12,17 +12,17 @@ cargo_tool() { # name version; built once, into the cache
   PATH=$root/bin:$PATH
 }
 
-# The advisories need a database from the net, which not every machine reaches: then that is said. The rest needs none.
+# Advisories need a database from the network. Without it they are skipped, and the result reports that.
 dependencies() {
-  local said="bans, licenses, sources and advisories: ok"
+  local result="bans, licenses, sources and advisories: ok"
   cargo_tool cargo-deny $DENY_VERSION
   cargo deny check bans licenses sources
   if timeout 120 cargo deny fetch db >/dev/null 2>&1; then
     cargo deny check advisories
   else
-    said="bans, licenses and sources: ok; advisories NOT checked: their database cannot be fetched here"
+    result="bans, licenses and sources: ok; advisories NOT checked: their database cannot be fetched here"
   fi
-  echo "found: $said"
+  echo "found: $result"
 }
 
 bill_of_materials() {
@@ -45,7 +45,7 @@ image_of() { # binary folder
   deploy/image/image "$1" "$2"
 }
 
-# One binary, twice: from other folders, under another mask, and with another time on the file.
+# Builds the image of one binary twice: from different folders, with another umask and file time.
 same_image() {
   local first second copy=$MADE/elsewhere/copy
   first=$(image_of "$BINARY" "$MADE/image")
@@ -57,7 +57,7 @@ same_image() {
     echo "one binary, two images: $first and $second" >&2
     return 1
   fi
-  # A path of this machine in it would make another binary elsewhere.
+  # A path of this machine in the binary would prevent reproducible builds.
   if grep -qaF -e "$ROOT/" -e "${CARGO_HOME:-$HOME/.cargo}/" "$BINARY"; then
     echo "the binary names folders of this machine" >&2
     return 1
@@ -65,7 +65,7 @@ same_image() {
   echo "the image is $first, twice"
 }
 
-# Twice from the sources: in folders of other names and lengths, each with a cargo home of its own.
+# Builds the sources twice, in folders with names of different length, each with its own cargo home.
 same_build() {
   local work=$MADE/build place sources digests=() version
   rm -rf "$work"

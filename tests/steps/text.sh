@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What is wrong in the text of the sources is seen in seconds, so it comes first. Sourced after steps.sh.
+# Checks of the text of the sources take seconds, so they run first. Sourced after steps.sh.
 
-format() { cargo fmt --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
+format() { cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
 
 scripts() {
   local file
@@ -10,10 +10,12 @@ scripts() {
   done
 }
 
-# A merge that was not finished.
+# An unfinished merge.
 merged() { ! grep -rnE --exclude-dir={target,.git,.issue-images} '^(<<<<<<<|>>>>>>>) ' .; }
 
 need cargo "install Rust, see https://rustup.rs"
 step "format" format
 step "scripts" scripts
 step "merged" merged
+step "words" tests/steps/words
+step "order of modules" tests/steps/rooms

@@ -1,9 +1,9 @@
-//! Pages as the tests read them: headings, blocks, and the commands in blocks, each with the place where it can be run.
+//! Parses pages: headings, blocks, and the commands in blocks, each with the place where it can run.
 //!
-//! A block of `console` holds commands after `$ ` with what they print (`...` on a line of its own leaves lines out), one of `sh`
-//! commands only; other languages are data. What a command is decides where it is run (`place`); a comment before the fence
-//! says what it needs: `<!-- run: offline|cluster needs=NAME exit=2 says=WORD ends=never -->`. trycmd was looked at: it runs no shell, so no
-//! pipe, and cannot tell an unmarked command from one that is not to be run.
+//! A `console` block has commands after `$ ` with their output (a line `...` stands for omitted lines), a `sh` block has only
+//! commands; other languages are data. The prefix of a command decides where it runs (`place`). A comment before the fence has
+//! its prerequisites: `<!-- run: offline|cluster needs=NAME exit=2 prints=TEXT ends=never -->`. trycmd is not used because it
+//! runs no shell, so no pipe, and does not detect unmarked commands.
 
 #![allow(dead_code, reason = "two suites use it, each a part of it")]
 
@@ -12,22 +12,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 
-/// Where a command can be run.
+/// Place where a command can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In `cargo test`, on files of this repository.
     Offline,
-    /// The same, where a helm is on the PATH: with the feature `helm`.
+    /// Like `Offline`, with helm on the PATH: with the feature `helm`.
     Helm,
     /// In the end-to-end tests, on their cluster.
     Cluster,
-    /// There, but only as far as the API server checks it: it would change the operator that all tests share.
+    /// On that cluster with `--dry-run=server`, because it would change the operator that all tests share.
     DryRun,
-    /// Nowhere, for this reason.
+    /// Not run, for this reason.
     Nowhere(&'static str),
 }
 
-/// Where commands run that begin so; the first that fits decides.
+/// Places by prefix of the command; the first match decides.
 const PLACES: &[(&str, Place)] = &[
     ("cargo run -- run", Place::Nowhere("the operator of the end-to-end tests runs from its image")),
     ("cargo run -- crd |", Place::DryRun),
@@ -66,7 +66,7 @@ pub(crate) struct Block {
     pub(crate) page: String,
     pub(crate) line: usize,
     pub(crate) language: String,
-    /// What the comment before the fence says.
+    /// Attributes of the comment before the fence.
     pub(crate) marks: BTreeMap<String, String>,
     pub(crate) text: Vec<String>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Command {
     /// The page and the line of its block.
     pub(crate) at: String,
     pub(crate) text: String,
-    /// What the page shows of its output.
+    /// The output that the page shows.
     pub(crate) shown: Option<String>,
     pub(crate) marks: BTreeMap<String, String>,
 }
@@ -85,7 +85,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
 
-/// All blocks of README.md and docs/. The pages of causes are made from what is run.
+/// All blocks of README.md and docs/, without the generated pages of causes.
 pub(crate) fn blocks() -> Vec<Block> {
     let mut names: Vec<_> = fs::read_dir(root().join("docs"))
         .unwrap()
@@ -113,8 +113,8 @@ fn blocks_of(page: &str, text: &str) -> Vec<Block> {
                 marks: std::mem::take(&mut marks),
                 text: body.take_while(|line| !line.starts_with("```")).map(str::to_owned).collect(),
             });
-        } else if let Some(said) = inner.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) {
-            marks.extend(marks_of(said));
+        } else if let Some(comment) = inner.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->")) {
+            marks.extend(marks_of(comment));
         } else if !line.is_empty() {
             marks.clear();
         }
@@ -122,7 +122,7 @@ fn blocks_of(page: &str, text: &str) -> Vec<Block> {
     blocks
 }
 
-/// `run: cluster needs=web` is where, and what it needs; other comments are kept by their first word.
+/// `run: cluster needs=web` has the place and prerequisites; other comments are stored by their first word.
 fn marks_of(comment: &str) -> BTreeMap<String, String> {
     let Some((name, rest)) = comment.split_once(": ") else { return BTreeMap::new() };
     if name != "run" {
@@ -137,15 +137,15 @@ impl Block {
         let at = format!("{}:{}", self.page, self.line);
         let command = |text: String, shown| Command { at: at.clone(), text, shown, marks: self.marks.clone() };
         let mut commands: Vec<Command> = Vec::new();
-        let mut goes_on = false;
+        let mut continues = false;
         for line in &self.text {
             let (begins, line) = match line.strip_prefix("$ ") {
                 Some(rest) if self.language == "console" => (true, rest),
                 _ => (self.language == "sh", line.as_str()),
             };
             let is_blank = line.trim().is_empty() || line.trim_start().starts_with('#');
-            if goes_on {
-                let last = commands.last_mut().expect("a line that goes on belongs to one");
+            if continues {
+                let last = commands.last_mut().expect("a continued line belongs to a command");
                 last.text = format!("{}\n{line}", last.text);
             } else if !begins {
                 if let Some(last) = commands.last_mut() {
@@ -159,37 +159,37 @@ impl Block {
             } else {
                 commands.push(command(line.to_owned(), None));
             }
-            goes_on = ["\\", "&&", "|"].iter().any(|end| line.trim_end().ends_with(end));
+            continues = ["\\", "&&", "|"].iter().any(|end| line.trim_end().ends_with(end));
         }
         commands
     }
 }
 
 impl Command {
-    /// Where it is run; `None` where nobody has said so.
+    /// Returns where it runs; `None` if its prefix is unknown.
     pub(crate) fn place(&self) -> Option<Place> {
         match self.marks.get("where").map(String::as_str) {
             Some("offline") => return Some(Place::Offline),
             Some("cluster") if !self.is_dry() => return Some(Place::Cluster),
             _ => {}
         }
-        self.told()
+        self.place_by_prefix()
     }
 
-    fn told(&self) -> Option<Place> {
+    fn place_by_prefix(&self) -> Option<Place> {
         PLACES.iter().find(|(begin, _)| self.text.starts_with(begin)).map(|(_, place)| *place)
     }
 
     fn is_dry(&self) -> bool {
-        matches!(self.told(), Some(Place::DryRun | Place::Nowhere(_)))
+        matches!(self.place_by_prefix(), Some(Place::DryRun | Place::Nowhere(_)))
     }
 
-    /// The same where the sources are not: by the program, which is on the PATH.
+    /// The command with the `shindan` on the PATH instead of `cargo run`.
     pub(crate) fn by_program(&self) -> String {
         self.text.replace("cargo run -- ", "shindan ")
     }
 
-    /// So that nothing is changed: the comment at its end, if any, is left out.
+    /// The command with `--dry-run=server` and without its trailing comment.
     pub(crate) fn dry(&self) -> String {
         let text = self.by_program();
         let text = text.split("  #").next().unwrap_or_default().trim_end();
@@ -201,16 +201,16 @@ impl Command {
     }
 }
 
-/// All commands, but for the text of scripts, which a comment names and a test of their own runs.
+/// All commands, except those of scripts, which have their own tests.
 pub(crate) fn commands() -> Vec<Command> {
     blocks().iter().filter(|block| !block.marks.contains_key("script")).flat_map(Block::commands).collect()
 }
 
-/// A folder in which the files are that pages speak of.
+/// A folder with the files that pages refer to.
 pub(crate) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // kubectl kustomize follows no link out of its folder.
+    // kubectl kustomize follows no symbolic link out of its folder.
     let copied = Process::new("cp").arg("-r").arg(root().join("deploy")).arg(at("deploy")).status().unwrap();
     assert!(copied.success());
     for name in ["tests", "examples", "crds", "docs"] {
@@ -228,15 +228,15 @@ pub(crate) fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// Text in a page: angle brackets would vanish as tags; outside of code they are escaped.
+/// Escapes angle brackets outside of code, which would be read as tags.
 pub(crate) fn prose(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let parts = words.split('`').enumerate();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = text.split('`').enumerate();
     let escaped = parts.map(|(i, part)| if i % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() });
     escaped.collect::<Vec<_>>().join("`")
 }
 
-/// What headings are called in links, as the pages' host makes them.
+/// The anchors of the headings, as GitHub generates them.
 pub(crate) fn anchors(page: &str) -> BTreeSet<String> {
     let (mut anchors, mut in_block) = (BTreeSet::new(), false);
     for line in page.lines() {

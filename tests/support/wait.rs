@@ -1,4 +1,4 @@
-//! How tests wait: they ask until a deadline.
+//! Polling with a deadline, for tests.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use tokio::time::Instant;
 
 const POLL: Duration = Duration::from_millis(400);
 
-/// Asks until the answer is `Ok`; at the deadline the last `Err` says what was missing.
+/// Polls until the result is `Ok`; panics at the deadline with the last `Err`.
 pub(crate) async fn eventually<T>(
     within: Duration,
     what: impl Display,
-    mut ask: impl AsyncFnMut() -> Result<T, String>,
+    mut check: impl AsyncFnMut() -> Result<T, String>,
 ) -> T {
     let deadline = Instant::now() + within;
     loop {
-        let missing = match ask().await {
-            Ok(answer) => return answer,
+        let missing = match check().await {
+            Ok(found) => return found,
             Err(missing) => missing,
         };
         assert!(Instant::now() < deadline, "{what}: not within {} s: {missing}", within.as_secs());
@@ -24,7 +24,7 @@ pub(crate) async fn eventually<T>(
     }
 }
 
-/// `Err` with a reason, for `eventually`.
+/// Returns `Err` with a reason unless the condition holds; for `eventually`.
 pub(crate) fn ensure(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise()) }
 }

@@ -1,94 +1,95 @@
-//! Which part this replica plays: one follows, warm, until it is told to lead, and then takes over from what is written.
+//! Leader election in the engine. A standby keeps its state current; when it becomes the leader, it first reads our
+//! objects.
 
+use shindan_core::outbox::Outbox;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use super::{Cluster, Done, Engine, Purpose};
 use crate::cluster::lease::Leadership;
 use crate::cluster::restore::Restored;
-use crate::outbox::Outbox;
 
-/// Pages that may wait for the engine while our objects are read back.
+/// Capacity of the channel of pages while our objects are read.
 const PAGES: usize = 2;
 
-/// What the engine does with what changes.
+/// State of this replica in the leader election.
 #[derive(Debug)]
 pub(super) enum Role {
-    /// Knows what changes, and decides nothing.
-    Following,
-    /// Reads back what another replica wrote.
-    TakingOver {
+    /// Applies changes and writes nothing.
+    Standby,
+    /// Reads what the previous leader wrote.
+    BecomingLeader {
         term: u64,
         pages: mpsc::Receiver<Restored>,
         reading: AbortHandle,
     },
-    Leading {
+    Leader {
         term: u64,
     },
 }
 
 impl<C: Cluster> Engine<C> {
-    /// Lets the engine write only while it leads. `restored_in` is the term in which our objects were read, if there was one
-    /// by then.
+    /// Lets the engine write only while it leads. `restored_in` is the term in which our objects were read, if this
+    /// replica led at that time.
     #[must_use]
     pub fn elected(mut self, leadership: Leadership, restored_in: Option<u64>) -> Self {
-        self.role = restored_in.map_or(Role::Following, |term| Role::Leading { term });
+        self.role = restored_in.map_or(Role::Standby, |term| Role::Leader { term });
         self.leadership = leadership;
         self.metrics.set_leading(self.leads());
         self
     }
 
     pub(super) fn leads(&self) -> bool {
-        matches!(self.role, Role::Leading { .. })
+        matches!(self.role, Role::Leader { .. })
     }
 
-    pub(super) fn follows(&self) -> bool {
-        matches!(self.role, Role::Following)
+    pub(super) fn is_standby(&self) -> bool {
+        matches!(self.role, Role::Standby)
     }
 
-    /// Follows the election.
-    pub(super) fn take_role(&mut self) {
+    /// Follows the state of the leader election.
+    pub(super) fn follow_election(&mut self) {
         let term = self.leadership.term();
         let current = match &self.role {
-            Role::Following => None,
-            Role::TakingOver { term, .. } | Role::Leading { term } => Some(*term),
+            Role::Standby => None,
+            Role::BecomingLeader { term, .. } | Role::Leader { term } => Some(*term),
         };
         if current.is_some() && current != term {
             self.step_down();
         }
-        // Writes of an earlier term end first: what is read back is to hold them.
-        if let Some(term) = term.filter(|_| self.follows() && self.slots.writing() == 0) {
-            self.take_over(term);
+        // Writes of an earlier term must complete first, so that the objects read contain them.
+        if let Some(term) = term.filter(|_| self.is_standby() && self.slots.writing() == 0) {
+            self.become_leader(term);
         }
     }
 
     pub(super) fn step_down(&mut self) {
-        if let Role::TakingOver { reading, .. } = &self.role {
+        if let Role::BecomingLeader { reading, .. } = &self.role {
             reading.abort();
         }
-        tracing::info!("following: another replica may write");
-        self.role = Role::Following;
+        tracing::info!("standby: another replica may write");
+        self.role = Role::Standby;
         self.outbox = Outbox::default();
         self.observed.clear();
         self.metrics.set_leading(false);
     }
 
-    fn take_over(&mut self, term: u64) {
-        tracing::info!(term, "taking over: reading back what is written");
+    fn become_leader(&mut self, term: u64) {
+        tracing::info!(term, "becoming the leader: reading existing diagnoses");
         self.outbox = Outbox::default();
-        self.world.begin_takeover();
+        self.world.begin_restore();
         let (sender, pages) = mpsc::channel(PAGES);
         let cluster = self.cluster.clone();
-        let reading = self.spawn(Purpose::TakeOver, async move {
+        let reading = self.spawn(Purpose::BecomeLeader, async move {
             cluster.restore(sender).await;
-            Done::ReadBack { term }
+            Done::ObjectsRead { term }
         });
-        self.role = Role::TakingOver { term, pages, reading };
+        self.role = Role::BecomingLeader { term, pages, reading };
     }
 
-    /// The next page of what is read back; never, while nothing is.
+    /// The next page of our objects. Pending forever if no read is in progress.
     pub(super) async fn page(role: &mut Role) -> Restored {
-        if let Role::TakingOver { pages, .. } = role
+        if let Role::BecomingLeader { pages, .. } = role
             && let Some(page) = pages.recv().await
         {
             return page;
@@ -101,22 +102,22 @@ impl<C: Cluster> Engine<C> {
         self.enqueue(touched);
     }
 
-    /// All was read back, in the term that runs still.
-    pub(super) fn read_back(&mut self, read_in: u64) {
-        let mut left = Vec::new();
+    /// Becomes the leader after all objects were read, if the term `read_in` still runs.
+    pub(super) fn objects_read(&mut self, read_in: u64) {
+        let mut pending = Vec::new();
         match &mut self.role {
-            Role::TakingOver { term, pages, .. } if *term == read_in => {
+            Role::BecomingLeader { term, pages, .. } if *term == read_in => {
                 while let Ok(page) = pages.try_recv() {
-                    left.push(page);
+                    pending.push(page);
                 }
             }
             _ => return,
         }
-        left.into_iter().for_each(|page| self.restore(page));
+        pending.into_iter().for_each(|page| self.restore(page));
         let now = self.now();
         let touched = self.world.took_over(now);
-        tracing::info!(term = read_in, subjects = touched.len(), "took over");
-        self.role = Role::Leading { term: read_in };
+        tracing::info!(term = read_in, subjects = touched.len(), "became the leader");
+        self.role = Role::Leader { term: read_in };
         self.metrics.set_leading(true);
         self.enqueue(touched);
     }

@@ -1,22 +1,23 @@
-//! The engine against a cluster that misbehaves on demand, on a clock of its own.
+//! Tests of the engine with a fake cluster that fails on demand and a simulated clock.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{
+    ClaimsFacts, IGNORE, NEVER_READY_AFTER, Overrides, Owner, PodFacts, ReachedFacts, WorkloadFacts, WorkloadName,
+};
+use shindan_core::reconcile::Policy;
+use shindan_core::rules;
+use shindan_core::state::{Annotate, Caps};
+use shindan_core::wire::Dump;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::cluster::lease::ByHand;
-use crate::cluster::wire::Dump;
-use crate::diagnosis::{Thresholds, rules};
-use crate::facts::{
-    ClaimsFacts, IGNORE, NEVER_READY_AFTER, Owner, PodFacts, ReachedFacts, Wishes, WorkloadFacts, WorkloadName,
-};
-use crate::plan::Policy;
-use crate::world::{Annotate, Caps};
+use crate::cluster::lease::ManualElection;
 
-/// What a publish does.
+/// What the fake cluster does with a publish.
 #[derive(Debug, Clone, Copy)]
 enum Behaviour {
     Succeed,
@@ -29,19 +30,19 @@ enum Behaviour {
     NotGranted,
     Panic,
     Never,
-    /// Takes so many seconds.
+    /// Takes this many seconds.
     Slow(u64),
 }
 
 #[derive(Debug, Default)]
 struct Fake {
     next: Mutex<VecDeque<Behaviour>>,
-    /// What was asked, with the second at which it was.
+    /// Intents published, with the second of the call.
     calls: Mutex<Vec<(u64, Intent)>>,
     rereads: Mutex<usize>,
     lookups: Mutex<usize>,
     lookup_panics: bool,
-    /// How often our objects were read back; it takes a second.
+    /// How often our objects were read. Each read takes one second.
     restores: Mutex<usize>,
     done: Mutex<usize>,
 }
@@ -87,16 +88,16 @@ impl Cluster for FakeCluster {
         Ok(Some(Current { uid: "o".to_owned(), resource_version: "41".to_owned() }))
     }
 
-    async fn look(&self, want: &Want) -> Result<Looked, LookupError> {
+    async fn look(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
         *self.fake.lookups.lock().unwrap() += 1;
         assert!(!self.fake.lookup_panics, "a bug in a lookup");
-        Ok(match want {
-            Want::Workload(_) => Looked::Workload(None),
-            Want::Services(_) => Looked::Services(Vec::new()),
-            Want::Reached(_) => Looked::Reached(ReachedFacts::default()),
-            Want::PodsOn(_) => Looked::Pods(Vec::new()),
-            Want::Log(_) => Looked::Log("".into()),
-            Want::Claims(_) => Looked::Claims(ClaimsFacts::default()),
+        Ok(match lookup {
+            Lookup::Workload(_) => LookupResult::Workload(None),
+            Lookup::Services(_) => LookupResult::Services(Vec::new()),
+            Lookup::Reached(_) => LookupResult::Reached(ReachedFacts::default()),
+            Lookup::PodsOn(_) => LookupResult::Pods(Vec::new()),
+            Lookup::Log(_) => LookupResult::Log("".into()),
+            Lookup::Claims(_) => LookupResult::Claims(ClaimsFacts::default()),
         })
     }
 
@@ -138,7 +139,7 @@ impl Running {
         if let Some(leadership) = leadership {
             engine = engine.elected(leadership, None);
         }
-        engine.clock = Box::new(move || {
+        let engine = engine.with_clock(move || {
             let elapsed = i64::try_from(started.elapsed().as_millis()).unwrap();
             Timestamp::from_millisecond(morning.as_millisecond() + elapsed).unwrap()
         });
@@ -164,7 +165,7 @@ impl Running {
         }
     }
 
-    /// All lists are there and empty.
+    /// Completes all lists, empty.
     async fn listed(self) -> Self {
         self.list(&Source::ALL).await;
         self
@@ -181,7 +182,7 @@ impl Running {
         calls.iter().filter(|(_, intent)| matches!(intent, Intent::Announce(_))).map(|(at, _)| *at).collect()
     }
 
-    /// The objects that were removed, each with the version that was.
+    /// The objects that were deleted, each with the version in the request.
     fn deletes(&self) -> Vec<String> {
         let calls = self.fake.calls.lock().unwrap();
         let deletes = calls.iter().filter_map(|(_, intent)| match intent {
@@ -197,15 +198,15 @@ impl Running {
     }
 }
 
-/// One that follows, and the hand that makes it lead.
-async fn follower(behaviour: &[Behaviour]) -> (Running, ByHand) {
-    let (hand, leadership) = ByHand::following();
+/// A standby, and the handle that makes it the leader.
+async fn standby(behaviour: &[Behaviour]) -> (Running, ManualElection) {
+    let (election, leadership) = ManualElection::standby();
     let fake = Fake { next: Mutex::new(behaviour.iter().copied().collect()), ..Fake::default() };
     (
         Running::led_by(fake, World::new(Thresholds::default(), Policy::default(), Caps::default()), Some(leadership))
             .listed()
             .await,
-        hand,
+        election,
     )
 }
 
@@ -228,7 +229,7 @@ status:
     dump.pods.remove(0)
 }
 
-/// The pod as one of a StatefulSet.
+/// Makes the pod a pod of the StatefulSet `db`.
 fn of_db(mut pod: PodFacts) -> PodFacts {
     let (api_version, kind) = ("apps/v1".into(), "StatefulSet".into());
     pod.owner = Some(Owner { api_version, kind, name: "db".into(), uid: "uid-db".into() });
@@ -236,18 +237,18 @@ fn of_db(mut pod: PodFacts) -> PodFacts {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_publisher_that_never_returns_does_not_keep_ten_thousand_changes_waiting() {
+async fn a_hanging_publish_does_not_block_changes() {
     let running = Running::start(&[Behaviour::Never; 100]).listed().await;
     let pods: Vec<PodFacts> = (0..500).map(|i| oom(&format!("p{i}"))).collect();
     for i in 0..10_000 {
-        // The channel holds 64: it would be full for ever if the engine awaited a write.
+        // The channel holds 64 changes: it would stay full if the engine awaited a write.
         let pod = pods[i % 500].clone();
         tokio::time::timeout(Duration::from_secs(5), running.pod(pod)).await.expect("the change is taken in");
     }
     seconds(60).await;
     assert_eq!(running.applies().len(), Pace::default().writes, "as many as may be under way");
     let (world, _) = running.stop().await;
-    assert_eq!(world.pods_watched(), 500);
+    assert_eq!(world.cluster.pods_watched(), 500);
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,9 +275,9 @@ async fn nothing_is_written_before_everything_is_listed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_nodes_nothing_waits_for_them() {
+async fn without_nodes_writes_do_not_wait_for_their_lists() {
     let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-    world.do_without_nodes();
+    world.cluster.do_without_nodes();
     let running = Running::led_by(Fake::default(), world, None);
     let of_nodes = [Source::Nodes, Source::Objects(DiagnosisKind::Node)];
     let others: Vec<Source> = Source::ALL.into_iter().filter(|source| !of_nodes.contains(source)).collect();
@@ -286,9 +287,9 @@ async fn without_nodes_nothing_waits_for_them() {
     assert_eq!(running.applies().len(), 1);
 }
 
-/// What a tenant can write is in no metric: no name but the namespace's, and no word of what was said.
+/// Text that a tenant can write must not reach the metrics. Only the namespace's name does.
 #[tokio::test(start_paused = true)]
-async fn metrics_tell_nothing_that_a_tenant_wrote() {
+async fn metrics_contain_no_text_of_a_tenant() {
     let running = Running::start(&[]).listed().await;
     let mut dump = Dump::default();
     dump.read(
@@ -342,7 +343,7 @@ async fn after_a_conflict_the_object_is_reread_and_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_says() {
+async fn a_throttled_write_waits_for_retry_after() {
     let running = Running::start(&[Behaviour::Throttle(17)]).listed().await;
     running.pod(oom("a")).await;
     seconds(2).await;
@@ -352,7 +353,7 @@ async fn a_server_that_throttles_is_left_alone_for_as_long_as_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_namespace_that_is_going_is_left_alone() {
+async fn a_terminating_namespace_gets_no_more_writes() {
     let running = Running::start(&[Behaviour::NamespaceGone]).listed().await;
     running.pod(oom("a")).await;
     for _ in 0..20 {
@@ -366,11 +367,11 @@ async fn a_namespace_that_is_going_is_left_alone() {
     seconds(600).await;
     assert_eq!(running.applies().len(), 1);
     let (world, _) = running.stop().await;
-    assert_eq!(world.records().count(), 0);
+    assert_eq!(world.reported.summary_entries().count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_goes_with_its_namespace_is_not_put_back() {
+async fn objects_deleted_with_their_namespace_are_not_recreated() {
     let running = Running::start(&[Behaviour::Succeed, Behaviour::Succeed, Behaviour::NamespaceGone]).listed().await;
     for pod in ["a", "b", "c"] {
         running.pod(oom(pod)).await;
@@ -384,14 +385,14 @@ async fn what_goes_with_its_namespace_is_not_put_back() {
         running.send(Change::PodDeleted(Box::new(oom(pod)))).await;
     }
     seconds(5).await;
-    assert_eq!(running.applies().len(), 3, "nobody could take it");
+    assert_eq!(running.applies().len(), 3, "the namespace no longer accepts objects");
     let (world, _) = running.stop().await;
-    assert_eq!(world.records().count(), 0, "nothing waits for a namespace that is gone");
+    assert_eq!(world.reported.summary_entries().count(), 0, "nothing waits for a namespace that is gone");
 }
 
-/// The watch tells of our own write before its answer has come, or after.
+/// The watch may deliver our own write before or after the response to it.
 #[tokio::test(start_paused = true)]
-async fn what_somebody_deletes_is_put_back_once() {
+async fn a_deleted_object_is_recreated_once() {
     for watch_is_first in [true, false] {
         let behaviour = if watch_is_first { Behaviour::Slow(2) } else { Behaviour::Succeed };
         let running = Running::start(&[Behaviour::Succeed, behaviour]).listed().await;
@@ -407,9 +408,9 @@ async fn what_somebody_deletes_is_put_back_once() {
     }
 }
 
-/// Its pod is there, so it fails still.
+/// The pod still exists, so it still fails.
 #[tokio::test(start_paused = true)]
-async fn what_is_deleted_before_its_first_write_is_acknowledged_is_put_back() {
+async fn an_object_deleted_before_its_write_is_acknowledged_is_recreated() {
     let running = Running::start(&[Behaviour::Slow(5)]).listed().await;
     running.pod(oom("a")).await;
     seconds(1).await;
@@ -423,28 +424,28 @@ async fn what_is_deleted_before_its_first_write_is_acknowledged_is_put_back() {
     running.stop().await;
 }
 
-/// Whoever may write diagnoses can make one of a pod that is well, and nothing else would ever look at it.
+/// Any client with write access can create a diagnosis of a healthy pod, and no other code would find it.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_somebody_else_makes_is_removed() {
+async fn an_object_that_another_client_creates_is_deleted() {
     let running = Running::start(&[]).listed().await;
-    let well = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+    let healthy = DiagnosisKey::of_pod(ObjectKey::new("shop", "healthy"));
     let node = DiagnosisKey::of_node("n1");
     running.pod(oom("a")).await;
     seconds(1).await;
-    for key in [&well, &node, &DiagnosisKey::of_pod(oom("a").key)] {
+    for key in [&healthy, &node, &DiagnosisKey::of_pod(oom("a").key)] {
         running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
     }
     seconds(3600).await;
-    assert_eq!(running.deletes(), [format!("{well} 7"), format!("{node} 7")]);
+    assert_eq!(running.deletes(), [format!("{healthy} 7"), format!("{node} 7")]);
     assert_eq!(running.applies().len(), 1);
     running.stop().await;
 }
 
-/// Somebody edits it while it is removed: the watch tells of that version as well.
+/// Another client edits the object during the delete. The watch delivers that version as well.
 #[tokio::test(start_paused = true)]
-async fn an_object_that_somebody_else_changes_is_removed_in_its_last_version() {
+async fn the_delete_of_a_foreign_object_is_retried_with_its_latest_version() {
     let running = Running::start(&[Behaviour::Conflict]).listed().await;
-    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "healthy"));
     running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
     seconds(60).await;
     running.send(Change::Object { key: key.clone(), resource_version: "8".to_owned() }).await;
@@ -454,15 +455,15 @@ async fn an_object_that_somebody_else_changes_is_removed_in_its_last_version() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_newer_version_may_have_written_stays() {
-    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "well"));
+async fn an_object_of_a_newer_operator_version_is_kept() {
+    let key = DiagnosisKey::of_pod(ObjectKey::new("shop", "healthy"));
     let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-    world.spare([key.clone()]);
+    world.reported.spare([key.clone()]);
     let running = Running::led_by(Fake::default(), world, None).listed().await;
     running.send(Change::Object { key: key.clone(), resource_version: "7".to_owned() }).await;
     seconds(3600).await;
     assert!(running.deletes().is_empty());
-    // Once it is gone, another of that name is nobody's.
+    // After its deletion, a new object of that name is no longer protected.
     running.send(Change::ObjectDeleted(key.clone())).await;
     running.send(Change::Object { key: key.clone(), resource_version: "9".to_owned() }).await;
     seconds(60).await;
@@ -470,29 +471,29 @@ async fn what_a_newer_version_may_have_written_stays() {
     running.stop().await;
 }
 
-fn wishes(annotation: &'static str, value: &'static str) -> Option<Box<Wishes>> {
-    Wishes::of(|name| (name == annotation).then_some(value))
+fn overrides(annotation: &'static str, value: &'static str) -> Option<Box<Overrides>> {
+    Overrides::of(|name| (name == annotation).then_some(value))
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_wants_to_be_told_is_not_told() {
+async fn ignored_causes_are_not_reported() {
     let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-    world.respect(Wishes::ignoring(["ImageTagNotFound"]));
+    world.cluster.respect(Overrides::ignoring(["ImageTagNotFound"]));
     let running = Running::led_by(Fake::default(), world, None).listed().await;
-    let [mut ignored, mut told] = ["ignored", "told"].map(oom);
-    ignored.wishes = wishes(IGNORE, "AppError, oomkilled");
-    told.wishes = wishes(IGNORE, "AppError");
+    let [mut ignored, mut reported] = ["ignored", "reported"].map(oom);
+    ignored.overrides = overrides(IGNORE, "AppError, oomkilled");
+    reported.overrides = overrides(IGNORE, "AppError");
     running.pod(ignored).await;
-    running.pod(told).await;
+    running.pod(reported).await;
     seconds(3600).await;
     let (world, _) = running.stop().await;
-    let names: Vec<_> = world.records().map(|record| record.key.name.to_string()).collect();
-    assert_eq!(names, ["told"]);
+    let names: Vec<_> = world.reported.summary_entries().map(|record| record.key.name.to_string()).collect();
+    assert_eq!(names, ["reported"]);
 }
 
-/// Its object has not recovered: it goes, and comes back when it is wanted again.
+/// The failure has not recovered: its object is deleted, and created again once the annotation is removed.
 #[tokio::test(start_paused = true)]
-async fn what_a_workload_does_not_want_to_be_told_goes() {
+async fn ignoring_a_cause_deletes_its_diagnosis() {
     let running = Running::start(&[]).listed().await;
     running.pod(of_db(oom("a"))).await;
     seconds(60).await;
@@ -504,14 +505,14 @@ async fn what_a_workload_does_not_want_to_be_told_goes() {
         name: "db".into(),
     };
     let mut set = WorkloadFacts { key: key.into(), ..WorkloadFacts::default() };
-    set.wishes = wishes(IGNORE, "*");
+    set.overrides = overrides(IGNORE, "*");
     running.send(Change::Workload(Box::new(set.clone()))).await;
     seconds(60).await;
     let pod = DiagnosisKey::of_pod(oom("a").key);
     assert_eq!(running.deletes(), [format!("{pod} 7")]);
-    assert_eq!(running.announces(), [0; 0], "and nobody is told that it recovered");
+    assert_eq!(running.announces(), [0; 0], "no Event reports a recovery");
     running.send(Change::ObjectDeleted(pod)).await;
-    set.wishes = None;
+    set.overrides = None;
     running.send(Change::Workload(Box::new(set))).await;
     running.pod(of_db(oom("a"))).await;
     seconds(60).await;
@@ -520,7 +521,7 @@ async fn what_a_workload_does_not_want_to_be_told_goes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_workload_may_ask_for_patience() {
+async fn an_annotation_can_extend_a_threshold() {
     let starts = |name: &str| {
         let mut dump = Dump::default();
         dump.read(&format!(
@@ -537,7 +538,7 @@ status:
     };
     let running = Running::start(&[]).listed().await;
     let mut patient = starts("patient");
-    patient.wishes = wishes(NEVER_READY_AFTER, "30m");
+    patient.overrides = overrides(NEVER_READY_AFTER, "30m");
     running.pod(patient).await;
     running.pod(starts("usual")).await;
     seconds(900).await;
@@ -548,7 +549,7 @@ status:
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_an_object_that_goes_while_another_takes_its_place_nothing_is_kept() {
+async fn a_record_evicted_during_its_write_leaves_no_state() {
     let fake = Fake { next: Mutex::new([Behaviour::Slow(5); 20].into()), ..Fake::default() };
     let running = Running::with_caps(fake, Caps { ended_per_failure: 1, ..Caps::default() }).listed().await;
     for pod in ["a", "b"] {
@@ -562,25 +563,26 @@ async fn of_an_object_that_goes_while_another_takes_its_place_nothing_is_kept() 
     running.send(Change::ObjectDeleted(DiagnosisKey::of_pod(oom("a").key))).await;
     seconds(10).await;
     let (world, _) = running.stop().await;
-    let ended: Vec<_> = world.records().map(|record| (&*record.key.name, record.state, record.repeats)).collect();
+    let ended: Vec<_> =
+        world.reported.summary_entries().map(|record| (&*record.key.name, record.state, record.repeats)).collect();
     assert_eq!(ended, [("b", DiagnosisState::Gone, 1)]);
-    assert!(world.kept().contains(&("objects", 2)), "the object and its namespace: {:?}", world.kept());
+    assert!(world.kept().contains(&("pod_diagnoses", 2)), "the object and its namespace: {:?}", world.kept());
 }
 
-/// A namespace that holds no object of ours has Events only.
+/// In a namespace without objects of ours there are only Events.
 #[tokio::test(start_paused = true)]
-async fn an_event_in_a_namespace_that_is_going_is_not_lost() {
+async fn an_event_in_a_terminating_namespace_is_not_counted_as_lost() {
     let fake = Fake { next: Mutex::new([Behaviour::NamespaceGone].into()), ..Fake::default() };
     let running = Running::with_caps(fake, Caps { per_namespace: 0, ..Caps::default() }).listed().await;
     running.pod(oom("a")).await;
     seconds(120).await;
-    assert_eq!(running.announces().len(), 1, "nobody is left to read it");
+    assert_eq!(running.announces().len(), 1, "the Event has no reader");
     assert!(running.metrics.encode().unwrap().contains("shindan_events_lost_total 0"));
     running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_could_not_be_posted_is_posted_again_and_counted_as_lost_in_the_end() {
+async fn a_failed_event_is_retried_three_times_and_then_counted_as_lost() {
     let running = Running::start(&[Behaviour::WithoutEvent, Behaviour::WithoutEvent]).listed().await;
     running.pod(oom("a")).await;
     seconds(200).await;
@@ -598,18 +600,18 @@ async fn an_event_that_could_not_be_posted_is_posted_again_and_counted_as_lost_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_panics_keeps_nobody_waiting() {
+async fn a_panicked_task_frees_its_slot() {
     let running = Running::start(&[Behaviour::Panic; 20]).listed().await;
     running.pod(oom("a")).await;
     running.pod(oom("b")).await;
     seconds(3000).await;
     let (world, fake) = running.stop().await;
-    assert_eq!(world.records().count(), 2, "each of the tasks that died left its slot");
+    assert_eq!(world.reported.summary_entries().count(), 2, "each of the tasks that died left its slot");
     assert!(fake.calls.lock().unwrap().len() > 20);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lookup_that_panics_is_tried_later_and_later() {
+async fn a_panicked_lookup_is_retried_with_backoff() {
     let running = Running::with(Fake { lookup_panics: true, ..Fake::default() }).listed().await;
     running.pod(oom("a")).await;
     seconds(3600).await;
@@ -619,36 +621,36 @@ async fn a_lookup_that_panics_is_tried_later_and_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_finds_invalid_is_tried_again_when_something_is_new_and_after_a_long_while() {
+async fn an_invalid_object_is_retried_on_a_change_and_after_a_long_pause() {
     let running = Running::start(&[Behaviour::Invalid; 100]).listed().await;
     running.pod(oom("a")).await;
     seconds(290).await;
     assert!(
         running.applies().len() <= 3,
-        "at once, after a moment, and with what was looked up: {:?}",
+        "at once, after a second, and with the lookup result: {:?}",
         running.applies()
     );
     let before = running.applies().len();
     seconds(3600).await;
-    // The impact is looked at again now and then, which is something new.
+    // The lookup of the impact is repeated periodically, and its result is a change.
     let later = running.applies().len() - before;
     assert!((3..=30).contains(&later), "{later} in an hour: {:?}", running.applies());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_lets_writes_under_way_end_and_starts_no_others() {
+async fn a_stop_completes_writes_in_progress_and_starts_no_others() {
     let running = Running::start(&[Behaviour::Slow(4); 16]).listed().await;
     for i in 0..40 {
         running.pod(oom(&format!("p{i}"))).await;
     }
     seconds(1).await;
     let (world, fake) = running.stop().await;
-    assert_eq!(world.records().count(), 16);
+    assert_eq!(world.reported.summary_entries().count(), 16);
     assert_eq!((fake.calls.lock().unwrap().len(), *fake.done.lock().unwrap()), (16, 16));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_does_not_wait_for_a_server_that_does_not_answer() {
+async fn a_stop_waits_for_a_hanging_write_only_until_the_drain_timeout() {
     let running = Running::start(&[Behaviour::Never]).listed().await;
     running.pod(oom("a")).await;
     seconds(1).await;
@@ -658,17 +660,17 @@ async fn a_stop_does_not_wait_for_a_server_that_does_not_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_engine_ends_with_its_watches() {
+async fn the_engine_ends_when_its_watches_end() {
     let mut running = Running::start(&[]).listed().await;
     running.pod(oom("a")).await;
     seconds(1).await;
     running.changes = None;
     let world = running.engine.await.unwrap();
-    assert_eq!(world.records().count(), 1);
+    assert_eq!(world.reported.summary_entries().count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn thresholds_ring_without_any_change() {
+async fn a_threshold_passes_without_any_change() {
     let running = Running::start(&[]).listed().await;
     let mut dump = Dump::default();
     dump.read(
@@ -688,24 +690,24 @@ status:
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_follows_writes_nothing_and_takes_over_with_what_it_saw() {
-    let (running, hand) = follower(&[]).await;
+async fn a_standby_writes_nothing_and_diagnoses_known_pods_once_it_leads() {
+    let (running, election) = standby(&[]).await;
     running.pod(oom("a")).await;
     seconds(60).await;
     assert_eq!(*running.fake.lookups.lock().unwrap(), 0, "nor does it ask anything");
-    hand.lead(1, 30);
+    election.lead(1, 30);
     seconds(20).await;
-    assert_eq!(running.applies(), [61], "a second after it was told to, when it had read what is there");
+    assert_eq!(running.applies(), [61], "one second after it was elected, once it had read our objects");
     assert_eq!(*running.fake.restores.lock().unwrap(), 1);
-    let said = running.metrics.encode().unwrap();
-    assert!(said.contains("shindan_leader 1"), "{said}");
+    let metrics = running.metrics.encode().unwrap();
+    assert!(metrics.contains("shindan_leader 1"), "{metrics}");
     running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_term_runs_out_writes_no_more_though_nobody_says_so() {
-    let (running, hand) = follower(&[]).await;
-    hand.lead(1, 30);
+async fn an_expired_term_stops_writes_without_a_notification() {
+    let (running, election) = standby(&[]).await;
+    election.lead(1, 30);
     seconds(5).await;
     running.pod(oom("a")).await;
     seconds(30).await;
@@ -714,22 +716,22 @@ async fn whose_term_runs_out_writes_no_more_though_nobody_says_so() {
     seconds(60).await;
     assert_eq!(running.applies().len(), 1);
     assert!(running.metrics.encode().unwrap().contains("shindan_leader 0"));
-    hand.lead(2, 30);
+    election.lead(2, 30);
     seconds(20).await;
-    // The read-back was empty here: both are written.
+    // The objects read are empty in this test: both are written.
     assert_eq!(running.applies().len(), 3);
     running.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_takeover_waits_for_the_writes_of_the_last_term() {
-    let (running, hand) = follower(&[Behaviour::Slow(40)]).await;
-    hand.lead(1, 10);
+async fn becoming_the_leader_waits_for_writes_of_the_previous_term() {
+    let (running, election) = standby(&[Behaviour::Slow(40)]).await;
+    election.lead(1, 10);
     seconds(5).await;
     running.pod(oom("a")).await;
     seconds(15).await;
     assert_eq!((running.applies().len(), *running.fake.done.lock().unwrap()), (1, 0));
-    hand.lead(2, 60);
+    election.lead(2, 60);
     seconds(20).await;
     assert_eq!(*running.fake.restores.lock().unwrap(), 1, "it may not show what is still on its way");
     seconds(10).await;
@@ -737,9 +739,9 @@ async fn a_takeover_waits_for_the_writes_of_the_last_term() {
     running.stop().await;
 }
 
-/// It said how long it wants to be left alone: that holds for all, and not only for the one that it refused.
+/// The pause that the server requests applies to all writes, not only to the one it refused.
 #[tokio::test(start_paused = true)]
-async fn when_the_server_throttles_nothing_is_sent_until_it_can_take_more() {
+async fn throttling_pauses_all_writes() {
     let running = Running::start(&[Behaviour::Throttle(20)]).listed().await;
     running.pod(oom("a")).await;
     seconds(2).await;
@@ -757,7 +759,7 @@ async fn when_the_server_throttles_nothing_is_sent_until_it_can_take_more() {
 
 fn annotating() -> World {
     let mut world = World::new(Thresholds::default(), Policy::default(), Caps::default());
-    world.annotate(Annotate { pods: true, workloads: true });
+    world.reported.annotations.annotate(Annotate { pods: true, workloads: true });
     world
 }
 
@@ -775,15 +777,15 @@ async fn an_annotation_follows_its_diagnosis() {
     let running = Running::led_by(fake, annotating(), None).listed().await;
     running.pod(oom("a")).await;
     seconds(4).await;
-    assert_eq!((running.applies().len(), running.annotations().len()), (1, 0), "what is told is written first");
+    assert_eq!((running.applies().len(), running.annotations().len()), (1, 0), "the diagnosis is written first");
     seconds(60).await;
     assert_eq!(running.annotations(), [5]);
     running.stop().await;
 }
 
-/// A diagnosis that is refused is not annotated; an annotation that is holds up nothing but itself.
+/// A failed write of a diagnosis is not annotated. A failed annotation delays only itself.
 #[tokio::test(start_paused = true)]
-async fn what_no_role_grants_is_not_asked_for_each_pod() {
+async fn a_denied_annotation_is_not_tried_for_each_pod() {
     let next = [Behaviour::Succeed, Behaviour::NotGranted];
     let fake = Fake { next: Mutex::new(next.into()), ..Fake::default() };
     let running = Running::led_by(fake, annotating(), None).listed().await;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::cluster::client::{Instead, Target};
 use crate::config::Seconds;
 
-/// Where there is no end: as long as anybody would wait.
+/// Timeout that stands for none.
 const ENDLESS: Duration = Duration::from_secs(86_400);
 
-/// As kubectl's own, which a plugin is expected to have as well.
+/// Flags with the names and meanings of kubectl's own, which users expect of a plugin.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Connection")]
 pub(in crate::cli) struct Connection {
@@ -28,16 +28,16 @@ pub(in crate::cli) struct Connection {
     /// The address and port of the API server
     #[arg(short, long, value_name = "URL")]
     server: Option<String>,
-    /// A bearer token to be known by
+    /// Bearer token for authentication
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
-    /// A name to be known by, where the API server takes passwords
+    /// User name for basic authentication
     #[arg(long, value_name = "NAME", requires = "password")]
     username: Option<String>,
     /// The password of --username
     #[arg(long, value_name = "PASSWORD", requires = "username")]
     password: Option<String>,
-    /// A file with the certificate to be known by
+    /// File of the client certificate for authentication
     #[arg(long, value_name = "FILE", requires = "client_key")]
     client_certificate: Option<PathBuf>,
     /// The file with the key of --client-certificate
@@ -52,31 +52,31 @@ pub(in crate::cli) struct Connection {
     /// Act as the user with this UID
     #[arg(long, value_name = "UID")]
     as_uid: Option<String>,
-    /// Act as a user of whom this is said besides; may be repeated
+    /// Act as a user with this extra field; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     as_user_extra: Vec<(String, String)>,
-    /// A file with the certificates that the API server's is checked against
+    /// File of the certificates that verify the certificate of the API server
     #[arg(long, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
-    /// The name that the API server's certificate is checked for
+    /// The name that the certificate of the API server must have
     #[arg(long, value_name = "NAME")]
     tls_server_name: Option<String>,
-    /// Do not check the API server's certificate: whoever stands between may read and change all
+    /// Do not verify the certificate of the API server, which makes the connection insecure
     #[arg(long)]
     insecure_skip_tls_verify: bool,
-    /// How long the API server may take for one answer; 0 is without end
+    /// Time limit of one request; 0 is no limit
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = Seconds::parse)]
     request_timeout: Seconds,
 }
 
-/// `KEY=VALUE`.
+/// Parses `KEY=VALUE`.
 fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
     pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| "write it as KEY=VALUE".to_owned())
 }
 
 impl Connection {
-    /// How long one request may take.
+    /// Time limit of one request.
     pub(in crate::cli) fn limit(&self) -> Duration {
         let Seconds(seconds) = self.request_timeout;
         match u64::try_from(seconds) {

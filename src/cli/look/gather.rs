@@ -1,4 +1,4 @@
-//! Where the answer comes from: what the operator has written, or what is diagnosed here and now.
+//! Collects the diagnoses: those that the operator wrote, or new ones made locally.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use kube::Client;
+use shindan_core::api::{DiagnosisKind, DiagnosisState};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{ObjectKey, Timestamp};
+use shindan_core::offline::{self, Logs, UndiagnosedPod, View};
 
 use super::standing;
 use super::subject::{Asked, Kind, Subject};
-use crate::api::{DiagnosisKind, DiagnosisState};
 use crate::cli::found::Found;
-use crate::cli::offline::{self, Logs, Untold, View};
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
 use crate::cluster::snapshot::{self, Lacking, Lister, Place, Progress, Snapshot};
-use crate::diagnosis::Thresholds;
-use crate::facts::{ObjectKey, Timestamp};
 
-/// Who worked it out.
+/// How the diagnoses were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum By {
     Operator,
-    /// The operator is installed, and has not told of it.
+    /// Locally, because the operator is installed but has no diagnosis.
     HereInstead,
     Here,
 }
@@ -33,17 +33,18 @@ pub(in crate::cli) enum By {
 pub(in crate::cli) struct Gathered {
     pub(in crate::cli) found: Found,
     pub(in crate::cli) by: By,
-    /// What could not be read, and what that means.
+    /// What could not be read, and the consequence.
     pub(in crate::cli) notes: Vec<String>,
-    /// Pods that were looked at here, those that are well as well.
+    /// Number of pods that were checked locally, healthy ones included.
     pub(in crate::cli) pods: usize,
-    /// What is asked about and does not fail, but is not ready: how it stands, and from when on that counts.
+    /// The requested objects that are not failing but not ready, with their state and the time from which they count as
+    /// failing.
     pub(in crate::cli) unready: Vec<String>,
-    /// Nodes that are asked about and may be looked at, and of which nothing is told but pods that fail there.
-    pub(in crate::cli) well_nodes: Vec<String>,
+    /// Requested nodes that are healthy themselves but have failing pods.
+    pub(in crate::cli) healthy_nodes: Vec<String>,
 }
 
-/// What was found here and now.
+/// Result of a local diagnosis.
 struct Seen {
     found: Found,
     pods: usize,
@@ -51,17 +52,17 @@ struct Seen {
     knows_nodes: bool,
 }
 
-/// What is to be found out, and how.
+/// The request, and how to answer it.
 pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) clients: &'a Clients,
-    /// All where `None`.
+    /// `None`: all namespaces.
     pub(in crate::cli) namespace: Option<String>,
     pub(in crate::cli) asked: Asked,
-    /// Of what is asked about that which is not there: something may have been told of it.
+    /// Requested objects that do not exist. They may still have a diagnosis.
     pub(in crate::cli) gone: Vec<Subject>,
     pub(in crate::cli) thresholds: Thresholds,
     pub(in crate::cli) limit: Duration,
-    /// Whatever the operator has written.
+    /// Whether to ignore the diagnoses of the operator.
     pub(in crate::cli) here: bool,
     pub(in crate::cli) ended: bool,
     /// On standard error.
@@ -71,85 +72,86 @@ pub(in crate::cli) struct Question<'a> {
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
-        let told = if self.here { None } else { self.told(&mut notes).await? };
-        let (told, ended) = match told {
+        let written = if self.here { None } else { self.written(&mut notes).await? };
+        let (written, ended) = match written {
             Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => (None, found.ended()),
-            told => (told, Found::default()),
+            written => (written, Found::default()),
         };
-        notes.extend(self.obituaries(told.as_ref().unwrap_or(&ended))?);
-        let Some(told) = told else {
+        notes.extend(self.deletion_notes(written.as_ref().unwrap_or(&ended))?);
+        let Some(written) = written else {
             let Seen { mut found, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
-            let well_nodes = self.well_nodes(&found, knows_nodes);
+            let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
             if self.ended || found.is_empty() {
-                // What has ended stays true, also where nobody keeps it.
+                // Ended diagnoses stay valid without a running operator.
                 found.add(ended);
             }
-            return Ok(Gathered { found, by: By::Here, notes, pods, unready, well_nodes });
+            return Ok(Gathered { found, by: By::Here, notes, pods, unready, healthy_nodes });
         };
-        if told.fails() || !told.is_empty() && !self.is_about_one() {
-            let well_nodes = self.well_nodes(&told, notes.is_empty());
+        if written.fails() || !written.is_empty() && !self.is_about_one() {
+            let healthy_nodes = self.healthy_nodes(&written, notes.is_empty());
             let (by, unready) = (By::Operator, Vec::new());
-            return Ok(Gathered { found: told, by, notes, pods: 0, unready, well_nodes });
+            return Ok(Gathered { found: written, by, notes, pods: 0, unready, healthy_nodes });
         }
-        // Silence is no proof: it may be stopped, or be for other namespaces.
+        // No diagnosis is no proof of health: the operator may be stopped or limited to other namespaces.
         let Seen { found: seen, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
             seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
             seen if seen.fails() => (seen, By::HereInstead),
-            // What is no failure is told to who asks for it only.
-            seen if told.is_empty() => (seen, By::Here),
-            _ => (told, By::Operator),
+            // Informational findings are reported only if the object was requested.
+            seen if written.is_empty() => (seen, By::Here),
+            _ => (written, By::Operator),
         };
-        let well_nodes = self.well_nodes(&found, knows_nodes);
-        Ok(Gathered { found, by, notes, pods, unready, well_nodes })
+        let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
+        Ok(Gathered { found, by, notes, pods, unready, healthy_nodes })
     }
 
-    /// Whether nothing can be told in the namespace that is asked about, as it is being deleted.
+    /// Whether the requested namespace is terminating, so that the operator cannot write diagnoses in it.
     async fn is_going(&self, notes: &mut Vec<String>) -> bool {
         let Some(namespace) = &self.namespace else { return false };
         let is_going =
             matches!(snapshot::namespace(&self.clients.write, namespace, self.limit).await, Ok(Place::Going));
         if is_going {
             notes.push(format!(
-                "namespace {namespace} is being deleted: nothing can be written there, so the operator tells nothing; diagnosed here"
+                "namespace {namespace} is being deleted: the operator cannot write there; diagnosed locally"
             ));
         }
         is_going
     }
 
-    /// Of each that is not there any more that it is not. One of which nothing was told either was never there: an answer about
-    /// a name that was mistyped would be `well`.
-    pub(super) fn obituaries(&self, told: &Found) -> anyhow::Result<Vec<String>> {
-        let says = |subject: &Subject| {
+    /// A note for each requested object that does not exist. An error if it has no diagnosis either, because the name
+    /// is probably misspelled and must not be reported as healthy.
+    pub(super) fn deletion_notes(&self, found: &Found) -> anyhow::Result<Vec<String>> {
+        let note = |subject: &Subject| {
             let place = self.namespace.as_ref().filter(|_| subject.kind != Kind::Node);
             let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
-            if !subject.is_told_of(told) {
+            if !subject.has_diagnosis_in(found) {
                 bail!("there is no {subject}{place}");
             }
-            Ok(format!("there is no {subject}{place} any more; this was told of it"))
+            Ok(format!("there is no {subject}{place} any more; this is its last diagnosis"))
         };
-        self.gone.iter().map(says).collect()
+        self.gone.iter().map(note).collect()
     }
 
-    fn well_nodes(&self, found: &Found, knows_nodes: bool) -> Vec<String> {
+    fn healthy_nodes(&self, found: &Found, knows_nodes: bool) -> Vec<String> {
         if found.is_empty() || !knows_nodes {
             return Vec::new();
         }
-        self.asked.well_nodes(found).map(ToOwned::to_owned).collect()
+        self.asked.healthy_nodes(found).map(ToOwned::to_owned).collect()
     }
 
-    /// Whether what was told stands there though nobody keeps it true any more. Who may not read Leases has to trust it.
+    /// Whether the diagnoses are outdated because no operator is running. If Leases cannot be read, the diagnoses are
+    /// trusted.
     async fn is_left_over(&self, now: Timestamp, notes: &mut Vec<String>) -> bool {
         match holder::look(&self.clients.write, now, self.limit).await {
             Ok(Operator::Works) | Err(_) => false,
             Ok(operator) => {
-                notes.push(format!("{operator}: what it has told may be old; diagnosed here"));
+                notes.push(format!("{operator}: its diagnoses may be outdated; diagnosed locally"));
                 true
             }
         }
     }
 
-    /// What is asked about is told in full; what suffers of a node may be much.
+    /// Requested objects are shown in full detail. Failing pods of a node may be many.
     pub(super) fn detail(&self, found: &Found) -> Detail {
         match &self.asked {
             Asked::All | Asked::Kind(_) => Detail::Short,
@@ -168,7 +170,7 @@ impl Question<'_> {
         !matches!(self.asked, Asked::All | Asked::Kind(_))
     }
 
-    fn wants_nodes(&self) -> bool {
+    fn includes_nodes(&self) -> bool {
         match &self.asked {
             Asked::All => self.namespace.is_none(),
             Asked::Kind(kind) => *kind == Kind::Node,
@@ -177,22 +179,21 @@ impl Question<'_> {
         }
     }
 
-    /// What the operator has written; `None` where it has not been installed, or may not be read.
-    async fn told(&self, notes: &mut Vec<String>) -> anyhow::Result<Option<Found>> {
+    /// The diagnoses that the operator wrote. `None`: it is not installed, or its objects cannot be read.
+    async fn written(&self, notes: &mut Vec<String>) -> anyhow::Result<Option<Found>> {
         let mut all = Restored::default();
         for kind in [DiagnosisKind::Pod, DiagnosisKind::Workload, DiagnosisKind::Node] {
-            if kind == DiagnosisKind::Node && !self.wants_nodes() {
+            if kind == DiagnosisKind::Node && !self.includes_nodes() {
                 continue;
             }
             match restore::all(&self.clients.write, kind, self.namespace.as_deref()).await {
                 Ok(read) => {
-                    all.objects.extend(read.objects);
-                    all.outers.extend(read.outers);
+                    all.records.extend(read.records);
                 }
                 Err(RestoreError::NotInstalled) => return Ok(None),
                 Err(RestoreError::Failed { failure, .. }) if failure.is_forbidden() => {
                     if kind == DiagnosisKind::Pod {
-                        notes.push("not allowed to read the operator's diagnoses: diagnosed here".to_owned());
+                        notes.push("not allowed to read the operator's diagnoses; diagnosed locally".to_owned());
                         return Ok(None);
                     }
                     notes.push(format!("not allowed to list {}", kind.plural()));
@@ -200,20 +201,20 @@ impl Question<'_> {
                 Err(error) => return Err(error.into()),
             }
         }
-        let mut found = Found::of(all.objects, all.outers);
+        let mut found = Found::of_records(all.records);
         self.asked.keep(&mut found);
-        if !self.ended && self.wants_nodes() {
-            // Who asks about a node asks what suffers there now.
-            found.pods.retain(|pod| pod.status.state == DiagnosisState::Active);
+        if !self.ended && self.includes_nodes() {
+            // For a node, the pods that fail there now matter.
+            found.pods.retain(|pod| pod.status.head.state == DiagnosisState::Active);
         }
         if !self.ended && !self.is_about_one() {
-            found.pods.retain(|pod| pod.status.state == DiagnosisState::Active);
-            found.outers.retain(|of| of.object.head().state == DiagnosisState::Active);
+            found.pods.retain(|pod| pod.status.head.state == DiagnosisState::Active);
+            found.nodes_and_workloads.retain(|of| of.object.head().state == DiagnosisState::Active);
         }
         Ok(Some(found))
     }
 
-    /// What is found here and now, with the rights of whoever asks.
+    /// Diagnoses locally, with the permissions of the user.
     async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
         let mut snapshot = self.snapshot().await?;
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
@@ -227,17 +228,17 @@ impl Question<'_> {
             }
             Asked::All | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
-        let Judged { found, untold } = self.judge(snapshot, now);
+        let Judged { found, undiagnosed } = self.judge(snapshot, now);
         let unready = missing
             .iter()
-            .map(|one| one.told(self.asks_for_several(), &untold, (self.thresholds.language, now)))
+            .map(|one| one.text(self.asks_for_several(), &undiagnosed, (self.thresholds.language, now)))
             .collect();
-        // Its pods may fail all the same; but that it is well nobody has seen.
+        // Its pods may fail all the same, but its health is unknown.
         if found.is_empty()
             && let Asked::These(subjects) = &self.asked
             && let Some((subject, Lacking { what, refusal, .. })) = unseen(lacking, subjects)
         {
-            return Err(refusal).context(format!("cannot tell of {subject}: not allowed to list {what}"));
+            return Err(refusal).context(format!("cannot diagnose {subject}: not allowed to list {what}"));
         }
         Ok(Seen { found, pods, unready, knows_nodes })
     }
@@ -264,36 +265,36 @@ impl Question<'_> {
         snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))
     }
 
-    /// What is asked about, as a snapshot shows it.
+    /// Diagnoses a snapshot and keeps the requested objects.
     pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
-        // Of a pod that was replaced nobody wants to hear, but who asks for it.
-        let tells_replaced = match &self.asked {
+        // Failures of replaced pods are reported only if such a pod was requested.
+        let includes_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
             Asked::All | Asked::Kind(_) | Asked::Pods(_) => false,
         };
-        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, tells_replaced };
+        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, includes_replaced };
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
-        let mut found = Found::of(report.objects, report.outers);
+        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads);
         if let Some(namespace) = &self.namespace {
-            let wants_nodes = self.wants_nodes();
+            let includes_nodes = self.includes_nodes();
             found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
-            found.outers.retain(|of| {
+            found.nodes_and_workloads.retain(|of| {
                 let of = &of.key.object.namespace;
-                **of == **namespace || (of.is_empty() && wants_nodes)
+                **of == **namespace || (of.is_empty() && includes_nodes)
             });
         }
         self.asked.keep(&mut found);
-        Judged { found, untold: report.untold }
+        Judged { found, undiagnosed: report.undiagnosed }
     }
 }
 
-/// What is wrong with what is asked about, and the pods of which nothing is told, or not yet.
+/// Diagnoses of the requested objects, and pods that have none or none yet.
 pub(super) struct Judged {
     pub(super) found: Found,
-    pub(super) untold: Vec<Untold>,
+    pub(super) undiagnosed: Vec<UndiagnosedPod>,
 }
 
-/// What is asked about and may not be listed.
+/// The first requested object whose kind cannot be listed.
 pub(super) fn unseen(lacking: Vec<Lacking>, subjects: &[Subject]) -> Option<(&Subject, Lacking)> {
     lacking.into_iter().find_map(|lacking| {
         let subject = subjects.iter().find(|subject| subject.kind.plural() == lacking.what)?;
@@ -301,7 +302,7 @@ pub(super) fn unseen(lacking: Vec<Lacking>, subjects: &[Subject]) -> Option<(&Su
     })
 }
 
-/// On standard error, where that is a terminal; a list of one page is over before it is drawn.
+/// Progress on standard error, if it is a terminal. A list of one page ends before it is drawn.
 fn progress_bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
@@ -310,7 +311,7 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
-/// Those that are not there.
+/// The requested objects that do not exist.
 pub(super) async fn gone(
     client: &Client,
     namespace: Option<&str>,
@@ -323,7 +324,7 @@ pub(super) async fn gone(
         match snapshot::is_there(client, subject.kind.as_str(), namespace, &subject.name, limit).await {
             Ok(true) => {}
             Ok(false) => gone.push(subject.clone()),
-            // Whoever may list it may not always read one.
+            // Permission to list does not include permission to get.
             Err(failure) if failure.is_forbidden() => {}
             Err(failure) => return Err(failure).with_context(|| format!("cannot read {subject}")),
         }
@@ -331,18 +332,18 @@ pub(super) async fn gone(
     Ok(gone)
 }
 
-/// There is a namespace of this name: nothing fails in one that was mistyped.
+/// Checks that the namespace exists, because a misspelled one would have no failures.
 pub(super) async fn is_place(client: &Client, namespace: &str, limit: Duration) -> anyhow::Result<()> {
     match snapshot::namespace(client, namespace, limit).await {
         Ok(Place::There | Place::Going) => Ok(()),
         Ok(Place::Missing) => bail!("there is no namespace {namespace}"),
-        // Whoever may list its pods may not always read it.
+        // Permission to list its pods does not include permission to get the namespace.
         Err(failure) if failure.is_forbidden() => Ok(()),
         Err(failure) => Err(failure).with_context(|| format!("cannot read the namespace {namespace}")),
     }
 }
 
-/// The pods that carry these labels.
+/// The pods that match the label selector.
 pub(super) async fn selected(
     client: &Client,
     namespace: Option<&str>,
@@ -364,17 +365,18 @@ mod tests {
     use super::super::testing;
     use super::*;
 
-    fn told(pod: &str, state: &str) -> Value {
+    fn diagnosis(pod: &str, state: &str) -> Value {
         json!({"metadata": {"namespace": "shop", "name": pod, "uid": "d", "resourceVersion": "1"},
             "spec": {"podName": pod, "podUID": "u"},
             "status": {"state": state, "severity": "Critical", "confidence": "Certain", "cause": "OOMKilled",
                 "category": "Crash", "summary": "app is killed", "podStatus": "CrashLoopBackOff"}})
     }
 
-    /// What is answered of a namespace in which the operator has told that pod web fails and pod old has, and web is well.
+    /// The answer for a namespace where the operator has diagnosed pod web (Active) and pod old (Gone), and web is
+    /// healthy.
     async fn answered(leases: Value, refused: &'static [&'static str]) -> (By, Vec<String>, Vec<String>) {
         let answer = answer_of(None, false, leases, refused).await.unwrap();
-        let causes = answer.found.pods.iter().map(|pod| pod.status.cause.clone()).collect();
+        let causes = answer.found.pods.iter().map(|pod| pod.status.head.cause.clone()).collect();
         (answer.by, causes, answer.notes)
     }
 
@@ -384,13 +386,13 @@ mod tests {
         leases: Value,
         refused: &'static [&'static str],
     ) -> anyhow::Result<Gathered> {
-        let told = json!([told("web", "Active"), told("old", "Gone")]);
+        let written = json!([diagnosis("web", "Active"), diagnosis("old", "Gone")]);
         let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
             "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
                 "containerStatuses": [{"name": "app", "ready": true, "restartCount": 0,
                     "state": {"running": {"startedAt": "2026-11-21T08:00:00Z"}}}]}}]);
-        let clients = testing::clients(&[("pods", pod), ("poddiagnoses", told), ("leases", leases)], refused);
+        let clients = testing::clients(&[("pods", pod), ("poddiagnoses", written), ("leases", leases)], refused);
         let question = Question {
             clients: &clients,
             namespace: Some("shop".to_owned()),
@@ -418,13 +420,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_an_operator_has_told_that_is_gone_is_looked_at_again() {
-        let told = vec!["OOMKilled".to_owned()];
+    async fn diagnoses_of_a_stopped_operator_are_replaced_by_local_ones() {
+        let written = vec!["OOMKilled".to_owned()];
         let fresh = answered(renewed("2026-11-21T08:59:59.000000Z"), &[]).await;
-        assert_eq!(fresh, (By::Operator, told.clone(), vec![]));
+        assert_eq!(fresh, (By::Operator, written.clone(), vec![]));
         let unknown = answered(json!([]), &["leases"]).await;
-        assert_eq!(unknown, (By::Operator, told, vec![]), "who may not know has to trust it");
-        for (leases, said) in [
+        assert_eq!(unknown, (By::Operator, written, vec![]), "without access to Leases the diagnoses are trusted");
+        for (leases, state) in [
             (
                 renewed("2026-11-21T08:00:00.000000Z"),
                 "no operator has renewed its Lease ops/shindan since 2026-11-21T08:00:00Z",
@@ -432,25 +434,25 @@ mod tests {
             (json!([]), "no operator has a Lease shindan in this cluster"),
         ] {
             let (by, causes, notes) = answered(leases, &[]).await;
-            assert_eq!((by, causes), (By::Here, vec![]), "{said}");
-            assert_eq!(notes, [format!("{said}: what it has told may be old; diagnosed here")]);
+            assert_eq!((by, causes), (By::Here, vec![]), "{state}");
+            assert_eq!(notes, [format!("{state}: its diagnoses may be outdated; diagnosed locally")]);
         }
     }
 
     #[tokio::test]
-    async fn what_has_ended_stays_true_though_no_operator_keeps_it() {
+    async fn ended_diagnoses_stay_valid_without_an_operator() {
         let all = answer_of(None, true, renewed("2026-11-21T08:59:59Z"), &[]).await.unwrap();
         assert_eq!(names(&all), ["web", "old"]);
         let left = answer_of(None, true, json!([]), &[]).await.unwrap();
-        assert_eq!(names(&left), ["old"], "web is well by now");
+        assert_eq!(names(&left), ["old"], "web is healthy");
     }
 
     #[tokio::test]
-    async fn what_is_gone_is_answered_for_by_what_was_told_of_it() {
+    async fn a_deleted_object_is_answered_with_its_last_diagnosis() {
         for leases in [renewed("2026-11-21T08:59:59Z"), json!([])] {
             let answer = answer_of(Some("pod/old"), false, leases.clone(), &[]).await.unwrap();
             assert_eq!(names(&answer), ["old"]);
-            let note = "there is no Pod old in namespace shop any more; this was told of it";
+            let note = "there is no Pod old in namespace shop any more; this is its last diagnosis";
             assert!(answer.notes.iter().any(|known| known == note), "{:?}", answer.notes);
             assert_eq!(answer.unready, [""; 0]);
             for other in ["pod/odl", "deploy/old"] {

@@ -1,13 +1,18 @@
-//! How what is asked about stands while it is not well: whether or not that is a failure yet.
+//! State of requested objects that are not healthy, whether or not that counts as a failure yet.
+
+use shindan_core::case::pod_status;
+use shindan_core::facts::{
+    ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between,
+};
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
+use shindan_core::message::text;
+use shindan_core::offline::UndiagnosedPod;
+use shindan_core::wire::Dump;
 
 use super::subject::{Kind, Subject};
-use crate::cli::offline::Untold;
-use crate::cluster::wire::Dump;
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, pod_status, text};
-use crate::facts::{ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between};
 
-/// What is missing until something is well.
+/// What an object lacks to be healthy.
 pub(super) struct Missing {
     subject: Subject,
     namespace: Option<String>,
@@ -15,41 +20,49 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// With its name where it is `one_of` several, and the time from when on it counts as a failure, where that is known.
-    pub(super) fn told(&self, one_of: bool, untold: &[Untold], (language, now): (Language, Timestamp)) -> String {
-        let own = || untold.iter().filter(|pod| self.is_of_it(pod));
+    /// The state as text, with the object's name if it is `one_of` several, and with the time from which it counts as
+    /// failing, if known.
+    pub(super) fn text(
+        &self,
+        one_of: bool,
+        undiagnosed: &[UndiagnosedPod],
+        (language, now): (Language, Timestamp),
+    ) -> String {
+        let own = || undiagnosed.iter().filter(|pod| self.is_of_it(pod));
         let stands = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
         if own().any(|pod| pod.is_ignored) {
-            return say!(
-                language,
-                "{stands}; it fails of what is told to be ignored (annotation shindan.dev/ignore)",
-                stands
-            );
+            return translate!(language, "{stands}; its cause is ignored (annotation shindan.dev/ignore)", stands);
         }
         match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
             Some(from) => {
                 let wait = text::duration(seconds_between(now, from));
-                say!(language, "{stands}. If it stays so, that is told from {from} on (in {wait})", stands, from, wait)
+                translate!(
+                    language,
+                    "{stands}. If this continues, it is reported at {from} (in {wait})",
+                    stands,
+                    from,
+                    wait
+                )
             }
             None => stands,
         }
     }
 
-    fn is_of_it(&self, untold: &Untold) -> bool {
-        let is_here = self.namespace.as_ref().is_none_or(|namespace| *untold.pod.namespace == **namespace);
+    fn is_of_it(&self, undiagnosed: &UndiagnosedPod) -> bool {
+        let is_here = self.namespace.as_ref().is_none_or(|namespace| *undiagnosed.pod.namespace == **namespace);
         is_here
             && match self.subject.kind {
-                Kind::Pod => *untold.pod.name == *self.subject.name,
+                Kind::Pod => *undiagnosed.pod.name == *self.subject.name,
                 Kind::Node => false,
                 Kind::Workload(kind) => {
-                    let of = untold.workload.as_ref();
+                    let of = undiagnosed.workload.as_ref();
                     of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *self.subject.name)
                 }
             }
     }
 }
 
-/// What is missing of each of these that is not well.
+/// The missing state of each of `subjects` that is not healthy.
 pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>, language: Language) -> Vec<Missing> {
     let missing = subjects.iter().filter_map(|subject| {
         let text = still_to_come(dump, subject, namespace, language)?;
@@ -58,7 +71,8 @@ pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>, lan
     missing.collect()
 }
 
-/// What is missing until this is well, in words that follow its name. Pods of other namespaces are in the dump as well, for what they take of the nodes.
+/// What the object lacks to be healthy, as text to follow its name. The dump may contain pods of other namespaces,
+/// which only use resources of nodes.
 pub(super) fn still_to_come(
     dump: &Dump,
     subject: &Subject,
@@ -83,8 +97,8 @@ pub(super) fn still_to_come(
             Some(workload) if workload.is_stale() => {
                 Some(phrase!(language, "not seen by its controller yet").to_owned())
             }
-            Some(workload) if has_run_well(workload) || workload.is_complete() => None,
-            // It lacks nothing, and does nothing either.
+            Some(workload) if last_run_succeeded(workload) || workload.is_complete() => None,
+            // A suspended workload has everything it needs but does not run.
             Some(workload) if workload.suspended => Some(phrase!(language, "suspended").to_owned()),
             Some(workload) if workload.is_settled() => None,
             Some(workload) => Some(progress(subject.kind, workload, language)),
@@ -92,23 +106,23 @@ pub(super) fn still_to_come(
     }
 }
 
-/// With the word that kubectl prints under STATUS.
+/// The state with the STATUS that kubectl prints.
 fn of_pod(pod: &PodFacts, language: Language) -> String {
     let what = if pod.is_over() { phrase!(language, "over") } else { phrase!(language, "not ready") };
     let status = pod_status(pod);
-    // Who has set them means it: it is no failure, and nothing is told of it.
+    // Scheduling gates are set on purpose, so they are not a failure.
     if !pod.scheduling_gates.is_empty() {
         let gates = text::line(&pod.scheduling_gates.join(", "), text::EVIDENCE_MAX);
-        return say!(language, "{what} ({status}: it waits until {gates} is taken off)", what, status, gates);
+        return translate!(language, "{what} ({status}: it waits until {gates} is removed)", what, status, gates);
     }
     if pod.deletion.is_some() && status != "Terminating" {
-        return say!(language, "{what} ({status}), and being deleted", what, status);
+        return translate!(language, "{what} ({status}), and being deleted", what, status);
     }
     format!("{what} ({status})")
 }
 
-/// Whether a CronJob's newest run has succeeded, and none is under way.
-fn has_run_well(workload: &WorkloadFacts) -> bool {
+/// Whether the newest run of a CronJob has succeeded and no run is active.
+fn last_run_succeeded(workload: &WorkloadFacts) -> bool {
     let OwnFacts::CronJob(own) = &workload.own else { return false };
     workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
 }
@@ -117,12 +131,12 @@ fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String 
     let WorkloadFacts { ready, desired, updated, succeeded, .. } = workload;
     match kind {
         Kind::Workload(WorkloadKind::Job) => {
-            say!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
+            translate!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
         }
         Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "not run to its end yet").to_owned(),
         _ => {
             let paused = if workload.paused { phrase!(language, "; its rollout is paused") } else { "" };
-            say!(
+            translate!(
                 language,
                 "{ready} of {desired} ready, {updated} of the newest template{paused}",
                 ready,
@@ -140,13 +154,14 @@ pub(super) fn workload<'d>(dump: &'d Dump, subject: &Subject) -> Option<&'d Work
 
 #[cfg(test)]
 mod tests {
+    use shindan_core::facts::{WorkloadKey, WorkloadName};
+
     use super::*;
-    use crate::facts::{WorkloadKey, WorkloadName};
 
     #[test]
-    fn a_cron_job_is_well_once_its_newest_run_has_succeeded() {
+    fn a_cron_job_is_healthy_once_its_newest_run_has_succeeded() {
         let nightly = Subject { kind: Kind::Workload(WorkloadKind::CronJob), name: "nightly".to_owned() };
-        let is_well = |status: &str| {
+        let is_healthy = |status: &str| {
             let mut dump = Dump::default();
             dump.read(&format!(
                 "{{kind: CronJob, apiVersion: batch/v1, metadata: {{namespace: shop, name: nightly, uid: c}}, \
@@ -155,15 +170,15 @@ mod tests {
             still_to_come(&dump, &nightly, Some("shop"), Language::English).is_none()
         };
         let at = |field: &str, hour: u8| format!("{field}: '2026-11-21T{hour:02}:00:00Z', ");
-        assert!(!is_well(""), "it has never run");
-        assert!(is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2))));
-        assert!(!is_well(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
+        assert!(!is_healthy(""), "it has never run");
+        assert!(is_healthy(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2))));
+        assert!(!is_healthy(&(at("lastScheduleTime", 3) + &at("lastSuccessfulTime", 2))), "of an earlier run");
         let active = "active: [{kind: Job, name: nightly-1}]";
-        assert!(!is_well(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
+        assert!(!is_healthy(&(at("lastScheduleTime", 1) + &at("lastSuccessfulTime", 2) + active)));
     }
 
     #[test]
-    fn of_a_rollout_that_is_paused_that_is_said() {
+    fn a_paused_rollout_is_reported_as_paused() {
         let mut dump = Dump::default();
         dump.read(
             "{kind: Deployment, apiVersion: apps/v1, metadata: {namespace: shop, name: web, uid: w}, \
@@ -175,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_is_suspended_has_not_run_well() {
+    fn a_suspended_job_is_not_complete() {
         let import = Subject { kind: Kind::Workload(WorkloadKind::Job), name: "import".to_owned() };
         let missing = |suspend: bool, status: &str| {
             let mut dump = Dump::default();
@@ -191,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_of_another_namespace_is_not_the_one_that_is_waited_for() {
+    fn a_pod_of_another_namespace_is_ignored() {
         let pod = |namespace: &str, ready: &str| {
             format!(
                 "kind: Pod
@@ -215,9 +230,9 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
     }
 
     #[test]
-    fn from_when_on_it_counts_is_told_of_its_own_pods_only() {
+    fn the_time_of_the_threshold_comes_from_own_pods_only() {
         let now: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
-        let untold = |namespace: &str, pod: &str, workload: &str, from: &str| Untold {
+        let undiagnosed = |namespace: &str, pod: &str, workload: &str, from: &str| UndiagnosedPod {
             pod: ObjectKey { namespace: namespace.into(), name: pod.into() },
             workload: Some(WorkloadKey::from(WorkloadName {
                 api_version: "apps/v1".into(),
@@ -234,20 +249,20 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
             text: "0 of 1 ready".to_owned(),
         };
         let all = [
-            untold("other", "web-1", "web", "2026-11-21T09:00:10Z"),
-            untold("shop", "db-1", "db", "2026-11-21T09:00:20Z"),
-            untold("shop", "web-1", "web", "2026-11-21T09:01:00Z"),
-            untold("shop", "web-2", "web", "2026-11-21T09:02:00Z"),
+            undiagnosed("other", "web-1", "web", "2026-11-21T09:00:10Z"),
+            undiagnosed("shop", "db-1", "db", "2026-11-21T09:00:20Z"),
+            undiagnosed("shop", "web-1", "web", "2026-11-21T09:01:00Z"),
+            undiagnosed("shop", "web-2", "web", "2026-11-21T09:02:00Z"),
         ];
         let web = of(Kind::Workload(WorkloadKind::Deployment), "web");
-        let later = "0 of 1 ready. If it stays so, that is told from 2026-11-21T09:01:00Z on (in 60 s)";
-        assert_eq!(web.told(false, &all, (Language::English, now)), later);
-        assert_eq!(of(Kind::Pod, "web-1").told(true, &all, (Language::English, now)), format!("Pod web-1: {later}"));
-        assert_eq!(web.told(false, &all[..2], (Language::English, now)), "0 of 1 ready");
-        let ignored = [untold("shop", "web-1", "web", "")];
+        let later = "0 of 1 ready. If this continues, it is reported at 2026-11-21T09:01:00Z (in 60 s)";
+        assert_eq!(web.text(false, &all, (Language::English, now)), later);
+        assert_eq!(of(Kind::Pod, "web-1").text(true, &all, (Language::English, now)), format!("Pod web-1: {later}"));
+        assert_eq!(web.text(false, &all[..2], (Language::English, now)), "0 of 1 ready");
+        let ignored = [undiagnosed("shop", "web-1", "web", "")];
         assert_eq!(
-            web.told(false, &ignored, (Language::English, now)),
-            "0 of 1 ready; it fails of what is told to be ignored (annotation shindan.dev/ignore)"
+            web.text(false, &ignored, (Language::English, now)),
+            "0 of 1 ready; its cause is ignored (annotation shindan.dev/ignore)"
         );
     }
 }

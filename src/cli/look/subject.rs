@@ -1,16 +1,17 @@
-//! What is asked about: `pod/x`, `deploy/web`, `node n1`, or all that carries some labels.
+//! The requested objects: `pod/x`, `deploy/web`, `node n1`, or those of a label selector.
 
 use std::collections::BTreeSet;
 
+use crate::cli::found::NodeOrWorkload;
 use clap::CommandFactory;
+use shindan_core::case::{Category, top_workload};
+use shindan_core::facts::{ObjectKey, PodFacts, WorkloadKind};
+use shindan_core::rules;
 
 use crate::cli::Plugin;
-use crate::cli::found::{Found, OfOuter, OfPod};
-use crate::diagnosis::{Category, rules, top_workload};
-use crate::facts::{ObjectKey, PodFacts, WorkloadKind};
-use crate::plan::Outer;
+use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 
-/// A kind that may be asked about.
+/// A kind that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cli) enum Kind {
     Pod,
@@ -31,7 +32,7 @@ impl Kind {
         }
     }
 
-    /// The resource that it is to the API.
+    /// Resource name in the API.
     pub(super) fn plural(self) -> &'static str {
         match self {
             Self::Pod => "pods",
@@ -40,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The names by which kubectl knows it: one of them, many, and in short.
+    /// Names that kubectl accepts: singular, plural and short.
     fn names(self) -> [String; 3] {
         let short = match self {
             Self::Pod => "po",
@@ -54,21 +55,21 @@ impl Kind {
         [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
     }
 
-    /// Whether this pod's diagnosis is one of those: the pod itself, or what it belongs to or suffers of.
+    /// Whether the pod's diagnosis belongs to this kind: the pod itself, its workload or its node.
     fn has(self, pod: &OfPod) -> bool {
         match self {
             Self::Pod => true,
-            Self::Node => suffers_of_node(pod),
+            Self::Node => fails_by_node(pod),
             Self::Workload(kind) => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str()),
         }
     }
 
-    /// `deploy`, `deployments.apps`, `Deployment`.
+    /// Parses `deploy`, `deployments.apps` or `Deployment`.
     fn of(text: &str) -> Result<Self, String> {
         let lower = text.to_ascii_lowercase();
         let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
         Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
-            // Where a flag stands before it, clap takes a command for a kind.
+            // After a flag, clap parses a subcommand as a kind.
             if Plugin::command().find_subcommand(text).is_some() {
                 return format!(
                     "{text} is a command: it stands before all flags, as in `kubectl shindan {text} --help`"
@@ -79,12 +80,12 @@ impl Kind {
     }
 }
 
-/// Whether a pod fails because its node does.
-fn suffers_of_node(pod: &OfPod) -> bool {
-    rules::find(&pod.status.cause).is_some_and(|rule| rule.category == Category::Node)
+/// Whether a pod fails because of its node.
+fn fails_by_node(pod: &OfPod) -> bool {
+    rules::find(&pod.status.head.cause).is_some_and(|rule| rule.category == Category::Node)
 }
 
-/// The kinds that may be asked about, as one types them.
+/// Names of the kinds that can be requested.
 pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
     Kind::all().map(|kind| kind.as_str().to_ascii_lowercase())
 }
@@ -103,7 +104,7 @@ impl std::fmt::Display for Subject {
 }
 
 impl Subject {
-    /// As kubectl takes them: `KIND/NAME ...`, or `KIND NAME ...`.
+    /// Parses subjects as kubectl does: `KIND/NAME ...`, or `KIND NAME ...`.
     pub(super) fn parse_all(words: &[String]) -> Result<Vec<Self>, String> {
         let named = |kind: &str, name: &str| {
             let kind = Kind::of(kind)?;
@@ -130,7 +131,7 @@ impl Subject {
         }
     }
 
-    /// Whether a pod is it, or belongs to it.
+    /// Whether a pod is this object or belongs to it.
     pub(super) fn has(&self, pod: &PodFacts) -> bool {
         match self.kind {
             Kind::Pod => *pod.key.name == *self.name,
@@ -151,33 +152,35 @@ impl Subject {
         }
     }
 
-    /// Whether something is told of it itself.
-    pub(super) fn is_told_of(&self, found: &Found) -> bool {
+    /// Whether it has a diagnosis itself.
+    pub(super) fn has_diagnosis_in(&self, found: &Found) -> bool {
         let as_pod = || self.kind == Kind::Pod && found.pods.iter().any(|pod| self.is_of_pod(pod));
-        as_pod() || found.outers.iter().any(|of| self.is_of_outer(of))
+        as_pod() || found.nodes_and_workloads.iter().any(|of| self.is_about(of))
     }
 
-    fn is_of_outer(&self, of: &OfOuter) -> bool {
+    fn is_about(&self, of: &OfNodeOrWorkload) -> bool {
         match &of.object {
-            Outer::Node(spec, _) => self.kind == Kind::Node && spec.node_name == self.name,
-            Outer::Workload(spec, _) => spec.workload.kind == self.kind.as_str() && spec.workload.name == self.name,
+            NodeOrWorkload::Node(spec, _) => self.kind == Kind::Node && spec.node_name == self.name,
+            NodeOrWorkload::Workload(spec, _) => {
+                spec.workload.kind == self.kind.as_str() && spec.workload.name == self.name
+            }
         }
     }
 }
 
-/// Which of all that was found is asked about.
+/// Which of the diagnoses are requested.
 #[derive(Debug)]
 pub(in crate::cli) enum Asked {
     All,
     /// All of this kind.
     Kind(Kind),
     These(Vec<Subject>),
-    /// Those pods, and what they belong to.
+    /// These pods, and their workloads and nodes.
     Pods(BTreeSet<ObjectKey>),
 }
 
 impl Asked {
-    /// As kubectl takes it: nothing, a kind, or objects.
+    /// Parses words as kubectl does: nothing, a kind, or objects.
     pub(super) fn parse(words: &[String]) -> Result<Self, String> {
         match words {
             [] => Ok(Self::All),
@@ -191,7 +194,7 @@ impl Asked {
         if let Self::These(subjects) = self { subjects } else { &[] }
     }
 
-    /// Whether it is nodes that are asked about, and nothing else: their pods are in all namespaces.
+    /// Whether only nodes are requested. Their pods are in all namespaces.
     pub(super) fn is_of_nodes(&self) -> bool {
         match self {
             Self::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
@@ -200,48 +203,50 @@ impl Asked {
         }
     }
 
-    /// Whether what is asked about fails. Of a node that is itself, or pods that suffer from it: others only run there.
+    /// Whether a requested object fails. A node fails by itself or by pods that fail because of it, not by other pods
+    /// on it.
     pub(super) fn fails(&self, found: &Found) -> bool {
         if !self.is_of_nodes() {
             return found.fails();
         }
-        found.outers.iter().any(OfOuter::fails) || found.pods.iter().any(|pod| pod.fails() && suffers_of_node(pod))
+        found.nodes_and_workloads.iter().any(OfNodeOrWorkload::fails)
+            || found.pods.iter().any(|pod| pod.fails() && fails_by_node(pod))
     }
 
-    /// Nodes that are asked about and have no diagnosis of their own.
-    pub(super) fn well_nodes<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = &'a str> {
+    /// Requested nodes that have no diagnosis themselves.
+    pub(super) fn healthy_nodes<'a>(&'a self, found: &'a Found) -> impl Iterator<Item = &'a str> {
         let subjects = self.subjects();
-        let is_well = |subject: &&Subject| !found.outers.iter().any(|of| subject.is_of_outer(of));
-        subjects.iter().filter(|subject| subject.kind == Kind::Node).filter(is_well).map(|subject| &*subject.name)
+        let is_healthy = |subject: &&Subject| !found.nodes_and_workloads.iter().any(|of| subject.is_about(of));
+        subjects.iter().filter(|subject| subject.kind == Kind::Node).filter(is_healthy).map(|subject| &*subject.name)
     }
 
-    /// Keeps what is asked about.
+    /// Keeps only the requested diagnoses.
     pub(super) fn keep(&self, found: &mut Found) {
         match self {
             Self::All => {}
             Self::Kind(kind) => {
                 found.pods.retain(|pod| kind.has(pod));
-                found.outers.retain(|of| match &of.object {
-                    Outer::Node(..) => *kind == Kind::Node,
-                    Outer::Workload(spec, _) => spec.workload.kind == kind.as_str(),
+                found.nodes_and_workloads.retain(|of| match &of.object {
+                    NodeOrWorkload::Node(..) => *kind == Kind::Node,
+                    NodeOrWorkload::Workload(spec, _) => spec.workload.kind == kind.as_str(),
                 });
             }
             Self::These(subjects) => {
                 found.pods.retain(|pod| subjects.iter().any(|subject| subject.is_of_pod(pod)));
-                found.outers.retain(|of| subjects.iter().any(|subject| subject.is_of_outer(of)));
+                found.nodes_and_workloads.retain(|of| subjects.iter().any(|subject| subject.is_about(of)));
             }
             Self::Pods(keys) => {
                 found.pods.retain(|pod| keys.contains(&pod.key));
-                let own = |of: &OfOuter| match &of.object {
-                    Outer::Node(..) => false,
-                    Outer::Workload(spec, _) => found.pods.iter().any(|pod| {
+                let own = |of: &OfNodeOrWorkload| match &of.object {
+                    NodeOrWorkload::Node(..) => false,
+                    NodeOrWorkload::Workload(spec, _) => found.pods.iter().any(|pod| {
                         pod.key.namespace == of.key.object.namespace
                             && pod.spec.workload.as_ref() == Some(&spec.workload)
                     }),
                 };
-                let kept: Vec<bool> = found.outers.iter().map(own).collect();
+                let kept: Vec<bool> = found.nodes_and_workloads.iter().map(own).collect();
                 let mut kept = kept.into_iter();
-                found.outers.retain(|_| kept.next().unwrap_or(false));
+                found.nodes_and_workloads.retain(|_| kept.next().unwrap_or(false));
             }
         }
     }
@@ -257,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_are_named_as_kubectl_names_them() {
+    fn subjects_are_parsed_like_kubectl_arguments() {
         for (words, meant) in [
             (&["pod/x"][..], &["Pod x"][..]),
             (&["deploy/web", "sts/db"], &["Deployment web", "StatefulSet db"]),
@@ -272,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_alone_means_all_of_it() {
+    fn a_kind_alone_requests_all_of_its_objects() {
         for (word, kind) in
             [("nodes", Kind::Node), ("po", Kind::Pod), ("Deployments.apps", Kind::Workload(WorkloadKind::Deployment))]
         {
@@ -282,8 +287,8 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_about_is_said() {
-        for (words, said) in [
+    fn invalid_subjects_are_rejected_with_a_reason() {
+        for (words, reason) in [
             (&["pod/"][..], "which Pod?"),
             (&["explain", "OOMKilled"], "explain is a command: it stands before all flags"),
             (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
@@ -291,7 +296,7 @@ mod tests {
             (&["pod", "x", "pod/y"], "give either pod and names"),
         ] {
             let error = parsed(words).unwrap_err();
-            assert!(error.contains(said), "{words:?}: {error}");
+            assert!(error.contains(reason), "{words:?}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An API server for tests of what looks at one.
+//! Fake API server for tests.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::client::Clients;
 
-/// One that has these objects in each list of their resource and nothing else, and does not let those be listed.
+/// Clients of a server that returns `lists` by resource, empty lists otherwise, and 403 for the resources in `refused`.
 pub(super) fn clients(lists: &[(&'static str, Value)], refused: &'static [&'static str]) -> Clients {
     let lists = lists.to_vec();
     let service = tower::service_fn(move |request: Request<Body>| {

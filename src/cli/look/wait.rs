@@ -1,28 +1,29 @@
-//! `--wait`: until what was rolled out is well, or is known to fail. For pipelines.
+//! `--wait`: waits until a rollout is healthy or has failed. For pipelines.
 //!
-//! It is diagnosed here and now, and of the newest template only: what the operator has written tells of the pods that are
-//! replaced as well.
+//! The objects are always diagnosed locally and only for the newest template: the diagnoses of the operator include the
+//! pods that are being replaced.
 
 use std::collections::BTreeSet;
 
+use crate::cli::found::NodeOrWorkload;
 use anyhow::{Context, bail};
+use shindan_core::api::Severity;
+use shindan_core::case::{Recovery, top_workload};
+use shindan_core::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
+use shindan_core::rules;
+use shindan_core::wire::Dump;
 
 use super::LOOK_AGAIN;
 use super::gather::{Question, unseen};
 use super::standing::{still_to_come, workload};
 use super::subject::{Asked, Kind, Subject};
-use crate::api::Severity;
-use crate::cli::found::{Found, OfOuter, OfPod};
+use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cluster::snapshot::Lacking;
-use crate::cluster::wire::Dump;
-use crate::diagnosis::{Recovery, rules, top_workload};
-use crate::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
-use crate::plan::Outer;
 
 /// How a wait ended.
 #[derive(Debug)]
 pub(super) enum Waited {
-    Well,
+    Healthy,
     Fails(Found),
 }
 
@@ -30,18 +31,18 @@ pub(super) async fn wait(
     question: &Question<'_>,
     timeout: i64,
     clock: impl Fn() -> Timestamp,
-    mut tell: impl FnMut(&str) -> std::io::Result<()>,
+    mut report: impl FnMut(&str) -> std::io::Result<()>,
 ) -> anyhow::Result<Waited> {
-    let Asked::These(subjects) = &question.asked else { bail!("--wait needs to be told for what: KIND/NAME") };
+    let Asked::These(subjects) = &question.asked else { bail!("--wait needs an object: KIND/NAME") };
     let began = clock();
-    let (mut said, mut noted) = (String::new(), BTreeSet::new());
-    let (mut patience, mut steady) = (Patience::default(), Steady::default());
+    let (mut last, mut noted) = (String::new(), BTreeSet::new());
+    let (mut grace, mut steady) = (RestartGrace::default(), Steady::default());
     loop {
         let now = clock();
         let mut snapshot = question.snapshot().await?;
         let notes = notes_of(std::mem::take(&mut snapshot.lacking), subjects)?;
         for note in notes.into_iter().filter(|note| noted.insert(note.clone())) {
-            tell(&format!("warning: {note}"))?;
+            report(&format!("warning: {note}"))?;
         }
         let namespace = question.namespace.as_deref();
         let missing = |subject: &Subject| {
@@ -50,7 +51,7 @@ pub(super) async fn wait(
         };
         let missing = subjects.iter().find_map(missing);
         if missing.is_none() && steady.holds(&snapshot.dump, subjects, namespace, now) {
-            return Ok(Waited::Well);
+            return Ok(Waited::Healthy);
         }
         if missing.is_some() {
             steady = Steady::default();
@@ -58,17 +59,17 @@ pub(super) async fn wait(
         let text = missing.unwrap_or_else(|| format!("ready, if it stays so for {STEADY} s"));
         only_newest(&mut snapshot.dump, subjects, question.thresholds.recovered_restarting, now);
         let over = snapshot.dump.pods.iter().filter(|pod| pod.is_over()).map(|pod| pod.key.clone()).collect();
-        // Where Kubernetes itself waits no more, nothing is waited for.
+        // If Kubernetes has given up on the workload, the wait ends.
         let given_up = |subject: &Subject| workload(&snapshot.dump, subject).is_some_and(WorkloadFacts::has_given_up);
         let given_up = subjects.iter().any(given_up);
         let found = question.judge(snapshot, now).found;
-        if given_up && found.fails() || patience.is_over(&found, &over, now) {
+        if given_up && found.fails() || grace.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
         let text = match found.pods.iter().find(|pod| pod.fails()) {
             Some(pod) => {
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
-                format!("{text}; {}{of}: perhaps a restart helps", pod.status.cause)
+                format!("{text}; {}{of}: perhaps a restart helps", pod.status.head.cause)
             }
             None => text,
         };
@@ -76,18 +77,18 @@ pub(super) async fn wait(
             if found.fails() {
                 return Ok(Waited::Fails(found));
             }
-            bail!("not well after {timeout} s: {text}");
+            bail!("not healthy after {timeout} s: {text}");
         }
-        if said != text {
-            tell(&text)?;
-            said = text;
+        if last != text {
+            report(&text)?;
+            last = text;
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 
-/// What could not be listed, and what that means. It is an error where that is what is waited for: it would never be seen
-/// to be well.
+/// Warnings for the kinds that cannot be listed. An error if one is a kind of `subjects`, which could then never become
+/// healthy.
 fn notes_of(lacking: Vec<Lacking>, subjects: &[Subject]) -> anyhow::Result<Vec<String>> {
     let notes = lacking.iter().map(ToString::to_string).collect();
     match unseen(lacking, subjects) {
@@ -98,17 +99,17 @@ fn notes_of(lacking: Vec<Lacking>, subjects: &[Subject]) -> anyhow::Result<Vec<S
     }
 }
 
-/// What has no readiness probe is ready as soon as it runs: a pod that was started just now has to run for so many seconds.
+/// Seconds that pods must stay ready. A pod without a readiness probe is ready as soon as it runs.
 const STEADY: i64 = 10;
 
-/// Since when everything is ready.
+/// Tracks since when everything is ready.
 #[derive(Debug, Default)]
 struct Steady {
     since: Option<Timestamp>,
 }
 
 impl Steady {
-    /// Whether it may be called well. What runs for long already is, at the first look.
+    /// Whether everything is ready for [`STEADY`] seconds. Pods that already ran longer count at the first check.
     fn holds(&mut self, dump: &Dump, subjects: &[Subject], namespace: Option<&str>, now: Timestamp) -> bool {
         let since = *self.since.get_or_insert(now);
         let is_new = |pod: &PodFacts| {
@@ -120,32 +121,32 @@ impl Steady {
     }
 }
 
-/// How long a container that ended may be started again before that counts, in seconds: a program that does not wait for
-/// what it needs runs at its second or third start.
+/// Seconds for a restarted container to recover. A program that does not wait for its dependencies often runs at its
+/// second or third start.
 const MAY_RECOVER: i64 = 60;
 
-/// Since when pods fail of what their next restart may get over.
+/// Tracks since when pods have failures that a restart may fix.
 #[derive(Debug, Default)]
-struct Patience {
+struct RestartGrace {
     since: Option<Timestamp>,
 }
 
-impl Patience {
-    /// Whether what is found is not to pass by itself any more. `over`: pods in which nothing is started again.
+impl RestartGrace {
+    /// Whether a failure will not recover by itself. `over` are pods whose containers are not restarted.
     fn is_over(&mut self, found: &Found, over: &BTreeSet<ObjectKey>, now: Timestamp) -> bool {
         if !found.fails() {
             self.since = None;
             return false;
         }
-        let stays = |pod: &OfPod| pod.fails() && (over.contains(&pod.key) || !is_restarted(&pod.status.cause));
-        // What a workload fails of is judged by its pods where it is theirs.
-        let of_itself = |of: &OfOuter| match &of.object {
-            Outer::Workload(_, status) => status.causes.is_empty() && status.head.severity != Severity::Info,
-            Outer::Node(..) => true,
+        let stays = |pod: &OfPod| pod.fails() && (over.contains(&pod.key) || !is_restarted(&pod.status.head.cause));
+        // A failure of the workload that comes from its pods is evaluated by these pods.
+        let of_itself = |of: &OfNodeOrWorkload| match &of.object {
+            NodeOrWorkload::Workload(_, status) => status.causes.is_empty() && status.head.severity != Severity::Info,
+            NodeOrWorkload::Node(..) => true,
         };
         let since = *self.since.get_or_insert(now);
         let has_lasted = seconds_between(since, now) >= MAY_RECOVER;
-        has_lasted || found.pods.iter().any(stays) || found.outers.iter().any(of_itself)
+        has_lasted || found.pods.iter().any(stays) || found.nodes_and_workloads.iter().any(of_itself)
     }
 }
 
@@ -153,8 +154,8 @@ fn is_restarted(cause: &str) -> bool {
     rules::find(cause).is_some_and(|rule| rule.recovery == Recovery::Restarting)
 }
 
-/// Leaves out the pods that a rollout replaces: whether they were well is no question of this one. Those that serve meanwhile
-/// stay: they tell how bad it is.
+/// Removes pods that the rollout replaces, because their failures are irrelevant for it. Old pods that are still ready
+/// stay, because they count for the severity.
 fn only_newest(dump: &mut Dump, subjects: &[Subject], calm: i64, now: Timestamp) {
     for subject in subjects {
         let Some(mut facts) = workload(dump, subject).cloned() else { continue };
@@ -170,7 +171,7 @@ fn only_newest(dump: &mut Dump, subjects: &[Subject], calm: i64, now: Timestamp)
     }
 }
 
-/// Whether a pod is of its workload's newest template, or that cannot be told.
+/// Whether a pod has the newest template of its workload. Also true if that is unknown.
 fn is_newest(pod: &PodFacts, workload: &WorkloadFacts) -> bool {
     let revision = pod.labels.get("controller-revision-hash");
     match (&*workload.key.kind, &workload.own) {
@@ -192,19 +193,19 @@ mod tests {
     use std::time::Duration;
 
     use serde_json::{Value, json};
+    use shindan_core::case::Thresholds;
+    use shindan_core::facts::after;
     use tokio::time::Instant;
 
     use super::super::testing;
     use super::*;
     use crate::cluster::client::Clients;
-    use crate::diagnosis::Thresholds;
-    use crate::facts::after;
 
     fn clients(pods: Value, refused: &'static [&'static str]) -> Clients {
         testing::clients(&[("pods", pods)], refused)
     }
 
-    /// How a wait of ten seconds ends, after how many, and what is told meanwhile.
+    /// Runs a wait of 10 seconds. Returns its result, its duration in seconds and its output.
     async fn waited(clients: &Clients, subject: &str) -> (String, u64, Vec<String>) {
         waited_for(clients, subject, 10).await
     }
@@ -224,42 +225,42 @@ mod tests {
         let began = Instant::now();
         let morning: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         let clock = || after(morning, i64::try_from(began.elapsed().as_secs()).unwrap());
-        let told = RefCell::new(Vec::new());
+        let reported = RefCell::new(Vec::new());
         let end = wait(&question, timeout, clock, |text| {
-            told.borrow_mut().push(text.to_owned());
+            reported.borrow_mut().push(text.to_owned());
             Ok(())
         });
         let end = end.await.map_or_else(|error| format!("{error:#}"), |waited| format!("{waited:?}"));
-        (end, began.elapsed().as_secs(), told.into_inner())
+        (end, began.elapsed().as_secs(), reported.into_inner())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_may_not_be_listed_is_not_waited_for() {
+    async fn an_object_that_cannot_be_listed_ends_the_wait() {
         let clients = clients(json!([]), &["events", "deployments"]);
-        let (end, seconds, told) = waited(&clients, "deploy/web").await;
+        let (end, seconds, reported) = waited(&clients, "deploy/web").await;
         let right = "403 Forbidden: deployments is forbidden: User \"jane\" cannot list resource \"deployments\"";
         assert_eq!(end, format!("cannot wait for Deployment web: not allowed to list deployments: {right}"));
-        assert_eq!((seconds, told.len()), (0, 0), "{told:?}");
+        assert_eq!((seconds, reported.len()), (0, 0), "{reported:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_else_may_not_be_listed_is_told_once() {
+    async fn other_kinds_that_cannot_be_listed_are_reported_once() {
         let pod = json!({"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
             "spec": {"containers": [{"name": "app", "image": "app:1"}]}, "status": {"phase": "Pending"}});
         let clients = clients(json!([pod]), &["deployments", "cronjobs"]);
-        let (end, seconds, told) = waited(&clients, "pod/web").await;
-        assert_eq!((end.as_str(), seconds), ("not well after 10 s: Pod web: not ready (Pending)", 10));
+        let (end, seconds, reported) = waited(&clients, "pod/web").await;
+        assert_eq!((end.as_str(), seconds), ("not healthy after 10 s: Pod web: not ready (Pending)", 10));
         assert_eq!(
-            told,
+            reported,
             [
-                "warning: not allowed to list deployments: what stops a rollout is not told",
-                "warning: not allowed to list cronjobs: CronJobs are not told",
+                "warning: not allowed to list deployments: causes of stuck rollouts are missing",
+                "warning: not allowed to list cronjobs: diagnoses of CronJobs are missing",
                 "Pod web: not ready (Pending)",
             ]
         );
     }
 
-    /// A Deployment whose rollout has replaced nothing yet, its two old pods, and the new one in this state.
+    /// A Deployment at the start of a rollout, with two old pods and the new one in the given state.
     fn rollout(old: &str, new: &str) -> Dump {
         let pod = |name: &str, set: &str, ready: bool, container: &str| {
             let owner = format!("{{apiVersion: apps/v1, kind: ReplicaSet, name: {set}, uid: {set}, controller: true}}");
@@ -286,7 +287,7 @@ status: {{replicas: {ready}, readyReplicas: {ready}}}
 "
             )
         };
-        let well = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
+        let running = "ready: true, restartCount: 0, state: {running: {startedAt: '2026-11-21T08:00:00Z'}}";
         let mut dump = Dump::default();
         dump.read(&format!(
             "kind: Deployment
@@ -297,7 +298,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
 {}{}{}{}{}",
             set("web-1", 1, 2),
             set("web-2", 2, 1),
-            pod("web-1-a", "web-1", true, well),
+            pod("web-1-a", "web-1", true, running),
             pod("web-1-b", "web-1", true, old),
             pod("web-2-a", "web-2", false, new),
         ));
@@ -306,7 +307,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
     }
 
     #[test]
-    fn pods_that_a_rollout_replaces_count_as_long_as_they_serve() {
+    fn replaced_pods_count_while_they_are_ready() {
         let failing = "restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}";
         let left = |old: &str| {
             let mut dump = rollout(old, failing);
@@ -318,10 +319,10 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
             format!("ready: true, restartCount: 1, state: {{running: {{startedAt: '2026-11-21T{since}Z'}}}}")
         };
         assert_eq!(left(&ran("08:30:00")), ["web-1-a", "web-1-b", "web-2-a"]);
-        assert_eq!(left(&ran("08:59:00")), ["web-1-a", "web-2-a"], "whether it is well again is no question here");
+        assert_eq!(left(&ran("08:59:00")), ["web-1-a", "web-2-a"], "its later recovery does not matter here");
     }
 
-    /// A pod that has ended then, after so many restarts.
+    /// A pod that terminated at `end`, after some restarts.
     fn crashed(restarts: u32, end: &str) -> Value {
         json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
             "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
@@ -331,7 +332,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_started_just_now_is_well_when_it_has_run_for_a_moment() {
+    async fn a_new_pod_is_healthy_after_ten_seconds() {
         let runs = |since: &str| {
             let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
                 "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
@@ -340,23 +341,23 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
                         "state": {"running": {"startedAt": since}}}]}}]);
             clients(pod, &[])
         };
-        let (end, seconds, told) = waited(&runs("2026-11-21T08:59:59Z"), "pod/web").await;
+        let (end, seconds, reported) = waited(&runs("2026-11-21T08:59:59Z"), "pod/web").await;
         assert_eq!(
-            (end.as_str(), seconds, told.as_slice()),
-            ("Well", 10, &["ready, if it stays so for 10 s".to_owned()][..])
+            (end.as_str(), seconds, reported.as_slice()),
+            ("Healthy", 10, &["ready, if it stays so for 10 s".to_owned()][..])
         );
         let (end, seconds, _) = waited(&runs("2026-11-21T08:59:00Z"), "pod/web").await;
-        assert_eq!((end.as_str(), seconds), ("Well", 0));
+        assert_eq!((end.as_str(), seconds), ("Healthy", 0));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_restart_may_get_over_has_a_minute_and_no_longer() {
+    async fn a_failure_that_a_restart_may_fix_has_one_minute() {
         let clients = clients(crashed(0, "2026-11-21T08:59:59Z"), &[]);
-        let (end, seconds, told) = waited_for(&clients, "pod/web", 600).await;
+        let (end, seconds, reported) = waited_for(&clients, "pod/web", 600).await;
         assert!(end.starts_with("Fails") && end.contains("AppError"), "{end}");
         assert_eq!(seconds, 60);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0], "Pod web: not ready (Error); AppError of app: perhaps a restart helps");
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0], "Pod web: not ready (Error); AppError of app: perhaps a restart helps");
         let (end, seconds, _) = waited_for(&clients, "pod/web", 10).await;
         assert!(end.starts_with("Fails"), "its cause is known: {end}");
         assert_eq!(seconds, 10);

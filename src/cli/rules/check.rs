@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use shindan_core::rules::catalog;
+
 use super::{Ending, counted, sources};
-use crate::diagnosis::catalog;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {

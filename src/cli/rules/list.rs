@@ -1,12 +1,15 @@
-//! `shindan rules list`: the causes of the catalogue, and how many of their texts are translated.
+//! `shindan rules list`: the causes of the catalogue, and how many texts are translated.
 
 use std::io::Write;
+
+use shindan_core::case::Category;
+use shindan_core::language::Language;
+use shindan_core::rules::catalog;
+use shindan_core::rules::catalog::file::{CauseFile, Precedence};
 
 use super::Ending;
 use crate::cli::print;
 use crate::config::Lang;
-use crate::diagnosis::catalog::file::{CauseFile, Precedence};
-use crate::diagnosis::{Category, Language, catalog};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
@@ -16,7 +19,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
-    let mut files = catalog::files();
+    let mut files = catalog::files().to_vec();
     files.sort_by(|a, b| (place(a), &a.cause).cmp(&(place(b), &b.cause)));
     let counts = args.lang.is_some_and(|lang| Language::from(lang) == Language::Japanese);
     let rows = files.iter().map(|file| {
@@ -40,7 +43,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     Ok(Ending::Good)
 }
 
-/// Categories are in the order in which the pages have them.
+/// Position of the category, in the order of the pages.
 fn place(file: &CauseFile) -> Option<usize> {
     Category::ALL.iter().position(|category| category.as_str() == file.category)
 }
@@ -54,7 +57,7 @@ fn precedence(precedence: Precedence) -> &'static str {
     }
 }
 
-/// How many texts of a cause are in Japanese, of how many.
+/// The number of translated texts of a cause, and of all its texts.
 fn translated(file: &CauseFile) -> (usize, usize) {
     let of_file = file.ja.as_ref();
     let explain = of_file.and_then(|ja| ja.explain.as_ref());

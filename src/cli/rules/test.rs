@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use shindan_core::fixture;
+use shindan_core::rules;
+use shindan_core::rules::catalog;
+
 use super::{Ending, Streams, counted, entries, is_yaml, sources};
-use crate::cli::fixture;
-use crate::diagnosis::{catalog, rules};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// A folder with a folder for each cause: DIR/CAUSE/*.yaml have the cause, and DIR/CAUSE/not-*.yaml look like it
+    /// The folder of a cause, or a folder of such folders: CAUSE/*.yaml have the cause, and CAUSE/not-*.yaml look like it
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Add these cause files, or those of these folders, to the catalogue. A file with an error is reported and left out
@@ -16,7 +18,7 @@ pub(in crate::cli) struct Args {
     rules: Vec<PathBuf>,
 }
 
-/// What was tested.
+/// The number of tested fixtures and the differences.
 #[derive(Default)]
 struct Tested {
     causes: usize,
@@ -29,13 +31,17 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let (added, errors) = catalog::read(&sources(&args.rules)?);
     let mut tested = Tested { errors: errors.iter().map(ToString::to_string).collect(), ..Tested::default() };
     anyhow::ensure!(catalog::add(added), "the catalogue is in use already");
-    let folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
-    anyhow::ensure!(!folders.is_empty(), "{} has no folder of a cause", args.folder.display());
+    let mut folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
+    let is_of_cause = folders.is_empty() && entries(&args.folder)?.iter().any(|path| is_yaml(path));
+    if is_of_cause {
+        folders.push(args.folder.clone());
+    }
+    anyhow::ensure!(!folders.is_empty(), "{} has no fixtures and no folder of a cause", args.folder.display());
     for folder in &folders {
         tested.folder(folder)?;
     }
     let has_folder = |cause: &str| folders.iter().any(|folder| name_of(folder) == cause);
-    for file in added.iter().filter(|file| !has_folder(&file.cause)) {
+    for file in added.iter().filter(|file| !is_of_cause && !has_folder(&file.cause)) {
         tested.errors.push(format!("{}/{}: no fixture and no near miss", args.folder.display(), file.cause));
     }
     for error in &tested.errors {

@@ -1,13 +1,12 @@
-//! How a terminal is written to: colours, width, and signs that it can show.
+//! Terminal style: colours, width, and the characters it can display.
 
 use std::env;
 use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Effects, Style as Ansi};
+use shindan_core::api::Severity;
 
-use crate::api::Severity;
-
-/// Where nothing tells how wide it is: a pipe, a file.
+/// Default width, for pipes and files.
 const WIDTH: usize = 120;
 const NARROWEST: usize = 40;
 
@@ -18,7 +17,7 @@ pub(in crate::cli) struct Style {
     pub(super) signs: &'static Signs,
 }
 
-/// The drawn parts, each of one column but for the branches.
+/// Drawing characters. Each is one column wide, except for the branches.
 #[derive(Debug)]
 pub(super) struct Signs {
     pub(super) fails: &'static str,
@@ -75,7 +74,7 @@ static PLAIN: Signs = Signs {
 };
 
 impl Style {
-    /// That of standard output, as its environment wants it.
+    /// The style of standard output, from its environment.
     pub(in crate::cli) fn of_stdout() -> Self {
         let stdout = std::io::stdout();
         let choice = anstream::AutoStream::choice(&stdout);
@@ -87,7 +86,7 @@ impl Style {
         }
     }
 
-    /// For tests and files: no colour.
+    /// A style without colour, for tests and files.
     #[cfg(test)]
     pub(super) fn plain(width: usize, drawn: bool) -> Self {
         Self { colours: false, width, signs: if drawn { &DRAWN } else { &PLAIN } }
@@ -102,7 +101,7 @@ impl Style {
     }
 }
 
-/// The locale as C libraries find it. Without any, signs that every terminal has.
+/// Whether the locale, determined as in C libraries, is a Unicode one. Without a locale ASCII is used.
 fn shows_unicode(var: impl Fn(&str) -> Option<String>) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(var).find(|value| !value.is_empty());
     locale.is_some_and(|locale| {
@@ -114,7 +113,7 @@ fn shows_unicode(var: impl Fn(&str) -> Option<String>) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Paint {
     Of(Severity),
-    Well,
+    Healthy,
     Name,
     Faint,
     Command,
@@ -127,7 +126,7 @@ impl Paint {
             Self::Of(Severity::Critical) => of(AnsiColor::Red).effects(Effects::BOLD),
             Self::Of(Severity::Warning) => of(AnsiColor::Yellow),
             Self::Of(Severity::Info) => of(AnsiColor::Blue),
-            Self::Well => of(AnsiColor::Green),
+            Self::Healthy => of(AnsiColor::Green),
             Self::Name => Ansi::new().effects(Effects::BOLD),
             Self::Faint => Ansi::new().effects(Effects::DIMMED),
             Self::Command => of(AnsiColor::Cyan),
@@ -140,13 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_are_drawn_where_the_locale_has_them() {
+    fn unicode_characters_need_a_unicode_locale() {
         let with = |name: &'static str, value: &'static str| {
-            shows_unicode(move |asked| (asked == name).then(|| value.to_owned()))
+            shows_unicode(move |requested| (requested == name).then(|| value.to_owned()))
         };
         assert!(with("LANG", "en_GB.UTF-8") && with("LC_ALL", "C.utf8"));
         assert!(!with("LANG", "C") && !with("OTHER", "en_GB.UTF-8"));
-        let overruled = |asked: &str| match asked {
+        let overruled = |requested: &str| match requested {
             "LC_ALL" => Some("C".to_owned()),
             _ => Some("de_DE.UTF-8".to_owned()),
         };

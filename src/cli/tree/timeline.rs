@@ -1,21 +1,23 @@
-//! The restarts of a container as a line of signs: how long each run was, how it ended, how long it waited.
+//! Draws the restarts of a container in one line of characters: runs, terminations and waits.
+
+use shindan_core::api::{Restarts, Run};
+use shindan_core::case::Category;
+use shindan_core::facts::{Timestamp, seconds_between};
+use shindan_core::language::{Language, phrase};
+use shindan_core::rules;
 
 use super::style::Signs;
-use crate::api::{Restarts, Run};
 use crate::cli::sentences;
-use crate::diagnosis::Language;
-use crate::diagnosis::language::phrase;
-use crate::facts::{Timestamp, seconds_between};
 
-/// Runs that are drawn; of more, the last ones.
+/// Maximum number of runs drawn: the last ones.
 const MOST: usize = 12;
 
 pub(super) struct Timeline {
     /// Oldest first.
     pub(super) drawn: String,
     /// `5 restarts, back-off 2m40s, next in 35s`.
-    pub(super) said: String,
-    /// What the signs mean, those that occur.
+    pub(super) summary: String,
+    /// Meaning of the characters that occur.
     pub(super) legend: String,
 }
 
@@ -49,11 +51,12 @@ pub(super) fn of(
         ended_at = run.finished_at;
     }
     let legend: Vec<String> = used.into_iter().map(|(sign, words)| format!("{sign} {words}")).collect();
-    Some(Timeline { drawn, said: sentences::restarts(restarts, now, language), legend: legend.join("  ") })
+    Some(Timeline { drawn, summary: sentences::restarts(restarts, now, language), legend: legend.join("  ") })
 }
 
 fn end_of(run: &Run, language: Language, signs: &Signs) -> (char, &'static str) {
-    let by_probe = run.cause.as_deref().is_some_and(|cause| cause.contains("Probe"));
+    let cause = run.cause.as_deref().and_then(rules::find);
+    let by_probe = cause.is_some_and(|rule| rule.category == Category::Probe);
     match (run.reason.as_str(), run.exit_code) {
         ("OOMKilled", _) => (signs.out_of_memory, phrase!(language, "out of memory")),
         _ if by_probe => (signs.probe, phrase!(language, "ended by a probe")),
@@ -62,7 +65,7 @@ fn end_of(run: &Run, language: Language, signs: &Signs) -> (char, &'static str) 
     }
 }
 
-/// More for longer, but never many: a run of a day and one of a second fit into one line.
+/// Number of characters for a duration. It grows slowly, so that runs of a second and of a day fit into one line.
 fn cells(seconds: i64) -> usize {
     match seconds {
         ..10 => 1,
@@ -75,9 +78,10 @@ fn cells(seconds: i64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use shindan_core::facts::after;
+
     use super::super::style::Style;
     use super::*;
-    use crate::facts::after;
 
     fn run(from: i64, to: i64, exit_code: i32, reason: &str, cause: Option<&str>) -> Run {
         let at = |seconds| Some(after(Timestamp::UNIX_EPOCH, seconds));
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_runs_and_waits_apart() {
+    fn runs_and_waits_have_different_characters() {
         let history = vec![
             run(0, 5, 1, "Error", None),
             run(15, 45, 137, "OOMKilled", None),
@@ -110,11 +114,11 @@ mod tests {
         let now = after(Timestamp::UNIX_EPOCH, 531);
         let line = of(&restarts, Some("app"), now, Language::English, Style::plain(80, false).signs).unwrap();
         assert_eq!(line.drawn, "=x..==M..===P...=o");
-        assert_eq!(line.said, "4 restarts, back-off 1m20s, the next in 30 s");
+        assert_eq!(line.summary, "4 restarts, back-off 1m20s, the next in 30 s");
         assert_eq!(line.legend, "x failed  M out of memory  P ended by a probe  o exit 0");
         let later =
             of(&restarts, Some("app"), after(now, 3600), Language::English, Style::plain(80, true).signs).unwrap();
-        assert!(later.said.ends_with("the next is due"), "{}", later.said);
+        assert!(later.summary.ends_with("the next is due"), "{}", later.summary);
         assert!(of(&Restarts::default(), None, now, Language::English, Style::plain(80, true).signs).is_none());
     }
 }

@@ -1,12 +1,15 @@
-//! The last answer, who waits for the next one, and when to look again.
+//! Keeps the last answer, notifies open pages, and reads again periodically.
 //!
-//! It is looked again only while a page is open: who has forgotten a terminal asks nothing of the API server.
+//! The source is read only while a page is open, so a forgotten terminal sends no requests to the API server.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use shindan_core::facts::{Timestamp, seconds_between};
+use shindan_core::language::Language;
+use shindan_core::message::text;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
@@ -15,22 +18,20 @@ use super::source::{Answer, Source};
 use crate::cli::found::Form;
 use crate::cli::look::LOOK_AGAIN;
 use crate::cli::tree::{Detail, Reading};
-use crate::diagnosis::{Language, text};
-use crate::facts::{Timestamp, seconds_between};
 
-/// How long a page that is asked for waits for a look; then it shows the last answer with its age.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Ages of what does not change are told anew so often, in seconds.
+/// How long a requested page waits for a fresh answer. Then it shows the last answer with its age.
+const FRESH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval in seconds at which open pages are updated only because ages grew.
 const AGES: i64 = 15;
 
 #[derive(Debug)]
 pub(super) struct Board {
-    /// What is shown, in words.
+    /// The source as text.
     pub(super) place: String,
     pub(super) is_live: bool,
     pub(super) language: Language,
     state: watch::Sender<State>,
-    wanted: Notify,
+    subscribed: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -38,12 +39,12 @@ pub(super) struct State {
     pub(super) answer: Arc<Answer>,
     /// Why there is no newer answer.
     pub(super) trouble: Option<Trouble>,
-    /// What open pages are told by: another number is another page.
-    pub(super) told: u64,
-    told_at: Timestamp,
-    /// When there was an answer last.
+    /// Version of the answer. An open page with another version is outdated.
+    pub(super) version: u64,
+    updated_at: Timestamp,
+    /// Time of the last successful answer.
     pub(super) answered_at: Timestamp,
-    looked_at: Timestamp,
+    read_at: Timestamp,
     looks: u64,
     signature: u64,
 }
@@ -61,96 +62,96 @@ impl Board {
             signature: signature(&first),
             answer: Arc::new(first),
             trouble: None,
-            told: 1,
-            told_at: now,
+            version: 1,
+            updated_at: now,
             answered_at: now,
-            looked_at: now,
+            read_at: now,
             looks: 1,
         };
-        Self { place, is_live, language, state: watch::Sender::new(state), wanted: Notify::new() }
+        Self { place, is_live, language, state: watch::Sender::new(state), subscribed: Notify::new() }
     }
 
-    /// For an open page: what it is told by. While it is kept, it is looked again.
+    /// Subscribes an open page to updates. While a subscription exists, the source is read periodically.
     pub(super) fn follow(&self) -> watch::Receiver<State> {
         let state = self.state.subscribe();
-        self.wanted.notify_one();
+        self.subscribed.notify_one();
         state
     }
 
-    /// What to show now; one who has looked away for a while gets a fresh look.
+    /// The current state. Reads the source first if no page was open for a while.
     pub(super) async fn fresh(&self) -> State {
         let last = self.state.borrow().clone();
-        let age = Duration::from_secs(seconds_between(last.looked_at, clock()).unsigned_abs());
+        let age = Duration::from_secs(seconds_between(last.read_at, clock()).unsigned_abs());
         if age <= LOOK_AGAIN {
             return last;
         }
         let mut state = self.follow();
-        let _ = timeout(PATIENCE, state.wait_for(|state| state.looks != last.looks)).await;
+        let _ = timeout(FRESH_TIMEOUT, state.wait_for(|state| state.looks != last.looks)).await;
         state.borrow_and_update().clone()
     }
 
-    async fn is_wanted(&self) {
+    async fn until_subscribed(&self) {
         if self.state.receiver_count() == 0 {
-            self.wanted.notified().await;
+            self.subscribed.notified().await;
         }
     }
 
-    /// Nothing can have changed.
-    fn looked(&self) {
+    /// Records a read without any change.
+    fn read_without_change(&self) {
         self.state.send_modify(|state| {
             state.looks += 1;
-            state.looked_at = clock();
+            state.read_at = clock();
             if state.trouble.is_none() {
-                state.answered_at = state.looked_at;
+                state.answered_at = state.read_at;
             }
         });
     }
 
-    fn put(&self, looked: anyhow::Result<Answer>) {
+    fn put(&self, result: anyhow::Result<Answer>) {
         let now = clock();
         self.state.send_modify(|state| {
             state.looks += 1;
-            state.looked_at = now;
-            let is_news = match looked {
+            state.read_at = now;
+            let has_changed = match result {
                 Ok(answer) => {
                     let signature = signature(&answer);
-                    let is_news = signature != state.signature || state.trouble.is_some();
+                    let has_changed = signature != state.signature || state.trouble.is_some();
                     (state.answer, state.signature, state.trouble) = (Arc::new(answer), signature, None);
                     state.answered_at = now;
-                    is_news
+                    has_changed
                 }
                 Err(error) => {
-                    let text = text::line(&crate::cli::told_once(&error), 600);
+                    let text = text::line(&crate::cli::error_chain(&error), 600);
                     let since = state.trouble.as_ref().map_or(now, |trouble| trouble.since);
                     let trouble = Some(Trouble { text, since });
-                    let is_news = trouble != state.trouble;
+                    let has_changed = trouble != state.trouble;
                     state.trouble = trouble;
-                    is_news
+                    has_changed
                 }
             };
-            let have_aged = self.is_live && seconds_between(state.told_at, now) >= AGES;
-            if is_news || have_aged {
-                state.told += 1;
-                state.told_at = now;
+            let have_aged = self.is_live && seconds_between(state.updated_at, now) >= AGES;
+            if has_changed || have_aged {
+                state.version += 1;
+                state.updated_at = now;
             }
         });
     }
 }
 
-/// Looks again and again, for as long as somebody wants to know.
+/// Reads the source repeatedly while a page is open.
 pub(super) async fn keep(board: &Board, source: &mut Source) {
     loop {
-        board.is_wanted().await;
+        board.until_subscribed().await;
         if source.may_have_changed() {
             board.put(source.look().await);
         } else {
-            board.looked();
+            board.read_without_change();
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 
-/// What makes one answer another than the last: anything that it says.
+/// Hash of all content of an answer, to detect a change.
 fn signature(answer: &Answer) -> u64 {
     struct Into(DefaultHasher);
     impl Write for Into {
@@ -163,7 +164,7 @@ fn signature(answer: &Answer) -> u64 {
         }
     }
     let mut into = Into(DefaultHasher::new());
-    // What cannot be written is never news; that it is shown at all is another matter.
+    // An answer that cannot be serialized counts as unchanged.
     let _ = answer.found.write(
         Form::Json,
         Reading { detail: Detail::Full, language: Language::default() },
@@ -184,33 +185,33 @@ mod tests {
         Answer { found: Found::default(), when: Timestamp::UNIX_EPOCH, by: "a test", notes }
     }
 
-    fn told(board: &Board) -> u64 {
-        board.state.borrow().told
+    fn version(board: &Board) -> u64 {
+        board.state.borrow().version
     }
 
     #[test]
-    fn pages_are_told_of_what_is_new_only() {
+    fn pages_are_notified_only_of_changes() {
         let board = Board::new("here".to_owned(), false, Language::English, answer(&[]));
-        let first = told(&board);
+        let first = version(&board);
         board.put(Ok(answer(&[])));
-        board.looked();
-        assert_eq!(told(&board), first, "nothing has changed");
+        board.read_without_change();
+        assert_eq!(version(&board), first, "nothing has changed");
         board.put(Ok(answer(&["not allowed to list nodes"])));
-        assert_eq!(told(&board), first + 1);
+        assert_eq!(version(&board), first + 1);
         board.put(Err(anyhow::anyhow!("it does not\u{1b} answer")));
         board.put(Err(anyhow::anyhow!("it does not\u{1b} answer")));
-        assert_eq!(told(&board), first + 2, "said once");
+        assert_eq!(version(&board), first + 2, "a repeated error is no change");
         let state = board.state.borrow().clone();
         assert_eq!(state.answer.notes, ["not allowed to list nodes"], "the last answer stays");
         assert_eq!(state.trouble.unwrap().text, "it does not answer");
         board.put(Ok(answer(&["not allowed to list nodes"])));
-        assert_eq!((told(&board), board.state.borrow().trouble.is_none()), (first + 3, true));
+        assert_eq!((version(&board), board.state.borrow().trouble.is_none()), (first + 3, true));
     }
 
     #[tokio::test]
-    async fn nobody_looks_while_no_page_is_open() {
+    async fn the_source_is_not_read_while_no_page_is_open() {
         let board = Board::new("here".to_owned(), true, Language::English, answer(&[]));
-        let waits = |board: &Board| futures::FutureExt::now_or_never(board.is_wanted()).is_none();
+        let waits = |board: &Board| futures::FutureExt::now_or_never(board.until_subscribed()).is_none();
         assert!(waits(&board));
         let page = board.follow();
         assert!(!waits(&board));

@@ -1,7 +1,8 @@
-//! Who may see the page: whoever has the token of the URL that was printed, at this address, to read.
+//! Access control of the page: requests need the token of the printed URL and the Host of this address, and only reads
+//! are allowed.
 //!
-//! Other programs and other users of the machine reach 127.0.0.1 as well, and so does any page in the user's browser: by a name
-//! that it has pointed there (so the Host header must be ours), and in a frame (so there is none).
+//! Other programs and users of the machine can also reach 127.0.0.1, and so can any website in the user's browser: by a
+//! DNS name that resolves to it (so the Host header is checked) or in a frame (so frames are denied).
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-/// Only what this process serves: no inline script or style, no other host.
+/// Allows only resources of this process: no inline script or style, no other host.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -26,7 +27,7 @@ const HEADERS: [(header::HeaderName, HeaderValue); 6] = [
     (header::HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The parameter of the URL that is printed.
+/// Query parameter of the printed URL.
 const PARAMETER: &str = "token";
 
 pub(super) struct Guard {
@@ -40,27 +41,27 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-/// What is done with a request.
+/// The decision about a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
-    /// It has the token in its URL: on to the same page without it, with a cookie.
+    /// The URL contains the token: redirect to the same page without it, and set a cookie.
     Enter(String),
     Refuse(StatusCode, &'static str),
 }
 
 impl Guard {
-    /// With a token of 244 random bits.
+    /// A guard with a new token of 244 random bits.
     pub(super) fn new(port: u16) -> Self {
         Self { token: format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()), port }
     }
 
-    /// What is printed, once.
+    /// The URL to print.
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/?{PARAMETER}={}", self.port, self.token)
     }
 
-    /// A browser sends its cookies to all ports of a host: each instance has a name of its own.
+    /// Name of the cookie. A browser sends cookies to all ports of a host, so each instance has its own name.
     fn cookie(&self) -> String {
         format!("shindan-{}", self.port)
     }
@@ -90,7 +91,8 @@ impl Guard {
         )
     }
 
-    /// A name that somebody has pointed at 127.0.0.1 is another origin to the browser, and stands in Host.
+    /// Whether the Host header is ours. A foreign DNS name that resolves to 127.0.0.1 is another origin for the browser
+    /// and appears in Host.
     fn is_ours(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -109,7 +111,7 @@ impl Guard {
     }
 }
 
-/// The same page, as a path of this host: `//other.example` would be another one.
+/// The same page without the token, as a path with a single slash: `//other.example` would be another host.
 fn without_token(uri: &Uri) -> String {
     let path = uri.path().trim_start_matches(['/', '\\']);
     let rest = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).filter(|(name, _)| name != PARAMETER);
@@ -117,7 +119,7 @@ fn without_token(uri: &Uri) -> String {
     if query.is_empty() { format!("/{path}") } else { format!("/{path}?{query}") }
 }
 
-/// Stands before all pages, and gives each answer its headers.
+/// Middleware that checks each request and sets the headers of each response.
 pub(super) async fn watch(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let mut response = match guard.judge(request.method(), request.uri(), request.headers()) {
         Verdict::Pass => next.run(request).await,
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_seen_without_the_token() {
+    async fn requests_without_the_token_are_denied() {
         for (uri, cookie) in [
             ("/", ""),
             ("/page.css", ""),
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_token_becomes_a_cookie_that_no_script_and_no_other_site_has() {
+    async fn the_token_becomes_an_http_only_same_site_cookie() {
         let response = ask("GET", "/pod?name=a%26b&token=right&namespace=x", &[("host", HOST)]).await;
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
         assert_eq!(response.headers()[header::LOCATION], "/pod?name=a%26b&namespace=x");
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_name_for_this_machine_is_refused() {
+    async fn a_foreign_host_header_is_denied() {
         let cookie = ("cookie", "shindan-4711=right");
         for host in ["evil.example:4711", "127.0.0.1", "127.0.0.1:4712", "localhost", "127.0.0.1:4711.evil.example", ""]
         {
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_taken() {
+    async fn only_reads_are_allowed() {
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT"] {
             let response = ask(method, "/", &[("host", HOST), ("cookie", "shindan-4711=right")]).await;
             assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_answer_tells_the_browser_what_it_may_do() {
+    async fn each_response_has_the_security_headers() {
         for (uri, host) in [("/", HOST), ("/?token=right", HOST), ("/", "evil.example")] {
             let response = ask("GET", uri, &[("host", host)]).await;
             let of = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn two_instances_have_two_tokens_and_no_log_has_any() {
+    fn tokens_are_unique_and_not_in_debug_output() {
         let (one, other) = (Guard::new(1), Guard::new(1));
         assert_ne!(one.token, other.token);
         assert_eq!(one.token.len(), 64);

@@ -1,4 +1,4 @@
-//! The pages over HTTP: each is rendered anew, and tells by Server-Sent Events when it is old.
+//! Serves the pages over HTTP. Each request renders the page, and Server-Sent Events notify it of a new version.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use futures::stream::{self, Stream};
+use shindan_core::facts::Timestamp;
+use shindan_core::language::translate;
 
 use super::board::{self, Board};
 use super::clock;
@@ -21,14 +23,12 @@ use super::view::filter::Filter;
 use super::view::link::Subject;
 use super::view::words::{When, clean};
 use super::view::{Frame, Seen, Trouble, diagnosis, overview};
-use crate::diagnosis::language::say;
-use crate::facts::Timestamp;
 
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
 const ICON: &str = include_str!("assets/icon.svg");
 
-/// How soon a page that has lost its connection tries again.
+/// Delay before a page reconnects.
 const RETRY: Duration = Duration::from_secs(2);
 
 type Shared = State<Arc<Board>>;
@@ -65,7 +65,7 @@ async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
         return StatusCode::NOT_FOUND.into_response();
     };
     match diagnosis::of(frame.clone(), Seen { found: &state.answer.found, now, language: board.language }, &subject) {
-        Some(told) => page(StatusCode::OK, &told),
+        Some(found) => page(StatusCode::OK, &found),
         None => page(StatusCode::NOT_FOUND, &diagnosis::nothing(frame, &subject)),
     }
 }
@@ -79,7 +79,7 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     }
 }
 
-/// What stands around the answer, and now: in a dump time stands still.
+/// The frame of the page, and the current time. In a dump the time is fixed.
 fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
     let (answer, clock) = (&state.answer, clock());
     let now = if board.is_live { clock } else { answer.when };
@@ -88,8 +88,8 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
         let (since, shown) = (When::of(trouble.since, clock), When::of(state.answered_at, clock));
         Trouble {
             text: clean(&trouble.text),
-            silence: say!(language, "No new answer for {age}.", age = since.age),
-            shown_from: say!(language, "What is shown is from {age} ago", age = shown.age),
+            no_update: translate!(language, "No update for {age}.", age = since.age),
+            shown_from: translate!(language, "The page shows data from {age} ago", age = shown.age),
             shown,
         }
     });
@@ -101,31 +101,32 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
         as_of: (!board.is_live).then(|| When::of(answer.when, clock)),
         notes: answer.notes.iter().map(|note| clean(note)).collect(),
         trouble,
-        told: state.told,
+        version: state.version,
     };
     (frame, now)
 }
 
-/// A number whenever there is something new. The page that has another one asks for itself again.
+/// Stream of version numbers. A page with another version reloads itself.
 async fn events(State(board): Shared) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let news = stream::unfold((board.follow(), None), |(mut state, last)| async move {
-        let told = state.wait_for(|state| Some(state.told) != last).await.ok()?.told;
-        let event = Event::default().event("told").data(told.to_string()).retry(RETRY);
-        Some((Ok(event), (state, Some(told))))
+    let versions = stream::unfold((board.follow(), None), |(mut state, last)| async move {
+        let version = state.wait_for(|state| Some(state.version) != last).await.ok()?.version;
+        let event = Event::default().event("version").data(version.to_string()).retry(RETRY);
+        Some((Ok(event), (state, Some(version))))
     });
-    Sse::new(news).keep_alive(KeepAlive::default())
+    Sse::new(versions).keep_alive(KeepAlive::default())
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+    use http_body_util::BodyExt;
+    use shindan_core::language::Language;
+    use tower::ServiceExt;
+
     use super::super::source::Answer;
     use super::super::view::sample;
     use super::*;
     use crate::cli::found::Found;
-    use crate::diagnosis::Language;
-    use axum::body::Body;
-    use http_body_util::BodyExt;
-    use tower::ServiceExt;
 
     async fn ask(found: Found, uri: &str) -> (StatusCode, String) {
         ask_in(Language::English, found, uri).await
@@ -149,7 +150,7 @@ mod tests {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    /// What anybody may write into a pod is text on the page.
+    /// Text that a pod controls is displayed as text.
     #[tokio::test]
     async fn nothing_of_a_cluster_becomes_markup() {
         let name = form_urlencoded::byte_serialize(sample::HOSTILE.as_bytes()).collect::<String>();
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_page_has_its_place() {
+    async fn each_page_has_its_url() {
         let dump = || sample::found(&sample::image("web", "shop"));
         let (status, text) = ask(dump(), "/").await;
         assert_eq!(status, StatusCode::OK);
@@ -179,7 +180,7 @@ mod tests {
         assert!(text.contains("What it means") && text.contains("data-copy"), "{text}");
         let (status, text) = ask(dump(), "/pod?namespace=shop&name=other").await;
         assert_eq!(status, StatusCode::NOT_FOUND);
-        assert!(text.contains("Nothing is told"), "{text}");
+        assert!(text.contains("No diagnosis of"), "{text}");
         for (uri, begins) in [("/page.css", "/*"), ("/page.js", "//"), ("/icon.svg", "<svg")] {
             let (status, text) = ask(dump(), uri).await;
             assert!(status == StatusCode::OK && text.starts_with(begins), "{uri}");
@@ -188,11 +189,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_stands_around_is_in_the_language_of_who_looks() {
+    async fn the_frame_is_in_the_language_of_the_user() {
         for (uri, english, japanese) in [
             ("/", ["Failing now", "By severity", "Pod in shop", "1 failing"], "失敗中"),
             ("/pod?namespace=shop&name=web", [">Copy<", "Where this is", "Family ", "One thing could"], ">コピー<"),
-            ("/node?name=n1", ["Nothing is told", "as of", "Copied", "Not connected"], "伝えることはない"),
+            ("/node?name=n1", ["No diagnosis of", "as of", "Copied", "Not connected"], "伝えることはない"),
         ] {
             let dump = || sample::found(&sample::image("web", "shop"));
             let (_, ours) = ask(dump(), uri).await;
@@ -205,12 +206,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_open_page_is_told_its_number_at_once() {
+    async fn an_open_page_receives_its_version_at_once() {
         let answer = Answer { found: sample::found(""), when: Timestamp::UNIX_EPOCH, by: "a test", notes: Vec::new() };
         let board = Arc::new(Board::new(String::new(), true, Language::English, answer));
         let mut body = events(State(Arc::clone(&board))).await.into_response().into_body();
         let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
         let text = String::from_utf8(first.to_vec()).unwrap();
-        assert!(text.contains("event: told\n") && text.contains("data: 1\n"), "{text}");
+        assert!(text.contains("event: version\n") && text.contains("data: 1\n"), "{text}");
     }
 }

@@ -1,23 +1,24 @@
-//! Where the page's answer comes from: a cluster, as `kubectl shindan` asks it, or files, as `shindan diagnose` reads them.
+//! Source of the answer for the page: a cluster, as for `kubectl shindan`, or files, as for `shindan diagnose`.
 
 mod files;
 mod live;
+
+use shindan_core::facts::Timestamp;
 
 use self::files::Files;
 use self::live::Live;
 use super::Args;
 use crate::cli::found::Found;
-use crate::facts::Timestamp;
 
-/// What was found at one look.
+/// The result of one read.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) found: Found,
-    /// When it was looked; of a dump the moment that it is judged as of.
+    /// When it was read. For a dump: the time as of which it is diagnosed.
     pub(super) when: Timestamp,
-    /// Who worked it out, in words.
+    /// How the diagnoses were made.
     pub(super) by: &'static str,
-    /// What could not be read, and what that means: a line each.
+    /// What could not be read, and the consequence, one line each.
     pub(super) notes: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ impl Source {
         }
     }
 
-    /// Whether there may be something new. Of a cluster only a look tells.
+    /// Whether a new read may give another result. For a cluster this is always possible.
     pub(super) fn may_have_changed(&self) -> bool {
         match self {
             Self::Live(_) => true,
@@ -51,12 +52,12 @@ impl Source {
         }
     }
 
-    /// In a cluster ages grow; in a dump time stands.
+    /// Whether ages grow. In a dump the time is fixed.
     pub(super) fn is_live(&self) -> bool {
         matches!(self, Self::Live(_))
     }
 
-    /// What is shown: the address of the API server, or the files.
+    /// The address of the API server, or the files.
     pub(super) fn place(&self) -> String {
         match self {
             Self::Live(live) => live.place(),

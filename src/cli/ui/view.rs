@@ -1,4 +1,4 @@
-//! What a page shows, made of what was found. Pure: no I/O, no clock.
+//! Builds the content of the pages from the diagnoses. Pure: no I/O, no clock.
 
 pub(super) mod axis;
 pub(super) mod diagnosis;
@@ -11,13 +11,14 @@ pub(super) mod sample;
 pub(super) mod timeline;
 pub(super) mod words;
 
+use shindan_core::facts::Timestamp;
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
+
 use self::words::When;
 use crate::cli::found::Found;
-use crate::diagnosis::Language;
-use crate::diagnosis::language::{phrase, say};
-use crate::facts::Timestamp;
 
-/// What was found, and now.
+/// The diagnoses, and the current time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) found: &'a Found,
@@ -25,21 +26,21 @@ pub(super) struct Seen<'a> {
     pub(super) language: Language,
 }
 
-/// What stands around each page.
+/// The parts common to all pages.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Frame {
-    /// That of whoever looks; what was diagnosed is in that of who diagnosed it.
+    /// Language of the user. Texts of a diagnosis are in the language in which it was made.
     pub(super) language: Language,
     pub(super) title: String,
-    /// The cluster, or the files.
+    /// The cluster or the files.
     pub(super) place: String,
     pub(super) by: String,
-    /// Of a dump: the moment that it is judged as of.
+    /// For a dump: the time as of which it is diagnosed.
     pub(super) as_of: Option<When>,
     pub(super) notes: Vec<String>,
     pub(super) trouble: Option<Trouble>,
-    /// By which an open page knows that it is old.
-    pub(super) told: u64,
+    /// Version of the answer, by which an open page detects that it is outdated.
+    pub(super) version: u64,
 }
 
 impl Frame {
@@ -48,23 +49,23 @@ impl Frame {
         when.ago(self.language)
     }
 
-    /// Of how much there are notes.
+    /// The note of how many things could not be read.
     pub(super) fn unread(&self) -> String {
         match self.notes.len() {
             1 => phrase!(self.language, "One thing could not be read").to_owned(),
-            n => say!(self.language, "{n} things could not be read", n),
+            n => translate!(self.language, "{n} things could not be read", n),
         }
     }
 }
 
-/// Why what is shown is not of now.
+/// Why the page shows an older answer.
 #[derive(Debug, Clone)]
 pub(super) struct Trouble {
     pub(super) text: String,
-    /// `No new answer for 5m.`
-    pub(super) silence: String,
-    /// `What is shown is from 5m ago`, before the moment.
+    /// `No update for 5m.`
+    pub(super) no_update: String,
+    /// `The page shows data from 5m ago`, the text before the time.
     pub(super) shown_from: String,
-    /// When the answer that is shown was made.
+    /// Time of the answer that is shown.
     pub(super) shown: When,
 }

@@ -1,9 +1,9 @@
-//! Whether this process may write: asked before each write, whether or not anybody had time to say that it is over.
+//! Whether this process may write. Checked before each write, so it does not depend on a notification from the elector.
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// A time of leading that is renewed before it ends.
+/// A period of leadership. It is renewed before it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) number: u64,
@@ -11,49 +11,49 @@ pub(super) struct Term {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Nobody has asked yet.
+pub(super) enum ElectionState {
+    /// The elector has not read the Lease yet.
     Unknown,
-    Following,
+    Standby,
     Leading(Term),
 }
 
-/// What the elector last found; cheap to clone.
+/// The latest result of the elector. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Leadership(Option<watch::Receiver<Standing>>);
+pub struct Leadership(Option<watch::Receiver<ElectionState>>);
 
 impl Leadership {
-    /// Without an election: there is one replica.
+    /// Leadership without an election, for a single replica.
     pub fn always() -> Self {
         Self(None)
     }
 
-    pub(super) fn elected(standing: watch::Receiver<Standing>) -> Self {
-        Self(Some(standing))
+    pub(super) fn elected(state: watch::Receiver<ElectionState>) -> Self {
+        Self(Some(state))
     }
 
-    /// The number of the term that runs now: a process that was frozen, or cut off, has none even before its elector
-    /// could say so.
+    /// The number of the current term. A term ends by the clock, so a process that was frozen or disconnected loses it
+    /// even if its elector could not report that.
     pub fn term(&self) -> Option<u64> {
-        let Some(standing) = &self.0 else { return Some(0) };
-        match *standing.borrow() {
-            Standing::Leading(term) if Instant::now() < term.until => Some(term.number),
-            Standing::Leading(_) | Standing::Following | Standing::Unknown => None,
+        let Some(state) = &self.0 else { return Some(0) };
+        match *state.borrow() {
+            ElectionState::Leading(term) if Instant::now() < term.until => Some(term.number),
+            ElectionState::Leading(_) | ElectionState::Standby | ElectionState::Unknown => None,
         }
     }
 
-    /// Waits until the elector knows who leads.
+    /// Waits until the elector knows the leader.
     pub async fn known(&mut self) {
-        if let Some(standing) = &mut self.0 {
-            // Without an elector nobody will ever know.
-            let _ = standing.wait_for(|standing| *standing != Standing::Unknown).await;
+        if let Some(state) = &mut self.0 {
+            // An error means that the elector has ended: the leader stays unknown.
+            let _ = state.wait_for(|state| *state != ElectionState::Unknown).await;
         }
     }
 
-    /// Waits for news of the elector.
+    /// Waits for the next update of the elector.
     pub async fn changed(&mut self) {
         let ended = match &mut self.0 {
-            Some(standing) => standing.changed().await.is_err(),
+            Some(state) => state.changed().await.is_err(),
             None => true,
         };
         if ended {
@@ -62,20 +62,23 @@ impl Leadership {
     }
 }
 
-/// Leads and follows as a test says.
-#[cfg(test)]
+/// Election that a test controls.
 #[derive(Debug)]
-pub(crate) struct ByHand(watch::Sender<Standing>);
+pub struct ManualElection(watch::Sender<ElectionState>);
 
-#[cfg(test)]
-impl ByHand {
-    pub(crate) fn following() -> (Self, Leadership) {
-        let (standing, receiver) = watch::channel(Standing::Following);
-        (Self(standing), Leadership::elected(receiver))
+impl ManualElection {
+    pub fn standby() -> (Self, Leadership) {
+        let (state, receiver) = watch::channel(ElectionState::Standby);
+        (Self(state), Leadership::elected(receiver))
     }
 
-    pub(crate) fn lead(&self, number: u64, seconds: u64) {
+    /// Leads for this many seconds.
+    pub fn lead(&self, number: u64, seconds: u64) {
         let until = Instant::now() + std::time::Duration::from_secs(seconds);
-        self.0.send_replace(Standing::Leading(Term { number, until }));
+        self.0.send_replace(ElectionState::Leading(Term { number, until }));
+    }
+
+    pub fn resign(&self) {
+        self.0.send_replace(ElectionState::Standby);
     }
 }

@@ -1,17 +1,19 @@
-//! One annotation of a pod or a workload: merged into what is there, so that nothing is ever created by it, and with the UID,
-//! so that another object of the name is refused.
+//! Writes the annotation of a pod or a workload. It is a merge patch, which never creates an object, and it contains
+//! the UID, so that the API server rejects it for another object of the same name.
+
+#![allow(clippy::disallowed_types, reason = "it writes")]
 
 use kube::api::{Patch, PatchParams};
 use kube::core::{Request, Status};
 use serde_json::json;
+use shindan_core::facts::{DIAGNOSIS, WorkloadKind};
+use shindan_core::reconcile::{Annotation, Reference};
 
 use super::{FIELD_MANAGER, PublishError, Published, Publisher, Reply};
 use crate::cluster::Failure;
-use crate::facts::{DIAGNOSIS, WorkloadKind};
-use crate::plan::{Annotation, Reference};
 
 impl Publisher {
-    /// An object that is gone, or that another one of its name has replaced, has nothing to carry.
+    /// Patches the annotation. An object that was deleted or replaced counts as done.
     pub(super) async fn annotate(&self, annotation: &Annotation) -> Result<Published, PublishError> {
         let Annotation { object, text, .. } = annotation;
         let (part, path) = place(object)?;
@@ -21,7 +23,7 @@ impl Publisher {
         match self.noted(part, self.send::<Reply>("annotate", request).await) {
             Err(Failure::Api { status, retry_after }) if !is_gone(&status) => Err(match status.code {
                 403 if is_of_roles(&status) => PublishError::NotGranted(status.message),
-                // It changes all the time: no version was asked for, so there is none to reread.
+                // The object changes often, but the patch contains no resource version, so there is nothing to reread.
                 409 => PublishError::Unavailable(status.message),
                 _ => Failure::Api { status, retry_after }.into(),
             }),
@@ -31,7 +33,7 @@ impl Publisher {
     }
 }
 
-/// As /readyz names the part that writes there, and the URL.
+/// The part of the operator for /readyz, and the URL path.
 fn place(object: &Reference) -> Result<(&'static str, String), PublishError> {
     let kind = WorkloadKind::ALL.into_iter().find(|kind| *kind.as_str() == *object.kind);
     let (part, plural) = match kind {
@@ -47,13 +49,13 @@ fn place(object: &Reference) -> Result<(&'static str, String), PublishError> {
     Ok((part, format!("/{root}/{}/namespaces/{}/{plural}", object.api_version, object.key.namespace)))
 }
 
-/// It is not there any more, or the one that is has another UID, which nobody can change.
+/// Whether the object is deleted, or replaced by one with another UID. The UID is immutable, so the patch is rejected.
 fn is_gone(status: &Status) -> bool {
     let is_of_uid = || status.details.iter().flat_map(|details| &details.causes).any(|c| c.field == "metadata.uid");
     status.code == 404 || (status.code == 422 && is_of_uid())
 }
 
-/// Whether roles do not grant it, and not a policy that judges this one object: the authorizer's own words.
+/// Whether RBAC denies the request, not a policy about this object. Only the text of the message differs.
 fn is_of_roles(status: &Status) -> bool {
     status.message.contains("cannot patch resource")
 }

@@ -1,4 +1,4 @@
-//! Why a write did not succeed, as the outbox needs it told apart.
+//! Errors of a write, classified by how the engine handles them.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use crate::cluster::Failure;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// The object is not at the version that we replace: reread it ([`super::Publisher::current`]) and plan again.
+    /// The object is not at the version to replace. Reread it ([`super::Publisher::current`]) and decide again.
     #[error("the object has changed meanwhile")]
     Conflict,
-    /// The namespace is deleted or being deleted: forget the object.
-    #[error("the namespace is gone or going")]
+    /// The namespace is deleted or terminating. Forget the object.
+    #[error("the namespace is deleted or terminating")]
     NamespaceGone,
-    /// Not before `retry_after`, where the server says.
+    /// The API server throttles. Retry after `retry_after`, if it is given.
     #[error("the API server throttles us")]
     TooManyRequests { retry_after: Option<Duration> },
-    /// Never to be retried unchanged.
+    /// The object is invalid. Do not retry it unchanged.
     #[error("the API server finds it invalid: {0}")]
     Invalid(String),
     #[error("the object is too large for the API server")]
     TooLarge,
-    /// A missing permission, a quota or a webhook. To be retried slowly: only an administrator can help.
+    /// RBAC, a quota or a webhook denies the write. Retry slowly, because only an administrator can fix it.
     #[error("not allowed: {0}")]
     Forbidden(String),
-    /// The same, and it will be so for all objects of this kind in this namespace.
+    /// Like `Forbidden`, for all objects of this kind in this namespace.
     #[error("no role grants it: {0}")]
     NotGranted(String),
     #[error("the API server does not know PodDiagnosis objects: is the CRD installed?")]
     NotInstalled,
-    /// It was not sent. To be forgotten: who leads decides anew.
+    /// The request was not sent. Forget it: the leader decides again.
     #[error("another replica leads")]
     NotLeading,
-    /// To be retried: server, network or credentials.
+    /// Server, network or credentials fail. Retry.
     #[error("the API server cannot do it now: {0}")]
     Unavailable(String),
 }
 
 impl PublishError {
-    /// A stable word for metrics and logs.
+    /// A stable label for metrics and logs.
     pub fn category(&self) -> &'static str {
         match self {
             Self::Conflict => "conflict",

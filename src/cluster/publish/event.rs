@@ -1,17 +1,16 @@
-//! A Kubernetes Event from an announcement, within what `events.k8s.io/v1` accepts.
+//! Builds a Kubernetes Event from an announcement, within the limits of `events.k8s.io/v1`.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Resource;
 use kube::core::ObjectMeta;
+use shindan_core::api::REPORTER;
+use shindan_core::reconcile::{Announcement, Reference};
 
-use crate::cluster::REPORTER;
-use crate::plan::{Announcement, Reference};
-
-/// Bytes of `reason`, `action` and `reportingInstance`.
+/// Maximum bytes of `reason`, `action` and `reportingInstance`.
 const WORD_MAX: usize = 128;
-/// Bytes of `note`.
+/// Maximum bytes of `note`.
 const NOTE_MAX: usize = 1024;
 
 pub(super) fn event(announcement: &Announcement, instance: &str) -> Event {
@@ -36,14 +35,15 @@ pub(super) fn event(announcement: &Announcement, instance: &str) -> Event {
     }
 }
 
-/// Where it is posted, and what.
+/// URL path and body of the POST.
 pub(super) fn path_and_body(event: &Event) -> Result<(String, Vec<u8>), serde_json::Error> {
     Ok((Event::url_path(&(), event.metadata.namespace.as_deref()), serde_json::to_vec(event)?))
 }
 
 fn reference(reference: &Reference) -> ObjectReference {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // The kubelet writes a node's name as its UID; `kubectl describe node` looks for the name and for the UID.
+    // The kubelet sets the UID of a node reference to the node's name. `kubectl describe node` searches for the name
+    // and for the UID.
     let node_uid = || (reference.kind == "Node").then(|| reference.key.name.to_string());
     ObjectReference {
         api_version: some(&reference.api_version),
@@ -59,7 +59,7 @@ pub(super) fn reporting_instance(name: &str) -> String {
     cut(name, WORD_MAX).to_owned()
 }
 
-/// At most `most` bytes, no character broken.
+/// Truncates to at most `most` bytes, at a character boundary.
 fn cut(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -70,9 +70,10 @@ fn cut(text: &str, most: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use shindan_core::facts::{ObjectKey, Timestamp};
+    use shindan_core::reconcile::Action;
+
     use super::*;
-    use crate::facts::{ObjectKey, Timestamp};
-    use crate::plan::Action;
 
     fn about(namespace: &str, kind: &'static str, uid: Option<&str>) -> Announcement {
         Announcement {
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_cut_between_characters() {
+    fn a_note_is_truncated_at_a_character_boundary() {
         let event = event(&about("demo", "Pod", Some("u1")), "me");
         let note = event.note.unwrap();
         assert_eq!(note.len(), 1023);
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_event_is_where_kubectl_looks_for_it() {
+    fn a_node_event_matches_the_selector_of_kubectl_describe() {
         let event = event(&about("", "Node", None), "me");
         assert_eq!(event.metadata.namespace.as_deref(), Some("default"));
         let regarding = event.regarding.unwrap();

@@ -1,19 +1,19 @@
-//! Reads spec and status of an object that another version, or a hand, may have written.
+//! Parses the spec and status of an object that another version or another client may have written.
 //!
-//! What fits is kept and what does not is dropped, field by field and item by item. That is dear, so it is done only
-//! where the whole cannot be read at once.
+//! Fields and items that fit are kept, the others are dropped. This is slow, so it is done only if the whole object
+//! cannot be parsed.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// How deep into an object fields are tried one by one.
+/// Nesting depth up to which fields are tried one by one.
 const DEPTH: usize = 4;
 
 pub(super) fn spec<T: DeserializeOwned + Default>(value: Value) -> T {
     read(value, Map::new()).unwrap_or_default()
 }
 
-/// `None` without a state that this version knows: everything else has a sensible default, but not that.
+/// Parses a status. `None`: it has no state that this version knows. All other fields have a default.
 pub(super) fn status<T: DeserializeOwned>(value: Value) -> Option<T> {
     let state = value.get("state")?.clone();
     let defaults = json!({ "state": state, "severity": "Warning", "confidence": "Possible" });
@@ -30,10 +30,10 @@ fn read<T: DeserializeOwned>(value: Value, defaults: Map<String, Value>) -> Opti
     serde_json::from_value(kept).ok()
 }
 
-/// The largest part of `value` that fits, built up from `base`; `None` if not even `base` does.
+/// The largest part of `value` that fits, built up from `base`. `None`: even `base` does not fit.
 ///
-/// Fields and items fit or do not whatever stands beside them, so each is tried with nothing but `base`: with all that was kept
-/// before it, a long list would take its length times its length.
+/// Fields and items fit independently of each other, so each is tried with `base` alone. Trying each with all parts
+/// kept before it would take quadratic time in the length of a list.
 fn prune(value: Value, base: Value, fits: &dyn Fn(&Value) -> bool, depth: usize) -> Option<Value> {
     if fits(&value) {
         return Some(value);
@@ -73,12 +73,12 @@ mod tests {
     use std::cell::Cell;
 
     use serde::Deserialize as _;
+    use shindan_core::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus, Severity};
 
     use super::*;
-    use crate::api::{Confidence, DiagnosisState, PodDiagnosisSpec, PodDiagnosisStatus, Severity};
 
     #[test]
-    fn what_fits_is_kept_and_what_does_not_is_dropped() {
+    fn fitting_fields_are_kept_and_others_dropped() {
         let read: PodDiagnosisStatus = status(json!({
             "state": "Active",
             "cause": "OOMKilled",
@@ -93,18 +93,18 @@ mod tests {
             "restarts": {"count": 4, "backOff": 10, "history": [{"container": "a", "exitCode": 1}, {"exitCode": "x"}]},
         }))
         .unwrap();
-        assert_eq!(read.state, DiagnosisState::Active);
-        assert_eq!((read.cause.as_str(), read.transition), ("OOMKilled", 3));
-        assert_eq!((read.severity, read.confidence), (Severity::Warning, Confidence::Certain));
-        assert_eq!((read.summary.as_str(), read.container_type), ("", None));
-        assert_eq!(read.remedies.len(), 1);
+        assert_eq!(read.head.state, DiagnosisState::Active);
+        assert_eq!((read.head.cause.as_str(), read.head.transition), ("OOMKilled", 3));
+        assert_eq!((read.head.severity, read.head.confidence), (Severity::Warning, Confidence::Certain));
+        assert_eq!((read.head.summary.as_str(), read.container_type), ("", None));
+        assert_eq!(read.head.remedies.len(), 1);
         let restarts = read.restarts.unwrap();
         assert_eq!((restarts.count, restarts.back_off), (4, None));
         assert_eq!(restarts.history[0].container, "a");
     }
 
     #[test]
-    fn without_a_known_state_nothing_is_understood() {
+    fn a_status_without_a_known_state_is_rejected() {
         assert!(status::<PodDiagnosisStatus>(json!({"state": "Paused", "cause": "OOMKilled"})).is_none());
         assert!(status::<PodDiagnosisStatus>(json!({"cause": "OOMKilled"})).is_none());
         assert!(status::<PodDiagnosisStatus>(Value::Null).is_none());
@@ -113,13 +113,13 @@ mod tests {
         assert_eq!(kept.workload.unwrap().name, "web");
     }
 
-    /// An object of ours may be as large as the API server lets anybody make it, and is read before anything else is done.
+    /// Any client can create an object as large as the API server allows, and it is parsed at the start.
     #[test]
-    fn a_long_list_that_does_not_fit_takes_no_more_than_its_length() {
+    fn a_long_list_that_does_not_fit_takes_linear_time() {
         let work = |items: usize| {
-            let looked_at = Cell::new(0);
+            let parsed = Cell::new(0);
             let fits = |candidate: &Value| {
-                looked_at.set(looked_at.get() + candidate.to_string().len());
+                parsed.set(parsed.get() + candidate.to_string().len());
                 PodDiagnosisStatus::deserialize(candidate).is_ok()
             };
             let odd = json!({"container": "a", "exitCode": "x", "reason": 3});
@@ -129,7 +129,7 @@ mod tests {
             value["evidence"] = Value::Array(vec![odd; items]);
             let kept = prune(value, defaults, &fits, DEPTH).unwrap();
             assert_eq!(kept["restarts"]["history"].as_array().unwrap().len(), items);
-            looked_at.get()
+            parsed.get()
         };
         assert!(work(400) < 5 * work(100));
     }

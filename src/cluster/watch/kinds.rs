@@ -1,4 +1,4 @@
-//! What is watched, and which change it makes.
+//! The watched kinds, and the conversion of their objects to changes.
 
 use std::fmt::Debug;
 
@@ -6,14 +6,13 @@ use kube::Resource;
 use kube::api::PartialObjectMeta;
 use kube::core::ObjectMeta;
 use serde::de::DeserializeOwned;
+use shindan_core::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
+use shindan_core::facts::{ObjectKey, WorkloadKind};
+use shindan_core::reconcile::DiagnosisKey;
+use shindan_core::state::{Change, Source};
+use shindan_core::wire::{self, Event, Interner, Node, Pod, Workload};
 
-use crate::api::{DiagnosisKind, NodeDiagnosis, PodDiagnosis, WorkloadDiagnosis};
-use crate::cluster::wire::{self, Event, Interner, Node, Pod, Workload};
-use crate::facts::{ObjectKey, WorkloadKind};
-use crate::plan::DiagnosisKey;
-use crate::world::{Change, Source};
-
-/// Our own objects: what they hold is known, only their version is watched.
+/// Our own objects. Only their metadata is watched: their content is known.
 pub(super) type Own<K> = PartialObjectMeta<K>;
 
 pub(super) trait Watched:
@@ -21,17 +20,17 @@ pub(super) trait Watched:
 {
     const SOURCE: Source;
 
-    /// Whether it is of any interest.
+    /// Whether any rule reads this object.
     fn is_read(&self) -> bool {
         true
     }
 
     fn applied(self, strings: &mut Interner) -> Change;
 
-    /// `None`: that it is gone says nothing.
+    /// The change for a deleted object. `None`: its deletion has no effect.
     fn deleted(self, strings: &mut Interner) -> Option<Change>;
 
-    /// The part of an object that [`Self::deleted`] needs.
+    /// An object with only the fields that [`Self::deleted`] needs.
     fn stub(metadata: ObjectMeta) -> Self;
 }
 
@@ -71,7 +70,7 @@ impl Watched for Node {
     }
 }
 
-/// The Normal Events that a rule reads.
+/// Reasons of Normal Events that a rule reads.
 const NORMAL_REASONS: [&str; 6] =
     ["Killing", "Preempted", "TaintManagerEviction", "TriggeredScaleUp", "NodeNotReady", "JobAlreadyActive"];
 
@@ -86,7 +85,7 @@ impl Watched for Event {
         Change::Event(Box::new(self.into_facts(strings)))
     }
 
-    /// An Event that has expired has happened all the same.
+    /// An Event that expired still happened, so its deletion is no change.
     fn deleted(self, _: &mut Interner) -> Option<Change> {
         None
     }
@@ -142,7 +141,7 @@ macro_rules! watched_workloads {
 
 watched_workloads!(Deployment, StatefulSet, DaemonSet, Job, CronJob);
 
-/// A kind of our own.
+/// A kind of our own API group.
 pub(super) trait Diagnosed: Resource<DynamicType = ()> + Clone + Debug + Send + 'static {
     const KIND: DiagnosisKind;
 }

@@ -1,17 +1,16 @@
-//! What a complete list means where one watch, or several, make up a source.
+//! Turns the lists of one or more watches into complete lists of a source.
 //!
-//! `ListStarted` and `ListDone` speak of a whole source: what a list does not name is gone. A watch of one namespace
-//! of many cannot say that, so it finds out by itself what has gone, and tells of each.
+//! `ListStarted` and `ListDone` refer to a whole source: objects missing from the list are gone. A watch of one of
+//! several namespaces lists only a part of its source, so it finds deleted objects itself and sends a change for each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kube::core::ObjectMeta;
+use shindan_core::state::Source;
 
-use crate::world::Source;
-
-/// The watches of one source: its first list is complete when each of them has listed.
+/// Counts the watches of a source that have listed. The first list of the source is complete when all have.
 #[derive(Debug)]
 pub(super) struct Gate {
     source: Source,
@@ -26,7 +25,7 @@ impl Gate {
     }
 
     pub(super) fn is_single(&self) -> bool {
-        // Events only merge, so their relists need not be told.
+        // Events are only merged, so a relist of Events needs no start and end.
         self.watches == 1 && self.source != Source::Events
     }
 
@@ -34,7 +33,7 @@ impl Gate {
         !self.started.swap(true, Ordering::AcqRel)
     }
 
-    /// Whether this was the last that was missing.
+    /// Whether this was the last watch to complete its list.
     fn finish(&self) -> bool {
         self.unlisted.fetch_sub(1, Ordering::AcqRel) == 1
     }
@@ -42,30 +41,30 @@ impl Gate {
 
 #[derive(Debug, Clone)]
 pub(super) enum Listing {
-    /// This watch is the source.
+    /// The watch is the only one of its source.
     Alone,
     Shared(Arc<Gate>),
 }
 
-/// One watch's lists.
+/// State of the lists of one watch.
 #[derive(Debug)]
 pub(super) struct Lists {
     listing: Listing,
-    /// Whether a list is under way that has been told of.
+    /// Whether the current list has been reported as started.
     open: bool,
     listed_once: bool,
-    /// By UID, where this watch has to find out what has gone: the last list, and the one under way.
+    /// Objects of the last list and of the current one, by UID, if this watch must find deleted objects.
     known: HashMap<String, ObjectMeta>,
     named: HashMap<String, ObjectMeta>,
     tracks: bool,
 }
 
-/// What the end of a list means.
+/// Result of a completed list.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// The whole source is listed.
+    /// Whether the whole source is listed.
     pub(super) complete: bool,
-    /// What has gone since the last list.
+    /// Objects deleted since the last list.
     pub(super) gone: Vec<ObjectMeta>,
 }
 
@@ -75,13 +74,13 @@ impl Lists {
         Self { listing, open: false, listed_once: false, known: HashMap::new(), named: HashMap::new(), tracks }
     }
 
-    /// A list begins; told with its first object or its end, as a list that is refused has not begun.
+    /// Starts a list. It is reported with its first object or its end, because a denied list does not start.
     pub(super) fn begin(&mut self) {
         self.open = false;
         self.named.clear();
     }
 
-    /// Whether the source's list begins with this.
+    /// Whether the list of the source starts with this object.
     pub(super) fn opens(&mut self) -> bool {
         if std::mem::replace(&mut self.open, true) {
             return false;
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_source_is_complete_when_all_have_listed_and_then_tells_what_has_gone() {
+    fn a_shared_source_is_complete_when_all_have_listed_and_then_finds_deleted_objects() {
         let gate = Arc::new(Gate::new(Source::Pods, 2));
         let mut one = Lists::new(Listing::Shared(gate.clone()), Source::Pods);
         let mut two = Lists::new(Listing::Shared(gate), Source::Pods);
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_refused_has_not_begun() {
+    fn a_denied_list_has_not_started() {
         let mut alone = Lists::new(Listing::Alone, Source::Pods);
         alone.begin();
         alone.begin();

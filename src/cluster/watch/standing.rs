@@ -1,16 +1,17 @@
-//! Whether each source is there, as /readyz and the log tell it: all of its watches must be.
+//! State of each watched source, for /readyz and the log. A source is available if all of its watches work.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::trouble::Trouble;
-use crate::api::DiagnosisKind;
-use crate::http::Health;
-use crate::world::Source;
+use shindan_core::api::DiagnosisKind;
+use shindan_core::state::Source;
 
-/// What is known of all sources.
+use super::trouble::Trouble;
+use crate::http::Health;
+
+/// The states of all sources.
 #[derive(Debug)]
-pub(super) struct Standings {
+pub(super) struct SourceStates {
     health: Health,
     sources: Mutex<BTreeMap<Source, State>>,
 }
@@ -19,31 +20,31 @@ pub(super) struct Standings {
 struct State {
     watches: usize,
     listed: bool,
-    /// Of the watches that fail at present.
+    /// Current failures, by watch.
     troubles: BTreeMap<usize, Trouble>,
-    /// What was last said, so that seven watches of Events do not say it seven times.
-    said: Option<Trouble>,
+    /// The failure that was last logged. Several watches of one source fail for one reason, which is logged once.
+    logged: Option<Trouble>,
 }
 
-/// One watch's part in its source.
+/// Handle of one watch to the state of its source.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
-    all: Arc<Standings>,
+pub(super) struct WatchState {
+    all: Arc<SourceStates>,
     source: Source,
     watch: usize,
 }
 
-impl Standings {
+impl SourceStates {
     pub(super) fn new(health: Health) -> Arc<Self> {
         Arc::new(Self { health, sources: Mutex::default() })
     }
 
-    pub(super) fn of(self: &Arc<Self>, source: Source) -> Standing {
+    pub(super) fn of(self: &Arc<Self>, source: Source) -> WatchState {
         self.health.missing(source.as_str(), NOT_LISTED);
         let mut sources = self.lock();
         let state = sources.entry(source).or_default();
         state.watches += 1;
-        Standing { all: self.clone(), source, watch: state.watches }
+        WatchState { all: self.clone(), source, watch: state.watches }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Source, State>> {
@@ -53,30 +54,31 @@ impl Standings {
 
 const NOT_LISTED: &str = "not listed yet";
 
-impl Standing {
-    /// The watch fails. Whether that is news.
+impl WatchState {
+    /// Records that the watch fails. Returns whether the failure should be logged.
     pub(super) fn lost(&self, trouble: Trouble) -> bool {
         self.change(|state| {
-            let is_news = state.said.as_ref() != Some(&trouble);
-            state.said = Some(trouble.clone());
+            let is_new = state.logged.as_ref() != Some(&trouble);
+            state.logged = Some(trouble.clone());
             state.troubles.insert(self.watch, trouble);
-            is_news
+            is_new
         })
     }
 
-    /// The watch works. Whether that is news, and all of the source works again.
+    /// Records that the watch works. Returns whether this recovery should be logged: all watches of the source work
+    /// again.
     pub(super) fn found(&self) -> bool {
         let mut sources = self.all.lock();
-        // What works all the time has nothing to tell.
+        // A watch that had not failed has not recovered.
         let Some(state) = sources.get_mut(&self.source).filter(|state| state.troubles.contains_key(&self.watch)) else {
             return false;
         };
         state.troubles.remove(&self.watch);
-        self.tell(state);
-        state.troubles.is_empty() && state.said.take().is_some()
+        self.report(state);
+        state.troubles.is_empty() && state.logged.take().is_some()
     }
 
-    /// All watches of the source have listed.
+    /// Records that all watches of the source have listed.
     pub(super) fn listed(&self) {
         self.change(|state| state.listed = true);
     }
@@ -85,11 +87,11 @@ impl Standing {
         let mut sources = self.all.lock();
         let state = sources.entry(self.source).or_default();
         let result = change(state);
-        self.tell(state);
+        self.report(state);
         result
     }
 
-    fn tell(&self, state: &State) {
+    fn report(&self, state: &State) {
         let (health, part) = (&self.all.health, self.source.as_str());
         match state.troubles.values().next() {
             None if state.listed => health.ready(part),
@@ -101,8 +103,9 @@ impl Standing {
     }
 }
 
-/// Without Pods and our own objects of them nothing can be diagnosed; nor is anything written before Nodes are listed
-/// once. What is refused is not waited for otherwise: the operator does without it.
+/// Whether the operator is not ready because of this failure. Pods and PodDiagnoses are required, and so is one list of
+/// Nodes before the first write. Other sources delay readiness only until their first list, and not if the API server
+/// denies it.
 fn is_vital(source: Source, state: &State, trouble: &Trouble) -> bool {
     match source {
         Source::Pods | Source::Objects(DiagnosisKind::Pod) => true,
@@ -119,20 +122,20 @@ mod tests {
         Trouble { category, message: category.to_owned() }
     }
 
-    fn listed(standings: &Arc<Standings>, source: Source) -> Standing {
-        let standing = standings.of(source);
-        standing.listed();
-        standing
+    fn listed(sources: &Arc<SourceStates>, source: Source) -> WatchState {
+        let state = sources.of(source);
+        state.listed();
+        state
     }
 
     #[test]
-    fn what_is_lost_is_named_until_each_of_its_watches_is_back() {
+    fn a_source_is_listed_as_failing_until_all_its_watches_recover() {
         let health = Health::default();
-        let standings = Standings::new(health.clone());
-        let (one, two) = (listed(&standings, Source::Events), listed(&standings, Source::Events));
+        let sources = SourceStates::new(health.clone());
+        let (one, two) = (listed(&sources, Source::Events), listed(&sources, Source::Events));
         assert!(health.lacks().is_empty());
         assert!(one.lost(trouble("forbidden")));
-        assert!(!two.lost(trouble("forbidden")), "it is said once");
+        assert!(!two.lost(trouble("forbidden")), "it is logged once");
         assert!(!one.found());
         assert_eq!(health.lacks(), ["events: forbidden"]);
         assert!(two.found());
@@ -141,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn the_operator_is_not_ready_without_pods_and_does_without_the_rest() {
+    fn only_a_failing_pod_watch_makes_the_operator_not_ready() {
         let health = Health::default();
-        let standings = Standings::new(health.clone());
-        let pods = listed(&standings, Source::Pods);
-        let nodes = listed(&standings, Source::Nodes);
+        let sources = SourceStates::new(health.clone());
+        let pods = listed(&sources, Source::Pods);
+        let nodes = listed(&sources, Source::Nodes);
         nodes.lost(trouble("forbidden"));
         assert!(health.is_ready());
         pods.lost(trouble("transport"));
@@ -156,16 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn at_the_start_what_is_refused_is_not_waited_for_and_what_cannot_be_reached_is() {
+    fn readiness_waits_for_unreachable_sources_but_not_for_denied_ones() {
         let health = Health::default();
-        let standings = Standings::new(health.clone());
-        let services = standings.of(Source::Services);
+        let sources = SourceStates::new(health.clone());
+        let services = sources.of(Source::Services);
         assert!(!health.is_ready());
         services.lost(trouble("transport"));
         assert!(!health.is_ready());
         services.lost(trouble("forbidden"));
         assert!(health.is_ready());
-        let nodes = standings.of(Source::Nodes);
+        let nodes = sources.of(Source::Nodes);
         nodes.lost(trouble("forbidden"));
         assert!(!health.is_ready(), "nothing is written without Nodes");
     }

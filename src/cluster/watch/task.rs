@@ -1,4 +1,4 @@
-//! One watch.
+//! The task of one watch.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -11,29 +11,29 @@ use kube::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::utils::Backoff;
 use kube::runtime::watcher::{self, Config, DefaultBackoff, watcher};
+use shindan_core::state::Change;
+use shindan_core::wire::Interner;
 use tokio::sync::mpsc;
 
 use super::kinds::Watched;
 use super::listing::{Listing, Lists};
-use super::standing::Standing;
+use super::standing::WatchState;
 use super::trouble::{Trouble, refuses_streaming};
 use crate::cluster::PAGE;
-use crate::cluster::wire::Interner;
 use crate::metrics::WatchHandle;
-use crate::world::Change;
 
-/// After how many changes the strings that nobody holds any more are forgotten.
-const SWEEP_EVERY: u32 = 10_000;
-/// Streaming lists that may begin without one that ends, before paged lists are tried: a server that ignores the
-/// parameter, or one list that takes longer than a watch may.
+/// Number of changes between two removals of unreferenced interned strings.
+const CLEAN_UP_EVERY: u32 = 10_000;
+/// Number of streaming lists that may start without completing before the watch falls back to paged lists. The server
+/// may ignore the parameter, or the list may take longer than the timeout of the watch.
 const STREAMS_WITHOUT_END: u32 = 2;
 
-/// The pauses between two tries of a watch: a quarter of kube's, whose longest ones (30 to 60 s) are kind to the API server, but
-/// leave a leader blind for so long after an outage.
+/// Backoff between retries of a watch: a quarter of kube's. With kube's longest pauses (30 to 60 s) the leader would
+/// miss changes for that long after an outage.
 #[derive(Default)]
-struct Patience(DefaultBackoff);
+struct RetryBackoff(DefaultBackoff);
 
-impl Iterator for Patience {
+impl Iterator for RetryBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -41,13 +41,13 @@ impl Iterator for Patience {
     }
 }
 
-impl Backoff for Patience {
+impl Backoff for RetryBackoff {
     fn reset(&mut self) {
         self.0.reset();
     }
 }
 
-/// What the watches learn of the server together.
+/// What all watches share about the server.
 #[derive(Debug, Default)]
 pub(super) struct Strategies {
     streaming_refused: AtomicBool,
@@ -62,7 +62,7 @@ pub(super) struct Settings {
 
 impl Settings {
     fn config(&self, streaming: bool) -> Config {
-        // No `any_semantic`: with a page size it does nothing.
+        // `any_semantic` has no effect with a page size.
         let mut config = Config::default().timeout(self.seconds).page_size(PAGE);
         if let Some(fields) = &self.fields {
             config = config.fields(fields);
@@ -78,28 +78,28 @@ pub(super) struct Task<K> {
     pub(super) strategies: Arc<Strategies>,
     pub(super) changes: mpsc::Sender<Change>,
     pub(super) watch: WatchHandle,
-    pub(super) standing: Standing,
+    pub(super) state: WatchState,
 }
 
-/// What a watch remembers from one item to the next.
+/// State of a watch between two items.
 struct Progress {
     lists: Lists,
     strings: Interner,
-    since_sweep: u32,
+    changes: u32,
     streams_begun: u32,
 }
 
 impl Progress {
-    fn sweep(&mut self) {
-        self.since_sweep = 0;
-        self.strings.sweep();
+    fn remove_unused_strings(&mut self) {
+        self.changes = 0;
+        self.strings.clean_up();
     }
 }
 
 enum Stop {
-    /// Nobody reads the changes any more.
+    /// The receiver of the changes is gone.
     Closed,
-    /// List in pages from now on.
+    /// Fall back to paged lists.
     Paged,
 }
 
@@ -108,7 +108,7 @@ impl<K: Watched> Task<K> {
         let mut progress = Progress {
             lists: Lists::new(self.listing.clone(), K::SOURCE),
             strings: Interner::default(),
-            since_sweep: 0,
+            changes: 0,
             streams_begun: 0,
         };
         let mut streaming = true;
@@ -122,7 +122,8 @@ impl<K: Watched> Task<K> {
     }
 
     async fn follow(&self, streaming: bool, progress: &mut Progress) -> Stop {
-        let mut stream = pin!(watcher(self.api.clone(), self.settings.config(streaming)).backoff(Patience::default()));
+        let mut stream =
+            pin!(watcher(self.api.clone(), self.settings.config(streaming)).backoff(RetryBackoff::default()));
         while let Some(item) = stream.next().await {
             let flow = match item {
                 Ok(event) => self.take(event, streaming, progress).await,
@@ -141,7 +142,7 @@ impl<K: Watched> Task<K> {
                 return stop;
             }
         }
-        // The pauses never end, so the stream has no end.
+        // The stream ends only if the backoff ends, which it does not.
         Stop::Closed
     }
 
@@ -151,7 +152,7 @@ impl<K: Watched> Task<K> {
             progress.lists.begin();
             progress.streams_begun += 1;
             if streaming && progress.streams_begun > STREAMS_WITHOUT_END {
-                tracing::info!(watch = self.settings.name, "a streamed list does not end; listing in pages");
+                tracing::info!(watch = self.settings.name, "a streamed list did not complete; listing in pages");
                 return ControlFlow::Break(Stop::Paged);
             }
             return ControlFlow::Continue(());
@@ -166,7 +167,7 @@ impl<K: Watched> Task<K> {
             Event::InitDone => {
                 self.open_list(progress).await?;
                 self.end_list(progress).await?;
-                progress.sweep();
+                progress.remove_unused_strings();
             }
             Event::Apply(object) => {
                 progress.lists.applied(object.meta());
@@ -180,9 +181,9 @@ impl<K: Watched> Task<K> {
             }
         }
         self.watch.alive();
-        progress.since_sweep += 1;
-        if progress.since_sweep >= SWEEP_EVERY {
-            progress.sweep();
+        progress.changes += 1;
+        if progress.changes >= CLEAN_UP_EVERY {
+            progress.remove_unused_strings();
         }
         ControlFlow::Continue(())
     }
@@ -211,7 +212,7 @@ impl<K: Watched> Task<K> {
         }
         self.watch.listed();
         if done.complete {
-            self.standing.listed();
+            self.state.listed();
             self.send(Change::ListDone(K::SOURCE)).await?;
         }
         ControlFlow::Continue(())
@@ -224,16 +225,16 @@ impl<K: Watched> Task<K> {
         }
     }
 
-    /// Said once for each kind of trouble, not at each try.
+    /// Logs an error once per kind of failure, not on each retry.
     fn report(&self, error: watcher::Error) {
         let what = K::plural(&());
         let trouble = Trouble::of(error, &what);
         self.watch.failed(trouble.category);
         if trouble.is_expiry() {
-            tracing::info!(watch = self.settings.name, "the version to go on from has expired; listing anew");
+            tracing::info!(watch = self.settings.name, "the resource version has expired; relisting");
             return;
         }
-        if self.standing.lost(trouble.clone()) {
+        if self.state.lost(trouble.clone()) {
             tracing::warn!(watch = self.settings.name, kind = trouble.category, "{}; trying again", trouble.message);
         }
     }

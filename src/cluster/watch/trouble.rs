@@ -1,11 +1,11 @@
-//! What goes wrong with a watch, said once and in plain words.
+//! Classifies the errors of a watch, with a message for the log.
 
 use kube::core::Status;
 use kube::runtime::watcher;
 
 use crate::cluster::Failure;
 
-/// An error as it is logged and counted.
+/// An error of a watch, as it is logged and counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) category: &'static str,
@@ -33,21 +33,21 @@ impl Trouble {
         Self { category: failure.category(), message }
     }
 
-    /// The API server does not do it for us, and will not unless somebody changes something.
+    /// Whether the API server will refuse the watch until RBAC or a CRD changes.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self.category, "forbidden" | "not_found")
     }
 
-    /// Part of a watch's life: it lists anew.
+    /// Whether the resource version has expired. This is expected: the watch lists again.
     pub(super) fn is_expiry(&self) -> bool {
         self.category == "expired"
     }
 }
 
-/// Whether the server does not do streaming lists (the feature gate is off, as it was by default in 1.33).
+/// Whether the server does not support streaming lists (the WatchList feature gate is off, the default in 1.33).
 ///
-/// It answers 422: `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList
-/// feature gate is enabled`; others (aggregated API servers, older ones) may find one of the parameters invalid.
+/// The response is a 422: `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList
+/// feature gate is enabled`. Aggregated and older API servers may report one of the parameters as invalid.
 pub(super) fn refuses_streaming(error: &watcher::Error) -> bool {
     let about = |status: &Status| {
         matches!(status.code, 400 | 422)

@@ -1,4 +1,4 @@
-# The pinned binaries, built from their Go modules into the cache.
+# Builds the pinned binaries from their Go modules into the cache.
 
 build_tool() { # folder-of-the-module destination ldflags [-tags tags] package...
   local module=$1 destination=$2 flags=$3 began=$SECONDS temporary
@@ -7,18 +7,18 @@ build_tool() { # folder-of-the-module destination ldflags [-tags tags] package..
   command -v go >/dev/null || die "go is missing: it builds $(basename "$destination")"
   mkdir -p "$(dirname "$destination")"
   temporary=$(mktemp -d "$CACHE/.build-XXXXXX")
-  say "building $(basename "$destination") (minutes when nothing is cached yet)"
+  log "building $(basename "$destination") (minutes when nothing is cached yet)"
   if ! (cd "$HERE/tools/$module" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$flags" -o "$temporary/" "$@"); then
     rm -rf "$temporary"
     die "the build of $module failed"
   fi
   chmod 755 "$temporary"
-  # Another build may have come first: its result is as good.
+  # A concurrent build may have finished first.
   mv -T "$temporary" "$destination" 2>/dev/null || rm -rf "$temporary"
-  say "built $(basename "$destination") in $((SECONDS - began)) s"
+  log "built $(basename "$destination") in $((SECONDS - began)) s"
 }
 
-kubernetes_flags() { # version; what its own build tells the linker
+kubernetes_flags() { # version; the linker flags of its own build
   local package flags="-s -w"
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     flags+=" -X $package.gitVersion=$1 -X $package.gitMajor=1 -X $package.gitMinor=$(cut -d. -f2 <<<"$1")"
@@ -34,7 +34,7 @@ build() {
     k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubelet,kubectl}
 }
 
-# Rules are tried without the clouds whose machines Prometheus can find: half the compilation.
+# Without service discovery of clouds, which halves the compilation.
 build_promtool() {
   build_tool promtool "$PROMTOOL_BIN" "-s -w" -tags remove_all_sd github.com/prometheus/prometheus/cmd/promtool
 }
@@ -55,7 +55,7 @@ build_event_exporter() {
 
 build_krew() { build_tool krew "$KREW_BIN" "-s -w" sigs.k8s.io/krew/cmd/krew; }
 
-# Of other versions the API server alone is wanted.
+# Only the API server of other versions is needed.
 build_apiservers() {
   local version program
   while read -r version program; do

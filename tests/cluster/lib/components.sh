@@ -1,9 +1,9 @@
-# How each component is started and when it counts as started.
+# Starts each component, and waits until it is ready.
 
 start_component() {
   local credentials
   case $1 in
-    dns) # the machine's resolvers are out of reach in here: answer "no such host" in their place
+    dns) # replaces the machine's unreachable resolvers; returns "no such host"
       spawn dns dnsmasq --keep-in-foreground --no-resolv --no-hosts --bind-interfaces --pid-file= --user=root \
         --address=/#/ "${RESOLVERS[@]/#/--listen-address=}"
       ;;
@@ -16,12 +16,12 @@ start_component() {
       spawn "$1" env REALM="127.0.0.1:$REFUSING_REGISTRY_PORT" \
         "$BUSYBOX" nc -ll -p "$REFUSING_REGISTRY_PORT" -e "$BUSYBOX" sh "$HERE/lib/refusing-registry.sh"
       ;;
-    deaf) # accepts connections and never says a word
+    deaf) # accepts connections and never responds
       spawn deaf "$BUSYBOX" nc -ll -p "$DEAF_PORT" -e "$BUSYBOX" sh -c 'cat >/dev/null'
       ;;
     containerd) spawn containerd containerd --config "$RUN/containerd.toml" ;;
     apiserver)
-      # shellcheck disable=SC2086  # one word a flag
+      # shellcheck disable=SC2086  # one word per flag
       spawn apiserver "$BIN/kube-apiserver" --etcd-servers="http://127.0.0.1:$ETCD_PORT" \
         --bind-address=0.0.0.0 --secure-port="$API_PORT" --advertise-address="$NODE_IP" --endpoint-reconciler-type=none \
         --tls-cert-file="$PKI/apiserver.crt" --tls-private-key-file="$PKI/apiserver.key" --client-ca-file="$PKI/ca.crt" \
@@ -45,7 +45,7 @@ start_component() {
       fi
       ;;
     kubelet)
-      # shellcheck disable=SC2086  # one word a flag
+      # shellcheck disable=SC2086  # one word per flag
       spawn kubelet "$BIN/kubelet" --config="$RUN/kubelet.yaml" --kubeconfig="$RUN/kubelet.kubeconfig" \
         --hostname-override="$NODE" --node-ip="$NODE_IP" --root-dir="$RUN/kubelet" --cert-dir="$RUN/kubelet/pki" \
         $KUBELET_FLAGS
@@ -55,14 +55,14 @@ start_component() {
 
 await_component() {
   case $1 in
-    etcd) within 30 etcd answers "127.0.0.1:$ETCD_PORT" ;;
-    registry) within 20 "the registry" answers "$REGISTRY" ;;
+    etcd) within 30 etcd accepts_connections "127.0.0.1:$ETCD_PORT" ;;
+    registry) within 20 "the registry" accepts_connections "$REGISTRY" ;;
     containerd) within 30 containerd ctr --address "$RUN/containerd.sock" version ;;
     apiserver) within 90 "the API server" kubectl get --raw /readyz ;;
     kubelet) within 90 "node $NODE to be Ready" node_ready ;;
   esac
 }
 
-answers() { inside bash -c "</dev/tcp/${1/:/\/}"; } # address:port
+accepts_connections() { inside bash -c "</dev/tcp/${1/:/\/}"; } # address:port
 node_ready() { kubectl wait --for=condition=Ready "node/$NODE" --timeout=1s; }
 default_service_account() { kubectl -n default get serviceaccount default; }

@@ -1,4 +1,4 @@
-# Certificates, kubeconfigs and configuration files, all made anew at each `up`.
+# Certificates, kubeconfigs and configuration files, all recreated by each `up`.
 
 certificate() { # name subject extensions
   openssl req -newkey rsa:2048 -nodes -subj "$2" -keyout "$PKI/$1.key" -out "$PKI/$1.csr" 2>/dev/null
@@ -49,14 +49,14 @@ write_registry_configs() {
   registry_config "$REGISTRY" >"$RUN/registry.yaml"
   registry_config "$NODE_IP:$TLS_REGISTRY_PORT" \
     "tls: {certificate: $PKI/registry.crt, key: $PKI/registry.key}" >"$RUN/tls-registry.yaml"
-  # No file of users: the registry makes one with a password that nobody knows.
+  # Without a file of users, the registry creates one with a random password.
   registry_config ":$PRIVATE_REGISTRY_PORT" >"$RUN/private-registry.yaml"
   echo "auth: {htpasswd: {realm: private, path: $RUN/private-registry.users}}" >>"$RUN/private-registry.yaml"
 }
 
 write_containerd_config() {
   local snapshotter=overlayfs
-  # An overlay cannot lie on an overlay, which is what / is in most containers.
+  # overlayfs cannot be stacked on an overlay, which / is in most containers.
   if [ "$(stat -f -c %T "$RUN")" = overlayfs ]; then snapshotter=native; fi
   cat >"$RUN/containerd.toml" <<TOML
 version = 2
@@ -90,7 +90,7 @@ TOML
 JSON
 }
 
-# What the operator asks of the API server, and how it is answered: tests/rights.rs compares that with its roles.
+# The audit log of the operator's requests: tests/rights.rs compares it with its roles.
 write_audit_policy() {
   cat >"$RUN/audit.yaml" <<YAML
 apiVersion: audit.k8s.io/v1
@@ -123,7 +123,7 @@ evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available:
 imageGCHighThresholdPercent: 100
 makeIPTablesUtilChains: false
 maxPods: 250
-# All tests pull at once; a kubelet with the default of 5 a second says of pods that are well that they wait.
+# All tests pull at the same time; with the default of 5 per second the kubelet would throttle pulls of healthy pods.
 registryPullQPS: 0
 nodeStatusUpdateFrequency: 5s
 readOnlyPort: 0

@@ -39,7 +39,7 @@ images() {
   for version in 1.27 1.28; do
     variant nginx:$version --config.cmd httpd --config.cmd -f --config.cmd -p --config.cmd 80 --config.cmd -h --config.cmd /var/www
   done
-  # As a container's first process, sleep has no handler for SIGTERM and so never gets it.
+  # sleep has no handler for SIGTERM, so as process 1 of a container it would ignore it.
   variant redis:7 --config.cmd sh --config.cmd -c \
     --config.cmd 'echo "this redis listens nowhere"; exec sleep infinity'
   variant app:1 --config.user app --config.cmd sleep --config.cmd infinity
@@ -48,7 +48,7 @@ images() {
   rm -rf "$RUN/images"
 }
 
-# As users get it: deploy/image makes it.
+# The image as users get it, built by deploy/image.
 program_image() { # name binary
   local name=$1 binary=$2 work
   [ -f "$binary" ] || die "no such file: $binary"

@@ -4,7 +4,7 @@ network() {
   local address
   ip netns add "$NETNS"
   inside ip link set lo up
-  # A bridge without ports: not every kernel has dummy devices. The kubelet wants a default route.
+  # A bridge without ports, because not every kernel has dummy devices. The kubelet needs a default route.
   inside ip link add uplink0 type bridge
   inside ip address add "$NODE_IP/24" dev uplink0
   inside ip link set uplink0 up
@@ -34,7 +34,7 @@ running() {
   local component
   [ -e "$RUN/up" ] || return 1
   for component in "${COMPONENTS[@]}"; do
-    if gone "$component"; then return 1; fi
+    if is_stopped "$component"; then return 1; fi
   done
 }
 
@@ -44,11 +44,11 @@ up() {
   prerequisites
   build
   if running; then
-    say "the cluster is already up"
+    log "the cluster is already up"
     return
   fi
   if [ -e "$RUN" ] || [ -e "/var/run/netns/$NETNS" ]; then
-    say "removing what an earlier run left"
+    log "removing the remains of an earlier run"
     down
   fi
   mkdir -p "$RUN"/{log,pids,pki,etcd,registry,containerd,cni,kubelet,pod-logs}
@@ -63,35 +63,35 @@ up() {
   write_containerd_config
   write_kubelet_config
   write_audit_policy
-  say "network and certificates are made"
+  log "network and certificates are created"
   for component in "${COMPONENTS[@]}"; do
     start_component "$component"
     case $component in
       registry)
         await_component registry
         images
-        say "images are in the registry"
+        log "images are in the registry"
         ;;
       apiserver)
         await_component etcd
         await_component containerd
         await_component apiserver
-        say "the API server is ready"
+        log "the API server is ready"
         ;;
     esac
   done
   await_component kubelet
-  say "node $NODE is Ready"
+  log "node $NODE is Ready"
   within 30 "the default service account" default_service_account
   touch "$RUN/up"
-  say "kubeconfig: $ADMIN (use it with: $SELF kubectl ..., or: $SELF exec COMMAND)"
+  log "kubeconfig: $ADMIN (use it with: $SELF kubectl ..., or: $SELF exec COMMAND)"
 }
 
-# While the kubelet lives it takes pods down tidily, their network included.
+# While the kubelet runs, it deletes pods with their network.
 delete_pods() {
-  if gone apiserver || gone kubelet || gone containerd; then return; fi
+  if is_stopped apiserver || is_stopped kubelet || is_stopped containerd; then return; fi
   kill -CONT "$(pid_of containerd)"
-  stop controllers # else they make new pods
+  stop controllers # or they would create new pods
   kubectl delete pods --all --all-namespaces --grace-period=1 --wait=false >/dev/null 2>&1 || true
   quietly_within 30 no_sandboxes || true
 }
@@ -100,13 +100,13 @@ no_sandboxes() { [ -z "$(ctr --address "$RUN/containerd.sock" --namespace k8s.io
 
 kill_tasks() {
   local task
-  if gone containerd; then return; fi
+  if is_stopped containerd; then return; fi
   for task in $(timeout 10 ctr --address "$RUN/containerd.sock" --namespace k8s.io tasks list -q 2>/dev/null); do
     timeout 10 ctr --address "$RUN/containerd.sock" --namespace k8s.io tasks rm --force "$task" >/dev/null 2>&1 || true
   done
 }
 
-# Shims outlive containerd; each was started with our socket as an argument.
+# Shims keep running after containerd; each has our socket as an argument.
 kill_shims() {
   local process
   for process in /proc/[0-9]*; do
@@ -116,7 +116,7 @@ kill_shims() {
   done
 }
 
-kill_cgroup_members() { # containers whose shim died
+kill_cgroup_members() { # containers without a shim
   local root
   for root in $(cgroup_roots); do
     if [ -d "$root/$CGROUP" ]; then
@@ -136,7 +136,7 @@ down() {
     kill_shims
     kill_cgroup_members
   fi
-  # Twice: a propagated mount may cover another.
+  # Twice, because a propagated mount may cover another.
   for i in 1 2; do
     awk -v below="$RUN/" 'index($2, below) == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
   done
@@ -150,7 +150,7 @@ down() {
   fi
   if grep -qF " $RUN/" /proc/mounts; then die "mounts are left below $RUN"; fi
   rm -rf "$RUN"
-  say "the cluster is down"
+  log "the cluster is down"
 }
 
 status() {

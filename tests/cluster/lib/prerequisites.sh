@@ -1,4 +1,4 @@
-# Commands that the machine must have, with the Debian package of each.
+# Required commands with their Debian packages.
 
 readonly PREREQUISITES=(
   containerd:containerd ctr:containerd containerd-shim-runc-v2:containerd runc:runc
@@ -15,7 +15,7 @@ missing_prerequisites() { # prints "what package" lines
     command -v "${entry%%:*}" >/dev/null || echo "${entry%%:*} ${entry#*:}"
   done
   if [ ! -x "$BUSYBOX" ] || needs_loader "$BUSYBOX"; then echo "$BUSYBOX(static) busybox-static"; fi
-  # It has no command that tells of it: tests/faults load it to set an operator's clock wrong.
+  # A library without a command: tests/faults load it to shift an operator's clock.
   compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null || echo "libfaketime libfaketime"
   [ -x "$CNI_BIN/bridge" ] || echo "$CNI_BIN/bridge containernetworking-plugins"
 }

@@ -1,5 +1,5 @@
-# Components as processes: each has a log, and a pid file that holds its pid and start time, so
-# that a pid that meanwhile belongs to another program is never signalled.
+# Components as processes: each has a log and a pid file with its pid and start time, so that a
+# reused pid of another program is never signalled.
 
 inside() { nsenter --net="/var/run/netns/$NETNS" -- "$@"; }
 kubectl() { inside "$BIN/kubectl" --kubeconfig "$ADMIN" "$@"; }
@@ -23,18 +23,18 @@ spawn() { # component command...
 }
 
 stop() { # component
-  local pid patience=20
-  # It takes leave of its clients for longer than that anyway, and keeps nothing of its own.
-  if [ "$1" = apiserver ]; then patience=2; fi
+  local pid grace=20
+  # Its graceful shutdown takes longer anyway, and it has no state of its own.
+  if [ "$1" = apiserver ]; then grace=2; fi
   if pid=$(pid_of "$1"); then
     kill -TERM "$pid"
     kill -CONT "$pid"
-    if ! quietly_within $patience gone "$1"; then kill -KILL "$pid"; quietly_within 5 gone "$1" || true; fi
+    if ! quietly_within $grace is_stopped "$1"; then kill -KILL "$pid"; quietly_within 5 is_stopped "$1" || true; fi
   fi
   rm -f "$RUN/pids/$1"
 }
 
-gone() { ! pid_of "$1" >/dev/null; }
+is_stopped() { ! pid_of "$1" >/dev/null; }
 
 quietly_within() { # seconds command...
   local end=$((SECONDS + $1))

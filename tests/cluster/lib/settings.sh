@@ -1,4 +1,4 @@
-# What can be changed from outside, and the names derived from it.
+# Variables that can be set by the caller, and values derived from them.
 
 readonly KUBERNETES_VERSION=v1.35.4
 readonly ETCD_VERSION=v3.6.16
@@ -44,12 +44,12 @@ KREW_BIN=$CACHE/tools/krew-$KREW_VERSION
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
-# In the order of start; `down` goes the other way.
+# In the order of start; `down` uses the reverse order.
 readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-registry deaf containerd apiserver controllers scheduler kubelet)
 
 minor() { cut -d. -f1,2 <<<"${1#v}"; } # v1.33.13 -> 1.33
 
-# Those that the operator is tried on, oldest first: lines of a version, as tools/ pins it, and its program.
+# The tested API servers, oldest first: lines of a version, as pinned in tools/, and its program.
 apiservers() {
   local module version
   {

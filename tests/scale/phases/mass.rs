@@ -8,7 +8,7 @@ use anyhow::Result;
 use futures::{StreamExt, TryStreamExt};
 
 use super::updates::{fail, in_pace};
-use super::{PATIENCE, QUIET, add_requests, add_times, count, whole};
+use super::{QUIET, STALL_TIMEOUT, add_requests, add_times, count, whole};
 use crate::lab::{Figures, Lab};
 use crate::recorded::{Look, Place};
 use crate::requests::Requests;
@@ -16,32 +16,33 @@ use crate::subject::{Running, Subject};
 
 const PODS: usize = 20_000;
 const WITHIN: Duration = Duration::from_secs(10);
-/// Statuses put together.
+/// Statuses per batch.
 const BATCH: usize = 20;
-/// Other pods that fail meanwhile, of something else.
+/// Other pods that fail meanwhile, with another cause.
 const OTHERS: usize = 100;
 const OTHERS_A_SECOND: u64 = 4;
-/// After this long in a flap a pod is well again.
-const WELL_AFTER: Duration = Duration::from_secs(5);
+/// Time until a pod recovers in a flap.
+const RECOVERED_AFTER: Duration = Duration::from_secs(5);
 
-/// A registry goes down, and comes back when all is told.
+/// A registry goes down, and recovers when all failures are reported.
 pub(crate) async fn mass(lab: &Lab, running: &Running) -> Result<Figures> {
     let storm = Storm::new(lab, running).await?;
-    let others = lab.take_well(OTHERS.min(lab.options.pods / 50))?;
-    // Of the others it is not known for minutes whether they have recovered.
+    let others = lab.take_healthy(OTHERS.min(lab.options.pods / 50))?;
+    // The recovery of the other pods takes minutes.
     let before = lab.sights.active() + others.len();
-    // Some are left for the flap.
-    let pods = lab.take_well(PODS.min(lab.options.pods / 4 * 3))?;
+    // Keeps some pods for the flap.
+    let pods = lab.take_healthy(PODS.min(lab.options.pods / 4 * 3))?;
     let began = Instant::now();
-    let told = async {
+    let reported = async {
         let failed = turn(lab, &pods, Look::Unpulled).await?;
         let keys: Vec<String> = pods.iter().map(|place| place.key()).collect();
-        lab.sights.until("the storm's diagnoses", PATIENCE, |sights| sights.has_all(&keys)).await?;
+        lab.sights.until("the storm's diagnoses", STALL_TIMEOUT, |sights| sights.has_all(&keys)).await?;
         Ok::<_, anyhow::Error>(failed)
     };
-    let others = in_pace(others, OTHERS_A_SECOND).map(|place| fail(lab, place, PATIENCE * 5)).buffer_unordered(OTHERS);
+    let others =
+        in_pace(others, OTHERS_A_SECOND).map(|place| fail(lab, place, STALL_TIMEOUT * 5)).buffer_unordered(OTHERS);
     let (failed, others) =
-        storm.while_counting(async { futures::try_join!(told, others.try_collect::<Vec<_>>()) }).await?;
+        storm.while_counting(async { futures::try_join!(reported, others.try_collect::<Vec<_>>()) }).await?;
     let mut figures = storm.figures(lab, running).await?;
     let sights = pods.iter().filter_map(|place| Some((place, lab.sights.of(&place.key())?.first)));
     let times: Vec<Duration> = sights.map(|(place, first)| first.saturating_duration_since(failed[place])).collect();
@@ -52,29 +53,29 @@ pub(crate) async fn mass(lab: &Lab, running: &Running) -> Result<Figures> {
     add_times(&mut figures, "other wait ", others);
     if running.subject == Subject::Operator {
         let began = Instant::now();
-        turn(lab, &pods, Look::Well).await?;
-        lab.sights.until("recoveries", PATIENCE, |sights| sights.active() <= before).await?;
+        turn(lab, &pods, Look::Healthy).await?;
+        lab.sights.until("recoveries", STALL_TIMEOUT, |sights| sights.active() <= before).await?;
         figures.insert("recovered_s".to_owned(), began.elapsed().as_secs_f64());
     }
     lab.sights.settled(QUIET).await;
     Ok(figures)
 }
 
-/// A registry goes down and comes back at once.
+/// A registry goes down and recovers at once.
 pub(crate) async fn flap(lab: &Lab, running: &Running) -> Result<Figures> {
     let storm = Storm::new(lab, running).await?;
     let active = lab.sights.active();
-    let pods = lab.take_well(PODS)?;
+    let pods = lab.take_healthy(PODS)?;
     let began = Instant::now();
     let down = turn(lab, &pods, Look::Unpulled);
     let up = async {
-        tokio::time::sleep(WELL_AFTER).await;
-        turn(lab, &pods, Look::Well).await
+        tokio::time::sleep(RECOVERED_AFTER).await;
+        turn(lab, &pods, Look::Healthy).await
     };
     storm.while_counting(async { futures::try_join!(down, up) }).await?;
     if running.subject == Subject::Operator {
         lab.sights
-            .until("recoveries", PATIENCE, |sights| sights.active() <= active && sights.quiet_for() > QUIET)
+            .until("recoveries", STALL_TIMEOUT, |sights| sights.active() <= active && sights.quiet_for() > QUIET)
             .await?;
     } else {
         lab.sights.settled(QUIET).await;
@@ -85,7 +86,7 @@ pub(crate) async fn flap(lab: &Lab, running: &Running) -> Result<Figures> {
     Ok(figures)
 }
 
-/// What is noted from the first failure on.
+/// Counters from the first failure on.
 struct Storm<'a> {
     before: Requests,
     cpu: f64,
@@ -101,7 +102,7 @@ impl<'a> Storm<'a> {
         Ok(Self { before, cpu: running.cpu()?, running, backlog: AtomicU64::new(0) })
     }
 
-    /// Waits for the storm to end, and looks how much waits to be told meanwhile.
+    /// Waits for the storm to end, and records the largest backlog.
     async fn while_counting<T>(&self, storm: impl Future<Output = Result<T>>) -> Result<T> {
         let over = AtomicBool::new(false);
         let counting = async {
@@ -133,7 +134,7 @@ impl<'a> Storm<'a> {
     }
 }
 
-/// Lets all of them look so within ten seconds, and tells when each was put.
+/// Changes the state of these pods within ten seconds, and returns the time of each write.
 async fn turn(lab: &Lab, pods: &[Place], look: Look) -> Result<BTreeMap<Place, Instant>> {
     let batches: Vec<&[Place]> = pods.chunks(BATCH).collect();
     let a_second = (batches.len() as u64 / WITHIN.as_secs()).max(1);

@@ -1,4 +1,4 @@
-//! Nothing fails anew: rest, an API server that forgets, and a restart.
+//! Phases without new failures: rest, a relist, and a restart.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::requests::Requests;
 use crate::subject::{Running, Subject};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Statuses that change while the API server is away, so that what it remembers begins later than any watch.
+/// Statuses that change while the API server is down, so that the resource versions of all watches expire.
 const MEANWHILE: usize = 100;
 
 /// A minute of rest.
@@ -28,14 +28,14 @@ pub(crate) async fn rest(lab: &Lab, running: &Running) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Each watch finds that its version has expired (410), and lists anew.
+/// The resource version of each watch has expired (410), so it relists.
 pub(crate) async fn relist(lab: &Lab, running: &mut Running) -> Result<Figures> {
-    // What the failures of the phase before have left to write is no part of it.
+    // Waits for writes of the previous phase.
     lab.sights.settled(if running.subject == Subject::Operator { SETTLED } else { QUIET }).await;
     let (lists, cpu) = (running.lists().await?, running.cpu()?);
     running.forget_peak()?;
     lab.api_server("stop")?;
-    let meanwhile = lab.bystanders().into_iter().take(MEANWHILE).map(|place| lab.fleet.looking(place, Look::Well));
+    let meanwhile = lab.bystanders().into_iter().take(MEANWHILE).map(|place| lab.fleet.looking(place, Look::Healthy));
     lab.etcd.put(meanwhile).await?;
     lab.api_server("start")?;
     let ready = Instant::now();
@@ -62,7 +62,7 @@ pub(crate) async fn restart(lab: &Lab, running: Running) -> Result<(Running, Fig
     let before = Requests::now(&lab.client).await?;
     let mut running = Running::start(&lab.options, subject, true)?;
     let listed = running.listed().await?;
-    // What it writes after a while is due by then: nothing is.
+    // Delayed writes would be due by then.
     tokio::time::sleep(if subject == Subject::Operator { SETTLED } else { QUIET }).await;
     let requests = Requests::now(&lab.client).await?.since(&before);
     let (peak, now) = running.memory()?;

@@ -1,5 +1,5 @@
-//! Deployments that come and go while the rest of the cluster stays as it is, each with names and UIDs that were never
-//! there before. New pods of each fail in one of the ten ways.
+//! Deployments that are created and deleted while the rest of the cluster stays the same, each with new names and UIDs. New
+//! pods of each fail in one of the ten ways.
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -10,13 +10,13 @@ use crate::etcd::Put;
 
 /// Deployments from this number on are visitors.
 const FIRST: usize = 1_000_000;
-/// One visitor in so many brings a namespace of its own, which goes with it.
+/// One visitor in this many has its own namespace, which is deleted with it.
 const WITH_NAMESPACE: usize = 3;
 /// The namespaces of the others.
 const HOSTS: usize = 10;
-/// Where visitors are: all namespaces that begin so, and no others.
+/// Prefix of the namespaces of visitors, and of no others.
 const PREFIX: &str = "visit";
-/// Kinds of which there may be some in the namespaces of visitors, as etcd's keys name them.
+/// Kinds of objects in the namespaces of visitors, as in etcd's keys.
 const KINDS: [&str; 7] = ["pods", "replicasets", "deployments", "services/specs", "endpointslices", "jobs", "events"];
 
 /// The namespace of a visitor.
@@ -29,7 +29,7 @@ fn host(n: usize) -> String {
     format!("{PREFIX}ed-{n}")
 }
 
-/// One Deployment with all that hangs on it.
+/// One Deployment with all its objects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Visit(usize);
 
@@ -42,7 +42,7 @@ impl Visit {
         FIRST + self.0 * STUCK
     }
 
-    /// A namespace that comes and goes with it.
+    /// A namespace that is created and deleted with it.
     pub(crate) fn own_namespace(self) -> Option<String> {
         self.0.is_multiple_of(WITH_NAMESPACE).then(|| format!("{PREFIX}-{}", self.0))
     }
@@ -51,13 +51,13 @@ impl Visit {
         Place { deployment: self.deployment(), index }
     }
 
-    /// Its pods that fail.
+    /// Its failing pods.
     pub(crate) fn failing(self) -> Vec<Place> {
         (0..NEW_PODS).map(|index| self.pod(index)).collect()
     }
 
-    /// One of its pods that are well.
-    pub(crate) fn well(self) -> Place {
+    /// One of its healthy pods.
+    pub(crate) fn healthy(self) -> Place {
         self.pod(PODS - 1)
     }
 
@@ -67,14 +67,14 @@ impl Visit {
 }
 
 impl Place {
-    /// The pod that comes when this one is gone.
+    /// The replacement of this pod.
     pub(crate) fn next(self) -> Self {
         Self { index: self.index + REPLACED, ..self }
     }
 }
 
 impl Fleet {
-    /// Namespaces that are there before any visitor comes, and stay.
+    /// Namespaces that exist before the first visitor and stay.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = Put> {
         (0..HOSTS).map(|n| self.namespace_named(&host(n)))
     }
@@ -83,29 +83,29 @@ impl Fleet {
         self.namespace.put(&[("name", name)])
     }
 
-    /// All of it, Events first: they may come before their pods.
+    /// All its objects, Events first, because they may arrive before their pods.
     pub(crate) fn arrival(&self, visit: Visit) -> Vec<Put> {
         let events = visit.failing().into_iter().flat_map(|place| self.events_about(place));
         events.chain(self.deployment(visit.deployment())).collect()
     }
 
-    /// A pod and what is told of it.
+    /// A pod and its Events.
     pub(crate) fn pod_with_events(&self, place: Place) -> Vec<Put> {
         self.events_about(place).chain([self.as_filled(place)]).collect()
     }
 
     pub(crate) fn recovered(&self, place: Place) -> Put {
-        self.looking(place, Look::Well)
+        self.looking(place, Look::Healthy)
     }
 
-    /// Prefixes of all that visitors of an earlier run may have left.
+    /// Prefixes of the keys that visitors of an earlier run may have left.
     pub(crate) fn left_by_visitors() -> impl Iterator<Item = String> {
         KINDS.iter().chain(&["namespaces"]).map(|kind| format!("/registry/{kind}/{PREFIX}"))
     }
 }
 
-/// The object as it is between its deletion and its end.
-pub(crate) fn going(put: &Put, now: Timestamp) -> Result<Put> {
+/// The object with a deletion timestamp.
+pub(crate) fn terminating(put: &Put, now: Timestamp) -> Result<Put> {
     let mut object: Value = serde_json::from_str(&put.value)?;
     let metadata = object["metadata"].as_object_mut().context("no metadata")?;
     metadata.insert("deletionTimestamp".to_owned(), json!(format!("{now:.0}")));

@@ -1,4 +1,4 @@
-//! How large the operator is, looked at again and again.
+//! Samples of the operator's memory, tasks and entries.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::phases::count;
 use crate::subject::{Running, sum};
 
-/// Rows of the table that is printed.
+/// Rows of the printed table.
 const ROWS: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -48,12 +48,12 @@ impl Sample {
     }
 }
 
-/// All that were taken, oldest first.
+/// All samples, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Samples(pub(super) Vec<Sample>);
 
 impl Samples {
-    /// Resident memory as it changes after the first quarter, in KiB a minute: the line with the least squares.
+    /// Slope of resident memory after the first quarter, in KiB per minute, by least squares.
     pub(super) fn slope(&self) -> f64 {
         let taken: Vec<(f64, f64)> = self.between(1, 4).iter().map(|sample| (sample.minutes, sample.rss_kib)).collect();
         let mean = |of: fn(&(f64, f64)) -> f64| taken.iter().map(of).sum::<f64>() / count(taken.len());
@@ -63,7 +63,7 @@ impl Samples {
         common / spread
     }
 
-    /// From the second quarter to the last one, by their medians, in KiB.
+    /// Growth from the median of the second quarter to that of the last one, in KiB.
     pub(super) fn growth(&self) -> Result<f64> {
         Ok(median(self.between(3, 4))? - median(self.between(1, 2))?)
     }
@@ -72,7 +72,7 @@ impl Samples {
         &self.0[self.0.len() * first / 4..self.0.len() * last / 4]
     }
 
-    /// A table of some of them, and one of what was kept at all times.
+    /// Formats a table of some samples, and one of the entries by collection.
     pub(super) fn table(&self, before: &Sample, after: &Sample) -> Result<String> {
         let mut out = String::from("| minute | RSS, MiB | peak, MiB | tasks | files | threads | entries |\n");
         out.push_str("|---:|---:|---:|---:|---:|---:|---:|\n");

@@ -1,4 +1,4 @@
-//! One visitor: it comes, fails, recovers in part, is replaced in part, and goes.
+//! One visitor: a Deployment that is created, fails, partly recovers, is partly replaced, and is deleted.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -9,15 +9,15 @@ use jiff::Timestamp;
 
 use crate::etcd::Put;
 use crate::lab::Lab;
-use crate::recorded::{Place, Visit, going, is_pod};
+use crate::recorded::{Place, Visit, is_pod, terminating};
 use crate::sights::Sights;
 
-/// How long the operator may take for what it tells of a visitor. Long, as nothing is measured by it.
+/// Timeout for the diagnoses of a visitor. It is long, because no times are measured.
 const WITHIN: Duration = Duration::from_secs(120);
-/// What lies between the deletion of a pod and its end, here as in a cluster.
+/// Time between the deletion timestamp of a pod and its removal.
 const GOING: Duration = Duration::from_secs(2);
 
-/// All of one visit; what it brought is gone at its end.
+/// Runs one visit; all its objects are deleted at the end.
 pub(super) async fn stay(lab: &Lab, visit: Visit) -> Result<()> {
     let mut here = Here { lab, visit, objects: BTreeMap::new() };
     let namespace = visit.own_namespace().map(|name| lab.fleet.namespace_named(&name));
@@ -26,24 +26,24 @@ pub(super) async fn stay(lab: &Lab, visit: Visit) -> Result<()> {
     }
     here.put(lab.fleet.arrival(visit)).await?;
     let failing = visit.failing();
-    here.told(&failing).await?;
+    here.reported(&failing).await?;
 
-    // Two recover. One goes while it fails, as does one that is well, and another comes for each.
+    // Two pods recover. A failing and a healthy pod are deleted and replaced.
     let (recover, stay) = failing.split_at(2);
-    let replaced = [stay[0], visit.well()];
+    let replaced = [stay[0], visit.healthy()];
     here.put(recover.iter().map(|place| lab.fleet.recovered(*place)).collect()).await?;
     let keys = replaced.map(|place| lab.fleet.as_filled(place).key);
-    here.remove(|key| keys.iter().any(|gone| gone == key)).await?;
+    here.remove(|key| keys.iter().any(|removed| removed == key)).await?;
     let next = replaced.map(Place::next);
     here.put(next.iter().flat_map(|place| lab.fleet.pod_with_events(*place)).collect()).await?;
-    here.told(&[next[0], stay[1], stay[2]]).await?;
+    here.reported(&[next[0], stay[1], stay[2]]).await?;
     here.ended(&[recover[0], recover[1], stay[0]]).await?;
 
     if let Some(namespace) = &namespace {
-        lab.etcd.put([going(namespace, Timestamp::now())?]).await?;
+        lab.etcd.put([terminating(namespace, Timestamp::now())?]).await?;
     }
     here.remove(|_| true).await?;
-    // As the namespace's controller does: our objects go with it, and all Events.
+    // Deletes our objects and all Events of the namespace, as its controller does.
     if let (Some(namespace), Some(name)) = (namespace, visit.own_namespace()) {
         for kind in ["shindan.dev/poddiagnoses", "shindan.dev/workloaddiagnoses", "events"] {
             lab.etcd.remove(&format!("/registry/{kind}/{name}/")).await?;
@@ -53,7 +53,7 @@ pub(super) async fn stay(lab: &Lab, visit: Visit) -> Result<()> {
     Ok(())
 }
 
-/// A visitor, and what is there of it now.
+/// A visitor and its current objects.
 struct Here<'a> {
     lab: &'a Lab,
     visit: Visit,
@@ -66,29 +66,29 @@ impl Here<'_> {
         self.lab.etcd.put(puts).await
     }
 
-    /// Deletes some of it: pods take a while to end.
+    /// Deletes some of its objects; pods first get a deletion timestamp.
     async fn remove(&mut self, which: impl Fn(&str) -> bool) -> Result<()> {
         let now = Timestamp::now();
-        let (gone, here): (BTreeMap<_, _>, _) = take(&mut self.objects).into_iter().partition(|(key, _)| which(key));
+        let (removed, here): (BTreeMap<_, _>, _) = take(&mut self.objects).into_iter().partition(|(key, _)| which(key));
         self.objects = here;
-        let pods = gone.values().filter(|put| is_pod(put)).map(|put| going(put, now));
+        let pods = removed.values().filter(|put| is_pod(put)).map(|put| terminating(put, now));
         self.lab.etcd.put(pods.collect::<Result<Vec<_>>>()?).await?;
         tokio::time::sleep(GOING).await;
-        self.lab.etcd.remove_keys(gone.into_keys()).await
+        self.lab.etcd.remove_keys(removed.into_keys()).await
     }
 
     /// Waits until each of these pods has its diagnosis.
-    async fn told(&self, pods: &[Place]) -> Result<()> {
+    async fn reported(&self, pods: &[Place]) -> Result<()> {
         let cause = self.visit.cause();
-        let is_told = |sights: &Sights, place: &Place| {
+        let is_reported = |sights: &Sights, place: &Place| {
             let sight = sights.of(&place.key()).filter(crate::sights::Sight::is_active);
-            sight.is_some_and(|sight| sight.labels.get("cause").is_some_and(|told| told == cause))
+            sight.is_some_and(|sight| sight.labels.get("cause").is_some_and(|reported| reported == cause))
         };
         let what = format!("{cause} of {}", self.visit.own_namespace().unwrap_or_else(|| pods[0].key()));
-        self.lab.sights.within(&what, WITHIN, |sights| pods.iter().all(|place| is_told(sights, place))).await
+        self.lab.sights.within(&what, WITHIN, |sights| pods.iter().all(|place| is_reported(sights, place))).await
     }
 
-    /// Waits until no diagnosis says that one of these pods fails.
+    /// Waits until none of these pods has an Active diagnosis.
     async fn ended(&self, pods: &[Place]) -> Result<()> {
         let fails = |sights: &Sights, place: &Place| sights.of(&place.key()).is_some_and(|sight| sight.is_active());
         let what = format!("ends of {}", self.visit.cause());

@@ -59,8 +59,8 @@ rules:
 {{- end }}
 {{- end }}
 
-{{- /* Of each duration in `config` the range that the program takes (a test compares them with src/config.rs): a schema can
-tell what is a duration, and not which one is the longer. */ -}}
+{{- /* The range of each duration in `config` (a test compares them with src/config.rs): a schema can check the format of a
+duration, but not its range. */ -}}
 {{- define "shindan.durations" -}}
 retention: [1m, 90d]
 leaderElectLeaseDuration: [3s, 1h]
@@ -94,7 +94,7 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end }}
 
-{{- /* All that is wrong in `config` beyond what the schema can tell, at once: the operator would refuse to start with it. */ -}}
+{{- /* All errors in `config` that the schema cannot detect: the operator would refuse to start with them. */ -}}
 {{- define "shindan.check" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $wrong := list -}}
@@ -109,17 +109,10 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $asked := $config.ignoreCauses | default list -}}
-{{- if not (has (lower $asked) (include "shindan.causes" $ | lower | fromYamlArray)) -}}
-{{- $wrong = append $wrong (printf "config.ignoreCauses: there is no cause %s; `shindan causes` lists them" $asked) -}}
-{{- end -}}
-{{- end -}}
 {{- range $cause, $value := $config.thresholds | default dict -}}
 {{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
-{{- if not (has (lower $cause) (include "shindan.causes" $ | lower | fromYamlArray)) -}}
-{{- $wrong = append $wrong (printf "config.thresholds: there is no cause %s; these have a time that can be chosen: %s" $cause (join ", " $timed)) -}}
-{{- else if not (has (lower $cause) (include "shindan.timedCauses" $ | lower | fromYamlArray)) -}}
-{{- $wrong = append $wrong (printf "config.thresholds: %s has no time that can be chosen; these have one: %s" $cause (join ", " $timed)) -}}
+{{- if not (has (lower $cause) ($timed | join "," | lower | splitList ",")) -}}
+{{- $wrong = append $wrong (printf "config.thresholds: %s is no cause with a threshold; the causes with one are: %s" $cause (join ", " $timed)) -}}
 {{- end -}}
 {{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}
 {{- if or (lt $seconds 0) (gt $seconds 86400) -}}

@@ -1,13 +1,13 @@
-// Keeps an open page as the server has it, without a reload, and lets it be used by keys. Without this script all pages
-// work: filters are a form, links are links.
+// Updates an open page without a reload, and adds keyboard shortcuts. Without this script all pages work: filters are a
+// form, links are links.
 "use strict";
 
 (() => {
   const main = () => document.getElementById("main");
   const link = document.getElementById("link");
-  // What this script says itself, in the language of the page.
+  // Texts of this script, in the language of the page.
   const words = document.body.dataset;
-  // Typing is answered when it pauses.
+  // Delay after the last key before the filter applies.
   const PAUSE = 150;
 
   document.documentElement.classList.add("script");
@@ -17,19 +17,19 @@
   let asked = 0;
   let waits = false;
 
-  // What somebody selects to copy, or chooses from, is not taken away under his hands.
+  // No refresh while the user selects text or has an open list.
   const isSelecting = () => {
     const on = document.activeElement;
     try {
       if (on && on.matches("select:open")) return true;
     } catch {
-      // An older browser, which cannot tell.
+      // An older browser without this selector.
     }
     const selection = document.getSelection();
     return selection && !selection.isCollapsed && main().contains(selection.anchorNode);
   };
 
-  // What has the focus, so that it is found again among new elements.
+  // Restores the focus after the elements were replaced.
   const focused = () => {
     const on = document.activeElement;
     if (!on || !main().contains(on)) return () => {};
@@ -42,7 +42,7 @@
     return () => {
       const now = find();
       if (!now) return;
-      // What was typed meanwhile is newer than what was answered.
+      // The typed text is newer than the response.
       if (now.type === "search") now.value = value;
       now.focus({ preventScroll: true });
       if (now.type === "search") now.setSelectionRange(from, to);
@@ -79,14 +79,14 @@
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       const isPage = (answer.headers.get("content-type") || "").startsWith("text/html");
       const text = await answer.text();
-      // A later question has a later answer.
+      // A later request replaces this one.
       if (mine !== asked) return;
       if (!isPage) {
-        say(text.trim());
+        showStatus(text.trim());
         return;
       }
       show(new DOMParser().parseFromString(text, "text/html"));
-      say("");
+      showStatus("");
     } catch {
       if (mine === asked) lost();
     }
@@ -101,26 +101,26 @@
   // --- When there is something new.
 
   let news = null;
-  const say = (text) => {
+  const showStatus = (text) => {
     link.textContent = text;
     link.classList.toggle("bad", text !== "");
   };
-  const lost = () => say(words.lost);
+  const lost = () => showStatus(words.lost);
 
   const listen = () => {
     if (news) return;
     news = new EventSource("/events");
-    news.addEventListener("open", () => say(""));
+    news.addEventListener("open", () => showStatus(""));
     news.addEventListener("error", lost);
-    news.addEventListener("told", (event) => {
-      if (main().dataset.told !== event.data) refresh();
+    news.addEventListener("version", (event) => {
+      if (main().dataset.version !== event.data) refresh();
     });
   };
   const rest = () => {
     if (news) news.close();
     news = null;
   };
-  // A page that nobody sees asks nothing of the cluster.
+  // A hidden page sends no requests.
   document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
   window.addEventListener("pagehide", rest);
   window.addEventListener("pageshow", () => { if (!document.hidden) listen(); });

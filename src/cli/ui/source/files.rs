@@ -1,16 +1,17 @@
-//! Files, read as `shindan diagnose` reads them, and again when one of them has changed.
+//! Reads files like `shindan diagnose`, and reads them again after a change.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
+use shindan_core::case::Thresholds;
+use shindan_core::language::phrase;
+use shindan_core::message::text;
 
 use super::{Answer, Args};
 use crate::cli::dump::{DumpArgs, Judged};
-use crate::diagnosis::language::phrase;
-use crate::diagnosis::{Thresholds, text};
 
-/// Files below a folder whose times are looked at. A change of further ones is not seen.
+/// Maximum number of files below a folder that are checked for changes. Changes of further files are not detected.
 const MOST: usize = 10_000;
 
 #[derive(Debug)]
@@ -19,11 +20,11 @@ pub(in crate::cli::ui) struct Files {
     dump: DumpArgs,
     thresholds: Thresholds,
     namespace: Option<String>,
-    /// As they were when they were read last.
+    /// The stamps of the files when they were last read.
     stamps: Vec<Stamp>,
 }
 
-/// By which a change of a file is seen.
+/// Attributes by which a change of a file is detected.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     path: PathBuf,
@@ -42,9 +43,9 @@ impl Files {
         }
     }
 
-    /// Reading may take seconds, in which pages are still to be answered.
+    /// Reads the files in another thread, because it may take seconds in which pages must be served.
     pub(super) async fn look(&mut self) -> anyhow::Result<Answer> {
-        // Taken first: what is written while it is read is read again.
+        // The stamps are taken before the files are read, so that a file changed during the read is read again.
         self.stamps = self.stamps_now();
         let (files, dump, thresholds) = (self.paths.clone(), self.dump.clone(), self.thresholds);
         let namespace = self.namespace.clone();
@@ -58,7 +59,7 @@ impl Files {
     }
 
     pub(super) fn have_changed(&self) -> bool {
-        // Standard input is read once; then it is at its end.
+        // Standard input can be read only once.
         let is_input = |path: &PathBuf| path.as_path() == Path::new("-");
         !self.paths.iter().any(is_input) && self.stamps_now() != self.stamps
     }
@@ -85,7 +86,7 @@ impl Files {
     }
 }
 
-/// Links to folders are not followed, as they are not read.
+/// Links to folders are not followed, as in the read itself.
 fn stamp(path: &Path, stamps: &mut Vec<Stamp>) {
     let mut paths = vec![path.to_owned()];
     while let Some(path) = paths.pop().filter(|_| stamps.len() < MOST) {
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_below_a_folder_is_seen() {
+    fn a_change_below_a_folder_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let stamps = || {
             let mut stamps = Vec::new();

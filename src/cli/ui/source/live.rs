@@ -1,19 +1,20 @@
-//! A cluster, asked as `kubectl shindan` asks it.
+//! Reads a cluster like `kubectl shindan`.
 
 use std::time::Duration;
+
+use shindan_core::case::Thresholds;
+use shindan_core::language::{phrase, translate};
 
 use super::{Answer, Args};
 use crate::cli::look::{Asked, By, Gathered, Question};
 use crate::cli::ui::clock;
 use crate::cluster::client::{self, Clients};
 use crate::cluster::snapshot::Failure;
-use crate::diagnosis::Thresholds;
-use crate::diagnosis::language::{phrase, say};
 
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Live {
     clients: Clients,
-    /// All where `None`.
+    /// `None`: all namespaces.
     namespace: Option<String>,
     thresholds: Thresholds,
     limit: Duration,
@@ -48,16 +49,16 @@ impl Live {
         };
         let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let by = match by {
-            By::Operator => phrase!(self.thresholds, "told by the operator"),
-            By::Here => phrase!(self.thresholds, "diagnosed here, with your rights"),
+            By::Operator => phrase!(self.thresholds, "reported by the operator"),
+            By::Here => phrase!(self.thresholds, "diagnosed locally, with your permissions"),
             By::HereInstead => {
-                phrase!(self.thresholds, "diagnosed here: the operator is installed, and has told nothing of it")
+                phrase!(self.thresholds, "diagnosed locally: the operator is installed and has not reported it")
             }
         };
         Ok(Answer { found, when: now, by, notes })
     }
 
-    /// Who may not list all namespaces may often list his own.
+    /// Adds a hint to an error: a user who may not list all namespaces can often list their own.
     fn hinted(&self, error: anyhow::Error) -> anyhow::Error {
         let is_forbidden = error.chain().any(|e| e.downcast_ref::<Failure>().is_some_and(Failure::is_forbidden));
         if is_forbidden && self.namespace.is_none() {
@@ -68,7 +69,7 @@ impl Live {
 
     pub(super) fn place(&self) -> String {
         let namespace =
-            self.namespace.as_ref().map(|namespace| say!(self.thresholds, ", namespace {namespace}", namespace));
+            self.namespace.as_ref().map(|namespace| translate!(self.thresholds, ", namespace {namespace}", namespace));
         format!("{}{}", self.clients.server, namespace.unwrap_or_default())
     }
 }

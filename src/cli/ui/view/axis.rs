@@ -1,24 +1,24 @@
-//! Times on a line: where a moment stands, and which moments are written below it.
+//! Time axis of a drawing: positions of times, and the ticks.
 
-use crate::diagnosis::Language;
-use crate::diagnosis::language::phrase;
-use crate::facts::{Timestamp, after, seconds_between};
+use shindan_core::facts::{Timestamp, after, seconds_between};
+use shindan_core::language::Language;
+use shindan_core::language::phrase;
 
-/// Of a drawing, in its own units; it is drawn larger or smaller.
+/// Width in drawing units. The browser scales the drawing.
 pub(super) const WIDTH: i64 = 960;
 const LEFT: i64 = 8;
 const RIGHT: i64 = 24;
-/// The most marks below.
+/// Maximum number of ticks.
 const TICKS: i64 = 7;
-/// How wide a letter is, about, in tenths.
+/// Approximate width of a Latin letter, in tenths of a unit.
 const LETTER: usize = 66;
-/// A Japanese one.
+/// Approximate width of a Japanese letter.
 const WIDE: usize = 120;
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 3600;
 const DAY: i64 = 86_400;
-/// Steps that people count in.
+/// Steps between ticks, in seconds.
 const STEPS: [i64; 22] = [
     1,
     2,
@@ -65,19 +65,19 @@ impl Axis {
         self.seconds
     }
 
-    /// Where the first moment stands.
+    /// Position of the first time.
     pub(super) fn start(&self) -> i64 {
         self.x(self.from)
     }
 
-    /// What lies outside stands at the edge.
+    /// Position of a time, clamped to the axis.
     pub(super) fn x(&self, time: Timestamp) -> i64 {
         let room = WIDTH - LEFT - RIGHT;
         let at = seconds_between(self.from, time).min(self.seconds);
         LEFT + i64::try_from(i128::from(at) * i128::from(room) / i128::from(self.seconds)).unwrap_or(0)
     }
 
-    /// Round times, in UTC as all times of a cluster.
+    /// Ticks at round times, in UTC like all times of a cluster.
     pub(super) fn ticks(&self, language: Language) -> Vec<Tick> {
         let longest = STEPS[STEPS.len() - 1];
         let step = STEPS.into_iter().find(|step| self.seconds / step < TICKS).unwrap_or(longest);
@@ -107,7 +107,7 @@ impl Axis {
     }
 }
 
-/// What a text takes, about.
+/// Approximate width of a text.
 pub(super) fn width(text: &str) -> i64 {
     let tenths: usize = text.chars().map(|c| if c < '\u{2e80}' { LETTER } else { WIDE }).sum();
     i64::try_from(tenths / 10).unwrap_or(WIDTH)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_stand_in_order_and_never_outside() {
+    fn times_are_in_order_and_within_the_axis() {
         let axis = Axis::between(at(100), at(400));
         let xs: Vec<i64> = [-5, 100, 250, 400, 9_999_999].map(|second| axis.x(at(second))).into();
         assert_eq!(xs, [LEFT, LEFT, LEFT + (WIDTH - LEFT - RIGHT) / 2, WIDTH - RIGHT, WIDTH - RIGHT]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_round_times_that_do_not_touch() {
+    fn ticks_are_round_times_that_do_not_overlap() {
         let labels = |from, to| {
             let ticks = Axis::between(at(from), at(to)).ticks(Language::English);
             assert!(ticks.windows(2).all(|two| two[0].x + width(&two[0].label) < two[1].x), "{ticks:?}");

@@ -1,24 +1,24 @@
-//! The whole story of one pod, workload or node.
+//! Page of one pod, workload or node.
 
 mod node;
 mod pod;
 mod workload;
 
+use crate::cli::found::NodeOrWorkload;
 use askama::Template;
+use shindan_core::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
+use shindan_core::facts::Timestamp;
+use shindan_core::language::Language;
+use shindan_core::language::translate;
+use shindan_core::rules::known;
 
 use super::link::Subject;
 use super::readiness::Readiness;
 use super::timeline::Timeline;
 use super::words::{When, badge, class, clean, clean_lines};
 use super::{Frame, Seen};
-use crate::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
 use crate::cli::found::OfPod;
 use crate::cli::sentences;
-use crate::diagnosis::Language;
-use crate::diagnosis::language::say;
-use crate::diagnosis::rules::known;
-use crate::facts::Timestamp;
-use crate::plan::Outer;
 
 #[derive(Debug, Template)]
 #[template(path = "diagnosis.html")]
@@ -36,32 +36,32 @@ pub(in crate::cli::ui) struct Page {
     meaning: Option<Meaning>,
     remedies: Vec<Step>,
     timeline: Option<Timeline>,
-    /// Whose restarts those are, where it is another one's page.
+    /// The object with the restarts, if it has another page.
     timeline_of: Option<Link>,
     readiness: Option<Readiness>,
-    /// What the kubelet said last, of a node.
-    last_words: Option<Quote>,
-    suffers: Vec<Sufferer>,
+    /// Termination message or log tail. For a node: the last message of the kubelet.
+    last_message: Option<Quote>,
+    impact_lines: Vec<ImpactLine>,
     evidence: Vec<Proof>,
     others: Vec<Finding>,
     pods: Vec<PodRow>,
     affected: Vec<Affected>,
     changes: Vec<Change>,
     templates: Vec<Ledger>,
-    /// What else there is to be known: a line each.
+    /// Further information, one line each.
     remarks: Vec<String>,
 }
 
-/// That nothing is wrong with what was asked about, as far as it is known.
+/// Page of an object without a diagnosis.
 #[derive(Debug, Template)]
 #[template(path = "nothing.html")]
 pub(in crate::cli::ui) struct Nothing {
     pub(in crate::cli::ui) frame: Frame,
     namespace: Option<Link>,
-    told: String,
+    text: String,
 }
 
-/// Words that lead somewhere, or only stand there.
+/// Text with an optional link.
 #[derive(Debug, Clone)]
 pub(in crate::cli::ui) struct Link {
     words: String,
@@ -72,15 +72,15 @@ pub(in crate::cli::ui) struct Link {
 struct Fact {
     term: &'static str,
     value: Link,
-    /// The exact moment, where it is one.
+    /// The exact time, if the text is a time.
     when: Option<When>,
 }
 
-/// From the explanations that `shindan explain` prints.
+/// Texts of the cause, as `shindan explain` prints them.
 #[derive(Debug)]
 struct Meaning {
     words: &'static str,
-    told_apart: &'static str,
+    distinguish: &'static str,
     action: &'static str,
     source: &'static str,
     family: &'static str,
@@ -101,7 +101,7 @@ struct Quote {
 }
 
 #[derive(Debug)]
-struct Sufferer {
+struct ImpactLine {
     class: &'static str,
     text: String,
 }
@@ -159,26 +159,27 @@ struct Ledger {
     last: Option<When>,
 }
 
-/// The page about a subject; `None` where nothing is told of it.
+/// The page of a subject. `None`: it has no diagnosis.
 pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) -> Option<Page> {
     if let Some(pod) = seen.pod(subject) {
         return Some(pod::page(frame, seen, pod));
     }
-    let of = seen.outer(subject)?;
+    let of = seen.node_or_workload(subject)?;
     Some(match &of.object {
-        Outer::Node(spec, status) => node::page(frame, seen, spec, status),
-        Outer::Workload(spec, status) => workload::page(frame, seen, &of.key.object.namespace, spec, status),
+        NodeOrWorkload::Node(spec, status) => node::page(frame, seen, spec, status),
+        NodeOrWorkload::Workload(spec, status) => workload::page(frame, seen, &of.key.object.namespace, spec, status),
     })
 }
 
 pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject) -> Nothing {
     let (kind, name) = (clean(subject.kind()), clean(subject.name()));
-    let told = say!(frame.language, "Nothing is told of {kind} {name}: it is well, or it is not there.", kind, name);
+    let text =
+        translate!(frame.language, "No diagnosis of {kind} {name}: it is healthy, or it does not exist.", kind, name);
     let frame = Frame { title: format!("{kind} {name}"), ..frame };
-    Nothing { frame, namespace: in_namespace(subject.namespace()), told }
+    Nothing { frame, namespace: in_namespace(subject.namespace()), text }
 }
 
-/// What is said of each kind alike.
+/// The fields common to all kinds of diagnoses.
 struct Gist<'a> {
     state: DiagnosisState,
     severity: Severity,
@@ -211,8 +212,8 @@ impl Page {
             timeline: None,
             timeline_of: None,
             readiness: None,
-            last_words: None,
-            suffers: Vec::new(),
+            last_message: None,
+            impact_lines: Vec::new(),
             evidence: gist.evidence.iter().map(|evidence| Proof::of(evidence, seen.now)).collect(),
             others: Vec::new(),
             pods: Vec::new(),
@@ -237,10 +238,10 @@ fn in_namespace(namespace: &str) -> Option<Link> {
 
 fn meaning(cause: &str, language: Language) -> Option<Meaning> {
     let rule = known().find(|rule| rule.cause == cause)?;
-    let explain = rule.explain.in_language(language);
+    let explain = rule.explain(language);
     Some(Meaning {
         words: explain.meaning,
-        told_apart: explain.told_apart,
+        distinguish: explain.distinguish,
         action: explain.action,
         source: explain.source,
         family: rule.category.as_str(),
@@ -295,7 +296,7 @@ impl Finding {
     }
 }
 
-impl Sufferer {
+impl ImpactLine {
     fn of(service: &ServiceImpact, language: Language) -> Self {
         let class = if service.ready_endpoints == 0 { "critical" } else { "warning" };
         let text = clean(&sentences::service(service, language));
@@ -314,21 +315,21 @@ impl PodRow {
         Self {
             href: Subject::of_pod(pod).href(),
             name: clean(&pod.key.name),
-            class: class(status.state, status.severity),
-            badge: badge(status.state, status.severity),
-            cause: clean(&status.cause),
+            class: class(status.head.state, status.head.severity),
+            badge: badge(status.head.state, status.head.severity),
+            cause: clean(&status.head.cause),
             container: status.container.as_deref().map(clean).unwrap_or_default(),
             pod_status: clean(&status.pod_status),
             restarts: restarts.map(|of| super::words::restarts(of.count, seen.language)).unwrap_or_default(),
             node,
-            since: status.first_seen.map(|since| When::of(since, seen.now)),
+            since: status.head.first_seen.map(|since| When::of(since, seen.now)),
         }
     }
 
-    /// Those that fail first, the worst of them before all.
+    /// Failing pods first, by severity.
     fn all<'p>(pods: impl Iterator<Item = &'p OfPod>, seen: Seen<'_>) -> Vec<Self> {
         let mut pods: Vec<&OfPod> = pods.collect();
-        pods.sort_by_key(|pod| (pod.status.state, pod.status.severity, pod.key.clone()));
+        pods.sort_by_key(|pod| (pod.status.head.state, pod.status.head.severity, pod.key.clone()));
         pods.into_iter().map(|pod| Self::of(pod, seen)).collect()
     }
 }

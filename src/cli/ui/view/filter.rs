@@ -1,10 +1,11 @@
-//! Which rows of the overview are shown. It stands in the URL, so that it can be linked and works without a script.
+//! Filter of the overview. It is part of the URL, so that it can be linked and works without a script.
+
+use shindan_core::api::Severity;
+use shindan_core::language::Language;
+use shindan_core::language::phrase;
 
 use super::overview::Row;
 use super::words::clean;
-use crate::api::Severity;
-use crate::diagnosis::Language;
-use crate::diagnosis::language::phrase;
 
 /// Which states are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +36,7 @@ impl States {
     }
 }
 
-/// What was asked for; empty is all.
+/// The filter. Empty fields match all rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::cli::ui) struct Filter {
     pub(super) search: String,
@@ -46,11 +47,11 @@ pub(in crate::cli::ui) struct Filter {
 }
 
 const SEVERITIES: [Severity; 3] = [Severity::Critical, Severity::Warning, Severity::Info];
-/// Longer words than anybody types.
+/// Maximum length of a search text.
 const LONGEST: usize = 300;
 
 impl Filter {
-    /// What means nothing filters nothing.
+    /// Parses a query. Unknown values are ignored.
     pub(in crate::cli::ui) fn parse(query: &str) -> Self {
         let mut filter = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -72,7 +73,7 @@ impl Filter {
         filter
     }
 
-    /// The overview with this filter.
+    /// URL of the overview with this filter.
     pub(super) fn href(&self) -> String {
         let severity = self.severity.map(|severity| severity.as_str().to_ascii_lowercase()).unwrap_or_default();
         let pairs = [
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_found_again_in_its_url() {
+    fn a_filter_survives_a_round_trip_through_its_url() {
         for query in ["", "q=a+b&namespace=shop&cause=OOMKilled&severity=warning&state=ended", "state=all"] {
             let filter = Filter::parse(query);
             let href = filter.href();

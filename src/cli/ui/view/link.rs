@@ -1,10 +1,11 @@
-//! Where the page of an object is. Names stand in the query: a dump may hold any, `..` and `a/b` among them.
+//! URLs of the pages. Names are in the query, because a dump may contain names like `..` and `a/b`.
 
-use crate::cli::found::{OfOuter, OfPod};
+use crate::cli::found::NodeOrWorkload;
+
+use crate::cli::found::{OfNodeOrWorkload, OfPod};
 use crate::cli::ui::view::Seen;
-use crate::plan::Outer;
 
-/// What a diagnosis page is about, as its URL names it.
+/// The object of a diagnosis page, as in its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli::ui) enum Subject {
     Pod { namespace: String, name: String },
@@ -13,7 +14,7 @@ pub(in crate::cli::ui) enum Subject {
 }
 
 impl Subject {
-    /// Of the path and the query of a URL.
+    /// Parses the path and the query of a URL.
     pub(in crate::cli::ui) fn parse(path: &str, query: &str) -> Option<Self> {
         let of = |asked: &str| {
             let mut pairs = form_urlencoded::parse(query.as_bytes());
@@ -42,10 +43,10 @@ impl Subject {
         Self::Pod { namespace: pod.key.namespace.to_string(), name: pod.key.name.to_string() }
     }
 
-    pub(super) fn of_outer(of: &OfOuter) -> Self {
+    pub(super) fn of_node_or_workload(of: &OfNodeOrWorkload) -> Self {
         match &of.object {
-            Outer::Node(spec, _) => Self::Node { name: spec.node_name.clone() },
-            Outer::Workload(spec, _) => Self::Workload {
+            NodeOrWorkload::Node(spec, _) => Self::Node { name: spec.node_name.clone() },
+            NodeOrWorkload::Workload(spec, _) => Self::Workload {
                 namespace: of.key.object.namespace.to_string(),
                 kind: spec.workload.kind.clone(),
                 name: spec.workload.name.clone(),
@@ -76,8 +77,8 @@ impl Subject {
 }
 
 impl Seen<'_> {
-    pub(super) fn outer(&self, subject: &Subject) -> Option<&OfOuter> {
-        self.found.outers.iter().find(|of| Subject::of_outer(of) == *subject)
+    pub(super) fn node_or_workload(&self, subject: &Subject) -> Option<&OfNodeOrWorkload> {
+        self.found.nodes_and_workloads.iter().find(|of| Subject::of_node_or_workload(of) == *subject)
     }
 
     pub(super) fn pod(&self, subject: &Subject) -> Option<&OfPod> {
@@ -85,11 +86,11 @@ impl Seen<'_> {
         self.found.pods.iter().find(|pod| *pod.key.name == **name && *pod.key.namespace == **namespace)
     }
 
-    /// The URL of its page, where it has one: of what is well there is nothing to be told.
+    /// The URL of the page of a subject. `None`: it has no diagnosis.
     pub(super) fn href(&self, subject: &Subject) -> Option<String> {
         let is_there = match subject {
             Subject::Pod { .. } => self.pod(subject).is_some(),
-            _ => self.outer(subject).is_some(),
+            _ => self.node_or_workload(subject).is_some(),
         };
         is_there.then(|| subject.href())
     }
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_name_is_found_again() {
+    fn any_name_survives_a_round_trip_through_its_url() {
         for name in ["web", "..", "a/b?c#d&e=f", "<script>", "%2e", "診断", ""] {
             let name = name.to_owned();
             for subject in [

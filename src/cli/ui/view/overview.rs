@@ -1,22 +1,22 @@
-//! All that fails: a row for each workload, each node and each pod whose workload has nothing to tell.
+//! Overview of all failures: a row for each workload, node, and pod whose workload has no diagnosis.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cli::found::NodeOrWorkload;
 use askama::Template;
+use shindan_core::api::{DiagnosisState, Head, Severity};
+use shindan_core::facts::{Timestamp, WorkloadKey};
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
 
 use super::filter::{Filter, States};
 use super::link::Subject;
 use super::words::{When, badge, class, clean};
 use super::{Frame, Seen};
-use crate::api::{DiagnosisState, Head, Severity};
-use crate::cli::found::{OfOuter, OfPod};
-use crate::diagnosis::Language;
-use crate::diagnosis::language::{phrase, say};
-use crate::facts::{Timestamp, WorkloadKey};
-use crate::plan::Outer;
+use crate::cli::found::{OfNodeOrWorkload, OfPod};
 
-/// Rows of one page: more than anybody reads, and less than stops a browser.
+/// Maximum number of rows, which keeps the page usable.
 const MOST: usize = 500;
 
 #[derive(Debug, Template)]
@@ -30,9 +30,9 @@ pub(in crate::cli::ui) struct Overview {
     states: Vec<Choice>,
     counts: Vec<Count>,
     groups: Vec<Group>,
-    /// Where there is no row: why.
+    /// Why there are no rows. Empty if there are.
     nothing: String,
-    /// How many rows there are beside those that are shown; empty where none.
+    /// Number of rows that are not shown. Empty if none.
     beside: String,
     is_filtered: bool,
 }
@@ -44,7 +44,7 @@ struct Choice {
     is_chosen: bool,
 }
 
-/// How many there are of a severity, and the way to them.
+/// Number of rows of a severity, with the link that filters by it.
 #[derive(Debug)]
 struct Count {
     word: &'static str,
@@ -70,19 +70,19 @@ pub(super) struct Row {
     cause: String,
     container: String,
     summary: String,
-    /// `Recovered`, say.
+    /// For example `Recovered`.
     badge: &'static str,
     class: &'static str,
-    /// `0/1 ready`, `3 pods suffer`.
+    /// `0/1 ready`, `3 pods are affected`.
     ready: String,
     since: Option<When>,
     seen: Option<Timestamp>,
     pub(super) of_severity: Severity,
     pub(super) is_active: bool,
-    /// As filters have them.
+    /// Value for the filter.
     pub(super) in_namespace: String,
     pub(super) causes: BTreeSet<String>,
-    /// What is searched, in lower case.
+    /// Lower-case text for the search.
     pub(super) words: String,
 }
 
@@ -103,7 +103,7 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
     };
     let beside = match rows.len().saturating_sub(MOST) {
         0 => String::new(),
-        n => say!(seen.language, "{n} more: filter, or search.", n),
+        n => translate!(seen.language, "{n} more: filter, or search.", n),
     };
     rows.truncate(MOST);
     let choice = |of: States| Choice {
@@ -130,7 +130,7 @@ fn title(rows: &[Row], language: Language) -> String {
     let failing = rows.iter().filter(|row| row.is_active && row.of_severity != Severity::Info).count();
     match failing {
         0 => phrase!(language, "Nothing fails").to_owned(),
-        failing => say!(language, "{failing} failing", failing),
+        failing => translate!(language, "{failing} failing", failing),
     }
 }
 
@@ -144,55 +144,66 @@ fn rows(seen: Seen<'_>) -> Vec<Row> {
         }
     }
     let mut rows = Vec::new();
-    for of in &seen.found.outers {
+    for of in &seen.found.nodes_and_workloads {
         let own = match &of.object {
-            Outer::Workload(spec, _) => pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace)),
-            Outer::Node(..) => None,
+            NodeOrWorkload::Workload(spec, _) => {
+                pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace))
+            }
+            NodeOrWorkload::Node(..) => None,
         };
-        rows.push(Row::of_outer(of, &own.unwrap_or_default(), seen));
+        rows.push(Row::of_node_or_workload(of, &own.unwrap_or_default(), seen));
     }
-    // Of a workload that is not diagnosed itself, its pods are told.
+    // If the workload has no diagnosis, its pods are listed.
     let alone = pods.into_values().flatten().chain(bare);
     rows.extend(alone.map(|pod| Row::of_pod(pod, seen)));
     rows
 }
 
 impl Row {
-    fn of_outer(of: &OfOuter, pods: &[&OfPod], seen: Seen<'_>) -> Self {
+    fn of_node_or_workload(of: &OfNodeOrWorkload, pods: &[&OfPod], seen: Seen<'_>) -> Self {
         let (head, language) = (of.object.head(), seen.language);
         let (ready, container) = match &of.object {
-            Outer::Node(_, status) if status.pods == 1 => (phrase!(language, "1 pod suffers").to_owned(), None),
-            Outer::Node(_, status) => (say!(language, "{pods} pods suffer", pods = status.pods), None),
-            // A Job's pods need never be ready.
-            Outer::Workload(spec, status) if status.pods.display.is_empty() || spec.workload.kind == "Job" => {
+            NodeOrWorkload::Node(_, status) if status.pods == 1 => {
+                (phrase!(language, "1 pod is affected").to_owned(), None)
+            }
+            NodeOrWorkload::Node(_, status) => {
+                (translate!(language, "{pods} pods are affected", pods = status.pods), None)
+            }
+            // The pods of a Job need not become ready.
+            NodeOrWorkload::Workload(spec, status) if status.pods.display.is_empty() || spec.workload.kind == "Job" => {
                 (String::new(), status.container.as_ref())
             }
-            Outer::Workload(_, status) => {
-                (say!(language, "{ready} ready", ready = status.pods.display), status.container.as_ref())
+            NodeOrWorkload::Workload(_, status) => {
+                (translate!(language, "{ready} ready", ready = status.pods.display), status.container.as_ref())
             }
         };
         let container = container.cloned().unwrap_or_default();
-        let subject = Subject::of_outer(of);
+        let subject = Subject::of_node_or_workload(of);
         let of_pods = pods.iter().flat_map(|pod| {
             let node = pod.spec.node_name.as_deref().unwrap_or_default();
-            [&*pod.key.name, &pod.status.cause, &pod.status.summary, node]
+            [&*pod.key.name, &pod.status.head.cause, &pod.status.head.summary, node]
         });
         let words: Vec<&str> = [&*head.summary, &container].into_iter().chain(of_pods).collect();
-        let mut causes: BTreeSet<String> = pods.iter().map(|pod| clean(&pod.status.cause)).collect();
+        let mut causes: BTreeSet<String> = pods.iter().map(|pod| clean(&pod.status.head.cause)).collect();
         causes.insert(clean(&head.cause));
         Self::of(&subject, head, &words, seen).with(causes, &container, &ready)
     }
 
     fn of_pod(pod: &OfPod, seen: Seen<'_>) -> Self {
         let status = &pod.status;
-        let mut head =
-            Head::active(&status.cause, &status.category, status.severity, status.confidence, status.summary.clone());
-        (head.state, head.first_seen) = (status.state, status.first_seen);
+        let mut head = Head::active(
+            &status.head.cause,
+            &status.head.category,
+            status.head.severity,
+            status.head.confidence,
+            status.head.summary.clone(),
+        );
+        (head.state, head.first_seen) = (status.head.state, status.head.first_seen);
         let container = status.container.clone().unwrap_or_default();
         let own = pod.spec.workload.as_ref().map(|own| &*own.display).unwrap_or_default();
-        let words = [&*status.summary, &container, own, pod.spec.node_name.as_deref().unwrap_or_default()];
+        let words = [&*status.head.summary, &container, own, pod.spec.node_name.as_deref().unwrap_or_default()];
         Self::of(&Subject::of_pod(pod), &head, &words, seen).with(
-            BTreeSet::from([clean(&status.cause)]),
+            BTreeSet::from([clean(&status.head.cause)]),
             &container,
             &status.pod_status,
         )
@@ -204,7 +215,7 @@ impl Row {
         let (kind, namespace) = (clean(subject.kind()), clean(subject.namespace()));
         let place = match &*namespace {
             "" => kind,
-            namespace => say!(seen.language, "{kind} in {namespace}", kind, namespace),
+            namespace => translate!(seen.language, "{kind} in {namespace}", kind, namespace),
         };
         Self {
             href: subject.href(),
@@ -230,7 +241,7 @@ impl Row {
         Self { causes, container: clean(container), ready: clean(ready), ..self }
     }
 
-    /// What is worse first, of that the newest, and what has ended last.
+    /// Sort key: severity first, then newest first. Ended diagnoses are last.
     fn order(&self) -> (bool, Severity, Reverse<Option<Timestamp>>, &str, &str) {
         let severity = if self.is_active { self.of_severity } else { Severity::Info };
         (!self.is_active, severity, Reverse(self.seen), &self.in_namespace, &self.name)
@@ -249,7 +260,7 @@ fn groups(rows: Vec<Row>) -> Vec<Group> {
     groups
 }
 
-/// Of each severity, how many there are under the filter; the one that is chosen leads back.
+/// Filtered rows by severity. The link of the selected one removes the filter.
 fn counts(rows: &[Row], filter: &Filter) -> Vec<Count> {
     [Severity::Critical, Severity::Warning, Severity::Info]
         .into_iter()
@@ -276,7 +287,7 @@ fn causes(rows: &[Row], filter: &Filter) -> Vec<Choice> {
     choices(rows.iter().flat_map(|row| row.causes.iter().map(|cause| &**cause)), &filter.cause)
 }
 
-/// What there is, and what was chosen, though it may have passed.
+/// The known values, and the selected one even if no row has it any more.
 fn choices<'a>(known: impl Iterator<Item = &'a str>, chosen: &'a str) -> Vec<Choice> {
     let values: BTreeSet<&str> = known.chain(Some(chosen).filter(|chosen| !chosen.is_empty())).collect();
     let choice = |value: &str| Choice { value: value.to_owned(), label: value.to_owned(), is_chosen: value == chosen };

@@ -1,54 +1,55 @@
-//! What tests of pages show.
+//! Sample data for tests of the pages.
 
-use crate::api::{Restarts, Run};
+use shindan_core::api::{Restarts, Run};
+use shindan_core::case::Thresholds;
+use shindan_core::facts::{ObjectKey, Timestamp, after};
+use shindan_core::offline::{self, Logs};
+use shindan_core::wire::Dump;
+
 use crate::cli::found::Found;
-use crate::cli::offline::{self, Logs};
-use crate::cluster::wire::Dump;
-use crate::diagnosis::Thresholds;
-use crate::facts::{ObjectKey, Timestamp, after};
 
-/// A name that no API server takes, and a dump may have.
+/// A name that is invalid in an API server but possible in a dump.
 pub(in crate::cli::ui) const HOSTILE: &str = "<script>x</script>\"'>&<img onerror=x><u>";
 
-/// What is wrong in a dump, as of its newest time.
+/// The diagnoses of a dump, as of its newest time.
 pub(in crate::cli::ui) fn found(yaml: &str) -> Found {
     let mut dump = Dump::default();
     dump.read(yaml);
     let now = dump.newest.unwrap_or(Timestamp::UNIX_EPOCH);
     let report = offline::diagnose(dump, Logs::default(), now, Thresholds::default().for_snapshot());
-    Found::of(report.objects, report.outers)
+    Found::of_writes(report.pods, report.nodes_and_workloads)
 }
 
-/// A bare pod whose image has no such tag.
+/// A bare pod with a tag that does not exist in the registry.
 pub(in crate::cli::ui) fn image(name: &str, namespace: &str) -> String {
     pod(name, namespace, "not found")
 }
 
-/// With markup and commands to a terminal wherever a pod may have words of its own.
+/// Diagnoses with HTML markup and terminal escapes in all texts that a pod controls.
 pub(in crate::cli::ui) fn hostile() -> Found {
     let mut found = found(&pod(HOSTILE, HOSTILE, "not found <script>y</script> <u>\u{202e}\u{1b}[2J"));
-    // Files and API servers are cleaned of such names when they are read; a page does not count on that.
+    // Input from files and API servers is cleaned, but the pages must not depend on that.
     let text = || format!("{HOSTILE}\u{202e}\u{1b}[2J");
     for pod in &mut found.pods {
         pod.key = ObjectKey { namespace: HOSTILE.into(), name: HOSTILE.into() };
         let status = &mut pod.status;
-        (status.cause, status.summary, status.pod_status) = (text(), text(), text());
+        (status.head.cause, status.head.summary, status.pod_status) = (text(), text(), text());
         status.container = Some(text());
-        status.remedies.iter_mut().for_each(|remedy| {
+        status.head.remedies.iter_mut().for_each(|remedy| {
             (remedy.text, remedy.command, remedy.patch) = (text(), Some(text()), Some(text()));
         });
-        status.evidence.iter_mut().for_each(|of| (of.source, of.value) = (text(), text()));
+        status.head.evidence.iter_mut().for_each(|of| (of.source, of.value) = (text(), text()));
         status.restarts =
             Some(Restarts { count: 1, history: vec![run(&text(), 1, 0, 9, 1, &text(), None)], ..Restarts::default() });
     }
     found
 }
 
-fn pod(name: &str, namespace: &str, said: &str) -> String {
-    let said = format!(
-        "Back-off pulling image \"nginx:nope\": ErrImagePull: failed to resolve reference \"docker.io/library/nginx:nope\": docker.io/library/nginx:nope: {said}"
+fn pod(name: &str, namespace: &str, error: &str) -> String {
+    let error = format!(
+        "Back-off pulling image \"nginx:nope\": ErrImagePull: failed to resolve reference \"docker.io/library/nginx:nope\": docker.io/library/nginx:nope: {error}"
     );
-    let (name, namespace, said) = (quoted(name), quoted(namespace), quoted(&said));
+    let (name, namespace, error) = (quoted(name), quoted(namespace), quoted(&error));
     format!(
         r#"---
 apiVersion: v1
@@ -63,7 +64,7 @@ status:
   - name: {name}
     image: {name}
     restartCount: 0
-    state: {{waiting: {{reason: ImagePullBackOff, message: {said}}}}}
+    state: {{waiting: {{reason: ImagePullBackOff, message: {error}}}}}
 "#
     )
 }
@@ -72,7 +73,7 @@ fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// A run of a container, by its number, from and to so many seconds after the epoch.
+/// A run of a container: number, start and end in seconds after the epoch.
 pub(super) fn run(
     container: &str,
     number: u32,

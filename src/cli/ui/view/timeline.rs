@@ -1,47 +1,50 @@
-//! The restarts of a pod, drawn: how long each run was, how it ended, how long it waited, and when it is started again.
+//! Drawing of the restarts of a pod: runs, how they terminated, waits, and the next start.
 
 use std::collections::BTreeMap;
 
+use shindan_core::api::{Restarts, Run};
+use shindan_core::case::Category;
+use shindan_core::facts::{Timestamp, after, seconds_between};
+use shindan_core::language::{Language, phrase, translate};
+use shindan_core::message::text;
+use shindan_core::rules;
+
 use super::axis::{Axis, Tick, WIDTH, width};
 use super::words::{clean, exact};
-use crate::api::{Restarts, Run};
 use crate::cli::{print, sentences};
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, text};
-use crate::facts::{Timestamp, after, seconds_between};
 
-/// Containers that are drawn, the culprit first.
+/// Maximum number of containers drawn. The failing container is first.
 const LANES: usize = 6;
-/// Its name, its line, and words above and below that.
+/// Height of the lane of a container: its name, its line and the labels.
 const LANE: i64 = 76;
 const AXIS: i64 = 24;
-/// A run that is over at once is seen all the same.
+/// Minimum width of a run, so that a very short one is visible.
 const NARROWEST: i64 = 2;
 
-/// All that a template draws. Numbers are of a drawing [`WIDTH`] wide.
+/// Data of the template. Coordinates are in a drawing of width [`WIDTH`].
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Timeline {
     pub(in crate::cli::ui) width: i64,
     pub(in crate::cli::ui) height: i64,
-    /// Where the axis is.
+    /// Vertical position of the axis.
     pub(in crate::cli::ui) floor: i64,
     pub(in crate::cli::ui) ticks: Vec<Tick>,
     pub(in crate::cli::ui) lanes: Vec<Lane>,
-    /// Where now is, if it is near.
+    /// Position of the current time, if it is near.
     pub(in crate::cli::ui) now: Option<i64>,
     /// `5 restarts, back-off 2m40s, the next in 35s`.
-    pub(in crate::cli::ui) said: String,
-    /// What the marks mean, those that occur.
+    pub(in crate::cli::ui) summary: String,
+    /// The kinds of marks that occur, for the legend.
     pub(in crate::cli::ui) legend: Vec<End>,
-    /// The same in words, newest first.
-    pub(in crate::cli::ui) told: Vec<Told>,
+    /// The runs as a table, newest first.
+    pub(in crate::cli::ui) rows: Vec<RunRow>,
 }
 
-/// One container.
+/// The lane of one container.
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Lane {
     pub(in crate::cli::ui) name: String,
-    /// Where its line is.
+    /// Vertical position of its line.
     pub(in crate::cli::ui) y: i64,
     pub(in crate::cli::ui) runs: Vec<Bar>,
     pub(in crate::cli::ui) waits: Vec<Bar>,
@@ -53,10 +56,10 @@ pub(in crate::cli::ui) struct Lane {
 pub(in crate::cli::ui) struct Bar {
     pub(in crate::cli::ui) x: i64,
     pub(in crate::cli::ui) width: i64,
-    /// Its middle.
+    /// Horizontal position of its middle.
     pub(in crate::cli::ui) middle: i64,
     pub(in crate::cli::ui) class: &'static str,
-    /// Empty where there is no room.
+    /// Empty if it does not fit.
     pub(in crate::cli::ui) label: String,
     pub(in crate::cli::ui) title: String,
 }
@@ -65,21 +68,21 @@ pub(in crate::cli::ui) struct Bar {
 pub(in crate::cli::ui) struct Mark {
     pub(in crate::cli::ui) x: i64,
     pub(in crate::cli::ui) end: End,
-    /// Empty where there is no room.
+    /// Empty if it does not fit.
     pub(in crate::cli::ui) label: String,
-    /// `start`, `middle` or `end`: what of the label stands at `x`.
+    /// `start`, `middle` or `end`: the part of the label that is at `x`.
     pub(in crate::cli::ui) anchor: &'static str,
     pub(in crate::cli::ui) title: String,
 }
 
-/// How a run ended.
+/// How a run terminated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cli::ui) enum End {
     Failed,
     OutOfMemory,
     Probe,
-    Well,
-    /// No end: the next start.
+    Success,
+    /// Not a termination: the next start.
     Next,
 }
 
@@ -89,7 +92,7 @@ impl End {
             Self::Failed => "failed",
             Self::OutOfMemory => "memory",
             Self::Probe => "probe",
-            Self::Well => "well",
+            Self::Success => "healthy",
             Self::Next => "next",
         }
     }
@@ -99,17 +102,18 @@ impl End {
             Self::Failed => "failed",
             Self::OutOfMemory => "out of memory",
             Self::Probe => "ended by a probe",
-            Self::Well => "exit 0",
+            Self::Success => "exit 0",
             Self::Next => "next start",
         }
     }
 
     fn of(run: &Run) -> Self {
-        let by_probe = run.cause.as_deref().is_some_and(|cause| cause.contains("Probe"));
+        let cause = run.cause.as_deref().and_then(rules::find);
+        let by_probe = cause.is_some_and(|rule| rule.category == Category::Probe);
         match (run.reason.as_str(), run.exit_code) {
             ("OOMKilled", _) => Self::OutOfMemory,
             _ if by_probe => Self::Probe,
-            (_, 0) => Self::Well,
+            (_, 0) => Self::Success,
             _ => Self::Failed,
         }
     }
@@ -117,7 +121,7 @@ impl End {
 
 /// A run as a row of a table.
 #[derive(Debug)]
-pub(in crate::cli::ui) struct Told {
+pub(in crate::cli::ui) struct RunRow {
     pub(in crate::cli::ui) container: String,
     pub(in crate::cli::ui) started: String,
     pub(in crate::cli::ui) lasted: String,
@@ -125,7 +129,7 @@ pub(in crate::cli::ui) struct Told {
     pub(in crate::cli::ui) cause: String,
 }
 
-/// `None` where nothing was ever restarted. `culprit` is the container to blame, whose back-off it is.
+/// The timeline of the restarts. `None`: there are none. `culprit` is the failing container, which has the back-off.
 pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp, language: Language) -> Option<Timeline> {
     if restarts.count == 0 && restarts.history.is_empty() {
         return None;
@@ -155,13 +159,13 @@ pub(super) fn of(restarts: &Restarts, culprit: Option<&str>, now: Timestamp, lan
         ticks: span.map(|axis| axis.ticks(language)).unwrap_or_default(),
         now: shown.map(|axis| axis.x(now)),
         lanes: drawn,
-        said: clean(&sentences::restarts(restarts, now, language)),
+        summary: clean(&sentences::restarts(restarts, now, language)),
         legend,
-        told: told(&restarts.history, language),
+        rows: run_rows(&restarts.history, language),
     })
 }
 
-/// Of each container its runs, oldest first; that of the culprit first.
+/// The runs of each container, oldest first. The culprit is the first container.
 fn by_container<'r>(history: &'r [Run], culprit: Option<&str>) -> Vec<(&'r str, Vec<&'r Run>)> {
     let mut lanes: BTreeMap<(bool, &str), Vec<&Run>> = BTreeMap::new();
     for run in history.iter().filter(|run| run.finished_at.is_some()) {
@@ -177,14 +181,14 @@ fn began(run: &Run) -> Option<Timestamp> {
     run.started_at.or(run.finished_at)
 }
 
-/// The last end of all.
+/// The time of the last termination.
 fn axis_end(lanes: &[(&str, Vec<&Run>)]) -> Timestamp {
     let ends = lanes.iter().flat_map(|(_, runs)| runs).filter_map(|run| run.finished_at);
     ends.max().unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// From the first start to the next one, or to now where that is near. A long first run is cut: it would leave no room for
-/// what came after.
+/// The range of the axis: from the first start to the next one, or to the current time if that is near. A long first
+/// run is cut to leave space for the later ones.
 fn span(
     lanes: &[(&str, Vec<&Run>)],
     next: Option<Timestamp>,
@@ -202,13 +206,13 @@ fn span(
     let from = if is_long { after(first_end, -(rest / 4).max(10)) } else { first };
     let axis = Axis::between(from, to);
     let to = if is_near(&axis, last) { to.max(now) } else { to };
-    // Room for those of which nothing is known but that they were.
+    // Space for earlier runs of which only the number is known.
     let is_late = lanes.iter().any(|(_, runs)| earlier(runs) > 0);
     let from = if is_late { after(from, -(seconds_between(from, to) / 7).max(1)) } else { from };
     Some(Axis::between(from, to))
 }
 
-/// Runs of a container before the first that is known.
+/// The number of runs before the first known one.
 fn earlier(runs: &[&Run]) -> u32 {
     runs.first().and_then(|run| run.number).map_or(0, |number| number.saturating_sub(1))
 }
@@ -224,10 +228,10 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
     };
     if let (earlier @ 1.., Some(from)) = (earlier(runs), runs.first().and_then(|run| began(run))) {
         let (x, far) = (axis.start(), axis.x(from));
-        let label = fitting(&say!(language, "{earlier} before", earlier), far - x);
+        let label = fitting(&translate!(language, "{earlier} before", earlier), far - x);
         let title = match earlier {
             1 => phrase!(language, "1 run before, of which nothing is known any more").to_owned(),
-            n => say!(language, "{n} runs before, of which nothing is known any more", n),
+            n => translate!(language, "{n} runs before, of which nothing is known any more", n),
         };
         lane.waits.push(Bar { x, width: far - x, middle: i64::midpoint(x, far), class: "unseen", label, title });
     }
@@ -242,7 +246,7 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
         let (x, far) = (axis.x(from), axis.x(to));
         if let Some(ran) = ran {
             let label = fitting(&ran, far - x);
-            let title = say!(language, "ran {ran}, from {from} to {to}", ran, from = exact(from), to = exact(to));
+            let title = translate!(language, "ran {ran}, from {from} to {to}", ran, from = exact(from), to = exact(to));
             let width = (far - x).max(NARROWEST);
             lane.runs.push(Bar { x, width, middle: x + width / 2, class: end.class(), label, title });
         }
@@ -252,7 +256,7 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
     }
     if let (Some(next), Some(ended)) = (next, before.and_then(|before| before.finished_at)) {
         lane.waits.push(wait(before, None, ended, next, axis, language));
-        let title = say!(language, "starts again at {at}", at = exact(next));
+        let title = translate!(language, "starts again at {at}", at = exact(next));
         let label = phrase!(language, "next").to_owned();
         lane.next = Some(Mark { x: axis.x(next), end: End::Next, label, anchor: "middle", title });
     }
@@ -260,7 +264,7 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
     lane
 }
 
-/// From an end to the next start.
+/// The wait between a termination and the next start.
 fn wait(
     before: Option<&Run>,
     run: Option<&Run>,
@@ -274,20 +278,20 @@ fn wait(
     let numbers = before.and_then(|run| run.number).zip(run.and_then(|run| run.number));
     let unseen = numbers.map_or(0, |(before, number)| number.saturating_sub(before).saturating_sub(1));
     let (class, title) = match unseen {
-        0 => ("wait", say!(language, "waited {waited}", waited)),
-        1 => ("unseen", say!(language, "1 run that nobody saw, within {waited}", waited)),
-        runs => ("unseen", say!(language, "{runs} runs that nobody saw, within {waited}", runs, waited)),
+        0 => ("wait", translate!(language, "waited {waited}", waited)),
+        1 => ("unseen", translate!(language, "1 unobserved run, within {waited}", waited)),
+        runs => ("unseen", translate!(language, "{runs} unobserved runs, within {waited}", runs, waited)),
     };
-    let label = if unseen == 0 { waited } else { say!(language, "{unseen} not seen", unseen) };
+    let label = if unseen == 0 { waited } else { translate!(language, "{unseen} not seen", unseen) };
     Bar { x, width: (far - x).max(0), middle: i64::midpoint(x, far), class, label: fitting(&label, far - x), title }
 }
 
-/// The text, where it has room.
+/// The label, if it fits.
 fn fitting(label: &str, room: i64) -> String {
     if width(label) + 14 <= room { label.to_owned() } else { String::new() }
 }
 
-/// The newest ends keep their labels; older ones that would touch them are told by their titles only.
+/// Clears labels that would overlap with newer ones. Their text remains in the titles.
 fn without_overlap(lane: &mut Lane) {
     let mut free = WIDTH;
     for mark in lane.next.iter_mut().chain(lane.ends.iter_mut().rev()) {
@@ -308,22 +312,22 @@ fn without_overlap(lane: &mut Lane) {
 
 /// `exit 137 (SIGKILL, OOMKilled)`.
 fn exit(run: &Run, language: Language) -> String {
-    let numbered = || run.signal.map(|signal| say!(language, "signal {signal}", signal));
+    let numbered = || run.signal.map(|signal| translate!(language, "signal {signal}", signal));
     let signal = signal(run).map(str::to_owned).or_else(numbered);
     let reason = Some(clean(&run.reason)).filter(|reason| !reason.is_empty() && reason != "Error");
     let beside: Vec<String> = signal.into_iter().chain(reason).collect();
-    let code = say!(language, "exit {code}", code = run.exit_code);
+    let code = translate!(language, "exit {code}", code = run.exit_code);
     if beside.is_empty() { code } else { format!("{code} ({})", beside.join(", ")) }
 }
 
 fn short_exit(run: &Run, language: Language) -> String {
     match signal(run) {
         Some(signal) => format!("{} {signal}", run.exit_code),
-        None => say!(language, "exit {code}", code = run.exit_code),
+        None => translate!(language, "exit {code}", code = run.exit_code),
     }
 }
 
-/// The signals that end programs.
+/// Name of the signal that terminated a run.
 fn signal(run: &Run) -> Option<&'static str> {
     match run.signal.unwrap_or(run.exit_code - 128) {
         1 => Some("SIGHUP"),
@@ -341,13 +345,13 @@ fn signal(run: &Run) -> Option<&'static str> {
     }
 }
 
-fn told(history: &[Run], language: Language) -> Vec<Told> {
+fn run_rows(history: &[Run], language: Language) -> Vec<RunRow> {
     let mut runs: Vec<&Run> = history.iter().collect();
     runs.sort_by_key(|run| std::cmp::Reverse((run.finished_at, run.number)));
     runs.into_iter()
         .map(|run| {
             let ran = run.started_at.zip(run.finished_at).map(|(from, to)| print::age(from, to));
-            Told {
+            RunRow {
                 container: clean(&run.container),
                 started: run.started_at.map(exact).unwrap_or_default(),
                 lasted: ran.unwrap_or_default(),
@@ -378,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_stand_where_they_were_and_say_how_they_ended() {
+    fn runs_are_drawn_at_their_times_with_their_termination() {
         let drawn = of(&looping(), Some("app"), at(531), Language::English).unwrap();
         let [lane] = &drawn.lanes[..] else { panic!("{drawn:?}") };
         let axis = Axis::between(at(0), at(641));
@@ -389,7 +393,7 @@ mod tests {
                 (axis.x(at(0)), "failed"),
                 (axis.x(at(15)), "memory"),
                 (axis.x(at(165)), "probe"),
-                (axis.x(at(480)), "well")
+                (axis.x(at(480)), "healthy")
             ]
         );
         assert!(lane.runs.iter().all(|bar| bar.width >= NARROWEST));
@@ -400,7 +404,7 @@ mod tests {
             waits,
             [
                 ("waited 10s", "wait"),
-                ("1 run that nobody saw, within 2m", "unseen"),
+                ("1 unobserved run, within 2m", "unseen"),
                 ("waited 80s", "wait"),
                 ("waited 2m40s", "wait")
             ]
@@ -408,9 +412,9 @@ mod tests {
         let next = lane.next.as_ref().unwrap();
         assert_eq!((next.x, next.end), (axis.x(at(641)), End::Next));
         assert_eq!(drawn.now, Some(axis.x(at(531))));
-        assert_eq!(drawn.said, "5 restarts, back-off 2m40s, the next in 110 s; 1 run ended while nobody looked");
-        assert_eq!(drawn.legend, [End::Failed, End::OutOfMemory, End::Probe, End::Well, End::Next]);
-        let words: Vec<_> = drawn.told.iter().map(|told| (&*told.exit, &*told.lasted)).collect();
+        assert_eq!(drawn.summary, "5 restarts, back-off 2m40s, the next in 110 s; 1 run ended unobserved");
+        assert_eq!(drawn.legend, [End::Failed, End::OutOfMemory, End::Probe, End::Success, End::Next]);
+        let words: Vec<_> = drawn.rows.iter().map(|row| (&*row.exit, &*row.lasted)).collect();
         assert_eq!(
             words,
             [
@@ -423,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_never_touch_and_nothing_is_drawn_outside() {
+    fn labels_do_not_overlap_and_stay_within_the_drawing() {
         let mut many = looping();
         many.history = (0..10).map(|n| run("app", 1, n * 3, n * 3 + 1, 143, "Error", None)).collect();
         for restarts in [looping(), many] {
@@ -450,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_long_ago_leaves_room_for_what_is_now() {
+    fn a_long_first_run_is_cut() {
         let mut restarts = looping();
         restarts.next_restart_time = None;
         let long_over = of(&restarts, Some("app"), at(86_400), Language::English).unwrap();
@@ -464,11 +468,11 @@ mod tests {
         let drawn = of(&restarts, Some("app"), at(531), Language::English).unwrap();
         let runs = &drawn.lanes[0].runs;
         assert!(runs[0].width < WIDTH / 3 && runs[3].width > WIDTH / 5, "{runs:?}");
-        assert!(runs[0].title.starts_with("ran 29d"), "its length is told all the same: {}", runs[0].title);
+        assert!(runs[0].title.starts_with("ran 29d"), "its full length is in the title: {}", runs[0].title);
     }
 
     #[test]
-    fn each_container_has_a_line_and_the_culprit_the_first() {
+    fn each_container_has_a_lane_with_the_culprit_first() {
         let mut restarts = looping();
         restarts.history.push(run("a-proxy", 1, 20, 30, 1, "Error", None));
         restarts.history.push(Run { container: "never".to_owned(), finished_at: Some(at(60)), ..Run::default() });
@@ -485,6 +489,6 @@ mod tests {
         assert_eq!((&*before.label, before.class), ("5 before", "unseen"));
         assert_eq!(before.x + before.width, drawn.lanes[0].runs[0].x);
         let only_counted = of(&Restarts { count: 3, ..Restarts::default() }, None, at(0), Language::English).unwrap();
-        assert_eq!((only_counted.lanes.len(), &*only_counted.said), (0, "3 restarts"));
+        assert_eq!((only_counted.lanes.len(), &*only_counted.summary), (0, "3 restarts"));
     }
 }

@@ -1,20 +1,23 @@
-//! Words and times as a page has them.
+//! Formats texts and times for the pages.
 
-use crate::api::{DiagnosisState, Severity};
+use shindan_core::api::{DiagnosisState, Severity};
+use shindan_core::facts::Timestamp;
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
+use shindan_core::message::text;
+
 use crate::cli::print;
-use crate::diagnosis::language::{phrase, say};
-use crate::diagnosis::{Language, text};
-use crate::facts::Timestamp;
 
-/// The most characters of any text from the cluster in one place.
+/// Maximum characters of a text from the cluster.
 const TEXT_MAX: usize = 2000;
 
-/// Text from the cluster, which may be anybody's: no control characters, and an end. The templates escape it.
+/// Cleans text from the cluster, which is untrusted: removes control characters and limits the length. The templates
+/// escape it.
 pub(in crate::cli::ui) fn clean(text: &str) -> String {
     text::line(text, TEXT_MAX)
 }
 
-/// A text of several lines, whose indentation is part of it.
+/// Like [`clean`], for several lines. Indentation is kept.
 pub(super) fn clean_lines(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let (blank, rest) = line.split_at(line.len() - line.trim_start_matches(' ').len());
@@ -23,13 +26,13 @@ pub(super) fn clean_lines(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A moment: how long ago, and exactly.
+/// A time, as an age and exactly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli::ui) struct When {
     pub(in crate::cli::ui) age: String,
-    /// For people.
+    /// For display.
     pub(in crate::cli::ui) exact: String,
-    /// For programs.
+    /// In ISO 8601, for the browser.
     pub(in crate::cli::ui) iso: String,
 }
 
@@ -40,7 +43,7 @@ impl When {
 
     /// `5m ago`.
     pub(super) fn ago(&self, language: Language) -> String {
-        say!(language, "{age} ago", age = self.age)
+        translate!(language, "{age} ago", age = self.age)
     }
 }
 
@@ -48,7 +51,7 @@ pub(super) fn exact(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// The class by which a style sheet knows it. What has ended has no severity any more.
+/// CSS class of a state. Only active diagnoses show their severity.
 pub(super) fn class(state: DiagnosisState, severity: Severity) -> &'static str {
     match (state, severity) {
         (DiagnosisState::Active, Severity::Critical) => "critical",
@@ -67,21 +70,21 @@ pub(super) fn badge(state: DiagnosisState, severity: Severity) -> &'static str {
 pub(super) fn pods(n: u32, language: Language) -> String {
     match n {
         1 => phrase!(language, "1 pod").to_owned(),
-        n => say!(language, "{n} pods", n),
+        n => translate!(language, "{n} pods", n),
     }
 }
 
 pub(super) fn workloads(n: u32, language: Language) -> String {
     match n {
         1 => phrase!(language, "1 workload").to_owned(),
-        n => say!(language, "{n} workloads", n),
+        n => translate!(language, "{n} workloads", n),
     }
 }
 
 pub(super) fn restarts(n: u32, language: Language) -> String {
     match n {
         1 => phrase!(language, "1 restart").to_owned(),
-        n => say!(language, "{n} restarts", n),
+        n => translate!(language, "{n} restarts", n),
     }
 }
 
@@ -90,14 +93,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_a_cluster_is_one_line_and_a_patch_keeps_its_own() {
+    fn cluster_text_is_one_line_and_a_patch_keeps_its_lines() {
         assert_eq!(clean("a\u{1b}[31mb\u{202e}\nc"), "ab c");
         assert_eq!(clean_lines("spec:\n  a: \u{7}1\n    b: 2"), "spec:\n  a: 1\n    b: 2");
     }
 
     #[test]
-    fn a_moment_is_told_as_an_age_and_exactly() {
-        let when = When::of(Timestamp::UNIX_EPOCH, crate::facts::after(Timestamp::UNIX_EPOCH, 720));
+    fn a_time_is_shown_as_an_age_and_exactly() {
+        let when = When::of(Timestamp::UNIX_EPOCH, shindan_core::facts::after(Timestamp::UNIX_EPOCH, 720));
         assert_eq!((&*when.age, &*when.exact, &*when.iso), ("12m", "1970-01-01 00:00:00 UTC", "1970-01-01T00:00:00Z"));
     }
 }

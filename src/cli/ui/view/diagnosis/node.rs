@@ -1,12 +1,13 @@
-//! Of a node, with the pods there that fail.
+//! Page of a node, with its failing pods.
+
+use shindan_core::api::{AffectedWorkload, NodeDiagnosisSpec, NodeDiagnosisStatus};
+use shindan_core::language::{phrase, translate};
 
 use super::super::link::Subject;
 use super::super::readiness;
 use super::super::words::{When, clean, pods, workloads};
 use super::super::{Frame, Seen};
-use super::{Affected, Finding, Gist, Link, Page, PodRow, Quote, Sufferer};
-use crate::api::{AffectedWorkload, NodeDiagnosisSpec, NodeDiagnosisStatus};
-use crate::diagnosis::language::{phrase, say};
+use super::{Affected, Finding, Gist, ImpactLine, Link, Page, PodRow, Quote};
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus) -> Page {
     let head = &status.head;
@@ -25,27 +26,27 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
         page.fact("Flapping", &flapping.display);
     }
     page.readiness = readiness::of(&status.ready_history, seen.now, seen.language);
-    page.last_words = status
+    page.last_message = status
         .last_words
         .as_ref()
-        .map(|words| Quote { text: clean(&words.message), when: words.time.map(|time| When::of(time, seen.now)) });
+        .map(|last| Quote { text: clean(&last.message), when: last.time.map(|time| When::of(time, seen.now)) });
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     if status.pods > 0 {
         let text = match status.pods {
-            1 => phrase!(seen.language, "1 pod there suffers.").to_owned(),
-            pods => say!(seen.language, "{pods} pods there suffer.", pods),
+            1 => phrase!(seen.language, "1 pod there is affected.").to_owned(),
+            pods => translate!(seen.language, "{pods} pods there are affected.", pods),
         };
-        page.suffers.push(Sufferer { class: "warning", text });
+        page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     for missing in &status.daemon_sets_missing {
         let name = clean(missing);
-        let text = say!(seen.language, "DaemonSet {name} should serve this node, and does not.", name);
-        page.suffers.push(Sufferer { class: "warning", text });
+        let text = translate!(seen.language, "DaemonSet {name} should serve this node, and does not.", name);
+        page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();
     if status.affected_beside > 0 {
         let workloads = workloads(status.affected_beside, seen.language);
-        page.remarks.push(say!(seen.language, "{workloads} more suffer.", workloads));
+        page.remarks.push(translate!(seen.language, "{workloads} more are affected.", workloads));
     }
     let there = seen.found.pods.iter().filter(|pod| pod.spec.node_name.as_deref() == Some(&*spec.node_name));
     page.pods = PodRow::all(there, seen);

@@ -1,26 +1,27 @@
-//! Of a pod.
+//! Page of a pod.
+
+use shindan_core::api::{Impact, WorkloadRef};
+use shindan_core::language::Language;
+use shindan_core::language::{phrase, translate};
 
 use super::super::link::Subject;
 use super::super::timeline;
 use super::super::words::{clean, pods};
 use super::super::{Frame, Seen};
-use super::{Fact, Finding, Gist, Link, Page, Sufferer};
-use crate::api::{Impact, WorkloadRef};
+use super::{Fact, Finding, Gist, ImpactLine, Link, Page};
 use crate::cli::found::OfPod;
-use crate::diagnosis::Language;
-use crate::diagnosis::language::{phrase, say};
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     let (spec, status) = (&pod.spec, &pod.status);
     let gist = Gist {
-        state: status.state,
-        severity: status.severity,
-        cause: &status.cause,
-        summary: &status.summary,
-        confidence: status.confidence,
-        first_seen: status.first_seen,
-        remedies: &status.remedies,
-        evidence: &status.evidence,
+        state: status.head.state,
+        severity: status.head.severity,
+        cause: &status.head.cause,
+        summary: &status.head.summary,
+        confidence: status.head.confidence,
+        first_seen: status.head.first_seen,
+        remedies: &status.head.remedies,
+        evidence: &status.head.evidence,
     };
     let mut page = Page::of(frame, seen, &Subject::of_pod(pod), &gist);
     if let Some(container) = &status.container {
@@ -41,13 +42,13 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     let restarts = status.restarts.as_ref();
     page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now, seen.language));
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
-    page.suffers = status.impact.as_ref().map(|impact| suffers(impact, seen.language)).unwrap_or_default();
+    page.impact_lines = status.impact.as_ref().map(|impact| impact_lines(impact, seen.language)).unwrap_or_default();
     if status.repeats > 0 {
         let n = status.repeats;
-        page.remarks.push(say!(seen.language, "It stands for {n} more of the same that have ended.", n));
+        page.remarks.push(translate!(seen.language, "It stands for {n} more of the same that have ended.", n));
     }
-    if status.truncated > 0 {
-        page.remarks.push(left_out(status.truncated, seen.language));
+    if status.head.truncated > 0 {
+        page.remarks.push(left_out(status.head.truncated, seen.language));
     }
     page
 }
@@ -55,7 +56,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
 fn left_out(n: u32, language: Language) -> String {
     match n {
         1 => phrase!(language, "1 entry is left out to keep the object small.").to_owned(),
-        n => say!(language, "{n} entries are left out to keep the object small.", n),
+        n => translate!(language, "{n} entries are left out to keep the object small.", n),
     }
 }
 
@@ -64,25 +65,31 @@ fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
     Link { words: clean(&format!("{} {}", own.kind, own.name)), href: seen.href(&subject) }
 }
 
-fn suffers(impact: &Impact, language: Language) -> Vec<Sufferer> {
-    let mut all: Vec<Sufferer> = impact.services.iter().map(|service| Sufferer::of(service, language)).collect();
+fn impact_lines(impact: &Impact, language: Language) -> Vec<ImpactLine> {
+    let mut all: Vec<ImpactLine> = impact.services.iter().map(|service| ImpactLine::of(service, language)).collect();
     if impact.pod_ready {
-        all.push(Sufferer { class: "info", text: phrase!(language, "The pod is Ready all the same.").to_owned() });
+        all.push(ImpactLine { class: "info", text: phrase!(language, "The pod is Ready all the same.").to_owned() });
     }
     if !impact.healthy_containers.is_empty() {
         let names = clean(&impact.healthy_containers.join(", "));
-        let text = say!(language, "Well in the same pod, and down with it: {names}.", names);
-        all.push(Sufferer { class: "info", text });
+        let text = translate!(language, "Healthy in the same pod, but affected by its failure: {names}.", names);
+        all.push(ImpactLine { class: "info", text });
     }
     if let Some(of) = &impact.workload {
         let ready = of.updated_ready + of.old_ready;
         let old = Some(of.old_ready).filter(|old| *old > 0);
-        let old = old.map(|old| say!(language, ", {old} of an older template", old)).unwrap_or_default();
+        let old = old.map(|old| translate!(language, ", {old} of an older template", old)).unwrap_or_default();
         let stuck = if of.rollout_stuck { phrase!(language, "; its rollout is stuck") } else { "" };
         let desired = pods(of.desired, language);
-        let text =
-            say!(language, "Its workload has {ready} of {desired} ready{old}{stuck}.", ready, desired, old, stuck);
-        all.push(Sufferer { class: if ready == 0 { "critical" } else { "warning" }, text });
+        let text = translate!(
+            language,
+            "Its workload has {ready} of {desired} ready{old}{stuck}.",
+            ready,
+            desired,
+            old,
+            stuck
+        );
+        all.push(ImpactLine { class: if ready == 0 { "critical" } else { "warning" }, text });
     }
     all
 }

@@ -1,15 +1,16 @@
-//! Of a workload, with its pods.
+//! Page of a workload, with its pods.
+
+use shindan_core::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus};
+use shindan_core::facts::WorkloadKey;
+use shindan_core::language::translate;
+use shindan_core::message::text;
 
 use super::super::link::Subject;
 use super::super::timeline;
 use super::super::words::{When, clean, pods, workloads};
 use super::super::{Frame, Seen};
-use super::{Change, Fact, Gist, Ledger, Link, Page, PodRow, Sufferer};
-use crate::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus};
+use super::{Change, Fact, Gist, ImpactLine, Ledger, Link, Page, PodRow};
 use crate::cli::found::OfPod;
-use crate::diagnosis::language::say;
-use crate::diagnosis::text;
-use crate::facts::WorkloadKey;
 
 pub(super) fn page(
     frame: Frame,
@@ -46,7 +47,7 @@ pub(super) fn page(
     let is_own =
         |pod: &&OfPod| pod.spec.workload.as_ref().is_some_and(|own| WorkloadKey::of(own, &pod.key.namespace) == key);
     let own: Vec<&OfPod> = seen.found.pods.iter().filter(is_own).collect();
-    let restarting = own.iter().filter(|pod| pod.status.state == DiagnosisState::Active).find_map(|pod| {
+    let restarting = own.iter().filter(|pod| pod.status.head.state == DiagnosisState::Active).find_map(|pod| {
         let restarts = pod.status.restarts.as_ref()?;
         Some((pod, timeline::of(restarts, pod.status.container.as_deref(), seen.now, seen.language)?))
     });
@@ -56,15 +57,15 @@ pub(super) fn page(
     }
     page.pods = PodRow::all(own.into_iter(), seen);
     if let Some(serving) = &status.serving {
-        page.suffers = serving.services.iter().map(|service| Sufferer::of(service, seen.language)).collect();
+        page.impact_lines = serving.services.iter().map(|service| ImpactLine::of(service, seen.language)).collect();
         if serving.updated_ready + serving.old_ready > 0 {
-            let text = say!(
+            let text = translate!(
                 seen.language,
                 "{updated} of the newest template and {old} of older ones are ready.",
                 updated = pods(serving.updated_ready, seen.language),
                 old = serving.old_ready
             );
-            page.suffers.push(Sufferer { class: "info", text });
+            page.impact_lines.push(ImpactLine { class: "info", text });
         }
     }
     let side = |value: &Option<String>| value.as_deref().map(clean);
@@ -88,14 +89,14 @@ pub(super) fn page(
     page
 }
 
-/// What the cause lies in, and how far it reaches; a node has a page.
+/// The root of the failure and its extent. A node links to its page.
 fn root_of(reach: &RootReach, seen: Seen<'_>) -> Fact {
     let root = &reach.root;
     let href = (root.kind == "Node").then(|| seen.href(&Subject::Node { name: root.name.clone() })).flatten();
     let mut words = format!("{} {}", root.kind, text::cut(&root.name, 120));
     if reach.workloads > 1 {
         let (pods, workloads) = (pods(reach.pods, seen.language), workloads(reach.workloads, seen.language));
-        words = say!(seen.language, "{words}, with {pods} of {workloads}", words, pods, workloads);
+        words = translate!(seen.language, "{words}, with {pods} of {workloads}", words, pods, workloads);
     }
     Fact::link("Lies in", Link { words: clean(&words), href })
 }

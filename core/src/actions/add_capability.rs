@@ -1,0 +1,18 @@
+//! Gives a container a Linux capability.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "add-capability",
+    doc: "Adds a capability to securityContext.capabilities of the container.",
+    params: &["name"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let fields = format!("securityContext:\n  capabilities:\n    add: [{}]\n", ask.with("name")?);
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+}

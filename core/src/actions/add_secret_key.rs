@@ -1,0 +1,12 @@
+//! Adds a key to a Secret.
+
+use super::{Action, Undo, add_configmap_key};
+
+pub(super) const ACTION: Action = Action {
+    name: "add-secret-key",
+    doc: "Adds a key to a Secret of the pod's namespace; its value only a human knows.",
+    params: &["name", "key"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build: |ask| add_configmap_key::build(ask, "secret", "stringData"),
+};

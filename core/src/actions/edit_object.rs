@@ -1,0 +1,13 @@
+//! Opens an object in the pod's namespace in an editor.
+
+use super::{Action, Undo};
+
+pub(super) const ACTION: Action = Action {
+    name: "edit-object",
+    doc: "Opens an object of the namespace, such as a ResourceQuota, in an editor, for a change that only a human \
+          can make.",
+    params: &["kind", "name"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build: |ask| ask.on_named_object("edit"),
+};

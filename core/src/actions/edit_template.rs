@@ -1,0 +1,29 @@
+//! Opens the object with the pod template in an editor.
+
+use super::{Action, Ask, Undo};
+use crate::case::target::is_injected;
+use crate::case::{Remedy, remedy};
+
+pub(super) const ACTION: Action = Action {
+    name: "edit-template",
+    doc: "Opens the workload in an editor, for a change that only a human can make. Without a command where the \
+          template cannot be changed (a Job, a bare pod; the text then states that the object must be replaced), \
+          and for a container that a webhook adds, which is in no template.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+pub(super) fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let target = ask.target.as_ref()?;
+    if ask.container.is_some_and(is_injected) {
+        return Some(ask.remedy());
+    }
+    Some(if target.is_patchable() {
+        let edit = format!("{} edit {}", target.command_prefix(), target.argument());
+        remedy::command(target.with_source(ask.remedy()), edit)
+    } else {
+        target.with_replacement(ask.remedy())
+    })
+}

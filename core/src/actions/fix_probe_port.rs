@@ -1,0 +1,29 @@
+//! Changes the port of a probe.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+use crate::case::target::yaml_string;
+use crate::facts::ProbeHandler;
+
+pub(super) const ACTION: Action = Action {
+    name: "fix-probe-port",
+    doc: "Sets the port of an httpGet or tcpSocket probe, a number or the name of a container port. Without a \
+          port, and for any other probe, the text stands alone: which port only a human knows.",
+    params: &["probe", "port"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let (container, kind, probe) = ask.probe()?;
+    let (field, old) = match &probe.handler {
+        ProbeHandler::Http { port, .. } => ("httpGet", port),
+        ProbeHandler::Tcp { port } => ("tcpSocket", port),
+        ProbeHandler::Grpc { .. } | ProbeHandler::Exec { .. } | ProbeHandler::None => return Some(ask.remedy()),
+    };
+    let Some(port) = ask.with("port").filter(|port| port != old) else { return Some(ask.remedy()) };
+    let value = if port.parse::<i32>().is_ok() { port.to_owned() } else { yaml_string(port) };
+    let fields = format!("{}Probe:\n  {field}:\n    port: {value}\n", kind.lower());
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+}

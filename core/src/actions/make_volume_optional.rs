@@ -1,0 +1,36 @@
+//! Marks the ConfigMap or Secret of a volume as optional.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+use crate::case::target::yaml_string;
+use crate::facts::VolumeSource;
+
+pub(super) const ACTION: Action = Action {
+    name: "make-volume-optional",
+    doc: "Sets optional of the volume of the template that is made from the ConfigMap or Secret. The source of a \
+          projected volume is edited in an editor. Not offered where it is optional already.",
+    params: &["configMap", "secret"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let target = ask.target.as_ref()?;
+    let (config_map, secret) = (ask.with("configMap"), ask.with("secret"));
+    let volume = ask.subject.pod()?.pod.volumes.iter().find_map(|volume| match &volume.source {
+        VolumeSource::ConfigMap { name, optional } if config_map == Some(name) => {
+            Some((volume, "configMap", *optional))
+        }
+        VolumeSource::Secret { name, optional } if secret == Some(name) => Some((volume, "secret", *optional)),
+        _ => None,
+    });
+    match volume {
+        Some((_, _, true)) => None,
+        Some((volume, field, false)) => {
+            let fields = format!("volumes:\n- name: {}\n  {field}:\n    optional: true\n", yaml_string(&volume.name));
+            Some(target.with_pod_patch(ask.remedy(), &fields))
+        }
+        None => Some(target.with_replacement(ask.remedy())),
+    }
+}

@@ -1,0 +1,26 @@
+//! Turns a helper container into a native sidecar.
+
+use super::{Action, Ask, Undo};
+use crate::case::target::is_injected;
+use crate::case::{Remedy, remedy};
+
+pub(super) const ACTION: Action = Action {
+    name: "native-sidecar",
+    doc: "Opens the template in an editor, to move the container to initContainers with restartPolicy: Always. \
+          Offered where the template has the container: not for one that a webhook adds.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let target = ask.target.as_ref()?;
+    ask.container.filter(|container| !is_injected(container))?;
+    Some(if target.is_patchable() {
+        let edit = format!("{} edit {}", target.command_prefix(), target.argument());
+        remedy::command(target.with_source(ask.remedy()), edit)
+    } else {
+        target.with_replacement(ask.remedy())
+    })
+}

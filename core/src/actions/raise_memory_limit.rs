@@ -1,0 +1,23 @@
+//! Raises the memory limit of a container.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+use crate::facts::{format_bytes, parse_bytes};
+
+pub(super) const ACTION: Action = Action {
+    name: "raise-memory-limit",
+    doc: "Doubles the memory limit of the container, at least to `atLeast`, and requests as much, so that the node \
+          has it. Offered where the container has a limit.",
+    params: &["atLeast"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let limit = ask.container?.limits.memory?;
+    let least = ask.with("atLeast").and_then(parse_bytes).unwrap_or_default();
+    let raised = format_bytes(limit.saturating_mul(2).max(least));
+    let fields = format!("resources:\n  requests:\n    memory: {raised}\n  limits:\n    memory: {raised}\n");
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+}

@@ -1,0 +1,19 @@
+//! Raises the timeout of a probe.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "raise-probe-timeout",
+    doc: "Sets timeoutSeconds of a probe to five times its value, at least 5.",
+    params: &["probe"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let (container, kind, probe) = ask.probe()?;
+    let fields = format!("{}Probe:\n  timeoutSeconds: {}\n", kind.lower(), (probe.timeout * 5).max(5));
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+}

@@ -1,0 +1,34 @@
+//! Raises the progress deadline of a Deployment.
+
+use super::{Action, Ask, Undo};
+use crate::case::{Remedy, remedy};
+use crate::facts::Probe;
+
+pub(super) const ACTION: Action = Action {
+    name: "raise-progress-deadline",
+    doc: "Sets progressDeadlineSeconds of the Deployment to twice what the startup probe of the container allows, \
+          at least 600. Offered where that is more than now.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+/// Default of `progressDeadlineSeconds` in Kubernetes.
+const DEADLINE: i64 = 600;
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let budget = ask.container?.startup.as_deref().map(Probe::budget)?;
+    let seconds = budget.saturating_mul(2).max(DEADLINE);
+    let workload = ask.subject.pod()?.surroundings.workload.as_ref().and_then(Option::as_ref);
+    if workload.and_then(|workload| workload.progress_deadline).is_some_and(|now| now >= seconds) {
+        return None;
+    }
+    let target = ask.target.as_ref()?;
+    if !target.is_patchable() {
+        return Some(ask.remedy());
+    }
+    let patch = format!("spec:\n  progressDeadlineSeconds: {seconds}\n");
+    let command = target.patch_command(&patch);
+    Some(remedy::patch(remedy::command(target.with_source(ask.remedy()), command), patch))
+}

@@ -1,0 +1,29 @@
+//! Raises the size limit of an emptyDir volume.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+use crate::case::target::yaml_string;
+use crate::facts::{VolumeSource, format_bytes};
+
+pub(super) const ACTION: Action = Action {
+    name: "raise-size-limit",
+    doc: "Doubles sizeLimit of an emptyDir. Offered where it has one.",
+    params: &["volume"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let volume = ask.with("volume")?;
+    let Some(VolumeSource::EmptyDir { size_limit: Some(limit), .. }) = ask.subject.pod()?.pod.volume_source(volume)
+    else {
+        return None;
+    };
+    let fields = format!(
+        "volumes:\n- name: {}\n  emptyDir: {{sizeLimit: {}}}\n",
+        yaml_string(volume),
+        format_bytes(limit.saturating_mul(2))
+    );
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+}

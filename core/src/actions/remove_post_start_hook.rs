@@ -1,0 +1,19 @@
+//! Removes the postStart hook of a container.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "remove-post-start-hook",
+    doc: "Removes lifecycle.postStart of the container. Offered where it has one.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let container = ask.container.filter(|container| container.has_post_start)?;
+    let fields = "lifecycle:\n  postStart: null\n";
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
+}

@@ -1,0 +1,28 @@
+//! Scales a workload to zero when all of its pods fail.
+
+use super::{Action, Ask, Undo};
+use crate::case::{Remedy, remedy};
+use crate::language::translate;
+
+pub(super) const ACTION: Action = Action {
+    name: "scale-to-zero",
+    doc: "Scales the workload to 0. Offered where its controller creates pod after pod, each is evicted or \
+          rejected, and none is ready.",
+    params: &[],
+    has_text: true,
+    undo: Undo::Command("kubectl scale KIND/NAME --replicas=OLD"),
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let (case, target) = (ask.subject.pod()?, ask.target.as_ref()?);
+    let siblings = &case.surroundings.siblings;
+    let is_loop = siblings.are_thrown_out_again_and_again() && siblings.ready == 0;
+    let command = target.scale_command(0).filter(|_| is_loop)?;
+    let text = translate!(
+        case,
+        "Scale {target} to 0 until this is corrected: it creates pod after pod, and each is rejected or evicted.",
+        target = target.display()
+    );
+    Some(remedy::command(remedy::mitigate(text), command))
+}

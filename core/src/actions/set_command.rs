@@ -1,0 +1,24 @@
+//! Changes the command of a container.
+
+use super::{Action, Ask, Undo, edit_template};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-command",
+    doc: "Sets command of the container to a list in JSON. Without one, which command only a human knows, and the \
+          template is opened in an editor.",
+    params: &["command"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let Some(command) = ask.with("command") else { return edit_template::build(ask) };
+    let words: Vec<String> = serde_json::from_str(command).ok()?;
+    if ask.container.is_some_and(|container| container.command == words) {
+        return None;
+    }
+    let fields = format!("command: {command}\n");
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+}

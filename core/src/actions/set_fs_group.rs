@@ -1,0 +1,24 @@
+//! Sets the fsGroup of a pod, so that a group owns the files of its volumes.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-fs-group",
+    doc: "Sets securityContext.fsGroup of the pod to the user ID that the container runs as. Where that is not \
+          known, opens the template in an editor.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    match ask.container?.run_as_user.filter(|user| *user > 0) {
+        Some(user) => {
+            let fields = format!("securityContext:\n  fsGroup: {user}\n");
+            Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+        }
+        None => super::edit_template::build(ask),
+    }
+}

@@ -1,0 +1,18 @@
+//! Sets when the kubelet changes the ownership of a volume's files.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-fs-group-change-policy",
+    doc: "Sets securityContext.fsGroupChangePolicy of the template to OnRootMismatch.",
+    params: &[],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let fields = "securityContext:\n  fsGroupChangePolicy: OnRootMismatch\n";
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
+}

@@ -1,0 +1,18 @@
+//! Changes the image pull policy of a container.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-image-pull-policy",
+    doc: "Sets imagePullPolicy of the container.",
+    params: &["policy"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let fields = format!("imagePullPolicy: {}\n", ask.with("policy")?);
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+}

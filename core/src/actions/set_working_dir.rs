@@ -1,0 +1,23 @@
+//! Changes the working directory of a container.
+
+use super::{Action, Ask, Undo};
+use crate::case::Remedy;
+use crate::case::target::yaml_string;
+
+pub(super) const ACTION: Action = Action {
+    name: "set-working-dir",
+    doc: "Sets workingDir of the container. Not offered where it is set to that already.",
+    params: &["dir"],
+    has_text: false,
+    undo: Undo::OldValues,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let dir = ask.with("dir")?;
+    if ask.container?.working_dir.as_deref() == Some(dir) {
+        return None;
+    }
+    let fields = format!("workingDir: {}\n", yaml_string(dir));
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+}

@@ -1,0 +1,20 @@
+//! Uncordons a node.
+
+use super::{Action, Ask, Undo};
+use crate::case::target::shell_word;
+use crate::case::{Remedy, remedy};
+
+pub(super) const ACTION: Action = Action {
+    name: "uncordon",
+    doc: "Marks a node schedulable again. Offered where the node is known and cordoned.",
+    params: &["node"],
+    has_text: false,
+    undo: Undo::Command("kubectl cordon NODE"),
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let node = ask.with("node")?;
+    let is_cordoned = ask.subject.pod()?.nodes.get(node)?.facts.unschedulable;
+    is_cordoned.then(|| remedy::command(ask.remedy(), format!("kubectl uncordon {}", shell_word(node))))
+}

@@ -1,0 +1,112 @@
+//! Rollbacks to a good template. `kubectl rollout undo` without a revision goes to the previous one, good or not, so
+//! the commands here always state a revision.
+
+use std::fmt::Display;
+
+use crate::case::{Case, Operation, Remedy, remedy, target};
+use crate::facts::{OwnFacts, StatefulSetFacts, WorkloadFacts};
+use crate::language::translate;
+
+fn rollout(workload: &WorkloadFacts, verb: &str) -> String {
+    let key = &workload.key;
+    format!("kubectl -n {} rollout {verb} {}/{}", key.namespace, key.kind.to_ascii_lowercase(), key.name)
+}
+
+/// The command that resumes a paused rollout.
+pub(crate) fn resume(workload: &WorkloadFacts) -> String {
+    rollout(workload, "resume")
+}
+
+/// The command that rolls back to this revision. A paused rollout is resumed for it.
+pub(crate) fn command(workload: &WorkloadFacts, revision: impl Display) -> String {
+    let undo = format!("{} --to-revision={revision}", rollout(workload, "undo"));
+    if workload.paused { format!("{} && {undo}", resume(workload)) } else { undo }
+}
+
+/// Same as [`command`] for a StatefulSet, whose status lists revisions by name.
+pub(crate) fn command_by_name(workload: &WorkloadFacts, revision: &str) -> String {
+    let number = format!(
+        "$(kubectl -n {} get controllerrevision {revision} -o jsonpath='{{.revision}}')",
+        workload.key.namespace
+    );
+    command(workload, number)
+}
+
+/// Rollback target for the template of a pod.
+enum RollbackTarget {
+    Nowhere,
+    /// Name of the revision, and the command.
+    To(String, String),
+    /// A good revision may exist.
+    Unknown,
+}
+
+/// A remedy that rolls back for the reason that `text` begins with, as far as the target is known from the pod.
+pub(crate) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
+    let target = target::of(case);
+    let history = target.history_command()?;
+    let back =
+        case.surroundings.known_workload().map_or(RollbackTarget::Unknown, |workload| rollback_target(case, workload));
+    match back {
+        RollbackTarget::Nowhere => None,
+        RollbackTarget::To(revision, command) => {
+            let text = translate!(case, "{text} go back to revision {revision}.", text, revision);
+            Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command))
+        }
+        RollbackTarget::Unknown => {
+            let text =
+                translate!(case, "{text} go back to a revision that worked (rollout undo --to-revision=N).", text);
+            Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, history))
+        }
+    }
+}
+
+/// Same as [`of_pod`] for a stuck rollout: pods of an older template serve and none of this one is ready.
+pub(crate) fn of_stuck_rollout(case: &Case<'_>) -> Option<Remedy> {
+    let siblings = &case.surroundings.siblings;
+    if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
+        return None;
+    }
+    let rollout = target::of(case).display();
+    of_pod(
+        case,
+        &translate!(
+            case,
+            "The rollout of {rollout} is stuck on this, and pods of an older template still serve:",
+            rollout
+        ),
+    )
+}
+
+fn rollback_target(case: &Case<'_>, workload: &WorkloadFacts) -> RollbackTarget {
+    // A workload that was never changed has only one revision.
+    let without_change = if workload.generation == 1 { RollbackTarget::Nowhere } else { RollbackTarget::Unknown };
+    match (&*workload.key.kind, &workload.own) {
+        ("Deployment", _) => of_deployment(case, workload),
+        (_, OwnFacts::StatefulSet(set)) if set.is_updating() => of_update(case, workload, set),
+        _ => without_change,
+    }
+}
+
+fn of_deployment(case: &Case<'_>, workload: &WorkloadFacts) -> RollbackTarget {
+    let Some((newest, older)) = workload.replica_sets.split_first() else { return RollbackTarget::Unknown };
+    if older.is_empty() {
+        return RollbackTarget::Nowhere;
+    }
+    if case.pod.owner.as_ref().is_none_or(|owner| owner.name != newest.name) {
+        return RollbackTarget::Unknown;
+    }
+    // A rollout first deletes unhealthy pods of older templates.
+    let good = older.iter().find(|set| set.ready > 0).or_else(|| older.iter().find(|set| set.desired > 0));
+    good.map_or(RollbackTarget::Unknown, |set| {
+        RollbackTarget::To(set.revision.to_string(), command(workload, set.revision))
+    })
+}
+
+fn of_update(case: &Case<'_>, workload: &WorkloadFacts, set: &StatefulSetFacts) -> RollbackTarget {
+    let is_new = case.pod.labels.get("controller-revision-hash").is_some_and(|hash| set.is_update(hash));
+    if !is_new || case.surroundings.siblings.ready == 0 {
+        return RollbackTarget::Unknown;
+    }
+    RollbackTarget::To(set.current_revision.clone(), command_by_name(workload, &set.current_revision))
+}

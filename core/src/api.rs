@@ -1,0 +1,76 @@
+//! Types of the custom resources.
+//!
+//! Enumerations are open strings in the schema, so that an older CRD accepts the values of a newer operator.
+//! The operator reads its own objects through `wire`, which accepts unknown values.
+
+/// Who reports our Events; the watches leave out what it reported.
+pub const REPORTER: &str = "shindan.dev/operator";
+
+mod node_diagnosis;
+mod parts;
+mod pod_diagnosis;
+mod values;
+mod workload_diagnosis;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+
+pub use node_diagnosis::{
+    AffectedWorkload, FlappingReport, LastWords, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, ReadyChange,
+};
+pub(crate) use parts::short_hash;
+pub use parts::{Evidence, Head, HealthyCondition, OtherFinding, Remedy, Root, ServiceImpact, WorkloadRef, labels};
+pub use pod_diagnosis::{
+    Backoff, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Restarts, Run, WorkloadImpact,
+};
+pub use values::{Confidence, ContainerType, DiagnosisKind, DiagnosisState, RemedyKind, Severity, Weight};
+pub use workload_diagnosis::{
+    CauseCount, PodCounts, RootReach, Serving, TemplateChange, TemplateLedger, WorkloadDiagnosis,
+    WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
+};
+
+/// The API group.
+pub const GROUP: &str = "shindan.dev";
+/// The version that is served and stored.
+pub const VERSION: &str = "v1alpha1";
+/// Group and version, as objects name them.
+pub const API_VERSION: &str = "shindan.dev/v1alpha1";
+
+/// The definition of a kind as it is installed.
+pub fn crd(kind: DiagnosisKind) -> CustomResourceDefinition {
+    parts::installed(match kind {
+        DiagnosisKind::Pod => PodDiagnosis::crd(),
+        DiagnosisKind::Node => NodeDiagnosis::crd(),
+        DiagnosisKind::Workload => WorkloadDiagnosis::crd(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    /// An object of each kind, with every field, as version 0.1 wrote it.
+    const OBJECTS_OF_0_1: &str = include_str!("api/objects-of-0.1.yaml");
+
+    fn read_and_written<T: DeserializeOwned + Serialize>(object: &serde_json::Value) -> serde_json::Value {
+        serde_json::to_value(serde_json::from_value::<T>(object.clone()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn objects_of_version_0_1_are_read_and_written_without_a_change() {
+        let objects: Vec<serde_json::Value> = serde_saphyr::from_str(OBJECTS_OF_0_1).unwrap();
+        assert_eq!(objects.len(), DiagnosisKind::ALL.len());
+        for object in &objects {
+            let again = match object["kind"].as_str() {
+                Some("PodDiagnosis") => read_and_written::<PodDiagnosis>(object),
+                Some("NodeDiagnosis") => read_and_written::<NodeDiagnosis>(object),
+                Some("WorkloadDiagnosis") => read_and_written::<WorkloadDiagnosis>(object),
+                kind => panic!("{kind:?}"),
+            };
+            assert_eq!(again, *object);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Enumerations of the API.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+/// Defines an enum of the API. It is an open string in the schema and ordered as listed.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$vmeta])* $variant,)+
+        }
+
+        impl $name {
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                String::json_schema(generator)
+            }
+        }
+    };
+}
+
+words! {
+    /// The state of a diagnosis.
+    DiagnosisState {
+        /// Failing, or failed for good and still there.
+        Active,
+        /// The pod is healthy again, or its Job succeeded on a retry.
+        Recovered,
+        /// The pod was deleted while failing.
+        Gone,
+    }
+}
+
+words! {
+    /// How bad it is for users; ordered from worst.
+    Severity {
+        /// A bare pod is down, its workload has no ready pod, or a Service has no endpoint left.
+        Critical,
+        /// Others still serve, or the Job has retries left.
+        Warning,
+        /// Worth knowing.
+        Info,
+    }
+}
+
+words! {
+    /// How sure the diagnosis is; ordered from surest.
+    Confidence { Certain, Likely, Possible }
+}
+
+words! {
+    /// The role of a container in its pod.
+    ContainerType { App, Init, Sidecar, Ephemeral }
+}
+
+words! {
+    RemedyKind {
+        /// Brings users back without removing the cause.
+        Mitigate,
+        /// Removes the cause.
+        Fix,
+    }
+}
+
+words! {
+    /// What a piece of evidence does for the cause that was named.
+    Weight { Supports, Contradicts }
+}
+
+/// Kind of the object that a diagnosis describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DiagnosisKind {
+    Node,
+    Workload,
+    Pod,
+}
+
+impl DiagnosisKind {
+    /// In output order, widest scope first.
+    pub const ALL: [Self; 3] = [Self::Node, Self::Workload, Self::Pod];
+
+    /// The kind of its objects.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Node => "NodeDiagnosis",
+            Self::Workload => "WorkloadDiagnosis",
+            Self::Pod => "PodDiagnosis",
+        }
+    }
+
+    /// Plural name in API URLs.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Node => "nodediagnoses",
+            Self::Workload => "workloaddiagnoses",
+            Self::Pod => "poddiagnoses",
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a signal is about, and what it asks of the catalogue, which stands above it.
+
+use std::fmt;
+
+use super::fields::Signal;
+use super::target::{self, Target};
+use super::{Case, Specificity, Thresholds, WorkloadCase};
+use crate::facts::{Container, NodeFacts, NodeState};
+use crate::language::Language;
+
+/// The subject of a signal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Subject<'a> {
+    Pod(&'a Case<'a>),
+    Node { node: &'a NodeState, thresholds: &'a Thresholds },
+    Workload(&'a WorkloadCase<'a>),
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn thresholds(&self) -> &'a Thresholds {
+        match self {
+            Self::Pod(case) => case.thresholds,
+            Self::Node { thresholds, .. } => thresholds,
+            Self::Workload(case) => case.thresholds,
+        }
+    }
+
+    pub(crate) fn language(&self) -> Language {
+        match self {
+            Self::Pod(case) => case.language(),
+            Self::Node { thresholds, .. } => thresholds.language,
+            Self::Workload(case) => case.language(),
+        }
+    }
+
+    pub(crate) fn pod(&self) -> Option<&'a Case<'a>> {
+        match self {
+            Self::Pod(case) => Some(case),
+            Self::Node { .. } | Self::Workload(_) => None,
+        }
+    }
+
+    pub(crate) fn workload(&self) -> Option<&'a WorkloadCase<'a>> {
+        match self {
+            Self::Workload(case) => Some(case),
+            Self::Pod(_) | Self::Node { .. } => None,
+        }
+    }
+
+    /// The subject's node, or the node that the pod is bound to, if known.
+    pub(crate) fn node(&self) -> Option<&'a NodeFacts> {
+        match self {
+            Self::Pod(case) => case.node.map(|node| &node.facts),
+            Self::Node { node, .. } => Some(&node.facts),
+            Self::Workload(_) => None,
+        }
+    }
+
+    /// Name of the subject's node, or of the node that the pod is bound to.
+    pub(crate) fn node_name(&self) -> Option<&'a str> {
+        match self {
+            Self::Pod(case) => case.pod.node_name.as_deref(),
+            Self::Node { node, .. } => Some(&node.facts.name),
+            Self::Workload(_) => None,
+        }
+    }
+
+    /// The object that remedies change. Nodes have none.
+    pub(crate) fn target(&self) -> Option<Target> {
+        match self {
+            Self::Pod(case) => Some(target::of(case)),
+            Self::Workload(case) => Some(target::of_workload(case)),
+            Self::Node { .. } => None,
+        }
+    }
+}
+
+/// The fields of one occurrence of a signal, and the context fields.
+pub(crate) struct Context<'s> {
+    pub(crate) subject: Subject<'s>,
+    /// The container of the signal.
+    pub(crate) container: Option<&'s Container>,
+    pub(crate) signal: &'s dyn Signal,
+}
+
+/// A cause that matches an occurrence of a signal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Matched {
+    pub(crate) name: &'static str,
+    /// Position among the causes of the signal, in evaluation order.
+    pub(crate) place: usize,
+    pub(crate) precedence: Specificity,
+    /// How long the failure must last before it counts, in seconds.
+    pub(crate) threshold: i64,
+    /// Whether the cause has a threshold at all; that of this occurrence may be 0.
+    pub(crate) has_threshold: bool,
+}
+
+/// What signals ask of the catalogue, which matches their fields: which of several messages explains most, and what
+/// else is wrong.
+pub(crate) trait Catalogue: fmt::Debug + Sync {
+    /// The first cause that matches an occurrence.
+    fn first(&self, context: &Context<'_>) -> Option<Matched>;
+
+    /// The first cause of a signal that lists this reason, and its summary for an occurrence.
+    fn of_reason(&self, signal: &str, reason: &str, context: Option<&Context<'_>>) -> Option<(&'static str, String)>;
+}

@@ -1,0 +1,147 @@
+//! Values of the fields of signals, which the catalogue matches and inserts into its texts.
+
+use std::fmt;
+
+/// Values by the paths that expressions and templates use, such as `imagePull.registry`.
+pub(crate) trait Fields {
+    /// Returns `None` if the field does not exist.
+    fn get(&self, path: &str) -> Option<Value>;
+}
+
+/// The values that the remedies of a finding need, read when it was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot(pub(crate) Vec<(&'static str, Value)>);
+
+impl Fields for Snapshot {
+    fn get(&self, path: &str) -> Option<Value> {
+        self.0.iter().find(|(known, _)| *known == path).map(|(_, value)| value.clone())
+    }
+}
+
+/// A value of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Not known.
+    None,
+    Text(String),
+    Number(i64),
+    Flag(bool),
+    List(Vec<String>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Text(text) => f.write_str(text),
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::List(list) => f.write_str(&list.join(", ")),
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(list: Vec<String>) -> Self {
+        Self::List(list)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Into::into)
+    }
+}
+
+/// The type of a field. `as_str` is its name in the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldType {
+    Text,
+    Number,
+    Flag,
+    List,
+}
+
+impl FieldType {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "string",
+            Self::Number => "int",
+            Self::Flag => "bool",
+            Self::List => "list of strings",
+        }
+    }
+}
+
+/// A field of a signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    pub name: &'static str,
+    /// Meaning, unit and source.
+    pub doc: &'static str,
+    pub kind: FieldType,
+}
+
+/// The name, documentation and fields of a signal.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub fields: &'static [Field],
+}
+
+impl Definition {
+    pub fn field(&self, name: &str) -> Option<&'static Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// One occurrence of a signal.
+pub(crate) trait Signal {
+    fn definition(&self) -> &'static Definition;
+
+    /// The value of a field; `None` if the definition has no such field.
+    fn field(&self, name: &str) -> Option<Value>;
+
+    /// Reason of the state or Event with the message; empty if the signal has none.
+    fn reason(&self) -> &str;
+
+    /// The message that the patterns of a cause are matched against; empty if the signal has none.
+    fn message(&self) -> &str;
+}

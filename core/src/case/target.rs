@@ -1,0 +1,385 @@
+//! Targets of remedies: the object that holds the template of the pod, with commands and patches for it.
+//!
+//! A pod with a controller is never patched itself, because its replacement would have the old template again.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::{Case, Operation, Remedy, WorkloadCase, ownership, remedy};
+use crate::api::ContainerType;
+use crate::facts::{Container, EventFacts, Manager, WorkloadFacts};
+use crate::language::{HasLanguage, Language, phrase, translate};
+use crate::message::text;
+
+/// Names of containers that admission webhooks inject. They are not in the template, so a patch cannot change them.
+const INJECTED: [&str; 12] = [
+    "istio-proxy",
+    "istio-init",
+    "istio-validation",
+    "linkerd-proxy",
+    "linkerd-init",
+    "linkerd-network-validator",
+    "vault-agent",
+    "vault-agent-init",
+    "daprd",
+    "consul-dataplane",
+    "consul-connect-inject-init",
+    "kuma-sidecar",
+];
+
+/// The object to change for a case: the pod's top-level controller, or else the pod itself.
+pub fn of(case: &Case<'_>) -> Target {
+    let pod = case.pod;
+    let job = case.surroundings.known_job();
+    let Some(top) = ownership::top(pod, job) else {
+        return Target {
+            kind: "Pod".into(),
+            name: pod.key.name.clone(),
+            namespace: pod.key.namespace.clone(),
+            holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
+            manager: None,
+            language: case.language(),
+        };
+    };
+    let holder = match &*top.kind {
+        _ if !top.is_known() => Holder::None,
+        "Job" => Holder::Immutable,
+        "CronJob" => Holder::CronJob,
+        _ => Holder::Template,
+    };
+    let manager = case.surroundings.known_workload().filter(|workload| workload.key == top).and_then(manager_of);
+    let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
+    Target { kind, name, namespace, holder, manager, language: case.language() }
+}
+
+/// The object to change for a workload: the workload itself.
+pub(crate) fn of_workload(case: &WorkloadCase<'_>) -> Target {
+    let key = &case.workload.key;
+    let holder = match &*key.kind {
+        "Job" => Holder::Immutable,
+        "CronJob" => Holder::CronJob,
+        _ => Holder::Template,
+    };
+    let (kind, name, namespace) = (key.kind.clone(), key.name.clone(), key.namespace.clone());
+    Target { kind, name, namespace, holder, manager: manager_of(case.workload), language: case.language() }
+}
+
+/// The manager that reverts direct changes of a workload: the tool that manages it, or else a controller of a custom
+/// kind.
+fn manager_of(workload: &WorkloadFacts) -> Option<Manager> {
+    let owner = || {
+        let owner = workload.owner_key().filter(|owner| !owner.is_known())?;
+        Some(Manager::Owner { kind: owner.kind.to_string(), name: owner.name.to_string() })
+    };
+    workload.manager.as_deref().cloned().or_else(owner)
+}
+
+/// Where the pod spec is stored, which determines what can be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// `spec.template`.
+    Template,
+    /// `spec.jobTemplate.spec.template`.
+    CronJob,
+    /// The template of a Job, which is immutable.
+    Immutable,
+    /// The bare pod itself. Only the images of its containers can be changed.
+    Pod,
+    /// A manifest on a node, which the Pod only mirrors.
+    Manifest,
+    /// A custom kind.
+    None,
+}
+
+/// The object that a remedy changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// `Deployment`, `Pod`, ...
+    pub kind: Arc<str>,
+    pub name: Arc<str>,
+    pub namespace: Arc<str>,
+    holder: Holder,
+    /// The manager that reverts direct changes of it.
+    manager: Option<Manager>,
+    /// Language of the remedies.
+    pub language: Language,
+}
+
+impl HasLanguage for Target {
+    fn language(&self) -> Language {
+        self.language
+    }
+}
+
+impl Target {
+    /// `deployment/web`, the argument for kubectl.
+    pub fn argument(&self) -> String {
+        format!("{}/{}", self.kind.to_ascii_lowercase(), self.name)
+    }
+
+    /// `Deployment web`, for sentences.
+    pub fn display(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
+    /// `kubectl -n NAMESPACE`.
+    pub fn command_prefix(&self) -> String {
+        format!("kubectl -n {}", self.namespace)
+    }
+
+    /// Whether the template can be changed in place. Otherwise the object must be deleted and recreated.
+    pub fn is_patchable(&self) -> bool {
+        matches!(self.holder, Holder::Template | Holder::CronJob)
+    }
+
+    /// `kubectl set image`, which also works for a bare pod.
+    pub fn set_image_command(&self, container: &Container, image: &str) -> Option<String> {
+        let possible = self.is_patchable() || self.holder == Holder::Pod;
+        (possible && !is_injected(container))
+            .then(|| format!("{} set image {} {}={image}", self.command_prefix(), self.argument(), container.name))
+    }
+
+    /// `kubectl rollout restart`, which recreates the pods from the same template.
+    pub fn restart_command(&self) -> Option<String> {
+        self.rollout("restart")
+    }
+
+    /// `kubectl rollout history`, if the kind keeps revisions.
+    pub fn history_command(&self) -> Option<String> {
+        self.rollout("history")
+    }
+
+    /// `kubectl scale`, if the kind has replicas.
+    pub fn scale_command(&self, replicas: u32) -> Option<String> {
+        let scales = matches!(&*self.kind, "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController");
+        scales.then(|| format!("{} scale {} --replicas={replicas}", self.command_prefix(), self.argument()))
+    }
+
+    fn rollout(&self, verb: &str) -> Option<String> {
+        let rolls = matches!(&*self.kind, "Deployment" | "StatefulSet" | "DaemonSet") && self.is_patchable();
+        rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
+    }
+
+    /// The command that applies a patch, ready to paste. It contains the patch as one line of JSON.
+    pub fn patch_command(&self, patch: &str) -> String {
+        let command = format!("{} patch {} {}", self.command_prefix(), self.kind.to_ascii_lowercase(), self.name);
+        match serde_saphyr::from_str::<serde_json::Value>(patch) {
+            Ok(value) => format!("{command} -p {}", shell_word(&value.to_string())),
+            Err(_) => format!("{command} --patch-file=patch.yaml"),
+        }
+    }
+
+    /// A strategic merge patch that sets `fields` (lines of YAML without indentation) in a container of the template.
+    pub fn container_patch(&self, container: &Container, fields: &str) -> Option<String> {
+        if container.kind == ContainerType::Ephemeral || is_injected(container) {
+            return None;
+        }
+        let mut body = format!("{}:\n- name: {}\n", container.spec_list(), container.name);
+        indent(&mut body, fields, 1);
+        self.pod_spec_patch(&body)
+    }
+
+    /// A strategic merge patch that sets `fields` (lines of YAML without indentation) in the pod spec of the template.
+    pub fn pod_spec_patch(&self, fields: &str) -> Option<String> {
+        let path: &[&str] = match self.holder {
+            Holder::Template => &["spec", "template", "spec"],
+            Holder::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
+            Holder::Immutable | Holder::Pod | Holder::Manifest | Holder::None => return None,
+        };
+        let mut out = String::new();
+        for (depth, key) in path.iter().enumerate() {
+            let _ = writeln!(out, "{}{key}:", "  ".repeat(depth));
+        }
+        indent(&mut out, fields, path.len());
+        Some(out)
+    }
+
+    /// Adds the patch and the command that applies it to `remedy`. If the spec is immutable, adds what to do instead.
+    #[must_use]
+    pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: &str) -> Remedy {
+        match container {
+            Some(container) if container.kind != ContainerType::Ephemeral && !is_injected(container) => {
+                self.with_patch(remedy, self.container_patch(container, fields))
+            }
+            _ => remedy,
+        }
+    }
+
+    /// Same as [`Self::with_container_patch`] for a field of the pod spec.
+    #[must_use]
+    pub fn with_pod_patch(&self, remedy: Remedy, fields: &str) -> Remedy {
+        self.with_patch(remedy, self.pod_spec_patch(fields))
+    }
+
+    fn with_patch(&self, remedy: Remedy, patch: Option<String>) -> Remedy {
+        match patch {
+            Some(patch) => remedy::patch(remedy::command(self.with_source(remedy), self.patch_command(&patch)), patch),
+            None => self.with_replacement(remedy),
+        }
+    }
+
+    /// Adds where to change the object instead, so that its manager does not revert the change.
+    #[must_use]
+    pub fn with_source(&self, remedy: Remedy) -> Remedy {
+        let instead = match &self.manager {
+            None => return remedy,
+            Some(Manager::Helm { release: Some(release) }) => {
+                translate!(
+                    self,
+                    "Change the values of Helm release {release} too: its next upgrade reverts this.",
+                    release
+                )
+            }
+            Some(Manager::Helm { release: None }) => {
+                phrase!(self, "Change the values of its Helm release too: the next upgrade reverts this.").to_owned()
+            }
+            Some(Manager::ArgoCd { application }) => translate!(
+                self,
+                "Change it in the source of Argo CD application {application}: Argo CD reverts a direct change.",
+                application
+            ),
+            Some(Manager::FluxKustomization { name }) => {
+                translate!(
+                    self,
+                    "Change it in the source of Flux Kustomization {name}: Flux reverts a direct change.",
+                    name
+                )
+            }
+            Some(Manager::FluxHelmRelease { name }) => {
+                translate!(
+                    self,
+                    "Change it in the values of Flux HelmRelease {name}: Flux reverts a direct change.",
+                    name
+                )
+            }
+            Some(Manager::Owner { kind, name }) => translate!(
+                self,
+                "Change it in {kind} {name}, which owns this object: its controller may revert a direct change.",
+                kind,
+                name
+            ),
+        };
+        Remedy { text: format!("{} {instead}", remedy.text), ..remedy }
+    }
+
+    /// Adds what to do if the spec is immutable.
+    #[must_use]
+    pub fn with_replacement(&self, remedy: Remedy) -> Remedy {
+        match self.replacement() {
+            Some(instead) => Remedy { text: format!("{} {instead}", remedy.text), ..remedy },
+            None => remedy,
+        }
+    }
+
+    /// What to do about a spec that the API server does not allow to change.
+    fn replacement(&self) -> Option<&'static str> {
+        match self.holder {
+            Holder::Pod => Some(phrase!(self, "A pod's spec is fixed: delete the pod and create it again.")),
+            Holder::Immutable => Some(phrase!(self, "A Job's template is fixed: delete the Job and create it again.")),
+            // Static pods have one remedy for all: see `of_static_pod`.
+            Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
+        }
+    }
+}
+
+/// Remedies of a static pod. The API server only has a mirror of it: it refuses patches, and a deleted mirror is
+/// recreated without a restart.
+pub(crate) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
+    remedies.retain(|remedy| remedy.operation != Operation::ChangePod);
+    let node = case.its_node();
+    let manifest = remedy::fix(translate!(
+        case,
+        "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often /etc/kubernetes/manifests), and the kubelet starts it again. The Pod is only a mirror of that file.",
+        node
+    ));
+    let second_manifest = ignored_manifest(case).map(|_| {
+        remedy::fix(translate!(case, "Two manifests on {node} have this pod's name, and the kubelet ignores one: a change of that one does nothing. Keep one (a copy that was put by in the same folder counts too).", node))
+    });
+    let place = remedies.len().min(1);
+    remedies.splice(place..place, std::iter::once(manifest).chain(second_manifest));
+    remedies
+}
+
+/// The kubelet's Event that it ignores another static pod with this name. (The Event is about the other one, which the
+/// API server never sees.)
+pub(crate) fn ignored_manifest<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    let is_duplicate = |event: &&EventFacts| text::has(&event.message, &["due to duplicate pod name"]);
+    case.events_with("FailedValidation").rev().find(is_duplicate).filter(|_| case.pod.is_mirror())
+}
+
+/// Whether a webhook injected this container.
+pub fn is_injected(container: &Container) -> bool {
+    INJECTED.contains(&&*container.name)
+}
+
+/// The command that lists the pods of a node.
+pub fn pods_on_node(node: &str) -> String {
+    format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}")
+}
+
+/// Quotes any text as a YAML scalar. A JSON string is one.
+pub fn yaml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Quotes `text` as one word of a POSIX shell.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("'{}'", text.replace('\'', "'\\''")))
+    }
+}
+
+fn indent(out: &mut String, lines: &str, depth: usize) {
+    for line in lines.lines() {
+        let _ = writeln!(out, "{}{line}", "  ".repeat(depth));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::case::Health;
+    use crate::rules::diagnose;
+    use crate::testing::{POD_OF_WEB, Scenario};
+
+    /// The first remedy for a missing image, of a Deployment with this metadata.
+    fn first_remedy(metadata: &str) -> String {
+        let scenario = Scenario::from_yaml(&format!(
+            r#"
+kind: Deployment
+apiVersion: apps/v1
+metadata: {{name: web, namespace: shop, uid: d1, generation: 1, {metadata}}}
+spec: {{replicas: 1}}
+{POD_OF_WEB}status:
+  phase: Pending
+  containerStatuses: [{{name: app, state: {{waiting: {{reason: ErrImagePull, message: "manifest unknown"}}}}}}]
+"#
+        ));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        found.remedies.first().map(|remedy| remedy.text.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn remedy_names_the_source_of_a_managed_object() {
+        assert_eq!(first_remedy(""), "Set an image that exists.");
+        let helm = r"labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop}";
+        assert_eq!(
+            first_remedy(helm),
+            "Set an image that exists. Change the values of Helm release shop too: its next upgrade reverts this."
+        );
+        let argo_cd = r#"annotations: {argocd.argoproj.io/tracking-id: "shop:apps/Deployment:shop/web"}"#;
+        assert_eq!(
+            first_remedy(argo_cd),
+            "Set an image that exists. Change it in the source of Argo CD application shop: Argo CD reverts a direct change."
+        );
+        let owned =
+            "ownerReferences: [{apiVersion: db.example/v1, kind: Database, name: main, uid: x, controller: true}]";
+        assert_eq!(
+            first_remedy(owned),
+            "Set an image that exists. Change it in Database main, which owns this object: its controller may revert a direct change."
+        );
+    }
+}

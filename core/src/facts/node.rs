@@ -1,0 +1,148 @@
+//! Node facts.
+
+use std::sync::Arc;
+
+use super::{Condition, Labels, Resources, Timestamp, Toleration};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeFacts {
+    pub name: Arc<str>,
+    pub uid: Arc<str>,
+    pub created: Option<Timestamp>,
+    pub labels: Labels,
+    /// The node is cordoned.
+    pub unschedulable: bool,
+    pub taints: Vec<Taint>,
+    pub allocatable: Resources,
+    pub conditions: Vec<Condition>,
+    /// Such as `containerd://1.6.20`.
+    pub runtime: String,
+}
+
+impl NodeFacts {
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.kind == kind)
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.condition("Ready").is_some_and(|c| c.status == "True")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taint {
+    pub key: String,
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+impl Taint {
+    /// Whether the taint keeps pods that do not tolerate it from being scheduled.
+    pub fn repels(&self) -> bool {
+        matches!(self.effect.as_str(), "NoSchedule" | "NoExecute")
+    }
+
+    /// Toleration as defined by the API (`ToleratesTaint` in k8s.io/component-helpers).
+    pub fn tolerated_by(&self, toleration: &Toleration) -> bool {
+        (toleration.effect.is_empty() || toleration.effect == self.effect)
+            && (toleration.key.is_empty() || toleration.key == self.key)
+            && (toleration.exists || (!toleration.key.is_empty() && toleration.value == self.value))
+    }
+}
+
+impl std::fmt::Display for Taint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.value.is_empty() {
+            write!(f, "{}:{}", self.key, self.effect)
+        } else {
+            write!(f, "{}={}:{}", self.key, self.value, self.effect)
+        }
+    }
+}
+
+/// A Node with the derived and recorded state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeState {
+    pub facts: NodeFacts,
+    /// Sum of the effective requests of the running pods that are bound to the node.
+    pub requested: Resources,
+    /// Whether `requested` includes all pods of the node. Otherwise the free capacity is unknown.
+    pub all_pods_known: bool,
+    /// Observed transitions of the Ready condition, oldest first; a bounded ring.
+    pub ready_history: Vec<ReadyTransition>,
+    /// The last message of a Ready condition with status False, which the kubelet wrote. It is kept because
+    /// `NodeStatusUnknown` overwrites it.
+    pub last_kubelet_complaint: Option<(Timestamp, String)>,
+    /// Number of `NodeNotReady` Events in the last hour.
+    pub not_ready_events: u32,
+    /// Out-of-memory events of the whole node, oldest first: its newest `SystemOOM` Events.
+    pub system_ooms: Vec<SystemOom>,
+    /// Warning Events about the node: the newest for each relevant reason.
+    pub complaints: Vec<NodeComplaint>,
+    /// Reboots that the kubelet detected, oldest first: its newest `Rebooted` Events.
+    pub reboots: Vec<Reboot>,
+}
+
+impl NodeState {
+    pub fn new(facts: NodeFacts) -> Self {
+        Self {
+            facts,
+            requested: Resources::default(),
+            all_pods_known: true,
+            ready_history: Vec::new(),
+            last_kubelet_complaint: None,
+            not_ready_events: 0,
+            system_ooms: Vec::new(),
+            complaints: Vec::new(),
+            reboots: Vec::new(),
+        }
+    }
+
+    /// Time since which the node is Ready, if it is.
+    pub fn ready_since(&self) -> Option<Timestamp> {
+        self.facts.condition("Ready").filter(|ready| ready.status == "True")?.last_transition
+    }
+
+    /// Allocatable minus requested. An upper bound if not all pods are known.
+    pub fn free(&self) -> Resources {
+        let mut free = self.facts.allocatable.clone();
+        free.subtract(&self.requested);
+        free
+    }
+}
+
+/// The kernel killed a process because the whole node was out of memory, as reported by the kubelet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemOom {
+    pub at: Timestamp,
+    /// Contains the name of the killed process: `System OOM encountered, victim process: java, pid: 4711`.
+    pub message: Arc<str>,
+}
+
+/// A Warning Event about a Node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeComplaint {
+    pub reason: Arc<str>,
+    pub message: Arc<str>,
+    pub count: u32,
+    pub last: Timestamp,
+}
+
+/// The kubelet found another boot ID than the one it reported before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reboot {
+    pub at: Timestamp,
+    /// `Node n1 has been rebooted, boot id: ...`
+    pub message: Arc<str>,
+}
+
+/// A change of a Node's Ready condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadyTransition {
+    pub at: Timestamp,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    pub reason: String,
+    pub message: String,
+}

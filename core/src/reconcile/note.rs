@@ -1,0 +1,85 @@
+//! Notes and names of Events.
+
+use std::fmt::Write as _;
+
+use super::Action;
+use crate::api::{Remedy, Root, RootReach};
+use crate::facts::ObjectKey;
+use crate::language::{Language, phrase, translate};
+use crate::message::text;
+
+/// Most bytes of an Event's note.
+const NOTE_MAX: usize = 1024;
+
+/// The note of an Event: the summary and the first remedy.
+pub(super) fn of(language: Language, cause: &str, summary: &str, remedies: &[Remedy], action: Action) -> String {
+    let recovered = action == Action::Recovered;
+    let mut note = match summary {
+        _ if !recovered => without_stop(summary).to_owned(),
+        "" => translate!(language, "Recovered from {cause}", cause),
+        _ => translate!(language, "Recovered from {cause}: {summary}", cause, summary),
+    };
+    if let Some(remedy) = remedies.first().filter(|_| !recovered) {
+        let _ = write!(note, ". {}", remedy.text);
+        if let Some(command) = &remedy.command {
+            let _ = write!(note, " ({command})");
+        }
+    }
+    text::cut_bytes(&note, NOTE_MAX)
+}
+
+/// Adds the number of aggregated Events to a note.
+pub(super) fn with_aggregated(language: Language, note: &str, folded: u32) -> String {
+    match folded {
+        0 => note.to_owned(),
+        1 => with_tail(note, phrase!(language, "1 further Event of a pod is combined in this one")),
+        _ => with_tail(note, &translate!(language, "{folded} further Events of pods are combined in this one", folded)),
+    }
+}
+
+/// Adds the known impact of the root to a note.
+pub(super) fn with_reach(language: Language, note: &str, reach: Option<&RootReach>) -> String {
+    let Some(reach) = reach.filter(|reach| reach.workloads > 1) else { return note.to_owned() };
+    let pods = match reach.pods {
+        0 => String::new(),
+        1 => phrase!(language, "1 pod and ").to_owned(),
+        pods => translate!(language, "{pods} pods and ", pods),
+    };
+    let spread = if reach.namespaces > 1 {
+        translate!(language, " in {namespaces} namespaces", namespaces = reach.namespaces)
+    } else {
+        String::new()
+    };
+    let Root { kind, name } = &reach.root;
+    let name = text::cut_bytes(name, NOTE_MAX / 4);
+    with_tail(
+        note,
+        &translate!(
+            language,
+            "{pods}{workloads} workloads{spread} fail because of {kind} {name} so far",
+            pods,
+            workloads = reach.workloads,
+            spread,
+            kind,
+            name
+        ),
+    )
+}
+
+/// Appends a sentence to a note, cutting the note if necessary.
+fn with_tail(note: &str, tail: &str) -> String {
+    let kept = text::cut_bytes(note, NOTE_MAX.saturating_sub(tail.len() + 2));
+    format!("{}. {tail}", without_stop(&kept))
+}
+
+/// The sentence without its final period.
+fn without_stop(sentence: &str) -> &str {
+    sentence.strip_suffix('.').filter(|rest| !rest.ends_with('.')).unwrap_or(sentence)
+}
+
+/// The name of an Event: the cut name of its object and a hash.
+pub(super) fn event_name(namespace: &str, about: &str, hash: &str) -> ObjectKey {
+    const NAME_KEPT: usize = 200;
+    let about: String = about.chars().take(NAME_KEPT).collect();
+    ObjectKey::new(namespace, format!("{}.{hash}", about.trim_end_matches(['.', '-'])))
+}

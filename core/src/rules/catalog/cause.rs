@@ -1,0 +1,318 @@
+//! Compiled causes.
+
+use std::sync::OnceLock;
+
+use super::compile;
+use super::expression::Expression;
+use super::file::{CauseFile, Precedence, RecoveryRule};
+use super::template::Template;
+use super::words::{Hits, Pattern, Vocabulary};
+use crate::actions::{self, Ask};
+use crate::api::{Confidence, RemedyKind, Root, Severity};
+use crate::case::fields::{Fields, Snapshot};
+use crate::case::roots::RootKind;
+use crate::case::target::shell_word;
+use crate::case::{Category, Finding, Operation, Recovery, Remedy, Specificity, Summary, Thresholds, remedy};
+use crate::facts::Container;
+use crate::language::Language;
+use crate::rules::checks::Check;
+use crate::rules::rule::Rule;
+use crate::signals::{Context, Definition, Matched, Subject, Value};
+
+/// A compiled cause.
+#[derive(Debug)]
+pub(crate) struct Cause {
+    /// Without texts, if they can be read again from `json`.
+    pub(super) file: &'static CauseFile,
+    /// The embedded file.
+    pub(super) json: Option<&'static str>,
+    pub(super) signal: &'static Definition,
+    /// At least one condition must hold. Without conditions the cause always applies.
+    pub(super) conditions: Vec<Condition>,
+    pub(super) threshold: Vec<(Option<Expression>, Threshold)>,
+    /// Compiled on first use: most causes are never found, and their texts would take megabytes.
+    pub(super) report: OnceLock<Report>,
+}
+
+/// Compiled texts of a cause.
+#[derive(Debug)]
+pub(super) struct Report {
+    pub(super) confidence: Vec<(Option<Expression>, Confidence)>,
+    pub(super) severity: Vec<(Option<Expression>, Severity)>,
+    pub(super) noted: Option<Expression>,
+    pub(super) summary: Vec<(Option<Expression>, Bilingual)>,
+    pub(super) root: Vec<CompiledRoot>,
+    pub(super) consequences: Vec<(Option<Expression>, &'static str, Bilingual)>,
+    pub(super) remedies: Vec<CompiledRemedy>,
+    /// Paths of the fields that its remedies use.
+    pub(super) of_remedies: Vec<String>,
+}
+
+impl Report {
+    fn of(cause: &Cause) -> Self {
+        let file = match cause.json.and_then(|json| serde_json::from_str::<CauseFile>(json).ok()) {
+            // Lives as long as the catalogue.
+            Some(whole) => &*Box::leak(Box::new(whole)),
+            None => cause.file,
+        };
+        compile::report(cause.signal, file, &mut Vec::new())
+    }
+}
+
+/// Time a failure must last before it counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Threshold {
+    Seconds(i64),
+    /// A setting of the operator.
+    Setting(fn(&Thresholds) -> i64),
+}
+
+impl Threshold {
+    fn seconds(self, thresholds: &Thresholds) -> i64 {
+        match self {
+            Self::Seconds(seconds) => seconds,
+            Self::Setting(setting) => setting(thresholds),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) reasons: &'static [String],
+    pub(super) any: Vec<Pattern>,
+    pub(super) all: Vec<Pattern>,
+    pub(super) none: Vec<Pattern>,
+    pub(super) when: Option<Expression>,
+    pub(super) check: Option<&'static Check>,
+}
+
+impl Condition {
+    fn holds(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
+        let occurs = |pattern: &Pattern| vocabulary.holds(hits, pattern);
+        (self.reasons.is_empty() || self.reasons.iter().any(|reason| reason == context.signal.reason()))
+            && (self.any.is_empty() || self.any.iter().any(occurs))
+            && self.all.iter().all(occurs)
+            && !self.none.iter().any(occurs)
+            && self.when.as_ref().is_none_or(|when| when.holds(context))
+            && self.check.is_none_or(|check| (check.holds)(context))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct CompiledRoot {
+    pub(super) kind: RootKind,
+    pub(super) name: Template,
+    pub(super) when: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(super) struct CompiledRemedy {
+    pub(super) when: Option<Expression>,
+    pub(super) action: Option<&'static actions::Action>,
+    pub(super) with: Vec<(&'static str, Template)>,
+    pub(super) text: Option<Bilingual>,
+    pub(super) command: Option<Template>,
+    pub(super) kind: RemedyKind,
+}
+
+impl CompiledRemedy {
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let when = self.when.iter().flat_map(|when| when.paths().iter().map(String::as_str));
+        let with = self.with.iter().flat_map(|(_, template)| template.paths());
+        let text = self.text.iter().flat_map(Bilingual::paths);
+        when.chain(with).chain(text).chain(self.command.iter().flat_map(Template::paths))
+    }
+
+    fn build(&self, subject: Subject<'_>, container: Option<&Container>, fields: &dyn Fields) -> Option<Remedy> {
+        let language = subject.language();
+        let text = self.text.as_ref().map(|text| text.render(fields, language)).unwrap_or_default();
+        let Some(action) = self.action else {
+            let remedy = Remedy { kind: self.kind, ..remedy::fix(text) };
+            return Some(match &self.command {
+                Some(command) => {
+                    let uses_pod = command.paths().into_iter().any(|path| path == "pod.name");
+                    let operation = if uses_pod { Operation::UsePod } else { Operation::Other };
+                    remedy::command_for(remedy, operation, command.render_with(fields, Language::English, &shell_words))
+                }
+                None => remedy,
+            });
+        };
+        let with = self.with.iter().map(|(name, value)| (*name, value.value(fields))).collect();
+        (action.build)(&Ask { subject, container, target: subject.target(), text, kind: self.kind, with })
+    }
+}
+
+/// Formats a value as words of the shell. A list becomes several words.
+fn shell_words(value: &Value) -> String {
+    match value {
+        Value::List(list) => list.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
+        other => shell_word(&other.to_string()).into_owned(),
+    }
+}
+
+/// A text in English and, if it is translated, in Japanese.
+#[derive(Debug)]
+pub(super) struct Bilingual {
+    english: Template,
+    japanese: Option<Template>,
+}
+
+impl Bilingual {
+    pub(super) fn new(english: Template, japanese: Option<Template>) -> Self {
+        Self { english, japanese }
+    }
+
+    /// The template for a language, and the language that it is in.
+    fn of(&self, language: Language) -> (&Template, Language) {
+        match (language, &self.japanese) {
+            (Language::Japanese, Some(japanese)) => (japanese, Language::Japanese),
+            _ => (&self.english, Language::English),
+        }
+    }
+
+    fn render(&self, fields: &dyn Fields, language: Language) -> String {
+        let (template, language) = self.of(language);
+        template.render(fields, language)
+    }
+
+    fn summary(&self, fields: &dyn Fields, language: Language) -> Summary {
+        let (template, language) = self.of(language);
+        template.summary(fields, language)
+    }
+
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.english.paths().into_iter().chain(self.japanese.iter().flat_map(Template::paths))
+    }
+}
+
+fn holds(when: Option<&Expression>, fields: &dyn Fields) -> bool {
+    when.is_none_or(|when| when.holds(fields))
+}
+
+impl Cause {
+    pub(crate) fn name(&self) -> &'static str {
+        &self.file.cause
+    }
+
+    fn report(&self) -> &Report {
+        self.report.get_or_init(|| Report::of(self))
+    }
+
+    pub(super) fn rule(&'static self) -> Rule {
+        Rule {
+            cause: self.name(),
+            category: Category::named(&self.file.category).unwrap_or(Category::Lifecycle),
+            recovery: self.file.recovery.map_or(Recovery::NeverStarted, Recovery::from),
+            specificity: self.precedence(),
+        }
+    }
+
+    /// What signals know of the cause when it matches an occurrence.
+    pub(super) fn matched(&self, place: usize, context: &Context<'_>) -> Matched {
+        Matched {
+            name: self.name(),
+            place,
+            precedence: self.precedence(),
+            threshold: self.threshold(context.subject.thresholds(), context),
+            has_threshold: self.has_threshold(),
+        }
+    }
+
+    /// How long the failure must last before it counts, in seconds.
+    pub(crate) fn threshold(&self, thresholds: &Thresholds, fields: &dyn Fields) -> i64 {
+        let chosen = self.threshold.iter().find(|(when, _)| holds(when.as_ref(), fields));
+        chosen.map_or(0, |(_, threshold)| threshold.seconds(thresholds))
+    }
+
+    pub(crate) fn has_threshold(&self) -> bool {
+        self.threshold.iter().any(|(_, threshold)| !matches!(threshold, Threshold::Seconds(0)))
+    }
+
+    pub(crate) fn precedence(&self) -> Specificity {
+        match self.file.precedence {
+            Precedence::Specific => Specificity::Specific,
+            Precedence::Umbrella => Specificity::Umbrella,
+            Precedence::Symptom => Specificity::Symptom,
+            Precedence::LastResort => Specificity::LastResort,
+        }
+    }
+
+    pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
+        self.conditions.is_empty() || self.conditions.iter().any(|c| c.holds(vocabulary, hits, context))
+    }
+
+    pub(super) fn names_reason(&self, reason: &str) -> bool {
+        self.conditions.iter().any(|condition| condition.reasons.iter().any(|known| known == reason))
+    }
+
+    /// The summary, cut to the maximum length.
+    pub(crate) fn summary(&self, fields: &dyn Fields, language: Language) -> Summary {
+        let chosen = self.report().summary.iter().find(|(when, _)| holds(when.as_ref(), fields));
+        chosen.map_or_else(|| "".into(), |(_, text)| text.summary(fields, language))
+    }
+
+    /// The root outside the pod.
+    pub(crate) fn root(&self, fields: &dyn Fields) -> Option<Root> {
+        self.report().root.iter().filter(|root| holds(root.when.as_ref(), fields)).find_map(|root| {
+            let name = root.name.render_if_complete(fields, Language::English)?;
+            (!name.is_empty()).then(|| root.kind.named(&name))
+        })
+    }
+
+    pub(crate) fn confidence(&self, fields: &dyn Fields) -> Confidence {
+        let chosen = self.report().confidence.iter().find(|(when, _)| holds(when.as_ref(), fields));
+        chosen.map_or(Confidence::Certain, |(_, confidence)| *confidence)
+    }
+
+    /// The severity in the cause file. `None` if it depends on the impact.
+    pub(crate) fn severity(&self, fields: &dyn Fields) -> Option<Severity> {
+        self.report().severity.iter().find(|(when, _)| holds(when.as_ref(), fields)).map(|(_, severity)| *severity)
+    }
+
+    /// The finding of an occurrence, with all texts of the cause file.
+    pub(crate) fn finding(&'static self, context: &Context<'_>) -> Finding {
+        let language = context.subject.language();
+        let summary = self.summary(context, language);
+        let mut finding = match context.container {
+            Some(container) => Finding::of_container(container, summary),
+            None => Finding::of_pod(summary),
+        };
+        finding = finding.confidence(self.confidence(context)).rooted(self.root(context));
+        finding.severity = self.severity(context);
+        if self.report().noted.as_ref().is_some_and(|noted| noted.holds(context)) {
+            finding = finding.noted();
+        }
+        for (_, cause, text) in self.report().consequences.iter().filter(|(when, ..)| holds(when.as_ref(), context)) {
+            let name = context.container.map(|container| &*container.name);
+            finding = finding.consequence(cause, name, text.render(context, language));
+        }
+        finding.with_snapshot(self.snapshot(context))
+    }
+
+    /// The values that its remedies need.
+    fn snapshot(&'static self, fields: &dyn Fields) -> Snapshot {
+        let values =
+            self.report().of_remedies.iter().map(|path| (path.as_str(), fields.get(path).unwrap_or(Value::None)));
+        Snapshot(values.collect())
+    }
+
+    /// Remedies, most likely first.
+    pub(crate) fn remedies(
+        &self,
+        subject: Subject<'_>,
+        container: Option<&Container>,
+        fields: &dyn Fields,
+    ) -> Vec<Remedy> {
+        let offered = self.report().remedies.iter().filter(|remedy| holds(remedy.when.as_ref(), fields));
+        offered.filter_map(|remedy| remedy.build(subject, container, fields)).collect()
+    }
+}
+
+impl From<RecoveryRule> for Recovery {
+    fn from(rule: RecoveryRule) -> Self {
+        match rule {
+            RecoveryRule::NeverStarted => Self::NeverStarted,
+            RecoveryRule::Restarting => Self::Restarting,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Text templates: `{signal.field}`, `{signal.field|default}`, and `[ ... ]`, which is omitted if a field in it is
+//! empty. Literal braces and brackets are doubled.
+
+use super::problem::Fault;
+use crate::case::Summary;
+use crate::case::fields::Fields;
+use crate::language::Language;
+use crate::signals::Value;
+
+/// A text with placeholders for fields.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Field { path: String, default: Option<String> },
+    Optional(Vec<Part>),
+}
+
+impl Part {
+    /// Whether this is `[; {container.restarts}]`, which changes with each restart.
+    fn is_counts(&self) -> bool {
+        matches!(self, Self::Optional(parts)
+            if matches!(&**parts, [Self::Text(_), Self::Field { path, .. }] if path == "container.restarts"))
+    }
+
+    /// Whether this is `[: ...]`, which adds a reason to what the text before it states.
+    fn is_detail(&self) -> bool {
+        matches!(self, Self::Optional(parts) if matches!(parts.first(), Some(Self::Text(text)) if text.starts_with(": ")))
+    }
+}
+
+impl Template {
+    /// Parses a template.
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
+        let mut reader = Reader { text, at: 0 };
+        let parts = reader.parts(false)?;
+        Ok(Self { parts })
+    }
+
+    /// Paths of all fields in the template.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        fn collect<'t>(parts: &'t [Part], out: &mut Vec<&'t str>) {
+            for part in parts {
+                match part {
+                    Part::Text(_) => {}
+                    Part::Field { path, .. } => out.push(path),
+                    Part::Optional(parts) => collect(parts, out),
+                }
+            }
+        }
+        let mut out = Vec::new();
+        collect(&self.parts, &mut out);
+        out
+    }
+
+    /// Renders the template with unquoted values.
+    pub(crate) fn render(&self, fields: &dyn Fields, language: Language) -> String {
+        self.render_with(fields, language, &|value| value.to_string())
+    }
+
+    /// Renders the template with each value passed through `quote`.
+    pub(crate) fn render_with(
+        &self,
+        fields: &dyn Fields,
+        language: Language,
+        quote: &dyn Fn(&Value) -> String,
+    ) -> String {
+        let mut out = String::new();
+        fill(&self.parts, fields, language, quote, &mut out);
+        out
+    }
+
+    /// The value for a parameter: a list if the template is a field with a list, or else a text.
+    pub(crate) fn value(&self, fields: &dyn Fields) -> Value {
+        let list = match &*self.parts {
+            [Part::Field { path, .. }] => fields.get(path).filter(|value| matches!(value, Value::List(_))),
+            _ => None,
+        };
+        list.filter(|list| !list.to_string().is_empty())
+            .unwrap_or_else(|| self.render(fields, Language::English).into())
+    }
+
+    /// Renders the template of a summary. Its last optional parts are the detail and the counts.
+    pub(crate) fn summary(&self, fields: &dyn Fields, language: Language) -> Summary {
+        let counts = self.parts.len() - usize::from(self.parts.last().is_some_and(Part::is_counts));
+        let detail = counts - usize::from(self.parts[..counts].last().is_some_and(Part::is_detail));
+        let mut out = String::new();
+        let [statement, head, _] = [0..detail, detail..counts, counts..self.parts.len()].map(|parts| {
+            fill(&self.parts[parts], fields, language, &|value| value.to_string(), &mut out);
+            out.len()
+        });
+        Summary::new(&out[..statement], &out[statement..head], &out[head..])
+    }
+
+    /// Renders the template, or returns `None` if a field is empty.
+    pub(crate) fn render_if_complete(&self, fields: &dyn Fields, language: Language) -> Option<String> {
+        let mut out = String::new();
+        fill(&self.parts, fields, language, &|value| value.to_string(), &mut out).then_some(out)
+    }
+}
+
+/// Returns whether all fields had a value.
+fn fill(
+    parts: &[Part],
+    fields: &dyn Fields,
+    language: Language,
+    quote: &dyn Fn(&Value) -> String,
+    out: &mut String,
+) -> bool {
+    let mut complete = true;
+    for part in parts {
+        match part {
+            Part::Text(text) => language.join(out, text),
+            Part::Field { path, default } => {
+                let value = fields.get(path).unwrap_or(Value::None);
+                if !value.to_string().is_empty() {
+                    language.join(out, &quote(&value));
+                } else if let Some(default) = default {
+                    language.join(out, default);
+                } else {
+                    complete = false;
+                }
+            }
+            Part::Optional(parts) => {
+                let mut inner = out.clone();
+                if fill(parts, fields, language, quote, &mut inner) {
+                    *out = inner;
+                }
+            }
+        }
+    }
+    complete
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn parts(&mut self, inside: bool) -> Result<Vec<Part>, Fault> {
+        let mut parts = Vec::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(next) = rest.find(['{', '}', '[', ']']) else {
+                if inside {
+                    return Err(self.problem("a `[` is not closed; write `[[` for a bracket that is meant"));
+                }
+                push_text(&mut parts, rest);
+                parts.shrink_to_fit();
+                return Ok(parts);
+            };
+            push_text(&mut parts, &rest[..next]);
+            self.at += next;
+            let rest = &rest[next..];
+            let (mark, after) = rest.split_at(1);
+            if after.starts_with(mark) {
+                push_text(&mut parts, mark);
+                self.at += 2;
+                continue;
+            }
+            match mark {
+                "{" => parts.push(self.field(after)?),
+                "[" if inside => {
+                    return Err(self.problem("a `[` within `[ ... ]`; write `[[` for a bracket that is meant"));
+                }
+                "[" => {
+                    self.at += 1;
+                    parts.push(Part::Optional(self.parts(true)?));
+                }
+                "]" if inside => {
+                    self.at += 1;
+                    parts.shrink_to_fit();
+                    return Ok(parts);
+                }
+                other => {
+                    return Err(self.problem(&format!(
+                        "a `{other}` that closes nothing; write `{other}{other}` for one that is meant"
+                    )));
+                }
+            }
+        }
+    }
+
+    fn field(&mut self, after: &'t str) -> Result<Part, Fault> {
+        let Some((inside, _)) = after.split_once('}') else {
+            return Err(self.problem("a `{` is not closed; write `{{` for a brace that is meant"));
+        };
+        let (path, default) = match inside.split_once('|') {
+            Some((path, default)) => (path, Some(default.to_owned())),
+            None => (inside, None),
+        };
+        let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+        if !is_path {
+            return Err(self.problem(&format!("`{{{inside}}}` names no field; a field is `{{signal.field}}`")));
+        }
+        self.at += inside.len() + 2;
+        Ok(Part::Field { path: path.to_owned(), default })
+    }
+
+    fn problem(&self, what: &str) -> Fault {
+        Fault { at: Some(self.text[..self.at].chars().count() + 1), ..Fault::new(what) }
+    }
+}
+
+fn push_text(parts: &mut Vec<Part>, text: &str) {
+    match parts.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Part::Text(before)) => before.push_str(text),
+        _ => parts.push(Part::Text(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Two;
+
+    impl Fields for Two {
+        fn get(&self, path: &str) -> Option<Value> {
+            match path {
+                "a.b" => Some(Value::from("x{y}")),
+                "a.empty" => Some(Value::from("")),
+                _ => None,
+            }
+        }
+    }
+
+    fn render(text: &str) -> String {
+        Template::parse(text).unwrap().render(&Two, Language::English)
+    }
+
+    #[test]
+    fn fields_defaults_and_optional_parts_are_rendered() {
+        assert_eq!(render("is {a.b}"), "is x{y}");
+        assert_eq!(render("is {a.empty|unknown}"), "is unknown");
+        assert_eq!(render("one[; two {a.b}][; three {a.empty}]"), "one; two x{y}");
+        assert_eq!(render("{{a.b}} spec.items[[0]]"), "{a.b} spec.items[0]");
+    }
+
+    #[test]
+    fn error_of_an_invalid_template_has_its_position() {
+        for (text, place) in [("ab {a.b", 4), ("a ] b", 3), ("[a", 2), ("{}", 1)] {
+            assert_eq!(Template::parse(text).unwrap_err().at, Some(place), "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Builds the diagnosis of a pod from the finding that ranks first.
+
+use super::rule::Rule;
+use super::{catalog, impact, misread};
+use crate::actions::manual_rollout;
+use crate::api::{Evidence, OtherFinding};
+use crate::case::{Attribution, Case, Category, Diagnosis, Finding, evidence, ownership, roots, target};
+use crate::message::text;
+
+const MOST_REMEDIES: usize = 5;
+const MOST_EVIDENCE: usize = 12;
+
+/// Builds a diagnosis from the finding that ranks first.
+pub(super) fn of_first(
+    case: &Case<'_>,
+    rule: &'static Rule,
+    finding: Finding,
+    other_findings: Vec<OtherFinding>,
+    attributions: Vec<Attribution>,
+) -> Diagnosis {
+    let mut remedies = catalog::remedies(case, rule.cause, &finding);
+    if case.pod.is_mirror() {
+        remedies = target::of_static_pod(case, remedies);
+    }
+    if rule.category != Category::Node {
+        remedies = manual_rollout::with_steps(case, remedies);
+    }
+    remedies.truncate(MOST_REMEDIES);
+    for remedy in &mut remedies {
+        remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);
+        // Commands with control characters cannot be pasted safely.
+        remedy.command = remedy.command.take().filter(|command| !command.chars().any(char::is_control));
+    }
+    let impact = impact::of(case, finding.container.as_deref());
+    let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    let root = roots::of(case, rule.category, &finding);
+    let ignored = target::ignored_manifest(case).map(evidence::event);
+    let around: Vec<Evidence> =
+        ownership::job_given_up(case).into_iter().chain(ignored).chain(misread::of(case)).collect();
+    let mut evidence = finding.evidence;
+    evidence.truncate(MOST_EVIDENCE - around.len());
+    evidence.extend(around);
+    Diagnosis {
+        cause: rule.cause,
+        category: rule.category,
+        recovery: rule.recovery,
+        severity,
+        confidence: finding.confidence,
+        container: finding.container,
+        container_type: finding.container_type,
+        summary: finding.summary,
+        remedies,
+        evidence,
+        other_findings,
+        root,
+        impact,
+        workload: ownership::top(case.pod, case.surroundings.known_job()),
+        quiet: finding.quiet,
+        attributions,
+    }
+}

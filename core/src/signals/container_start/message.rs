@@ -1,0 +1,94 @@
+//! Extracts objects, keys, users, programs and directories from the messages of kubelet and runtimes.
+
+use crate::facts::{Container, EnvRef, RefKind};
+use crate::message::{between, middle_cut, quoted_after};
+
+/// The ConfigMap or Secret that does not exist or lacks a key.
+pub(super) fn object(text: &str) -> Option<&str> {
+    let named = ["configmap ", "secret ", "configmaps ", "secrets "];
+    named.iter().find_map(|mark| quoted_after(text, mark)).or_else(|| {
+        let rest = text.split_once(" in ConfigMap ").or_else(|| text.split_once(" in Secret "))?.1;
+        rest.split_whitespace().next()?.rsplit('/').next()
+    })
+}
+
+/// The missing key.
+pub(super) fn key(text: &str) -> Option<&str> {
+    between(text, "couldn't find key ", " in ")
+}
+
+/// References of a container to the object (and key) in a message.
+pub(super) fn references<'c>(container: &'c Container, text: &str) -> impl Iterator<Item = &'c EnvRef> {
+    let (object, key) = (object(text).unwrap_or_default().to_owned(), key(text).map(str::to_owned));
+    let kind = if text.to_ascii_lowercase().contains("configmap") { RefKind::ConfigMap } else { RefKind::Secret };
+    container.env_refs.iter().filter(move |r| {
+        r.kind == kind && r.name == object && !r.optional && key.as_deref().is_none_or(|k| r.key.as_deref() == Some(k))
+    })
+}
+
+/// The environment variables that use the object (and key) in a message.
+pub(super) fn variables<'c>(container: Option<&'c Container>, text: &str) -> impl Iterator<Item = &'c str> {
+    container.into_iter().flat_map(|c| references(c, text)).filter_map(|reference| reference.variable.as_deref())
+}
+
+pub(super) fn user(text: &str) -> Option<&str> {
+    let rest = text.split_once("unable to find user ").or_else(|| text.split_once("unable to find group "))?.1;
+    rest.split([':', ' ']).next().filter(|user| !user.is_empty())
+}
+
+/// Numeric IDs of users that images commonly define.
+const USERS: [(&str, i64); 5] =
+    [("nonroot", 65532), ("nobody", 65534), ("node", 1000), ("nginx", 101), ("www-data", 33)];
+
+/// The numeric ID of a user; 0 if it is not a common one.
+pub(super) fn user_id(name: &str) -> i64 {
+    USERS.iter().find(|(known, _)| *known == name).map_or(0, |(_, id)| *id)
+}
+
+/// The program in the message, or else that of the container.
+pub(super) fn executable<'t>(container: Option<&'t Container>, text: &'t str) -> Option<&'t str> {
+    named_executable(text).or_else(|| container?.command.first().map(String::as_str))
+}
+
+fn named_executable(text: &str) -> Option<&str> {
+    quoted_after(text, "exec: ")
+        .or_else(|| between(text, "executable file `", "`"))
+        .or_else(|| between(text, "the path `", "`"))
+}
+
+/// The words of a command that was written as a single string with blanks, as a JSON list.
+pub(super) fn split_command(container: Option<&Container>) -> Option<String> {
+    let is_split = |program: &&String| program.trim().contains(' ') && !program.ends_with('\r');
+    let program = container?.command.first().filter(is_split)?;
+    serde_json::to_string(&program.split_whitespace().collect::<Vec<_>>()).ok()
+}
+
+/// The command prefixed with `sh`, or `sh` and the program if that is not part of the command, as a JSON list.
+pub(super) fn shell_command(container: Option<&Container>, text: &str) -> Option<String> {
+    let program = executable(container, text)?;
+    let command = container.map_or(&[][..], |c| &c.command);
+    let rest = command.split_first().filter(|(first, _)| *first == program).map_or(&[][..], |(_, rest)| rest);
+    let words: Vec<&str> = ["sh", program].into_iter().chain(rest.iter().map(String::as_str)).collect();
+    serde_json::to_string(&words).ok()
+}
+
+pub(super) fn working_dir<'t>(container: Option<&'t Container>, text: &'t str) -> Option<&'t str> {
+    quoted_after(text, "chdir to cwd (")
+        .or_else(|| between(text, "chdir to `", "`"))
+        .or_else(|| container?.working_dir.as_deref())
+}
+
+/// The command of a hook that the runtime did not find.
+pub(super) fn missing_in_hook(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let is_missing = lower.contains("no such file or directory") || lower.contains("executable file");
+    named_executable(text).filter(|_| is_missing)
+}
+
+/// How a hook failed, with its output.
+pub(super) fn hook_error(text: &str) -> String {
+    let error = text.split_once(" - error: ").map_or(text, |(_, error)| error);
+    let error = error.replace(", message: \"\"", "").replace("\\n", " ");
+    // The hook's output follows the colon.
+    middle_cut(error.trim_end().trim_end_matches(':'), 110)
+}

@@ -1,0 +1,168 @@
+//! Context fields shared by all signals: the pod, the container, the workload and the node.
+
+use super::termination::end;
+use super::{Context, Definition, Field, FieldType, Value, restarts};
+use crate::api::ContainerType;
+use crate::case::fields::Fields;
+use crate::facts::{PodFacts, format_bytes};
+
+const fn field(name: &'static str, kind: FieldType, doc: &'static str) -> Field {
+    Field { name, doc, kind }
+}
+
+/// The context fields shared by all signals. Fields that do not apply are empty.
+pub const CONTEXT: &[&Definition] = &[
+    &Definition {
+        name: "pod",
+        doc: "The pod.",
+        fields: &[
+            field("name", FieldType::Text, "Its name. Source: metadata.name."),
+            field("namespace", FieldType::Text, "Its namespace, or that of the workload. Source: metadata.namespace."),
+            field("node", FieldType::Text, "Its node; empty where it has none. Source: spec.nodeName."),
+            field("serviceAccount", FieldType::Text, "Its service account. Source: spec.serviceAccountName."),
+            field("isBare", FieldType::Flag, "No controller made it. Source: metadata.ownerReferences."),
+            field("ofJob", FieldType::Flag, "A Job made it. Source: metadata.ownerReferences."),
+            field("hostNetwork", FieldType::Flag, "It uses the network of its node. Source: spec.hostNetwork."),
+        ],
+    },
+    &Definition {
+        name: "container",
+        doc: "The container that the signal is about; empty where it is about the pod as a whole.",
+        fields: &[
+            field("name", FieldType::Text, "Its name. Source: spec.containers[].name."),
+            field(
+                "display",
+                FieldType::Text,
+                "Its name, after its type where it is none of the main ones: `init container setup`, `sidecar proxy`.",
+            ),
+            field(
+                "restarts",
+                FieldType::Text,
+                "Its restarts and present back-off: `7 restarts, back-off 5m`; empty for a first run. Source: restartCount, state.waiting.message.",
+            ),
+            field(
+                "rhythm",
+                FieldType::Text,
+                "When its runs end that end as the last did: `9 s after each start`; empty where no run's length is known. Source: state, lastState, earlier runs.",
+            ),
+            field("image", FieldType::Text, "Its image reference. Source: spec.containers[].image."),
+            field("isInit", FieldType::Flag, "It runs before the others. Source: spec.initContainers."),
+            field("command", FieldType::Text, "First word of its command. Source: spec.containers[].command."),
+            field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
+            field("hasMemoryLimit", FieldType::Flag, "It has a memory limit. Source: resources.limits.memory."),
+        ],
+    },
+    &Definition {
+        name: "workload",
+        doc: "The workload that the signal is about, else the object that holds the template of the pod: its top controller, or the pod itself.",
+        fields: &[
+            field("display", FieldType::Text, "Kind and name, such as `Deployment web`."),
+            field("kind", FieldType::Text, "Its kind."),
+            field("name", FieldType::Text, "Its name."),
+            field("argument", FieldType::Text, "As kubectl takes it: `deployment/web`."),
+        ],
+    },
+    &Definition {
+        name: "node",
+        doc: "The node that the signal is about, else that of the pod. Empty where it is not known.",
+        fields: &[
+            field("name", FieldType::Text, "Its name. Source: metadata.name."),
+            field(
+                "runtime",
+                FieldType::Text,
+                "Its container runtime. Source: status.nodeInfo.containerRuntimeVersion.",
+            ),
+            field(
+                "runtimeUnit",
+                FieldType::Text,
+                "The systemd unit of its container runtime: `containerd`, `crio` or `docker`. Source: status.nodeInfo.containerRuntimeVersion.",
+            ),
+            field("os", FieldType::Text, "Its operating system. Source: label kubernetes.io/os."),
+            field("arch", FieldType::Text, "Its CPU architecture. Source: label kubernetes.io/arch."),
+            field("isKnown", FieldType::Flag, "Its Node object is known."),
+        ],
+    },
+];
+
+impl Fields for Context<'_> {
+    fn get(&self, path: &str) -> Option<Value> {
+        let (of, name) = path.split_once('.').unwrap_or((path, ""));
+        match of {
+            "pod" => self.of_pod(name),
+            "container" => self.of_container(name),
+            "workload" => self.of_workload(name),
+            "node" => self.of_node(name),
+            _ if of == self.signal.definition().name => self.signal.field(name),
+            _ => None,
+        }
+    }
+}
+
+impl Context<'_> {
+    fn of_pod(&self, name: &str) -> Option<Value> {
+        let pod = self.subject.pod().map(|case| case.pod);
+        Some(match name {
+            "name" => pod.map(|pod| &*pod.key.name).into(),
+            "namespace" => match self.subject.workload() {
+                Some(case) => (&*case.workload.key.namespace).into(),
+                None => pod.map(|pod| &*pod.key.namespace).into(),
+            },
+            "node" => pod.and_then(|pod| pod.node_name.as_deref()).unwrap_or_default().into(),
+            "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
+            "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
+            "ofJob" => pod.is_some_and(PodFacts::is_of_job).into(),
+            "hostNetwork" => pod.is_some_and(|pod| pod.host_network).into(),
+            _ => return None,
+        })
+    }
+
+    fn of_container(&self, name: &str) -> Option<Value> {
+        let of = self.container;
+        Some(match name {
+            "name" => of.map_or("", |c| &c.name).into(),
+            "display" => of.map(end::display_name).into(),
+            "restarts" => of.zip(self.subject.pod()).map(|(c, case)| restarts::so_far(case, c)).into(),
+            "rhythm" => of.zip(self.subject.pod()).and_then(|(c, case)| restarts::rhythm(case, c)).into(),
+            "image" => of.map(|c| &*c.image).into(),
+            "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
+            "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
+            "memoryLimit" => of.and_then(|c| c.limits.memory.map(format_bytes)).into(),
+            "hasMemoryLimit" => of.is_some_and(|c| c.limits.memory.is_some()).into(),
+            _ => return None,
+        })
+    }
+
+    fn of_workload(&self, name: &str) -> Option<Value> {
+        let target = self.subject.target();
+        Some(match name {
+            "" | "display" => target.map(|target| target.display()).into(),
+            "kind" => target.map(|target| target.kind.to_string()).into(),
+            "name" => target.map(|target| target.name.to_string()).into(),
+            "argument" => target.map(|target| target.argument()).into(),
+            _ => return None,
+        })
+    }
+
+    fn of_node(&self, name: &str) -> Option<Value> {
+        let node = self.subject.node();
+        let label = |key: &str| node.and_then(|node| node.labels.get(key)).map(ToString::to_string);
+        Some(match name {
+            "name" => self.subject.node_name().into(),
+            "runtime" => node.map(|node| node.runtime.clone()).into(),
+            "runtimeUnit" => node.map(|node| runtime_unit(&node.runtime)).into(),
+            "os" => label("kubernetes.io/os").into(),
+            "arch" => label("kubernetes.io/arch").into(),
+            "isKnown" => node.is_some().into(),
+            _ => return None,
+        })
+    }
+}
+
+/// The systemd unit of a container runtime such as `containerd://1.7`.
+fn runtime_unit(runtime: &str) -> &'static str {
+    match runtime.split_once("://").map(|(name, _)| name) {
+        Some("cri-o") => "crio",
+        Some("docker") => "docker",
+        _ => "containerd",
+    }
+}

@@ -1,0 +1,18 @@
+//! The signal `nodeEvent`.
+
+use super::signal;
+use crate::facts::NodeComplaint;
+use crate::message::text;
+
+signal! {
+    /// A Warning Event of a kubelet on its node, in the 15 minutes after it: the kubelet repeats an Event of what lasts. The newest
+    /// of each reason that a cause names. Source: Events regarding the Node.
+    pub(crate) struct NodeEvent<'a> as "nodeEvent" { event: &'a NodeComplaint }
+    reason: |of| &of.event.reason, message: &of.event.message;
+
+    /// How often it was emitted. Source: Event count.
+    "count": fn count(&self) -> u32 { self.event.count }
+
+    /// Its message, at most 100 characters. Source: Event message.
+    "message": fn message(&self) -> String { text::line(&self.event.message, 100) }
+}

@@ -1,0 +1,179 @@
+//! Results of a probe.
+
+use crate::language::{Language, phrase, translate};
+use crate::message;
+use crate::message::text;
+
+/// The result in an `Unhealthy` Event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Refused,
+    Timeout,
+    Status(u16),
+    Tls {
+        server_speaks_tls: bool,
+    },
+    GrpcUnimplemented,
+    GrpcNotServing(String),
+    /// No gRPC server responds: nothing listens, or the port uses another protocol. The kubelet cannot distinguish
+    /// them.
+    NoGrpcServer,
+    /// The probe refers to its port by name, and no port of the container has that name.
+    NoSuchPort(String),
+    /// The probe could not be run. Holds the runtime's error.
+    CannotRun(String),
+    /// Any other output of the probe.
+    Other(String),
+}
+
+impl Answer {
+    pub(super) fn same_kind(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// The name of the result in conditions of the catalogue.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Timeout => "timeout",
+            Self::Status(_) => "status",
+            Self::Tls { server_speaks_tls: true } => "serverSpeaksHttps",
+            Self::Tls { server_speaks_tls: false } => "serverSpeaksHttp",
+            Self::GrpcUnimplemented => "grpcUnimplemented",
+            Self::GrpcNotServing(_) => "grpcNotServing",
+            Self::NoGrpcServer => "grpcNoAnswer",
+            Self::NoSuchPort(_) => "noSuchPort",
+            Self::CannotRun(_) => "cannotRun",
+            Self::Other(output) if output.contains("timed out") => "timeout",
+            Self::Other(_) => "other",
+        }
+    }
+
+    /// Whether the probe itself is wrong, independent of the program.
+    pub(super) const fn is_about_the_probe(&self) -> bool {
+        matches!(self, Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_))
+    }
+
+    /// Whether waiting longer cannot change the result.
+    pub(super) const fn is_permanent(&self) -> bool {
+        match self {
+            Self::Status(401 | 403 | 404)
+            | Self::Tls { .. }
+            | Self::GrpcUnimplemented
+            | Self::CannotRun(_)
+            | Self::NoSuchPort(_) => true,
+            Self::Refused
+            | Self::Timeout
+            | Self::Status(_)
+            | Self::GrpcNotServing(_)
+            | Self::NoGrpcServer
+            | Self::Other(_) => false,
+        }
+    }
+
+    /// Describes the result in a summary.
+    pub(super) fn describe(&self, language: Language) -> String {
+        match self {
+            Self::Refused => phrase!(language, "connection refused").to_owned(),
+            Self::Timeout => phrase!(language, "no answer in time").to_owned(),
+            Self::Status(status) => format!("HTTP status {status}"),
+            Self::Tls { server_speaks_tls: true } => {
+                phrase!(language, "the server speaks HTTPS, the probe HTTP").to_owned()
+            }
+            Self::Tls { server_speaks_tls: false } => {
+                phrase!(language, "the server speaks HTTP, the probe HTTPS").to_owned()
+            }
+            Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
+            Self::GrpcNotServing(state) => translate!(language, "gRPC health reports {state}", state),
+            Self::NoGrpcServer => phrase!(language, "no gRPC server answers").to_owned(),
+            Self::NoSuchPort(name) => translate!(language, "the container declares no port named {name}", name),
+            Self::CannotRun(words) => translate!(language, "it cannot be run: {words}", words),
+            Self::Other(words) if words.is_empty() => phrase!(language, "it failed without output").to_owned(),
+            Self::Other(words) => words.clone(),
+        }
+    }
+}
+
+/// Parses the message of an `Unhealthy` Event, `Liveness probe failed: ...`.
+pub(super) fn answer(message: &str) -> Answer {
+    let words = message.split_once(" probe failed:").map_or(message, |(_, rest)| rest).trim();
+    if let Some((_, rest)) = words.split_once("unable to start container process: ") {
+        let rest = rest.trim_end_matches(": unknown");
+        // `exec: "/x": stat /x: no such file or directory` contains the path twice.
+        let rest = rest.split_once("\": ").filter(|(_, why)| why.starts_with("stat ")).map_or(rest, |(_, why)| why);
+        return Answer::CannotRun(text::line(rest, 80));
+    }
+    if text::has(words, &[" probe errored"]) {
+        let words = words.split_once(" state: ").map_or(words, |(_, words)| words);
+        if let Some(name) = after(words, "couldn't find port: ") {
+            return Answer::NoSuchPort(text::line(name, 40));
+        }
+        return Answer::CannotRun(message::innermost(words, 80));
+    }
+    if text::has(words, &["connection refused"]) {
+        return Answer::Refused;
+    }
+    if let Some(status) = after(words, "HTTP probe failed with statuscode: ").and_then(|s| s.parse().ok()) {
+        return Answer::Status(status);
+    }
+    if text::has(words, &["server gave http response to https client"])
+        || text::has(words, &["first record does not look like a tls handshake"])
+    {
+        return Answer::Tls { server_speaks_tls: false };
+    }
+    if text::has(words, &["malformed http response"]) {
+        return Answer::Tls { server_speaks_tls: true };
+    }
+    if text::has(words, &["does not implement the grpc health protocol"]) {
+        return Answer::GrpcUnimplemented;
+    }
+    if let Some(state) = after(words, "service unhealthy (responded with ") {
+        return Answer::GrpcNotServing(state.trim_matches(['"', ')', ' ']).to_owned());
+    }
+    if text::has(words, &["failed to connect service "]) {
+        return Answer::NoGrpcServer;
+    }
+    let slow = ["deadline exceeded", "i/o timeout", "timed out after", "client.timeout", "timeout: "];
+    if slow.iter().any(|sign| text::has(words, &[sign])) {
+        return Answer::Timeout;
+    }
+    Answer::Other(text::line(words, 80))
+}
+
+/// The word after `marker`.
+fn after<'a>(words: &'a str, marker: &str) -> Option<&'a str> {
+    words.split_once(marker).and_then(|(_, rest)| rest.split_whitespace().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_probe_result_is_described() {
+        for (message, words) in [
+            ("Liveness probe failed: dial tcp 10.88.0.175:6379: connect: connection refused", "connection refused"),
+            (
+                "Readiness probe failed: Get \"http://10.0.0.7:80/\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+                "no answer in time",
+            ),
+            ("Liveness probe failed: command timed out: \"sleep 10\" timed out after 1s", "no answer in time"),
+            ("Liveness probe failed: HTTP probe failed with statuscode: 503", "HTTP status 503"),
+            (
+                "Liveness probe failed: Get \"https://10.0.0.7:80/\": http: server gave HTTP response to HTTPS client",
+                "the server speaks HTTP, the probe HTTPS",
+            ),
+            (
+                "Startup probe failed: service unhealthy (responded with \"NOT_SERVING\")",
+                "gRPC health reports NOT_SERVING",
+            ),
+            (
+                "(combined from similar events): Liveness probe failed: cat: can't open '/tmp/ok': No such file or directory\n",
+                "cat: can't open '/tmp/ok': No such file or directory",
+            ),
+            ("Liveness probe failed: ", "it failed without output"),
+        ] {
+            assert_eq!(answer(message).describe(Language::English), words, "{message}");
+        }
+    }
+}

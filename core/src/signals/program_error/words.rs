@@ -1,0 +1,355 @@
+//! Extracts the address, the path and the variable from a decisive log line.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::api::ContainerType;
+use crate::case::Case;
+use crate::facts::Container;
+use crate::signals::termination::log_line;
+
+/// Patterns of a host name or address with an optional port. The first match is the unreachable endpoint. A pattern is
+/// tried only if the line contains one of its markers (lower case, separated by bars).
+static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
+    [
+        // Go: the looked-up name precedes the address of the name server.
+        ("lookup ", r"lookup (?<host>[A-Za-z0-9._-]+)"),
+        ("dial ", r"dial (?:tcp|udp)[46]? (?<host>\[[0-9a-f:]+\]|[A-Za-z0-9._-]+):(?<port>[0-9]+)"),
+        // Node
+        (
+            "econnrefused |etimedout |ehostunreach ",
+            r"(?:ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH) (?<host>[0-9a-f:.]+):(?<port>[0-9]+)",
+        ),
+        ("enotfound |eai_again ", r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)"),
+        // libpq
+        (r#"server at ""#, r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>[0-9]+)"#),
+        (r#"running on host ""#, r#"running on host "(?<host>[^"]+)""#),
+        (r#"translate host name ""#, r#"translate host name "(?<host>[^"]+)""#),
+        // Prisma
+        ("server at `", r"server at `(?<host>[^`:]+)(?::(?<port>[0-9]+))?`"),
+        // Python's urllib3, wait-for-it, Kafka
+        ("connectionpool(host='", r"ConnectionPool\(host='(?<host>[^']+)', port=(?<port>[0-9]+)"),
+        (
+            "timeout occurred after waiting ",
+            r"timeout occurred after waiting [0-9]+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>[0-9]+)",
+        ),
+        ("resolve server ", r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>[0-9]+)"),
+        // PHP
+        ("getaddrinfo for ", r"getaddrinfo for (?<host>[A-Za-z0-9._-]+) failed"),
+        // Python's asyncio
+        ("connect call failed ", r"Connect call failed \('(?<host>[^']+)', (?<port>[0-9]+)"),
+        // Ruby
+        ("connect(2) for ", r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>[0-9]+)"#),
+        // MySQL
+        ("server on '", r"server on '(?<host>[^':]+)(?::(?<port>[0-9]+))?'"),
+        // nginx, HAProxy
+        (r#"upstream ""#, r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?"#),
+        // Java
+        ("unknownhostexception: ", r"UnknownHostException: (?<host>[A-Za-z0-9._-]+)"),
+        // curl, busybox
+        ("connect to ", r"connect to (?<host>[A-Za-z0-9._-]+) port (?<port>[0-9]+)"),
+        ("resolve host: ", r"resolve host: (?<host>[A-Za-z0-9._-]+)"),
+        ("bad address '", r"bad address '(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?'"),
+        ("remote host (", r"remote host \((?<host>[0-9a-f:.]+)\)"),
+        // Redis and PostgreSQL clients, and programs that log the address in full
+        (
+            "connect",
+            r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:host )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>[0-9]+)",
+        ),
+        ("://", r"://(?:[^@/\s]*@)?(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?"),
+        (
+            ":0|:1|:2|:3|:4|:5|:6|:7|:8|:9",
+            r"(?-u:\b)(?<host>[A-Za-z][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+):(?<port>[0-9]{2,5})(?-u:\b)",
+        ),
+    ]
+    .iter()
+    .filter_map(|(marks, pattern)| Some((marks.split('|').collect(), Regex::new(pattern).ok()?)))
+    .collect()
+});
+
+/// Number of trailing patterns that match any URL or `host:port`, which a line may also mention incidentally.
+const IN_PASSING: usize = 2;
+
+static PORT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)(?::|(?-u:\b)port[ =:]+)([0-9]{1,5})(?-u:\b)").ok());
+static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
+static VARIABLE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?-u:\b)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*(?-u:\b)").ok());
+
+/// The unreachable endpoint in the line: `db:5432`, or the host alone.
+pub(super) fn endpoint(line: &str) -> Option<String> {
+    first_of(&ENDPOINTS, line)
+}
+
+/// Like [`endpoint`], but only from the error of a client, and only outside the pod.
+pub(super) fn certain_endpoint(line: &str) -> Option<String> {
+    let of_clients = ENDPOINTS.get(..ENDPOINTS.len().saturating_sub(IN_PASSING)).unwrap_or_default();
+    first_of(of_clients, line).filter(|endpoint| !is_of_pod(endpoint) && !is_of_pod(host(endpoint)))
+}
+
+fn is_of_pod(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "::") || host.starts_with("127.")
+}
+
+fn first_of(patterns: &[(Vec<&str>, Regex)], line: &str) -> Option<String> {
+    let lower = line.to_ascii_lowercase();
+    let fit = patterns.iter().filter(|(marks, _)| marks.iter().any(|mark| lower.contains(mark)));
+    let mut found = fit.flat_map(|(_, pattern)| pattern.captures_iter(line)).filter(|found| !is_source(found));
+    let found = found.next()?;
+    let host = found.name("host")?.as_str().trim_end_matches('.');
+    Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
+}
+
+/// Whether the apparent `host:port` is a source location, such as `main.rs:12`.
+fn is_source(found: &regex::Captures<'_>) -> bool {
+    const ENDINGS: [&str; 12] =
+        [".rs", ".go", ".py", ".js", ".ts", ".mjs", ".java", ".kt", ".rb", ".cs", ".cpp", ".php"];
+    found.name("host").is_some_and(|host| ENDINGS.iter().any(|ending| host.as_str().ends_with(ending)))
+}
+
+/// Markers of failed connections.
+const REFUSALS: [&str; 14] = [
+    "connection refused",
+    "refused",
+    "econnrefused",
+    "connectexception",
+    "timed out",
+    "unreachable",
+    "could not translate host",
+    "unknownhost",
+    "can't reach",
+    "couldn't resolve server",
+    "name or service not known",
+    "name resolution",
+    "amqpconnectionerror",
+    "no resolvable bootstrap urls",
+];
+
+/// Markers of exceptions that contain no endpoint, with the server's product (if known) and the kind of failure.
+const UNNAMED: [(&str, (&str, &str)); 18] = [
+    ("timed out waiting for a node assignment", ("Kafka", "timeout")),
+    ("sqlstate[hy000] [2002]", ("MySQL", "refused")),
+    ("amqpconnectionerror", ("AMQP", "refused")),
+    ("zookeeperclienttimeoutexception", ("ZooKeeper", "timeout")),
+    ("no resolvable bootstrap urls", ("Kafka", "nameNotFound")),
+    ("communications link failure", ("MySQL", "refused")),
+    ("name or service not known", ("", "nameNotFound")),
+    ("name does not resolve", ("", "nameNotFound")),
+    ("temporary failure in name resolution", ("", "lookupFailed")),
+    ("unknownhostexception", ("", "nameNotFound")),
+    ("[errno 111]", ("", "refused")),
+    ("econnrefused", ("", "refused")),
+    ("connectionrefused", ("", "refused")),
+    ("connection refused", ("", "refused")),
+    ("no route to host", ("", "noRoute")),
+    ("connect timed out", ("", "timeout")),
+    ("connection timed out", ("", "timeout")),
+    ("etimedout", ("", "timeout")),
+];
+
+/// An exception or panic in the format in which it terminates a program.
+static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let class = r"[A-Za-z_][0-9A-Za-z_.$]*(?:[Ee]rror|Exception)";
+    Regex::new(&format!(
+        r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception|SQLSTATE\[HY000\] \[2002\]"#
+    ))
+    .ok()
+});
+
+/// Server product and kind of failure of an exception without an endpoint.
+pub(super) fn unnamed(line: &str) -> Option<(&'static str, &'static str)> {
+    EXCEPTION.as_ref()?.find(line)?;
+    let lower = line.to_ascii_lowercase();
+    UNNAMED.iter().find(|(sign, _)| lower.contains(sign)).map(|(_, what)| *what)
+}
+
+/// Whether the line reports a connection attempt. Its result may follow below.
+pub(super) fn is_connection_attempt(line: &str) -> bool {
+    line.to_ascii_lowercase().contains("failed to connect to ")
+}
+
+pub(super) fn is_refusal(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    // A refused login means that the server was reached.
+    !["access_refused", "accessrefused", "login was refused"].iter().any(|words| lower.contains(words))
+        && REFUSALS.iter().any(|words| lower.contains(words))
+}
+
+/// Whether the line reports a refused connection without its endpoint.
+pub(super) fn is_unnamed_refusal(line: &str) -> bool {
+    is_refusal(line) && endpoint(line).is_none()
+}
+
+/// The host of an [`endpoint`].
+pub(super) fn host(endpoint: &str) -> &str {
+    endpoint.rsplit_once(':').map_or(endpoint, |(host, _)| host)
+}
+
+/// The port that the program tried to listen on: the last one in the line.
+pub(super) fn port(line: &str) -> Option<i32> {
+    // Skip the column number of a panic location.
+    let found = PORT.as_ref()?.captures_iter(log_line::bare(line)).last()?;
+    found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
+}
+
+/// Another container of the pod that declares this port. Containers of a pod share one network namespace.
+pub(super) fn port_owner<'a>(case: &Case<'a>, container: &Container, port: Option<i32>) -> Option<&'a str> {
+    let port = port?;
+    let listens = |other: &&Container| {
+        other.name != container.name
+            && matches!(other.kind, ContainerType::App | ContainerType::Sidecar)
+            && other.ports.iter().any(|p| p.number == port)
+    };
+    case.pod.containers.iter().find(listens).map(|other| &*other.name)
+}
+
+/// The file or directory in the line.
+pub(super) fn path(line: &str) -> Option<&str> {
+    paths(line).next()
+}
+
+/// The parent directory of a path, unless it is the root.
+pub(super) fn folder(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty())
+}
+
+/// All files and directories in the line.
+pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
+    let found = PATH.iter().flat_map(|pattern| pattern.captures_iter(line));
+    found.filter_map(|found| Some(found.get(1)?.as_str().trim_end_matches(['.', ':'])))
+}
+
+/// The environment variable in the line: upper case, with an underscore unless the context shows that it is a variable.
+/// Names of log levels are excluded.
+pub(super) fn variable(line: &str) -> Option<&str> {
+    const LEVELS: [&str; 12] =
+        ["ERROR", "FATAL", "PANIC", "CRITICAL", "WARN", "WARNING", "INFO", "DEBUG", "EMERG", "ALERT", "SEVERE", "ENV"];
+    // Spring resolves placeholders from the environment and from files, so only the name shows which was meant.
+    let line = line.split_once("resolve placeholder '").and_then(|(_, rest)| rest.split('\'').next()).unwrap_or(line);
+    let lower = line.to_ascii_lowercase();
+    let is_about_variables =
+        ["environment", "env var", "env:", "unbound variable", "parameter not set", "parameter null"]
+            .iter()
+            .any(|words| lower.contains(words));
+    VARIABLE
+        .as_ref()?
+        .find_iter(line)
+        .map(|found| found.as_str())
+        .find(|word| word.len() > 2 && !LEVELS.contains(word) && (is_about_variables || word.contains('_')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incidental_and_local_endpoints_are_not_certain() {
+        for (line, certain) in [
+            ("dial tcp 10.96.0.10:5432: connect: connection refused", Some("10.96.0.10:5432")),
+            ("failed to connect to rabbit:5672: connection refused", Some("rabbit:5672")),
+            ("Error: connect ECONNREFUSED 127.0.0.1:6379", None),
+            ("Error: connect ECONNREFUSED ::1:6379", None),
+            ("dial tcp [::1]:6379: connect: connection refused", None),
+            ("failed to connect to localhost:5672: connection refused", None),
+            ("wget: can't connect to remote host (::1): Connection refused", None),
+            ("main.go:120: connection refused", None),
+            ("connection refused, see https://docs.example.com", None),
+        ] {
+            assert_eq!(certain_endpoint(line).as_deref(), certain, "{line}");
+        }
+    }
+
+    #[test]
+    fn unreachable_endpoint_is_parsed() {
+        for (line, named) in [
+            ("dial tcp 10.96.0.10:5432: connect: connection refused", "10.96.0.10:5432"),
+            ("dial tcp: lookup postgres on 10.96.0.10:53: no such host", "postgres"),
+            ("dial tcp: lookup db.prod.svc.cluster.local: no such host", "db.prod.svc.cluster.local"),
+            ("Error: connect ECONNREFUSED 127.0.0.1:6379", "127.0.0.1:6379"),
+            ("Error: connect ECONNREFUSED ::1:6379", "::1:6379"),
+            ("Error: getaddrinfo ENOTFOUND redis", "redis"),
+            ("connection to server at \"db\" (10.0.0.9), port 5432 failed: Connection refused", "db:5432"),
+            ("could not translate host name \"db\" to address: Name or service not known", "db"),
+            ("ERROR 2002 (HY000): Can't connect to MySQL server on 'mysql' (115)", "mysql"),
+            ("nginx: [emerg] host not found in upstream \"backend:8080\" in /etc/nginx/nginx.conf:9", "backend:8080"),
+            ("Caused by: java.net.UnknownHostException: kafka: Name or service not known", "kafka"),
+            ("curl: (7) Failed to connect to api port 80 after 0 ms: Connection refused", "api:80"),
+            ("curl: (6) Could not resolve host: api", "api"),
+            ("wget: bad address 'api:80'", "api:80"),
+            ("php_network_getaddresses: getaddrinfo for mysql failed: Temporary failure in name resolution", "mysql"),
+            ("OSError: [Errno 111] Connect call failed ('10.96.0.20', 5432)", "10.96.0.20:5432"),
+            ("wget: can't connect to remote host (10.0.0.9): Connection refused", "10.0.0.9"),
+            ("redis.exceptions.ConnectionError: Error 111 connecting to redis:6379. Connection refused.", "redis:6379"),
+            ("Connection to db:5432 refused. Check that the hostname and port are correct", "db:5432"),
+            ("Get \"http://auth.default.svc:8080/keys\": connection refused", "auth.default.svc:8080"),
+            ("failed to connect to rabbit:5672: connection refused", "rabbit:5672"),
+            (
+                "ConnectionError: HTTPConnectionPool(host='backend', port=8080): Max retries exceeded with url: /api (Caused by \
+                 NewConnectionError('[Errno 111] Connection refused'))",
+                "backend:8080",
+            ),
+            ("connect: Connection refused - connect(2) for \"db\" port 5432 (Errno::ECONNREFUSED)", "db:5432"),
+            ("wait-for-it.sh: timeout occurred after waiting 15 seconds for db:5432", "db:5432"),
+            ("WARN Couldn't resolve server kafka:9092 from bootstrap.servers as DNS resolution failed", "kafka:9092"),
+        ] {
+            assert_eq!(endpoint(line).as_deref(), Some(named), "{line}");
+        }
+        assert_eq!(endpoint("main.rs:120: connection refused"), None, "a place in a program");
+        assert_eq!(endpoint("connection refused"), None);
+        assert_eq!(endpoint("12:30:11 connection refused"), None, "a time of day is no address");
+    }
+
+    #[test]
+    fn exceptions_without_endpoint_differ_from_incidental_text() {
+        for (line, what) in [
+            ("ConnectionRefusedError: [Errno 111] Connection refused", Some(("", "refused"))),
+            ("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>", Some(("", "refused"))),
+            ("socket.gaierror: [Errno -2] Name or service not known", Some(("", "nameNotFound"))),
+            ("Caused by: java.net.ConnectException: Connection refused (Connection refused)", Some(("", "refused"))),
+            ("pika.exceptions.AMQPConnectionError", Some(("AMQP", "refused"))),
+            (
+                "PHP Fatal error:  Uncaught PDOException: SQLSTATE[HY000] [2002] Connection refused in /app/db.php:12",
+                Some(("MySQL", "refused")),
+            ),
+            (
+                "Unhandled exception. System.Net.Sockets.SocketException (5): Name or service not known",
+                Some(("", "nameNotFound")),
+            ),
+            ("Error: connection refused by policy: quota used up", None),
+            ("warning: metrics not sent: [Errno 111] Connection refused", None),
+            ("ERROR:root:metrics not sent: [Errno 111] Connection refused", None),
+            ("ValueError: invalid literal for int()", None),
+        ] {
+            assert_eq!(unnamed(line), what, "{line}");
+        }
+    }
+
+    #[test]
+    fn finds_ports_paths_and_variables() {
+        assert_eq!(
+            port("thread 'main' panicked at src/main.rs:33:10: Os { code: 98, message: \"Address already in use\" }"),
+            None
+        );
+        assert_eq!(port("listen tcp :8080: bind: address already in use"), Some(8080));
+        assert_eq!(port("Error: listen EADDRINUSE: address already in use :::3000"), Some(3000));
+        assert_eq!(port("Web server failed to start. Port 8080 was already in use."), Some(8080));
+        assert_eq!(port("bind() to 0.0.0.0:80 failed (98: Address already in use)"), Some(80));
+        assert_eq!(port("OSError: [Errno 98] Address already in use"), None);
+        assert_eq!(path("mkdir: can't create directory '/data/x': Read-only file system"), Some("/data/x"));
+        assert_eq!(path("open /var/run/app.pid: read-only file system"), Some("/var/run/app.pid"));
+        for (line, name) in [
+            ("KeyError: 'DATABASE_URL'", Some("DATABASE_URL")),
+            ("FATAL: DATABASE_URL is not set", Some("DATABASE_URL")),
+            ("required environment variable PORT is missing", Some("PORT")),
+            ("/run.sh: line 3: TOKEN: unbound variable", Some("TOKEN")),
+            ("ERROR: config file is required", None),
+            ("KeyError: 'name'", None),
+            ("Could not resolve placeholder 'DB_URL' in value \"${DB_URL}\"", Some("DB_URL")),
+            ("Could not resolve placeholder 'db.url' in value \"${db.url} of MY_APP\"", None),
+        ] {
+            assert_eq!(variable(line), name, "{line}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The signal `sandbox`.
+
+use super::{Matched, PodSignal, Source, lasting, signal};
+use crate::api::{ContainerType, Evidence};
+use crate::case::{Case, evidence};
+use crate::facts::{EventFacts, State, Timestamp};
+use crate::message::{between, innermost, quoted_after};
+
+signal! {
+    /// A sandbox (network, cgroup, directories, devices) that the node cannot create for the pod, so that no container is
+    /// created; or a sync of the pod that fails while it is not ready. The status of the containers shows only
+    /// ContainerCreating.
+    /// Source: the newest Event of FailedCreatePodSandBox, NetworkNotReady, FailedCreatePodContainer,
+    /// FailedPrepareDynamicResources, FailedPodSandBoxStatus, Failed; and the newest Event FailedSync.
+    pub(crate) struct Sandbox<'a> as "sandbox" { case: &'a Case<'a>, event: &'a EventFacts }
+    reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
+
+    /// The error of the message, at most 90 characters.
+    "error": fn error(&self) -> String { innermost(&self.event.message, 90) }
+
+    /// The CNI plugin that failed, such as `flannel`; empty where the message names none.
+    /// Source: `plugin type=` in the message, containernetworking/cni.
+    "plugin": fn plugin(&self) -> &str {
+        let message = &*self.event.message;
+        quoted_after(message, "plugin type=").or_else(|| between(message, "plugin type=\\\"", "\\\"")).unwrap_or_default()
+    }
+
+    /// The CNI plugin whose program is not on the node; empty where none is missing.
+    /// Source: `failed to find plugin` in the message, containernetworking/cni.
+    "missingPlugin": fn missing_plugin(&self) -> &str { self.quoted_after("failed to find plugin ") }
+
+    /// Whether the missing plugin is one of the CNI project, which no network plugin installs: loopback, bridge, host-local,
+    /// portmap or bandwidth.
+    "isStandardPlugin": fn is_standard_plugin(&self) -> bool {
+        ["loopback", "bridge", "host-local", "portmap", "bandwidth"].contains(&self.missing_plugin())
+    }
+
+    /// File that the CNI plugin does not find, such as `/run/flannel/subnet.env`; empty where none is missing.
+    /// Source: `no such file or directory` in the message.
+    "missingFile": fn missing_file(&self) -> &str {
+        let path = self.event.message.split_once(": no such file or directory").map_or("", |(before, _)| before);
+        let path = path.rsplit(' ').next().unwrap_or_default();
+        if path.starts_with('/') { path } else { "" }
+    }
+
+    /// RuntimeClass that does not exist; empty where the message names none. Source: message of the Event.
+    "missingRuntimeClass": fn missing_runtime_class(&self) -> &str { self.quoted_after("runtimeclass.node.k8s.io ") }
+
+    /// Handler of a RuntimeClass that the node's runtime does not know; empty where the message names none.
+    /// Source: message of the Event, containerd internal/cri/config.
+    "runtimeHandler": fn runtime_handler(&self) -> &str { self.quoted_after("no runtime for ") }
+
+    /// Image of the sandbox that the runtime cannot pull; empty where the message names none.
+    /// Source: message of the Event, containerd internal/cri/server.
+    "image": fn image(&self) -> &str { self.quoted_after("failed to get sandbox image ") }
+
+    /// Sysctl that the runtime rejects, such as `net.core.somaxconn`; empty where the message names none.
+    /// Source: message of the Event, runc.
+    "sysctl": fn sysctl(&self) -> String {
+        let path = between(&self.event.message, "/proc/sys/", ": ").map(|path| path.replace('/', "."));
+        path.unwrap_or_else(|| self.quoted_after("sysctl ").to_owned())
+    }
+}
+
+pub(crate) const SOURCE: Source = Source { definition: &Sandbox::DEFINITION, read };
+
+const EVENTS: [&str; 7] = [
+    "FailedCreatePodSandBox",
+    "NetworkNotReady",
+    "FailedCreatePodContainer",
+    "FailedPrepareDynamicResources",
+    "FailedPodSandBoxStatus",
+    "FailedSync",
+    "Failed",
+];
+
+/// The kubelet's retry interval in seconds, rounded up. A failure that occurs only once has passed by then.
+const SECOND_TRY: i64 = 15;
+
+/// Seconds for which an Event FailedSync remains valid.
+const SYNC_FAILS_FOR: i64 = 900;
+
+fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
+    let events = failure(case).into_iter().chain(failed_sync(case));
+    events.map(|event| Box::new(Sandbox { case, event }) as Box<dyn PodSignal<'a> + 'a>).collect()
+}
+
+impl<'a> PodSignal<'a> for Sandbox<'a> {
+    fn due(&self, cause: &Matched) -> Result<(), Timestamp> {
+        // Repetition proves nothing on a node that is still joining.
+        let is_of_joining = cause.threshold > SECOND_TRY;
+        let times = if is_of_joining { 1 } else { self.event.count };
+        lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), times)
+    }
+
+    fn evidence(&self, _: &Matched) -> Vec<Evidence> {
+        let condition = self.case.pod.condition("PodReadyToStartContainers").map(evidence::condition);
+        std::iter::once(evidence::event(self.event)).chain(condition).collect()
+    }
+}
+
+impl Sandbox<'_> {
+    fn quoted_after(&self, mark: &str) -> &str {
+        quoted_after(&self.event.message, mark).unwrap_or_default()
+    }
+}
+
+/// The newest Event that explains why the pod's sandbox cannot be created, while the pod has none.
+pub(crate) fn failure<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    let of_pod = |e: &&EventFacts| {
+        EVENTS.contains(&&*e.reason)
+            && match &*e.reason {
+                "Failed" => e.message.contains("error making pod data directories"),
+                "FailedSync" => false,
+                _ => true,
+            }
+    };
+    let newest = case.events.iter().filter(of_pod).max_by_key(|e| e.last)?;
+    is_being_set_up(case).then_some(newest)
+}
+
+/// Whether the pod is bound to a node and none of its containers exists yet, or exists again after its sandbox was
+/// lost.
+pub(crate) fn is_being_set_up(case: &Case<'_>) -> bool {
+    let pod = case.pod;
+    if pod.is_over() || pod.deletion.is_some() || pod.node_name.is_none() {
+        return false;
+    }
+    let mut own = pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral);
+    match pod.condition("PodReadyToStartContainers").map(|c| c.status.as_str()) {
+        Some("True") => false,
+        Some("False") => !own.any(|c| c.is_running() || c.ready),
+        _ => own.all(|c| match &c.state {
+            State::Waiting { reason, .. } => matches!(reason.as_str(), "" | "ContainerCreating" | "PodInitializing"),
+            _ => false,
+        }),
+    }
+}
+
+/// Whether an Event FailedSync is about the sandbox. Before Kubernetes 1.8 a failed sandbox had no Event of its own.
+fn is_old_failure(event: &EventFacts) -> bool {
+    &*event.reason == "FailedSync"
+        && ["with CreatePodSandboxError", "with SetupNetworkError"].iter().any(|error| event.message.contains(error))
+}
+
+/// A recent failed sync of a pod that is not ready. Running pods have such Events too.
+fn failed_sync<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    // Before Kubernetes 1.10 the kubelet added one for each failure, even of a container or an image pull.
+    let is_alone = |e: &&EventFacts| !e.message.starts_with("Error syncing pod") || is_being_set_up(case);
+    let is_recent = |e: &&EventFacts| is_alone(e) && e.last.is_none_or(|at| case.age(at) < SYNC_FAILS_FOR);
+    let event = case.events_with("FailedSync").rev().find(is_recent)?;
+    (!case.pod.is_over() && !case.pod.is_ready()).then_some(event)
+}

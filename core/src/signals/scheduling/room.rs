@@ -1,0 +1,131 @@
+//! Nodes without enough of a resource, and what would make the pod fit.
+
+use super::nodes::{NodeView, Shortfall, View};
+use super::resource::{Resource, lowered};
+use super::words::{Check, names};
+use crate::facts::{Container, Siblings};
+
+/// A request is never lowered below this fraction (1/4), as the program would not work with less.
+const LITTLE: i64 = 4;
+
+/// A container's request, and the largest one that fits.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Lower {
+    pub(super) resource: String,
+    pub(super) container: String,
+    pub(super) amount: String,
+}
+
+/// A shortage, from the view of the closest node.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    pub(super) resource: String,
+    pub(super) requested: String,
+    pub(super) need: String,
+    pub(super) node: String,
+    pub(super) allocatable: String,
+    /// Empty if not all pods of the node are known.
+    pub(super) free: String,
+    /// Set if `free` is empty.
+    pub(super) free_at_most: String,
+    pub(super) missing: String,
+    pub(super) used: String,
+    pub(super) also_short_of: String,
+    pub(super) is_reserved: bool,
+    /// `ofSeveral`, `full`, `request` or `notOffered`.
+    pub(super) kind: &'static str,
+    pub(super) cordoned: String,
+    pub(super) tainted: String,
+    pub(super) taint: String,
+    pub(super) largest: String,
+    pub(super) fits_when_empty: bool,
+    pub(super) largest_request: String,
+    pub(super) empty_node: String,
+    pub(super) lower: Lower,
+    pub(super) also_lower: Lower,
+}
+
+impl Room {
+    /// `None` if no node is known to be short of the resource.
+    pub(super) fn new(view: &View<'_>, check: Check, siblings: &Siblings) -> Option<Self> {
+        let nearest = view.nearest(check);
+        let (node, short) = *nearest.first()?;
+        let resource = &short.resource;
+        let amount = |n: i64| resource.amount(n.max(0));
+        let others = node.shortfalls.iter().filter(|s| s.resource != *resource).map(|s| s.resource.name());
+        let free = amount(short.free);
+        let (free, free_at_most) =
+            if node.state.all_pods_known { (free, String::new()) } else { (String::new(), free) };
+        let mut room = Self {
+            resource: resource.name().to_owned(),
+            requested: resource.amount(short.asked),
+            need: resource.amount_of(short.asked),
+            node: node.name().to_owned(),
+            allocatable: amount(short.allocatable),
+            free,
+            free_at_most,
+            missing: amount(short.missing()),
+            used: amount(short.allocatable.saturating_sub(short.free)),
+            also_short_of: names(others),
+            is_reserved: short.free < short.allocatable,
+            empty_node: view.fits_empty().map(|n| n.name().to_owned()).unwrap_or_default(),
+            ..Self::default()
+        };
+        room.way_out(view, check, &nearest);
+        room.requests(view, (node, short), view.largest_that_fits(check));
+        // Capacity for one more pod is not enough for all pending ones, and a new template replaces the running pods.
+        if matches!(resource, Resource::Extended(_)) && nearest.iter().all(|(_, s)| s.allocatable <= 0) {
+            room.kind = "notOffered";
+        } else if siblings.ready > 0 && siblings.total - siblings.ready.min(siblings.total) > 1 {
+            room.kind = "ofSeveral";
+        }
+        Some(room)
+    }
+
+    /// Finds an unavailable node with enough capacity, or else by how much the request is too large.
+    fn way_out(&mut self, view: &View<'_>, check: Check, nearest: &[(&NodeView<'_>, &Shortfall)]) {
+        if let Some(roomy) = view.with_room().filter(|n| n.unmet.is_empty()) {
+            match roomy.taints.first() {
+                None => roomy.name().clone_into(&mut self.cordoned),
+                Some(taint) => {
+                    roomy.name().clone_into(&mut self.tainted);
+                    self.taint = taint.to_string();
+                }
+            }
+            return;
+        }
+        let resource = nearest.first().map(|(_, short)| &short.resource);
+        self.fits_when_empty = nearest.iter().any(|(_, s)| s.fits_empty());
+        if !self.fits_when_empty {
+            let most = nearest.iter().map(|(_, s)| s.allocatable).max();
+            self.largest = resource.zip(most).map(|(r, most)| r.amount(most.max(0))).unwrap_or_default();
+        }
+        let most = view.largest_that_fits(check);
+        self.largest_request = resource.zip(most).map(|(r, most)| r.quantity(most)).unwrap_or_default();
+    }
+
+    /// Finds the requests that would have to be lower.
+    fn requests(&mut self, view: &View<'_>, (node, short): (&NodeView<'_>, &Shortfall), most: Option<i64>) {
+        let resource = &short.resource;
+        let lower = most.and_then(|most| lowered(view.pod, resource, most));
+        // If full nodes are the only obstacle, the remaining capacity is too small for the program.
+        let is_little = |(container, amount): (&Container, i64)| {
+            resource.of(&container.requests).is_some_and(|asked| amount.saturating_mul(LITTLE) < asked)
+        };
+        let is_full = view.fits_empty().is_some() && (most.is_none() || lower.is_some_and(is_little));
+        self.kind = if is_full { "full" } else { "request" };
+        if is_full {
+            return;
+        }
+        let of = |resource: &Resource, (container, amount): (&Container, i64)| Lower {
+            resource: resource.name().to_owned(),
+            container: container.name.to_string(),
+            amount: resource.quantity(amount),
+        };
+        self.lower = lower.map(|lower| of(resource, lower)).unwrap_or_default();
+        let others = node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0);
+        let mut others = others.filter(|_| node.state.all_pods_known);
+        let also = others.find_map(|s| Some(of(&s.resource, lowered(view.pod, &s.resource, s.free)?)));
+        self.also_lower = also.unwrap_or_default();
+    }
+}

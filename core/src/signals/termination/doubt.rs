@@ -1,0 +1,61 @@
+//! Alternative senders of a signal that no Event explains, as contradicting evidence.
+
+use super::end;
+use crate::api::Confidence;
+use crate::case::{Case, Finding, evidence};
+use crate::facts::{Container, EventFacts, ProbeKind, Terminated};
+use crate::language::translate;
+use crate::message::text;
+
+/// The Event of a preStop hook that failed while this run was being stopped. Only the kubelet runs such hooks.
+pub(crate) fn pre_stop_failed<'a>(case: &Case<'a>, container: &Container, run: &Terminated) -> Option<&'a EventFacts> {
+    case.container_events(container, "FailedPreStopHook").rev().find(|event| end::in_run(event, run))
+}
+
+/// Adds evidence against an external sender: a hook that only the kubelet runs, or a run as long as a probe allows.
+pub(crate) fn with_contradictions(
+    case: &Case<'_>,
+    container: &Container,
+    run: &Terminated,
+    finding: Finding,
+) -> Finding {
+    let mut finding = finding
+        .with_all(pre_stop_failed(case, container, run).map(|event| evidence::contradicting(evidence::event(event))));
+    if container.has_post_start {
+        finding = finding.with(evidence::contradicting(evidence::field(
+            format!("{}.lifecycle.postStart", container.spec_path()),
+            "a hook that fails ends a run like this too; no FailedPostStartHook Event is known",
+        )));
+    }
+    let fits = |probe: &ProbeKind| end::ended_within_budget(case, container, run, *probe);
+    let fitting = [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find(fits);
+    if let Some(probe) = fitting.filter(|_| events_may_be_missing(case, container, run)) {
+        let ran = text::duration(run.ran_for().unwrap_or_default());
+        let name = probe.lower();
+        finding = finding
+            .with(evidence::contradicting(evidence::field(
+                format!("{}.{name}Probe", container.spec_path()),
+                format!("the run took {ran}, as long as this probe lets one run that never passes it"),
+            )))
+            .consequence(
+                end::kill_cause(probe),
+                Some(&container.name),
+                translate!(
+                    case,
+                    "may have killed it: the run took {ran}, which is what the {name} probe allows",
+                    ran,
+                    name
+                ),
+            );
+        finding.confidence = Confidence::Possible;
+    }
+    finding
+}
+
+/// Whether a Killing Event may have been dropped or have expired. The kubelet sends 25 Events per pod and then one in 5
+/// minutes, and Events expire after 1 hour.
+fn events_may_be_missing(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    const EVENTS_LAST: u32 = 4;
+    let is_later = |event: &EventFacts| event.last.zip(run.started_at).is_none_or(|(at, start)| at >= start);
+    container.restart_count >= EVENTS_LAST || !case.events.iter().any(is_later)
+}

@@ -1,0 +1,288 @@
+//! The signal `volume`.
+
+use super::sandbox::{self, is_being_set_up};
+use super::{Matched, PodSignal, Source, lasting, signal};
+use crate::api::Evidence;
+use crate::case::{Case, RootKind, evidence, roots};
+use crate::facts::{EventFacts, Timestamp, VolumeSource, seconds_between};
+use crate::message::{between, innermost, middle_cut, quoted_after};
+
+signal! {
+    /// A volume that cannot be attached, mounted or resized while the pod waits for it, one occurrence a volume; or a fault
+    /// of a mounted volume, while the pod is not ready.
+    /// Source: the newest Event of each volume: FailedMount, FailedAttachVolume, FailedMapVolume,
+    /// FailedMountOnFilesystemMismatch, VolumePermissionChangeInProgress, VolumeResizeFailed, FileSystemResizeFailed,
+    /// VolumeConditionAbnormal.
+    pub(crate) struct Volume<'a> as "volume" { case: &'a Case<'a>, event: &'a EventFacts }
+    reason: |of| &of.event.reason, message: &of.event.message;
+
+    /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty where the message
+    /// names none. Source: message of the Event.
+    "name": fn name(&self) -> String { volume_of(&self.event.message).map(|name| middle_cut(name, 45)).unwrap_or_default() }
+
+    /// The volumes that are not mounted yet, separated by blanks; empty where the message lists none.
+    /// Source: `unmounted volumes=[...]` in the message of the kubelet's sync.
+    "unmounted": fn unmounted(&self) -> &str { self.between("unmounted volumes=[", "]") }
+
+    /// The error of the message, at most 90 characters, without the volume.
+    "error": fn error(&self) -> String {
+        let message = &*self.event.message;
+        let error = message.split_once("Volume.").and_then(|(_, rest)| rest.split_once("\" : "));
+        innermost(error.map_or(message, |(_, error)| error), 90)
+    }
+
+    /// What the mount command printed, at most 90 characters; the error of the message where it ran none.
+    /// Source: `Output:` in the message, k8s.io/mount-utils.
+    "mountOutput": fn mount_output(&self) -> String {
+        let output = self.event.message.rsplit_once("Output: ").map_or(&*self.event.message, |(_, output)| output);
+        innermost(output, 90)
+    }
+
+    /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty where the message does not state it.
+    /// Source: `Mounting arguments:` in the message, k8s.io/mount-utils.
+    "device": fn device(&self) -> &str { device(&self.event.message).unwrap_or_default() }
+
+    /// The mount helper that the node lacks, such as `mount.nfs`; empty where the message names none.
+    /// Source: util-linux mount, in the message.
+    "missingHelper": fn missing_helper(&self) -> String { missing_helper(&self.event.message).unwrap_or_default() }
+
+    /// ConfigMap that does not exist; empty where the message names none. Source: message of the Event.
+    "missingConfigMap": fn missing_config_map(&self) -> &str { self.quoted_after(&["configmap ", "configmaps "]) }
+
+    /// Secret that does not exist; empty where the message names none. Source: message of the Event.
+    "missingSecret": fn missing_secret(&self) -> &str { self.quoted_after(&["secret ", "secrets "]) }
+
+    /// ServiceAccount that does not exist; empty where the message names none. Source: message of the Event.
+    "missingServiceAccount": fn missing_service_account(&self) -> &str { self.quoted_after(&["serviceaccounts "]) }
+
+    /// Key that the ConfigMap or Secret of the volume does not have; empty where none is missing.
+    /// Source: message of the Event.
+    "missingKey": fn missing_key(&self) -> &str {
+        self.event.message.rsplit_once("key: ").and_then(|(_, key)| key.split_whitespace().next()).unwrap_or_default()
+    }
+
+    /// ConfigMap of the volume whose key is missing; empty where it is a Secret or not known.
+    /// Source: spec.volumes[].configMap, spec.volumes[].projected.sources[].configMap.
+    "configMap": fn config_map(&self) -> &str {
+        self.only_source(|source| match source {
+            VolumeSource::ConfigMap { name, .. } if !self.is_about_secret() => Some(name),
+            _ => None,
+        })
+    }
+
+    /// Secret of the volume whose key is missing; empty where it is a ConfigMap or not known.
+    /// Source: spec.volumes[].secret, spec.volumes[].projected.sources[].secret.
+    "secret": fn secret(&self) -> &str {
+        self.only_source(|source| match source {
+            VolumeSource::Secret { name, .. } if self.is_about_secret() => Some(name),
+            _ => None,
+        })
+    }
+
+    /// PersistentVolumeClaim that the kubelet cannot use; empty where the message names none.
+    /// Source: `error processing PVC` in the message.
+    "unusableClaim": fn unusable_claim(&self) -> &str {
+        self.between("error processing PVC ", ":").rsplit('/').next().unwrap_or_default()
+    }
+
+    /// PersistentVolumeClaim of the volume; empty where it has none, or only its PersistentVolume is known.
+    /// Source: spec.volumes[].persistentVolumeClaim.
+    "claim": fn claim(&self) -> String { self.root(RootKind::PersistentVolumeClaim) }
+
+    /// PersistentVolume of the volume; empty where the message does not name it. Source: message of the Event.
+    "persistentVolume": fn persistent_volume(&self) -> String { self.root(RootKind::PersistentVolume) }
+
+    /// CSI driver that the message names, such as `ebs.csi.aws.com`; empty where it names none.
+    "driver": fn driver(&self) -> &str {
+        let named = self.between("driver name ", " not found");
+        if named.is_empty() { self.between("external-attacher of ", " CSI driver") } else { named }
+    }
+
+    /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty where the message names
+    /// none. Source: `used by pod(s)` in the message of the attach controller.
+    "usedBy": fn used_by(&self) -> String {
+        let pods = self.event.message.split_once("used by pod(s) ");
+        pods.map(|(_, pods)| middle_cut(pods.trim().trim_end_matches('.'), 70)).unwrap_or_default()
+    }
+
+    /// Why the path of a hostPath volume is refused, such as `/data is not a directory`, at most 90 characters.
+    /// Source: message of the Event, pkg/volume/hostpath.
+    "hostPathError": fn host_path_error(&self) -> String {
+        self.event.message.split_once("check failed: ").map(|(_, error)| middle_cut(error.trim(), 90)).unwrap_or_default()
+    }
+
+    /// Path of a hostPath volume that is refused; empty where none is. Source: message of the Event, pkg/volume/hostpath.
+    "hostPath": fn host_path(&self) -> &str { self.between("check failed: ", " is not a ") }
+
+    /// The hostPath type with which the kubelet creates what is missing: `DirectoryOrCreate` or `FileOrCreate`; empty where
+    /// there is none, as for sockets and devices. Source: message of the Event.
+    "hostPathType": fn host_path_type(&self) -> &'static str {
+        if self.event.message.contains("is not a directory") {
+            "DirectoryOrCreate"
+        } else if self.event.message.contains("is not a file") {
+            "FileOrCreate"
+        } else {
+            ""
+        }
+    }
+
+    /// Directory of a local PersistentVolume that is not on the node; empty where none is missing.
+    /// Source: message of the Event, pkg/volume/local.
+    "missingLocalPath": fn missing_local_path(&self) -> &str { self.between("path \"", "\" does not exist") }
+
+    /// ConfigMap or Secret that the kubelet does not watch for this pod; empty where it does.
+    /// Source: `not registered` in the message of the kubelet's object cache.
+    "unregisteredObject": fn unregistered_object(&self) -> &str {
+        let object = self.event.message.strip_suffix(" not registered").and_then(|object| object.rsplit('/').next());
+        object.unwrap_or_default().trim_matches('"')
+    }
+
+    /// Whether the kubelet receives no ConfigMaps or Secrets from the API server.
+    /// Source: `failed to sync` in the message of the kubelet's object cache.
+    "cacheNotSynced": fn cache_not_synced(&self) -> bool {
+        ["failed to sync configmap cache", "failed to sync secret cache"].iter().any(|m| self.event.message.contains(m))
+    }
+}
+
+pub(crate) const SOURCE: Source = Source { definition: &Volume::DEFINITION, read };
+
+const EVENTS: [&str; 7] = [
+    "FailedMount",
+    "FailedAttachVolume",
+    "FailedMapVolume",
+    "FailedMountOnFilesystemMismatch",
+    "VolumePermissionChangeInProgress",
+    "VolumeResizeFailed",
+    "FileSystemResizeFailed",
+];
+
+/// Messages that occur while caches of the kubelet or the API server fill, or for a pod that is being deleted.
+const TRANSIENT: [&str; 6] = [
+    "not registered",
+    "failed to sync configmap cache",
+    "failed to sync secret cache",
+    "object is being deleted",
+    // kubernetes plugin/pkg/admission/noderestriction and plugin/pkg/auth/authorizer/node: the kubelet may send its
+    // request before the API server's watch shows the node of the pod.
+    "node requested token bound to a pod scheduled on a different node",
+    "no relationship found between node",
+];
+
+/// Seconds after which such a message no longer counts as transient.
+const TRANSIENT_FOR: i64 = 120;
+
+/// Seconds for which an Event VolumeConditionAbnormal remains valid. The kubelet checks volumes every minute, and may
+/// emit an Event for an object once in 5 minutes.
+const ABNORMAL_FOR: i64 = 600;
+
+fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
+    if case.events.is_empty() {
+        return Vec::new();
+    }
+    let events: Vec<&EventFacts> =
+        if is_being_set_up(case) { current(case).collect() } else { abnormal(case).into_iter().collect() };
+    events.into_iter().map(|event| Box::new(Volume { case, event }) as Box<dyn PodSignal<'a> + 'a>).collect()
+}
+
+impl<'a> PodSignal<'a> for Volume<'a> {
+    /// Repetition does not count: the first tries follow each other within 1 or 2 seconds.
+    fn due(&self, cause: &Matched) -> Result<(), Timestamp> {
+        lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), 1)
+    }
+
+    fn evidence(&self, _: &Matched) -> Vec<Evidence> {
+        vec![evidence::event(self.event)]
+    }
+}
+
+impl<'a> Volume<'a> {
+    fn between(&self, start: &str, end: &str) -> &str {
+        between(&self.event.message, start, end).unwrap_or_default()
+    }
+
+    fn quoted_after(&self, marks: &[&str]) -> &str {
+        marks.iter().find_map(|mark| quoted_after(&self.event.message, mark)).unwrap_or_default()
+    }
+
+    fn is_about_secret(&self) -> bool {
+        self.event.message.contains("secret key")
+    }
+
+    /// The object behind the volume; empty if a projected volume has several candidates.
+    fn only_source(&self, of: impl Fn(&'a VolumeSource) -> Option<&'a String>) -> &'a str {
+        let source = volume_of(&self.event.message).and_then(|name| self.case.pod.volume_source(name));
+        let only = match source {
+            Some(VolumeSource::Projected { sources }) => {
+                let mut names = sources.iter().filter_map(of);
+                names.next().filter(|_| names.next().is_none())
+            }
+            source => source.and_then(of),
+        };
+        only.map_or("", String::as_str)
+    }
+
+    fn root(&self, kind: RootKind) -> String {
+        let root = volume_of(&self.event.message).and_then(|name| roots::volume(self.case, name));
+        root.filter(|root| root.kind == kind.as_str()).map(|root| root.name).unwrap_or_default()
+    }
+}
+
+/// A fault of a mounted volume that the CSI driver reports, for a pod that is not ready.
+fn abnormal<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
+    let event = case.events_with("VolumeConditionAbnormal").next_back()?;
+    let is_recent = event.last.is_none_or(|at| case.age(at) < ABNORMAL_FOR);
+    (is_recent && !case.pod.is_over() && !case.pod.is_ready()).then_some(event)
+}
+
+/// The newest Event of each volume, newest first, unless the kubelet has tried to create the sandbox since.
+fn current<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a EventFacts> {
+    let sandbox = sandbox::failure(case).and_then(|event| event.last);
+    let mut volumes: Vec<&str> = Vec::new();
+    case.events.iter().rev().filter(move |event| {
+        if !EVENTS.contains(&&*event.reason)
+            || sandbox.is_some_and(|sandbox| event.last.is_some_and(|at| at < sandbox))
+            || is_transient(case, event)
+        {
+            return false;
+        }
+        let volume = volume_of(&event.message).unwrap_or_default();
+        !volumes.contains(&volume) && {
+            volumes.push(volume);
+            true
+        }
+    })
+}
+
+fn is_transient(case: &Case<'_>, event: &EventFacts) -> bool {
+    let lasted = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
+    let persists = case.pod.deletion.is_none() && lasted >= TRANSIENT_FOR;
+    !persists && TRANSIENT.iter().any(|words| event.message.contains(words))
+}
+
+/// The volume in a message: by its name in the pod, or that of its PersistentVolume.
+fn volume_of(message: &str) -> Option<&str> {
+    quoted_after(message, "for volume ")
+        .or_else(|| between(message, "ownership for ", " is taking"))
+        .or_else(|| between(message, "ownership for ", ", processed "))
+        .or_else(|| between(message, "volume ", " has volumeMode"))
+        .or_else(|| message.strip_prefix("Volume ")?.split_once(": ").map(|(volume, _)| volume))
+}
+
+/// The device: the second to last argument of the mount command. The last is the directory.
+fn device(message: &str) -> Option<&str> {
+    let arguments = message.split_once("Mounting arguments: ")?.1.lines().next()?;
+    arguments.split_whitespace().rev().nth(1)
+}
+
+/// The mount helper in the output, or the one that the file system type needs.
+fn missing_helper(message: &str) -> Option<String> {
+    let of_type = |kind: &str| format!("mount.{kind}");
+    match between(message, "need a ", " helper") {
+        // util-linux prints the placeholder literally.
+        Some(helper) if helper.contains("<type>") => {
+            Some(between(message, "-t ", " ").map_or_else(|| helper.to_owned(), of_type))
+        }
+        Some(helper) => Some(helper.to_owned()),
+        None => between(message, "unknown filesystem type '", "'").map(of_type),
+    }
+}

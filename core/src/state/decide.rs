@@ -1,0 +1,7 @@
+//! Decides what to do for a subject, from what is known of the cluster and what was reported.
+
+pub(super) mod annotation;
+pub(super) mod node;
+pub(super) mod pod;
+pub(super) mod services;
+pub(super) mod workload;

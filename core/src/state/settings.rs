@@ -1,0 +1,33 @@
+//! How to decide: thresholds, policy, the namespaces to report, and what may be read.
+
+use super::Selection;
+use crate::case::Thresholds;
+use crate::reconcile::Policy;
+
+/// How to decide.
+#[derive(Debug)]
+pub struct Settings {
+    pub(in crate::state) thresholds: Thresholds,
+    pub(in crate::state) policy: Policy,
+    /// Whether lookups are performed, so that waiting for their results makes sense.
+    pub(in crate::state) lookups_enabled: bool,
+    /// Whether the logs of terminated containers may be read.
+    pub(in crate::state) reads_logs: bool,
+    pub(in crate::state) selection: Selection,
+}
+
+impl Settings {
+    pub(in crate::state) fn new(thresholds: Thresholds, policy: Policy) -> Self {
+        Self { thresholds, policy, lookups_enabled: false, reads_logs: false, selection: Selection::default() }
+    }
+
+    /// Enables waiting for lookups: their results arrive as changes.
+    pub fn await_answers(&mut self) {
+        self.lookups_enabled = true;
+    }
+
+    /// Enables lookups of the logs of terminated containers.
+    pub fn read_logs(&mut self) {
+        self.reads_logs = true;
+    }
+}

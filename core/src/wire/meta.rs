@@ -1,0 +1,214 @@
+//! Slim `metadata`: an `ObjectMeta` with only the fields that are used.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time as MetaTime};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::Interner;
+use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use crate::facts::{
+    ARGO_CD_TRACKING, Carried, Condition, DIAGNOSIS, HELM_RELEASE, IGNORE, Manager, NEVER_READY_AFTER, ObjectKey,
+    Overrides, Owner, Timestamp,
+};
+
+/// Annotation of mirror pods, which a kubelet creates for its static pods.
+pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
+/// Deprecated annotation for the class of a claim. It still takes precedence over `spec.storageClassName`.
+pub(super) const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// Annotation of the default StorageClass, and its deprecated name.
+pub(super) const DEFAULT_CLASS: [&str; 2] =
+    ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+/// Annotation with the revision of a ReplicaSet.
+pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Meta {
+    name: Name,
+    namespace: Name,
+    uid: Text,
+    resource_version: Text,
+    creation_timestamp: Time,
+    generation: Int,
+    deletion_timestamp: Time,
+    deletion_grace_period_seconds: Int,
+    labels: Dict,
+    annotations: Kept,
+    finalizers: Texts,
+    owner_references: List<OwnerRef>,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct OwnerRef {
+    api_version: Text,
+    kind: Name,
+    name: Name,
+    uid: Text,
+    controller: Flag,
+}
+
+/// The annotations that are read. The others can be as large as the rest of the object.
+#[derive(Default)]
+struct Kept(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Kept {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Default)]
+        struct Entries(BTreeMap<String, String>);
+        impl<'de> Deserialize<'de> for Entries {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                struct V;
+                impl<'de> Visitor<'de> for V {
+                    type Value = Entries;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        f.write_str("a map")
+                    }
+                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                        let mut out = BTreeMap::new();
+                        while let Some(key) = map.next_key::<Key>()? {
+                            match key {
+                                Key::Kept(key) => {
+                                    out.insert(key.to_owned(), map.next_value::<Text>()?.0);
+                                }
+                                Key::Other => {
+                                    map.next_value::<IgnoredAny>()?;
+                                }
+                            }
+                        }
+                        Ok(Entries(out))
+                    }
+                }
+                d.deserialize_map(V)
+            }
+        }
+        Ok(Self(Obj::<Entries>::deserialize(d)?.or_default().0))
+    }
+}
+
+enum Key {
+    Kept(&'static str),
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl Visitor<'_> for V {
+            type Value = Key;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a key")
+            }
+            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+                let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS, HELM_RELEASE, ARGO_CD_TRACKING];
+                let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS).chain(own);
+                Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
+            }
+        }
+        d.deserialize_str(V)
+    }
+}
+
+/// The overrides of the owner.
+pub(super) fn overrides(meta: &ObjectMeta) -> Option<Box<Overrides>> {
+    let annotations = meta.annotations.as_ref()?;
+    Overrides::of(|name| annotations.get(name).map(String::as_str))
+}
+
+/// The tool that manages the object.
+pub(super) fn manager(meta: &ObjectMeta) -> Option<Box<Manager>> {
+    fn get<'a>(pairs: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
+        pairs?.get(key).map(String::as_str)
+    }
+    Manager::of(|key| get(meta.labels.as_ref(), key), |key| get(meta.annotations.as_ref(), key)).map(Box::new)
+}
+
+/// The diagnosis annotation of the operator.
+pub(super) fn carried(meta: &ObjectMeta) -> Option<Carried> {
+    meta.annotations.as_ref()?.get(DIAGNOSIS).map(|text| Carried::of(text))
+}
+
+/// For `#[serde(deserialize_with)]` on `metadata`.
+pub(super) fn slim<'de, D: Deserializer<'de>>(d: D) -> Result<ObjectMeta, D::Error> {
+    let meta = Obj::<Meta>::deserialize(d)?.or_default();
+    let owners = meta.owner_references.into_iter().map(|o| OwnerReference {
+        api_version: o.api_version.0,
+        kind: o.kind.0,
+        name: o.name.0,
+        uid: o.uid.0,
+        controller: o.controller.0,
+        block_owner_deletion: None,
+    });
+    let owners: Vec<_> = owners.collect();
+    Ok(ObjectMeta {
+        name: meta.name.non_empty(),
+        namespace: meta.namespace.non_empty(),
+        uid: meta.uid.non_empty(),
+        resource_version: meta.resource_version.non_empty(),
+        creation_timestamp: meta.creation_timestamp.real().map(MetaTime),
+        generation: meta.generation.0,
+        deletion_timestamp: meta.deletion_timestamp.real().map(MetaTime),
+        deletion_grace_period_seconds: meta.deletion_grace_period_seconds.0,
+        labels: Some(meta.labels.0).filter(|m| !m.is_empty()),
+        annotations: Some(meta.annotations.0).filter(|m| !m.is_empty()),
+        finalizers: Some(meta.finalizers.0).filter(|l| !l.is_empty()),
+        owner_references: Some(owners).filter(|l| !l.is_empty()),
+        ..ObjectMeta::default()
+    })
+}
+
+/// Namespace and name of a namespaced object. Without a namespace it is `default`.
+pub(super) fn key(meta: &ObjectMeta, strings: &mut Interner) -> ObjectKey {
+    ObjectKey { namespace: strings.intern(namespace(meta)), name: Arc::from(meta.name.as_deref().unwrap_or_default()) }
+}
+
+pub(super) fn namespace(meta: &ObjectMeta) -> &str {
+    meta.namespace.as_deref().unwrap_or("default")
+}
+
+/// The UID, or one derived from the key for a manifest that was never in a cluster.
+pub(super) fn uid(meta: &ObjectMeta) -> Arc<str> {
+    match &meta.uid {
+        Some(uid) => Arc::from(uid.as_str()),
+        None => Arc::from(format!("{}/{}", namespace(meta), meta.name.as_deref().unwrap_or_default())),
+    }
+}
+
+pub(super) fn created(meta: &ObjectMeta) -> Option<Timestamp> {
+    meta.creation_timestamp.as_ref().map(|t| t.0)
+}
+
+/// The controller among the owner references.
+pub(super) fn controller(meta: &ObjectMeta, strings: &mut Interner) -> Option<Owner> {
+    let owner = meta.owner_references.iter().flatten().find(|o| o.controller == Some(true))?;
+    Some(Owner {
+        api_version: strings.intern(&owner.api_version),
+        kind: strings.intern(&owner.kind),
+        name: strings.intern(&owner.name),
+        uid: strings.intern(&owner.uid),
+    })
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct WireCondition {
+    r#type: Text,
+    status: Text,
+    reason: Text,
+    message: Text,
+    last_transition_time: Time,
+}
+
+impl From<WireCondition> for Condition {
+    fn from(c: WireCondition) -> Self {
+        Self {
+            kind: c.r#type.0,
+            status: c.status.0,
+            reason: c.reason.0,
+            message: c.message.0,
+            last_transition: c.last_transition_time.real(),
+        }
+    }
+}

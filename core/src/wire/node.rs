@@ -1,0 +1,77 @@
+//! Nodes.
+
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+use super::Interner;
+use super::lenient::{Amounts, Flag, List, Name, Obj, Text};
+use super::meta::{self, WireCondition};
+use crate::facts::{NodeFacts, Taint};
+
+#[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
+#[resource(inherit = k8s_openapi::api::core::v1::Node)]
+#[serde(default)]
+pub struct Node {
+    #[serde(deserialize_with = "meta::slim")]
+    pub metadata: ObjectMeta,
+    spec: Obj<Spec>,
+    status: Obj<Status>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    unschedulable: Flag,
+    taints: List<WireTaint>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct WireTaint {
+    key: Text,
+    value: Text,
+    // One of three values. It becomes part of commands and patches.
+    effect: Name,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    capacity: Amounts,
+    allocatable: Amounts,
+    conditions: List<WireCondition>,
+    node_info: Obj<NodeInfo>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct NodeInfo {
+    container_runtime_version: Text,
+}
+
+impl Node {
+    pub fn into_facts(self, strings: &mut Interner) -> NodeFacts {
+        let mut meta = self.metadata;
+        let spec = self.spec.or_default();
+        let status = self.status.or_default();
+        let name = strings.intern(meta.name.as_deref().unwrap_or_default());
+        NodeFacts {
+            uid: meta.uid.as_deref().map_or_else(|| name.clone(), Arc::from),
+            name,
+            created: meta::created(&meta),
+            labels: meta.labels.take().into_iter().flatten().collect(),
+            unschedulable: spec.unschedulable.is_true(),
+            taints: spec.taints.map(|t| Taint { key: t.key.0, value: t.value.0, effect: t.effect.0 }),
+            // The API server sets allocatable to capacity if the kubelet reports none.
+            allocatable: if status.allocatable == Amounts::default() {
+                status.capacity.0
+            } else {
+                status.allocatable.0
+            },
+            conditions: status.conditions.map(Into::into),
+            runtime: status.node_info.or_default().container_runtime_version.0,
+        }
+    }
+}
