@@ -376,15 +376,14 @@ impl<C: Cluster> Engine<C> {
             self.metrics.wrote_after(since.elapsed());
         }
         match intent {
-            Intent::Apply(mut write) => {
-                let owed = write.announcement.take();
+            Intent::Apply(write) => {
                 self.log(&write);
                 let now = self.now();
                 let (uid, resource_version) = (published.uid.clone(), published.resource_version.clone());
                 let touched = self.world.acknowledged(&write, uid, resource_version, now);
                 self.enqueue(touched);
                 let transition = write.object.head().transition;
-                self.announced_with(published, write.key, transition, owed);
+                self.announced_with(published, write.key, transition, write.announcement);
             }
             Intent::Delete { key, .. } => {
                 if matches!(subject, Subject::UnknownObject { .. }) {

@@ -102,7 +102,7 @@ fn an_evicted_diagnosis_that_a_user_deletes_first_leaves_no_entry() {
         operator.advance(10);
     }
     operator.take(Change::Pod(Box::new(oom("c", "u2"))));
-    operator.settle_with(|operator| {
+    operator.settle_with_deletion(|operator| {
         let deletion = operator.server_mut().edit("a", true);
         operator.take(deletion);
     });

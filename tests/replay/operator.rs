@@ -100,8 +100,9 @@ pub struct FakeCluster {
     surroundings: Arc<RwLock<Surroundings>>,
     changes: mpsc::Sender<Change>,
     clock: Clock,
-    /// Holds the next write, or the next read of all objects.
+    /// Holds the next write, the next deletion, or the next read of all objects.
     held_write: Arc<Mutex<Option<Hold>>>,
+    held_deletion: Arc<Mutex<Option<Hold>>>,
     held_restore: Arc<Mutex<Option<Hold>>>,
 }
 
@@ -140,6 +141,7 @@ impl Cluster for FakeCluster {
         match intent {
             Intent::Apply(write) => return self.apply(write),
             Intent::Delete { key, .. } => {
+                Self::wait(&self.held_deletion).await;
                 let mut server = self.server.write().unwrap();
                 server.deletes += 1;
                 server.objects.remove(&key.object);
@@ -233,6 +235,7 @@ impl Operator {
             changes: sender,
             clock: clock.clone(),
             held_write: Arc::default(),
+            held_deletion: Arc::default(),
             held_restore: Arc::default(),
         };
         let metrics = Metrics::new(rules::known().map(|known| known.cause));
@@ -415,6 +418,12 @@ impl Operator {
     /// Like `settle`; `meanwhile` runs during the first write.
     pub fn settle_with(&mut self, meanwhile: impl FnOnce(&mut Self)) {
         let held = self.cluster.held_write.clone();
+        self.settle_holding(&held, meanwhile);
+    }
+
+    /// Like `settle`; `meanwhile` runs during the first deletion.
+    pub fn settle_with_deletion(&mut self, meanwhile: impl FnOnce(&mut Self)) {
+        let held = self.cluster.held_deletion.clone();
         self.settle_holding(&held, meanwhile);
     }
 

@@ -388,7 +388,7 @@ fn unready_noise_of_a_healthy_pod_is_not_kept() {
     operator.advance(600);
     assert_eq!((operator.server().applies, operator.engine.world.cluster.unhealthy().count()), (0, 0));
     operator.event(&killing(&pod, "08:59:50"));
-    operator.take(Change::Pod(Box::new(pod)));
+    operator.pod(&pod);
     assert_eq!(
         operator.engine.world.cluster.unhealthy().count(),
         1,
