@@ -173,7 +173,7 @@ impl<'a> Killed<'a> {
                 )),
             ],
             Proof::Silent => vec![evidence::contradicting(killing(format!(
-                "no Event of the pod is known; the run ended as late as its {name} probe ends runs, and in such a way"
+                "no Event of this run is known; it ended as late as its {name} probe ends runs, and in such a way"
             )))],
             Proof::Inferred => vec![evidence::contradicting(killing(format!(
                 "none is known, but the {name} probe failed until the end and the exit code is that of a kill"

@@ -29,7 +29,7 @@ pub(crate) fn with_contradictions(
     }
     let fits = |probe: &ProbeKind| end::ended_within_budget(case, container, run, *probe);
     let fitting = [ProbeKind::Liveness, ProbeKind::Startup].into_iter().find(fits);
-    if let Some(probe) = fitting.filter(|_| events_may_be_missing(case, container, run)) {
+    if let Some(probe) = fitting.filter(|_| end::events_may_be_missing(case, container, run)) {
         let ran = text::duration(run.ran_for().unwrap_or_default());
         let name = probe.lower();
         finding = finding
@@ -50,12 +50,4 @@ pub(crate) fn with_contradictions(
         finding.confidence = Confidence::Possible;
     }
     finding
-}
-
-/// Whether a Killing Event may have been dropped or have expired. The kubelet sends 25 Events per pod and then one in 5
-/// minutes, and Events expire after 1 hour.
-fn events_may_be_missing(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
-    const EVENTS_LAST: u32 = 4;
-    let is_later = |event: &EventFacts| event.last.zip(run.started_at).is_none_or(|(at, start)| at >= start);
-    container.restart_count >= EVENTS_LAST || !case.events.iter().any(is_later)
 }

@@ -201,8 +201,8 @@ pub(crate) enum Proof<'a> {
     Unrecorded(&'a EventFacts),
     /// The probe failed until the termination, which looks like a kill.
     Inferred,
-    /// No Event of the pod is known (they expire after 1 hour), and the duration and exit code match a kill by this
-    /// probe: a signal, or exit code 0 of a server that handles SIGTERM. Or the run is part of a loop, and SIGKILL
+    /// No Event of the pod is known (they expire after 1 hour and may be late), and the duration and exit code match a
+    /// kill by this probe: a signal, or exit code 0 of a server that handles SIGTERM. Or the run is part of a loop, and SIGKILL
     /// ended it when the probe may have failed.
     Silent,
 }
@@ -279,9 +279,26 @@ pub(crate) fn unrecorded_kill<'a>(case: &Case<'a>, container: &Container) -> Opt
     })
 }
 
-/// The probe that may have terminated a run, if no Event of the pod is known.
+/// Most restarts for which the kubelet has sent an Event of each: it sends 25 Events per pod and then one in 5 minutes.
+const EVENTS_LAST: u32 = 4;
+
+/// Whether a Killing Event for this run may be missing: it was dropped, has expired after 1 hour, or is still to come.
+pub(crate) fn events_may_be_missing(case: &Case<'_>, container: &Container, run: &Terminated) -> bool {
+    container.restart_count >= EVENTS_LAST || !has_event_since(case, run)
+}
+
+/// Whether an Event from this run or later is known. The kubelet sends Events one by one and in order. If the API
+/// server does not accept one, the others wait for up to two minutes, and a missing one proves nothing until then.
+/// An Event in the second in which the run started may be about the run before it.
+fn has_event_since(case: &Case<'_>, run: &Terminated) -> bool {
+    case.events.iter().any(|event| event.last.zip(run.started_at).is_none_or(|(at, start)| at > start))
+}
+
+/// The probe that may have terminated a run, if no Event of the pod is known, or none from this run or later of the
+/// first few.
 fn kill_without_events(case: &Case<'_>, container: &Container, end: &Terminated) -> Option<ProbeKind> {
-    if !case.events.is_empty() {
+    let is_late = || container.restart_count < EVENTS_LAST && !has_event_since(case, end);
+    if !case.events.is_empty() && !is_late() {
         return None;
     }
     // Until the startup probe has passed, the kubelet does not run the liveness probe.

@@ -117,6 +117,39 @@ fn kill_recorded_as_exit_0_keeps_its_cause_while_its_events_arrive() {
     }
 }
 
+/// The kubelet retries an Event that the API server does not accept, and the later ones wait: after two restarts the
+/// first that arrives may be one of the first run.
+#[test]
+fn kill_recorded_as_exit_0_keeps_its_cause_while_events_of_earlier_runs_arrive() {
+    let server = REDIS
+        .replace("exitCode: 137, reason: Error", "exitCode: 0, reason: Completed")
+        .replace("restartCount: 7", "restartCount: 2")
+        .replace("09:20:41Z", "09:20:12Z");
+    let reported = |at: &str| {
+        format!(
+            r#"
+---
+{{kind: Event, type: Warning, reason: Unhealthy, involvedObject: {{kind: Pod, namespace: default, name: multi, fieldPath: "spec.containers{{redis}}"}}, message: "Liveness probe failed: dial tcp 10.1.0.7:6379: connect: connection refused", count: 1, firstTimestamp: "{at}", lastTimestamp: "{at}"}}
+"#
+        )
+    };
+    let back_off = r#"
+---
+{kind: Event, type: Warning, reason: BackOff, involvedObject: {kind: Pod, namespace: default, name: multi, fieldPath: "spec.containers{redis}"}, message: "Back-off restarting failed container", count: 1, firstTimestamp: "2026-11-21T09:20:13Z", lastTimestamp: "2026-11-21T09:20:13Z"}
+"#;
+    let cause = |events: &str| {
+        let run = redis_run(false, "2026-11-21T09:20:02Z", "2026-11-21T09:20:12Z");
+        let run = PastRun { exit_code: 0, reason: "Completed".into(), cause: None, ..run };
+        let scenario = Scenario::from_yaml(&format!("{server}{events}")).at("2026-11-21T09:20:40Z");
+        diagnosed(&scenario.ledger(Ledger { runs: vec![run], ..Ledger::default() })).cause
+    };
+    let (first_run, at_the_second_start) = (reported("2026-11-21T09:19:50Z"), reported("2026-11-21T09:20:02Z"));
+    for events in ["", &first_run, &at_the_second_start] {
+        assert_eq!(cause(events), "LivenessProbeFailed", "{events}");
+    }
+    assert_eq!(cause(back_off), "CompletedButRestarted", "an Event sent after a kill's arrived, and no kill's");
+}
+
 #[test]
 fn restarts_report_back_off_and_next_start() {
     let run = redis_run(true, "2026-11-21T09:15:00Z", "2026-11-21T09:15:39Z");
