@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod advice;
 pub mod catalog;
-mod checks;
 mod diagnose;
 mod impact;
 mod misread;

@@ -102,6 +102,9 @@ pub(crate) trait Catalogue: fmt::Debug + Sync {
     /// The first cause that matches an occurrence.
     fn first(&self, context: &Context<'_>) -> Option<Matched>;
 
-    /// The first cause of a signal that lists this reason, and its summary for an occurrence.
-    fn of_reason(&self, signal: &str, reason: &str, context: Option<&Context<'_>>) -> Option<(&'static str, String)>;
+    /// The first cause of a signal that lists this reason.
+    fn of_reason(&self, signal: &str, reason: &str) -> Option<&'static str>;
+
+    /// The first cause that lists this reason, and its summary for an occurrence.
+    fn with_summary(&self, reason: &str, context: &Context<'_>) -> Option<(&'static str, String)>;
 }

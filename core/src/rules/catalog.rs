@@ -13,6 +13,7 @@ mod template;
 mod typing;
 mod words;
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 pub(crate) use self::cause::Cause;
@@ -147,10 +148,13 @@ pub(crate) fn rules(signal: &str) -> &'static [Rule] {
     RULES.iter().find(|(of, _)| *of == signal).map_or(&[], |(_, rules)| rules.as_slice())
 }
 
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Cause>> =
+    LazyLock::new(|| CATALOG.iter().flat_map(|of| of.causes.iter()).map(|cause| (cause.name(), cause)).collect());
+
 /// Remedies for a finding of a pod, most likely first. Computed only for the finding that is reported.
 pub(crate) fn remedies(case: &Case<'_>, cause: &str, finding: &Finding) -> Vec<Remedy> {
     let container = finding.container.as_deref().and_then(|name| case.pod.container(name));
-    let cause = CATALOG.iter().flat_map(|of| of.causes.iter()).find(|known| known.name() == cause);
+    let cause = BY_NAME.get(cause);
     cause.map_or_else(Vec::new, |cause| cause.remedies(Subject::Pod(case), container, &finding.snapshot))
 }
 
@@ -174,11 +178,18 @@ impl Catalogue for Standard {
         first(context).map(|(place, cause)| cause.matched(place, context))
     }
 
-    fn of_reason(&self, signal: &str, reason: &str, context: Option<&Context<'_>>) -> Option<(&'static str, String)> {
-        let cause = of(signal)?.causes.iter().find(|cause| cause.names_reason(reason))?;
-        let summary = context.map(|context| cause.summary(context, context.subject.language()).into_text());
-        Some((cause.name(), summary.unwrap_or_default()))
+    fn of_reason(&self, signal: &str, reason: &str) -> Option<&'static str> {
+        cause_of_reason(signal, reason).map(Cause::name)
     }
+
+    fn with_summary(&self, reason: &str, context: &Context<'_>) -> Option<(&'static str, String)> {
+        let cause = cause_of_reason(context.signal.definition().name, reason)?;
+        Some((cause.name(), cause.summary(context, context.subject.language()).into_text()))
+    }
+}
+
+fn cause_of_reason(signal: &str, reason: &str) -> Option<&'static Cause> {
+    of(signal)?.causes.iter().find(|cause| cause.names_reason(reason))
 }
 
 /// Causes of a signal that have a threshold.
@@ -188,7 +199,7 @@ pub(crate) fn patient(signal: &str) -> impl Iterator<Item = &'static str> {
 
 /// Whether a cause of a signal lists this reason.
 pub(crate) fn names_reason(signal: &str, reason: &str) -> bool {
-    of(signal).is_some_and(|of| of.causes.iter().any(|cause| cause.names_reason(reason)))
+    cause_of_reason(signal, reason).is_some()
 }
 
 /// All causes that apply to an occurrence of a signal, in order, each with its index among the rules of the signal.

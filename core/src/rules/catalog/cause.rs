@@ -15,7 +15,6 @@ use crate::case::target::shell_word;
 use crate::case::{Category, Finding, Operation, Recovery, Remedy, Specificity, Summary, Thresholds, remedy};
 use crate::facts::Container;
 use crate::language::Language;
-use crate::rules::checks::Check;
 use crate::rules::rule::Rule;
 use crate::signals::{Context, Definition, Matched, Subject, Value};
 
@@ -83,7 +82,6 @@ pub(super) struct Condition {
     pub(super) all: Vec<Pattern>,
     pub(super) none: Vec<Pattern>,
     pub(super) when: Option<Expression>,
-    pub(super) check: Option<&'static Check>,
 }
 
 impl Condition {
@@ -94,7 +92,6 @@ impl Condition {
             && self.all.iter().all(occurs)
             && !self.none.iter().any(occurs)
             && self.when.as_ref().is_none_or(|when| when.holds(context))
-            && self.check.is_none_or(|check| (check.holds)(context))
     }
 }
 

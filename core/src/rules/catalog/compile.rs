@@ -12,7 +12,6 @@ use super::{OfSignal, command, order};
 use crate::api::{Confidence, RemedyKind, Severity};
 use crate::case::roots::RootKind;
 use crate::case::{Category, Thresholds};
-use crate::rules::checks;
 use crate::signals::{Definition, FieldType};
 use crate::{actions, signals};
 
@@ -167,13 +166,6 @@ impl Compiler {
     }
 
     fn condition(&mut self, of: &'static Match, path: &str) -> Condition {
-        let check = of.check.as_ref().and_then(|check| {
-            let known = checks::named(&check.name);
-            if known.is_none() {
-                self.report(&format!("{path}.check.name"), Fault::new(format!("unknown predicate `{}`", check.name)));
-            }
-            known
-        });
         let mut patterns =
             |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect::<Vec<_>>();
         Condition {
@@ -182,7 +174,6 @@ impl Compiler {
             all: patterns(&of.message.all),
             none: patterns(&of.message.none),
             when: self.expression(of.when.as_ref(), &format!("{path}.when")),
-            check,
         }
     }
 

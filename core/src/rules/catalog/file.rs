@@ -151,20 +151,6 @@ pub struct Match {
     /// A CEL expression over the fields of the signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// A predicate in Rust, for what no expression over fields can decide. A user's rule has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Check>,
-}
-
-/// A predicate in Rust.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(shindan, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Check {
-    /// Its name, see core/src/rules/checks.rs.
-    pub name: String,
-    /// Why an expression does not do.
-    pub because: String,
 }
 
 /// A value, and when it applies: of several, the first whose condition holds.

@@ -119,8 +119,7 @@ fn ambiguous(causes: &[Cause], vocabulary: &Vocabulary) -> Vec<Problem> {
 
 /// Whether two alternatives are equal, or have only patterns and share one.
 fn overlaps(one: &Match, other: &Match) -> bool {
-    let is_plain =
-        |of: &Match| of.when.is_none() && of.check.is_none() && of.message.all.is_empty() && of.message.none.is_empty();
+    let is_plain = |of: &Match| of.when.is_none() && of.message.all.is_empty() && of.message.none.is_empty();
     let share = |one: &[String], other: &[String]| one.iter().any(|text| other.contains(text));
     let reasons = one.reasons.is_empty() || other.reasons.is_empty() || share(&one.reasons, &other.reasons);
     one == other || is_plain(one) && is_plain(other) && reasons && share(&one.message.any, &other.message.any)

@@ -13,7 +13,7 @@ use crate::signals::{Context, Subject};
 pub(super) fn reasons(case: &Case<'_>, analysis: &Analysis<'_>) -> Vec<(&'static str, String)> {
     let others = analysis.reasons.iter().filter_map(|reason| Some((reason.check?, reason)));
     let others = others.filter(|(check, _)| *check != analysis.check).filter_map(|(check, reason)| {
-        let (cause, _) = case.catalogue.of_reason(Scheduling::DEFINITION.name, check.as_str(), None)?;
+        let cause = case.catalogue.of_reason(Scheduling::DEFINITION.name, check.as_str())?;
         let count = analysis.share(reason.nodes);
         let count = if count.is_empty() { count } else { format!("{count} nodes: ") };
         Some((cause, format!("{count}{}", analysis.with_names(check, reason.text))))
@@ -34,7 +34,7 @@ pub(super) fn shortages(signal: &Scheduling<'_>, analysis: &Analysis<'_>) -> Vec
         let room = OnceCell::from(Some(Box::new(room)));
         let next = Scheduling { case: signal.case, state, room, gap: OnceCell::new(), blamed: OnceCell::new() };
         let context = Context { subject: Subject::Pod(signal.case), container: None, signal: &next };
-        signal.case.catalogue.of_reason(Scheduling::DEFINITION.name, check.as_str(), Some(&context))
+        signal.case.catalogue.with_summary(check.as_str(), &context)
     });
     short.collect()
 }
