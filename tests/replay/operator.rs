@@ -224,7 +224,7 @@ impl Operator {
     /// An operator that starts with these stored objects and has listed nothing yet.
     pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let _context = runtime.enter();
+        let context = runtime.enter();
         let mut world = World::new(Thresholds::default(), Policy::default(), caps);
         let touched = world.restore(server.stored());
         let (sender, changes) = mpsc::channel(100_000);
@@ -246,7 +246,7 @@ impl Operator {
         let engine = Engine::new(world, cluster.clone(), metrics.clone(), pace, changes);
         let mut engine = engine.elected(leadership, Some(1)).with_clock(move || clock.read());
         engine.enqueue(touched);
-        drop(_context);
+        drop(context);
         Self { engine, now, cluster, metrics, election, terms: 1, runtime }
     }
 
