@@ -133,6 +133,47 @@ fn each_case_is_diagnosed_as_its_head_states() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// Commands with a value that only the user knows, such as `<IMAGE>`, from all cases.
+fn commands_with_a_placeholder() -> BTreeSet<String> {
+    let has_placeholder = |command: &String| {
+        let words = command.split('<').skip(1).filter_map(|rest| rest.split_once('>'));
+        words.into_iter().any(|(word, _)| !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '-'))
+    };
+    let found = folders().into_iter().flat_map(|folder| cases(&folder)).filter_map(|case| {
+        let awaited = (!is_near_miss(&case)).then(|| case.parent().map(|folder| name_of(folder).to_owned())).flatten();
+        Some(diagnose(&case, awaited.as_deref()).ok()?.1)
+    });
+    let writes = found.flat_map(|found| found.pods.into_iter().chain(found.others));
+    let remedies = writes.flat_map(|write| write.object.head().remedies.clone());
+    remedies.filter_map(|remedy| remedy.command).filter(has_placeholder).collect()
+}
+
+#[test]
+fn commands_with_a_placeholder_do_not_run_in_a_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubectl = folder.path().join("kubectl");
+    fs::write(&kubectl, "#!/bin/sh\necho \"$@\" >>\"$RAN\"\n").unwrap();
+    fs::set_permissions(&kubectl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (ran, place) = (folder.path().join("ran"), folder.path().join("empty"));
+    fs::create_dir(&place).unwrap();
+    let run = |shell: &str, command: &str| {
+        let mut process = std::process::Command::new(shell);
+        process.args(["-c", command]).current_dir(&place).env("PATH", folder.path()).env("RAN", &ran);
+        process.output().unwrap().status.success()
+    };
+    assert!(run("/bin/sh", "kubectl get pods") && ran.exists(), "the stand-in for kubectl runs");
+    fs::remove_file(&ran).unwrap();
+    let commands = commands_with_a_placeholder();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in &commands {
+        for shell in ["/bin/sh", "/bin/bash"] {
+            let succeeded = run(shell, command);
+            assert!(!succeeded && !ran.exists(), "{shell} ran: {command}");
+        }
+    }
+    assert!(entries(&place).is_empty(), "no command creates a file");
+}
+
 #[test]
 fn healthy_cases_are_not_diagnosed() {
     let mut wrong = String::new();

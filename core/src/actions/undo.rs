@@ -17,6 +17,11 @@ pub(crate) fn resume(workload: &WorkloadFacts) -> String {
     rollout(workload, "resume")
 }
 
+/// The command that lists the revisions.
+pub(crate) fn history(workload: &WorkloadFacts) -> String {
+    rollout(workload, "history")
+}
+
 /// The command that rolls back to this revision. A paused rollout is resumed for it.
 pub(crate) fn command(workload: &WorkloadFacts, revision: impl Display) -> String {
     let undo = format!("{} --to-revision={revision}", rollout(workload, "undo"));
@@ -96,16 +101,16 @@ fn of_deployment(case: &Case<'_>, workload: &WorkloadFacts) -> RollbackTarget {
     if case.pod.owner.as_ref().is_none_or(|owner| owner.name != newest.name) {
         return RollbackTarget::Unknown;
     }
-    // A rollout first deletes unhealthy pods of older templates.
-    let good = older.iter().find(|set| set.ready > 0).or_else(|| older.iter().find(|set| set.desired > 0));
-    good.map_or(RollbackTarget::Unknown, |set| {
+    let ready = older.iter().find(|set| set.ready > 0);
+    ready.or_else(|| workload.served_before_newest()).map_or(RollbackTarget::Unknown, |set| {
         RollbackTarget::To(set.revision.to_string(), command(workload, set.revision))
     })
 }
 
 fn of_update(case: &Case<'_>, workload: &WorkloadFacts, set: &StatefulSetFacts) -> RollbackTarget {
     let is_new = case.pod.labels.get("controller-revision-hash").is_some_and(|hash| set.is_update(hash));
-    if !is_new || case.surroundings.siblings.ready == 0 {
+    let has_been_ready = case.surroundings.siblings.other_template_ready > 0 || workload.has_completed_current(set);
+    if !is_new || !has_been_ready {
         return RollbackTarget::Unknown;
     }
     RollbackTarget::To(set.current_revision.clone(), command_by_name(workload, &set.current_revision))

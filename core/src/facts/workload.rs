@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carried, Condition, Labels, Manager, Overrides, Owner, Timestamp};
+use super::{Carried, Condition, Labels, Manager, Overrides, Owner, Timestamp, after};
 use crate::api::WorkloadRef;
 
 /// Kind, namespace and name of a workload. A clone shares the allocation, because keys are stored with all data about a
@@ -247,6 +247,29 @@ impl WorkloadFacts {
         let template = self.template.as_ref().filter(|_| serves)?;
         let ports = template.named_ports.clone();
         Some(Labelled { key: self.key.clone(), desired: self.desired, labels: template.labels.clone(), ports })
+    }
+
+    /// The ReplicaSet that served until the rollout of the newest one made the Deployment unavailable. The Deployment was
+    /// available before, and the newest ReplicaSet was never complete.
+    pub fn served_before_newest(&self) -> Option<&ReplicaSetFacts> {
+        /// A Deployment is unavailable from its creation until it is available for the first time.
+        const SLACK: i64 = 2;
+        /// With the strategy Recreate, the newest ReplicaSet is created only when the old pods have terminated.
+        const TERMINATION: i64 = 120;
+        let (newest, older) = self.replica_sets.split_first()?;
+        let back = older.first()?;
+        let unavailable = self.condition("Available").filter(|condition| condition.status == "False")?;
+        let since = unavailable.last_transition?;
+        let was_complete = self.condition("Progressing").is_none_or(|c| c.reason == "NewReplicaSetAvailable");
+        let was_available = since > after(self.created?, SLACK);
+        let served = back.created? < since && newest.created? <= after(since, TERMINATION);
+        (was_available && served && !was_complete).then_some(back)
+    }
+
+    /// Whether the current revision of a StatefulSet was complete once. The controller makes a revision the current one
+    /// only when all pods have it and are ready, except for the first, which is current from the start.
+    pub fn has_completed_current(&self, set: &StatefulSetFacts) -> bool {
+        self.revisions.iter().any(|revision| *revision.name == *set.current_revision && revision.revision > 1)
     }
 
     /// The owner, such as the `CronJob` of a Job.

@@ -4,51 +4,46 @@ use std::fmt::Display;
 
 use crate::actions::undo;
 use crate::case::{FailingPod, Operation, Remedy, WorkloadCase, remedy};
-use crate::facts::ReplicaSetFacts;
-use crate::language::{Language, translate};
+use crate::language::{Language, phrase, translate};
 
 /// `kubectl -n NAMESPACE`.
 fn kubectl(case: &WorkloadCase<'_>) -> String {
     format!("kubectl -n {}", case.workload.key.namespace)
 }
 
-/// Rolls back to this template. If `is_proven`, its pods are known to have been ready.
-pub(super) fn undo(case: &WorkloadCase<'_>, good: &ReplicaSetFacts, is_proven: bool) -> Remedy {
-    undo_to(case, good.revision, good.ready > 0, is_proven)
-}
-
-pub(super) fn undo_to(case: &WorkloadCase<'_>, revision: i64, serves: bool, is_proven: bool) -> Remedy {
-    let text = way_back(case.language(), revision, serves, is_proven);
+/// Rolls back to a revision whose pods have been ready.
+pub(super) fn undo(case: &WorkloadCase<'_>, revision: i64, serves: bool) -> Remedy {
+    let text = way_back(case.language(), revision, serves);
     remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::command(case.workload, revision))
 }
 
-fn way_back(language: Language, revision: impl Display, serves: bool, is_proven: bool) -> String {
-    let back = match is_proven {
-        true if serves => translate!(language, "Go back to revision {revision}, which still serves", revision),
-        true => translate!(language, "Go back to revision {revision}", revision),
-        false => translate!(language, "If revision {revision} worked, go back to it", revision),
+fn way_back(language: Language, revision: impl Display, serves: bool) -> String {
+    let back = if serves {
+        translate!(language, "Go back to revision {revision}, which still serves", revision)
+    } else {
+        translate!(language, "Go back to revision {revision}", revision)
     };
     translate!(language, "{back}; correct the template before the next rollout.", back)
 }
 
+/// Lists the revisions. Offered where none is known to have been ready.
+pub(super) fn revisions(case: &WorkloadCase<'_>) -> Remedy {
+    let text = phrase!(
+        case,
+        "If an earlier revision worked, go back to it (rollout undo --to-revision=N). It is not known whether one was ready."
+    );
+    remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::history(case.workload))
+}
+
 /// Rolls back an update of a StatefulSet and deletes the failing pod that it waits for.
-pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_proven: bool, pod: &FailingPod) -> Remedy {
+pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, pod: &FailingPod) -> Remedy {
     let pod = &pod.name;
-    let text = if is_proven {
-        translate!(
-            case,
-            "Go back to revision {revision}, then delete {pod}: the StatefulSet does not replace a pod that is not Ready by itself.",
-            revision,
-            pod
-        )
-    } else {
-        translate!(
-            case,
-            "If it worked, go back to revision {revision}, then delete {pod}: the StatefulSet does not replace a pod that is not Ready by itself.",
-            revision,
-            pod
-        )
-    };
+    let text = translate!(
+        case,
+        "Go back to revision {revision}, then delete {pod}: the StatefulSet does not replace a pod that is not Ready by itself.",
+        revision,
+        pod
+    );
     let undo = undo::command_by_name(case.workload, revision);
     let command = format!("{undo} && {} delete pod {pod}", kubectl(case));
     remedy::command_for(remedy::mitigate(text), Operation::Rollback, command)
@@ -56,7 +51,7 @@ pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, is_prove
 
 /// Rolls back by name. No pod needs to be deleted, because pods are updated in parallel.
 pub(super) fn undo_by_name(case: &WorkloadCase<'_>, revision: &str) -> Remedy {
-    let text = way_back(case.language(), revision, true, true);
+    let text = way_back(case.language(), revision, true);
     remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::command_by_name(case.workload, revision))
 }
 

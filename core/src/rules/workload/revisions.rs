@@ -34,8 +34,10 @@ pub(super) fn add_rollback(case: &WorkloadCase<'_>, old_ready: u32, verdict: &mu
         return;
     }
     let serves = old_ready > 0;
-    let undo = remedies::undo_to(case, back.revision, serves, serves);
-    // If the newest template is everywhere, it is unknown how long the previous one was good.
-    let place = if serves { &mut verdict.remedies } else { &mut verdict.after };
-    place.push(undo);
+    // If the newest template is everywhere, it is unknown whether the previous one was ever ready.
+    if serves {
+        verdict.remedies.push(remedies::undo(case, back.revision, serves));
+    } else {
+        verdict.after.push(remedies::revisions(case));
+    }
 }

@@ -107,7 +107,8 @@ const PLACEMENT_CAUSES: [&str; 4] =
 /// Adds the changes of the newest template and the rollback to a good one.
 fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let Some((newest, older)) = case.workload.replica_sets.split_first() else { return };
-    let good = last_good(case, older);
+    let good =
+        last_good(case, older).or_else(|| case.workload.served_before_newest().filter(|set| is_unblamed(case, set)));
     let Some(back) = good.or_else(|| before(case, older)) else { return };
     if !verdict.why.blames_newest(case) {
         return;
@@ -117,14 +118,15 @@ fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     if verdict.changes.is_empty() && back.ready == 0 {
         return;
     }
-    let undo = remedies::undo(case, back, good.is_some());
-    // If the newest template was good once, something else may have changed since.
-    let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
+    let undo = match good {
+        Some(good) => remedies::undo(case, good.revision, good.ready > 0),
+        None => remedies::revisions(case),
+    };
     // The template is not to blame if a pod of the old template occupies the place, or if that pod would not find one
     // either.
     let waits_for_place = matches!(&verdict.why, Why::Pods(group) if PLACEMENT_CAUSES.contains(&&*group.lead.cause));
     let lacks_room = is_quota_exceeded(verdict) && !requests_differ(back, newest);
-    let is_doubtful = (good.is_none() && was_complete) || waits_for_place || lacks_room;
+    let is_doubtful = good.is_none() || waits_for_place || lacks_room;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
     place.push(undo);
 }
@@ -167,13 +169,17 @@ fn last_good<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Optio
 /// The template before the newest, unless it is known to be bad: its pods have failed, or the Deployment was
 /// unavailable when the newest was created.
 fn before<'a>(case: &WorkloadCase<'_>, older: &'a [ReplicaSetFacts]) -> Option<&'a ReplicaSetFacts> {
-    let has_failed = |set: &ReplicaSetFacts| case.failed.iter().any(|template| **template == *set.name);
     let newest = case.workload.replica_sets.first();
     let was_unavailable = case.workload.condition("Available").is_some_and(|condition| {
         let since = condition.last_transition.zip(newest.and_then(|newest| newest.created));
         condition.status == "False" && since.is_some_and(|(since, created)| since < created)
     });
-    older.first().filter(|set| !was_unavailable && !fails(case, set) && !has_failed(set))
+    older.first().filter(|set| !was_unavailable && is_unblamed(case, set))
+}
+
+/// Whether no failure of this template is known.
+fn is_unblamed(case: &WorkloadCase<'_>, set: &ReplicaSetFacts) -> bool {
+    !fails(case, set) && case.failed.iter().all(|template| **template != *set.name)
 }
 
 /// Whether pods of this template fail for reasons other than their node.

@@ -65,12 +65,13 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
 }
 
-/// Rollback to the revision whose pods still serve. If none does, to the previous one, unless it is known to fail as
-/// well.
+/// Rollback to the revision whose pods still serve, or to the one that was complete, unless it is known to fail as well.
 fn rollback(case: &WorkloadCase<'_>, pods: &Pods<'_>, set: &StatefulSetFacts, pod: &FailingPod) -> Option<Remedy> {
-    let serves = pods.old_ready > 0;
     let has_failed = case.failed.contains(&set.current_revision);
-    (serves || !has_failed).then(|| remedies::undo_and_replace(case, &set.current_revision, serves, pod))
+    if pods.old_ready > 0 || (!has_failed && case.workload.has_completed_current(set)) {
+        return Some(remedies::undo_and_replace(case, &set.current_revision, pod));
+    }
+    (!has_failed).then(|| remedies::revisions(case))
 }
 
 /// The pods that wait for the pod with this ordinal: during creation, those above it; during an update, which goes from

@@ -309,19 +309,19 @@ fn recorded_failing_pods_make_their_workloads_fail() {
 const WEB: &str = r#"
 kind: Deployment
 apiVersion: apps/v1
-metadata: {name: web, namespace: n, uid: d, generation: 2, creationTimestamp: "2026-11-21T09:00:00Z"}
+metadata: {name: web, namespace: shop, uid: d, generation: 2, creationTimestamp: "2026-11-21T09:00:00Z"}
 spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:2"}]}}}
 status: {observedGeneration: 2, replicas: 3, readyReplicas: READY, updatedReplicas: 3, unavailableReplicas: 1}
 ---
 kind: ReplicaSet
 apiVersion: apps/v1
-metadata: {name: web-2, namespace: n, uid: r2, annotations: {deployment.kubernetes.io/revision: "2"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
+metadata: {name: web-2, namespace: shop, uid: r2, annotations: {deployment.kubernetes.io/revision: "2"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
 spec: {replicas: 3, template: {spec: {containers: [{name: web, image: "web:2"}]}}}
 status: {readyReplicas: READY}
 ---
 kind: ReplicaSet
 apiVersion: apps/v1
-metadata: {name: web-1, namespace: n, uid: r1, annotations: {deployment.kubernetes.io/revision: "1"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
+metadata: {name: web-1, namespace: shop, uid: r1, annotations: {deployment.kubernetes.io/revision: "1"}, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}
 spec: {replicas: 0, template: {spec: {containers: [{name: web, image: "web:1"}]}}}
 "#;
 
@@ -340,8 +340,9 @@ fn some_failing_pods_or_no_ready_pod_is_a_failure() {
     assert_eq!(partly.summary, "1 of 3 pods fails: web fails because of OOMKilled");
     let none = web(0, vec![oom("web-2-a"), oom("web-2-b"), oom("web-2-c")]).failure();
     assert_eq!((none.problem, none.severity, none.causes[0].pods), ("Unavailable", Severity::Critical, 3));
-    // The previous template has no pods any more and may still be the rollback target.
-    assert!(none.remedies[0].text.starts_with("If revision 1 worked, go back to it;"), "{:?}", none.remedies);
+    // The previous template has no pods any more, and nothing shows that they were ever ready.
+    let history = "kubectl -n shop rollout history deployment/web";
+    assert_eq!(none.remedies.last().unwrap().command.as_deref(), Some(history), "{:?}", none.remedies);
 }
 
 /// Revisions 1 to 3. The first serves, or did until its node went down.
@@ -393,6 +394,44 @@ fn rollback_targets_a_good_template() {
     let pods = vec![pod("db-0", Some("db-a"), "AppError", Category::Crash)];
     let remedies = single.with("StatefulSet", "db", pods).failure().remedies;
     assert!(!remedies.iter().any(is_rollback), "{remedies:?}");
+}
+
+/// Revision 2 was never complete. Revision 1 has no pods any more; the conditions tell whether it was ever available.
+#[test]
+fn rollback_names_only_a_revision_that_was_ready() {
+    let undo = |since: &str, newest: &str, reason: &str| {
+        let conditions = format!(
+            r#"status: {{conditions: [{{type: Progressing, status: "True", reason: {reason}}}, {{type: Available, status: "False", lastTransitionTime: "{since}"}}], "#
+        );
+        let mut world = World::of(&WEB.replace("READY", "0").replacen("status: {", &conditions, 1)).with(
+            "ReplicaSet",
+            "web-2",
+            vec![pod("web-2-a", Some("web-2"), "OOMKilled", Category::Crash)],
+        );
+        let at = |time: &str| Some(time.parse().unwrap());
+        let web = world.workloads.iter_mut().find(|workload| &*workload.key.kind == "Deployment").unwrap();
+        (web.created, web.replica_sets[0].created) = (at("2026-11-21T08:00:00Z"), at(newest));
+        web.replica_sets[1].created = at("2026-11-21T08:00:00Z");
+        let commands = world.failure().remedies.into_iter().filter(is_rollback).filter_map(|remedy| remedy.command);
+        commands.collect::<Vec<_>>()
+    };
+    let (new, growing) = ("2026-11-21T09:00:00Z", "ReplicaSetUpdated");
+    let (back, see) =
+        (["kubectl -n shop rollout undo deployment/web --to-revision=1"], ["kubectl -n shop rollout history deployment/web"]);
+    assert_eq!(undo("2026-11-21T09:00:05Z", new, growing), back, "it was available until the rollout");
+    assert_eq!(undo("2026-11-21T08:59:25Z", new, growing), back, "Recreate: the old pods terminated first");
+    let none: [&str; 0] = [];
+    assert_eq!(undo("2026-11-21T08:00:00Z", new, growing), none, "it was never available");
+    assert_eq!(
+        undo("2026-11-21T08:00:00Z", "2026-11-21T08:00:30Z", growing),
+        none,
+        "the same, with a quick second try"
+    );
+    assert_eq!(
+        undo("2026-11-21T09:00:05Z", new, "NewReplicaSetAvailable"),
+        see,
+        "the newest was complete, so nothing is known of the older"
+    );
 }
 
 #[test]
@@ -572,8 +611,11 @@ status: {{observedGeneration: 3, desiredNumberScheduled: 3, currentNumberSchedul
     failed_before.failed = vec!["b".to_owned()];
     let failed_before = failed_before.failure();
     let undo = failed_before.remedies.last().unwrap();
-    assert_eq!(undo.command.as_deref(), Some("kubectl -n shop rollout undo daemonset/agent --to-revision=1"));
-    assert!(undo.text.starts_with("If revision 1 worked"), "{}", undo.text);
+    assert_eq!(
+        undo.command.as_deref(),
+        Some("kubectl -n shop rollout history daemonset/agent"),
+        "none is known as good"
+    );
     assert_eq!(image_changes(&failed_before), changed("web:1"));
 
     for blameless in [
