@@ -44,10 +44,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         )
     } else {
         (
-            phrase!(
-                case,
-                "Delete this pod: its controller replaces it where one is wanted, and only its record is left."
-            ),
+            phrase!(case, "Delete this pod: it no longer runs, and its controller has replaced it if needed."),
             Operation::ChangePod,
             one,
         )
@@ -90,7 +87,7 @@ status: {phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: Node didn'
         assert!(commands(&scenario).iter().any(|command| command == one), "{:?}", commands(&scenario));
         scenario.surroundings[0].siblings.thrown_out_lately = 12;
         let offered = commands(&scenario);
-        assert!([rest, all].iter().all(|wanted| offered.iter().any(|command| command == wanted)), "{offered:?}");
+        assert!([rest, all].iter().all(|expected| offered.iter().any(|command| command == expected)), "{offered:?}");
         assert!(!offered.iter().any(|command| command == one), "{offered:?}");
         scenario.surroundings[0].siblings.ready = 1;
         assert!(!commands(&scenario).iter().any(|command| command == rest), "one serves");

@@ -42,9 +42,9 @@ mod tests {
             of_overrides.map(|entry| entry.value.clone()).collect::<Vec<_>>()
         };
         assert_eq!(invalid("{shindan.dev/ignore: 'OOMKilled, *x'}").len(), 1);
-        let [misspelt] = &*invalid("{shindan.dev/ignore: OOMKiled}") else { panic!("it is told") };
+        let [misspelt] = &*invalid("{shindan.dev/ignore: OOMKiled}") else { panic!("it is reported") };
         assert!(misspelt.contains("Did you mean OOMKilled?"), "{misspelt}");
-        let [soon] = &*invalid("{shindan.dev/never-ready-after: soon}") else { panic!("it is told") };
+        let [soon] = &*invalid("{shindan.dev/never-ready-after: soon}") else { panic!("it is reported") };
         assert!(soon.starts_with("\"soon\" is no duration"), "{soon}");
         assert!(invalid("{shindan.dev/ignore: oomkilled, shindan.dev/never-ready-after: 10m}").is_empty());
     }

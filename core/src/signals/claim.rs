@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(
             given(&[("a", "x", false), ("b", "y", false)]),
             "kubectl get storageclass",
-            "which one is for people to say"
+            "the choice between two is the user's"
         );
     }
 

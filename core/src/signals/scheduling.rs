@@ -304,19 +304,19 @@ signal! {
     "unmetCount": fn unmet_count(&self) -> u32 { self.gap().map_or(0, |gap| gap.count) }
 
     /// The requirements that the closest node does not meet: two of them, and how many more.
-    "unmet": fn unmet(&self) -> &str { self.gap().map_or("", |gap| &gap.all_wanted) }
+    "unmet": fn unmet(&self) -> &str { self.gap().map_or("", |gap| &gap.all_requirements) }
 
-    /// The one to blame: that of a misspelt label, else the first.
-    "wanted": fn wanted(&self) -> &str { self.gap().map_or("", |gap| &gap.wanted) }
+    /// The decisive unmet requirement: that of a misspelt label, else the first.
+    "wanted": fn requirement(&self) -> &str { self.gap().map_or("", |gap| &gap.requirement) }
 
     /// Its label key.
-    "wantedKey": fn wanted_key(&self) -> &str { self.gap().map_or("", |gap| &gap.key) }
+    "wantedKey": fn requirement_key(&self) -> &str { self.gap().map_or("", |gap| &gap.key) }
 
-    /// Its values; names of nodes where it asks for nodes by name.
-    "wantedValues": fn wanted_values(&self) -> &str { self.gap().map_or("", |gap| &gap.values) }
+    /// Its values; names of nodes if it requires nodes by name.
+    "wantedValues": fn requirement_values(&self) -> &str { self.gap().map_or("", |gap| &gap.values) }
 
-    /// It asks for certain values (operator In, or the nodeSelector).
-    "wantsValue": fn wants_value(&self) -> bool { self.gap().is_some_and(|gap| gap.wants_value) }
+    /// Whether it requires certain values (operator In, or the nodeSelector).
+    "wantsValue": fn requires_value(&self) -> bool { self.gap().is_some_and(|gap| gap.requires_value) }
 
     /// Node whose labels come closest.
     "labelNode": fn label_node(&self) -> &str { self.gap().map_or("", |gap| &gap.node) }

@@ -65,8 +65,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
 }
 
-/// Rollback to the revision whose pods still serve. If none does, to the previous one, unless it is known to fail as
-/// well.
+/// Rollback to the revision whose pods still serve. If none does, to the previous one, unless it is known to fail too.
 fn rollback(case: &WorkloadCase<'_>, pods: &Pods<'_>, set: &StatefulSetFacts, pod: &FailingPod) -> Option<Remedy> {
     let serves = pods.old_ready > 0;
     let has_failed = case.failed.contains(&set.current_revision);

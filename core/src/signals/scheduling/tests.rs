@@ -468,7 +468,7 @@ fn scheduling_gates_are_no_failure_and_silence_requires_no_report() {
     assert_eq!(cause(&silent("schedulingGates: [{name: wait}],", "")), None);
     let gated = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulingGated}]";
     assert_eq!(cause(&silent("", gated)), None);
-    assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound by hand: no scheduler is asked");
+    assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound without a scheduler");
     let failed = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulerError, message: 'running PreBind plugin \"VolumeBinding\": binding volumes: timed out'}]";
     assert_eq!(cause(&silent("", failed)), Some("SchedulerError"));
 }
@@ -627,7 +627,7 @@ fn no_free_capacity_is_reported_if_not_all_pods_are_known() {
     let mut unseen = waiting(&asks("2"), CPU_1, &[plain("n1", "4")]);
     unseen.nodes.values_mut().for_each(|node| node.all_pods_known = false);
     let expected = "InsufficientCpu: requests 2 CPU, more than is free on 1/1 nodes";
-    assert_eq!(summary(&unseen), expected, "and no amount is told");
+    assert_eq!(summary(&unseen), expected, "no amount is stated");
 
     let mut too_large = waiting(&asks("64"), CPU_1, &nodes);
     for node in too_large.nodes.values_mut() {
@@ -648,6 +648,6 @@ fn taint_of_a_cordon_being_removed_is_not_tolerated() {
     let other = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
     let actual = |spec: &str| cause(&waiting("containers: []", message, &[node("n1", "2", spec, "")]));
     assert_eq!(actual(cordon), None, "it goes in a moment");
-    assert_eq!(actual(""), None, "it is gone, and the scheduler has not looked again");
+    assert_eq!(actual(""), None, "it is gone, and the scheduler has not retried yet");
     assert_eq!(actual(other), Some("UntoleratedTaint"));
 }
