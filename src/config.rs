@@ -24,7 +24,7 @@ pub struct Seconds(pub i64);
 
 impl Seconds {
     pub fn parse(text: &str) -> Result<Self, String> {
-        const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
+        const SHAPE: &str = "write seconds, or a duration such as 90s, 5m, 1h30m or 2d";
         parse_duration(text).map(Self).ok_or_else(|| SHAPE.to_owned())
     }
 }
@@ -354,7 +354,7 @@ fn namespace(text: &str) -> Result<String, String> {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !text.starts_with('-')
         && !text.ends_with('-');
-    if fits { Ok(text.to_owned()) } else { Err("not a name that a namespace can have".to_owned()) }
+    if fits { Ok(text.to_owned()) } else { Err("not a valid name of a namespace".to_owned()) }
 }
 
 #[cfg(test)]

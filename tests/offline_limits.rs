@@ -44,7 +44,7 @@ fn a_file_that_is_too_large_is_named_and_not_read() {
     let done = limited(&["diagnose", "-f", path.to_str().unwrap()], Stdio::null());
     let error = stderr(&done);
     assert_eq!(done.status.code(), Some(1), "{error}");
-    assert!(error.contains("huge.yaml: not read, for it is larger than --max-input (512Mi)"), "{error}");
+    assert!(error.contains("huge.yaml: not read: it is larger than --max-input (512Mi)"), "{error}");
     assert!(error.contains("raise --max-input"), "the error has a remedy: {error}");
 }
 

@@ -117,7 +117,7 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
     let subjects = asked.subjects();
     if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
-        bail!("a name needs one namespace: give -n and not -A");
+        bail!("a name needs a single namespace: use -n instead of -A");
     }
     let gone = gather::gone(&clients.write, namespace.as_deref(), subjects, limit).await?;
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
@@ -240,13 +240,13 @@ fn print_answer(
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
     for node in healthy_nodes {
-        let note = translate!(language, "Node {node} itself is healthy; these pods on it fail.", node);
+        let note = translate!(language, "Node {node} is healthy; these pods on it fail.", node);
         writeln!(streams.err, "{note}")?;
     }
     if *by == By::HereInstead {
         let doubt = phrase!(
             language,
-            "Diagnosed here: the operator is installed and has not reported this. Does it run, watch this namespace, and not ignore this cause?"
+            "Diagnosed locally: the operator is installed but has not reported this. Check that it runs, watches this namespace, and does not ignore this cause."
         );
         writeln!(streams.err, "{doubt}")?;
     }

@@ -34,7 +34,7 @@ fn note(name: &str, known: &[String]) -> Option<String> {
     }
     let meant = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name))?;
     let is_near = strsim::damerau_levenshtein(meant, name) <= OFF_BY;
-    is_near.then(|| format!("the variable {name} is not read; a setting of nearly that name is {meant}"))
+    is_near.then(|| format!("the variable {name} is unknown and ignored; did you mean {meant}?"))
 }
 
 /// Adds the variable to an error about its value. clap names only the flag, which the user has not given.

@@ -8,9 +8,9 @@ use crate::language::phrase;
 
 pub(super) const ACTION: Action = Action {
     name: "delete-pod",
-    doc: "Deletes the pod. With a text of the cause, it is offered where a controller creates the pod again. \
-          Without one, the pod is one that has ended: a bare pod must be applied again, and where a controller has \
-          made many of them, all failed pods of the workload are deleted.",
+    doc: "Deletes the pod. With a text of the cause, it is offered if a controller creates the pod again. Without a \
+          text, it is for pods that have ended: a bare pod must be applied again. If a controller has created many \
+          such pods, the command deletes all failed pods of the workload.",
     params: &[],
     has_text: true,
     undo: Undo::Impossible,

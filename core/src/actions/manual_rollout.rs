@@ -58,7 +58,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
 fn with_resumption(case: &Case<'_>, workload: &WorkloadFacts, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
     let text = translate!(
         case,
-        "{kind} {name} is paused: what is changed in its template reaches no pod until its rollout goes on.",
+        "{kind} {name} is paused: changes of its template take effect when its rollout is resumed.",
         kind = workload.key.kind,
         name = workload.key.name
     );

@@ -22,7 +22,7 @@ use super::{ContainerType, Head, OtherFinding, Root, ServiceImpact, WorkloadRef}
     category = "diagnoses",
     status = "PodDiagnosisStatus",
     derive = "PartialEq",
-    doc = "Why a pod fails, as worked out by the Shindan operator. Written by the operator only.",
+    doc = "Why a pod fails, as diagnosed by the Shindan operator. Only the operator writes it.",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Container", type_ = "string", json_path = ".status.container"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),

@@ -22,7 +22,7 @@ use super::{Head, Root, ServiceImpact, WorkloadRef};
     category = "diagnoses",
     status = "WorkloadDiagnosisStatus",
     derive = "PartialEq",
-    doc = "Why a workload fails, as worked out by the Shindan operator. Written by the operator only.",
+    doc = "Why a workload fails, as diagnosed by the Shindan operator. Only the operator writes it.",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Problem", type_ = "string", json_path = ".status.problem"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),

@@ -103,7 +103,7 @@ impl Requirement {
 /// Parses a set such as `(a, b)`.
 fn set(text: &str) -> Result<Vec<String>, String> {
     let inner = text.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let inner = inner.ok_or("its values do not stand in brackets")?;
+    let inner = inner.ok_or("its values must be in brackets")?;
     inner.split(',').map(|value| value_of(value.trim())).collect()
 }
 

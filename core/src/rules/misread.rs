@@ -13,7 +13,7 @@ pub(crate) fn of(case: &Case<'_>) -> impl Iterator<Item = Evidence> {
     let unknown = overrides.ignored().filter(|cause| *cause != "*" && rules::named(cause).is_none());
     let causes = unknown.map(|cause| evidence::field(path(IGNORE), rules::unknown(cause)));
     let durations = overrides.unread.as_deref().map(|text| {
-        let why = format!("{text:?} is no duration of a day at most, such as 90s, 10m or 1h30m");
+        let why = format!("{text:?} is not a duration of at most one day, such as 90s, 10m or 1h30m");
         evidence::field(path(NEVER_READY_AFTER), why)
     });
     causes.chain(durations).take(MAX_VALUES)

@@ -27,7 +27,7 @@ signal! {
     /// Host and port of the webhook. Source: Go's url.Error in the message.
     "webhookAddress": fn webhook_address(&self) -> &str { host(self.text).unwrap_or_default() }
 
-    /// Service that the webhook is called through; empty where its configuration has a URL.
+    /// Service that the webhook is called through; empty if its configuration has a URL.
     /// Source: clientConfig.service of the webhook, in the message.
     "webhookService": fn webhook_service(&self) -> &str { service(self.text).unwrap_or_default().0 }
 
@@ -87,7 +87,7 @@ signal! {
     /// The checks of that level which the pod fails. Source: k8s.io/pod-security-admission policy.
     "violations": fn violations(&self) -> String { short(violations(self.text)) }
 
-    /// Fields of the securityContext of each container that fix all violations; empty where other fields must change too.
+    /// Fields of the securityContext of each container that fix all violations; empty if other fields must change too.
     "securityContext": fn security_context(&self) -> String { settings(violations(self.text)).unwrap_or_default() }
 
     /// ServiceAccount of the pods that does not exist. Source: plugin/pkg/admission/serviceaccount.

@@ -65,13 +65,13 @@ signal! {
     },
     message: of.report().map_or("", |report| report.message);
 
-    /// Number of nodes that fail the check, and of all nodes, as the scheduler counts them: `2/3`. Empty where it gives no
+    /// Number of nodes that fail the check, and of all nodes, as the scheduler counts them: `2/3`. Empty if it gives no
     /// count. Source: the scheduler's message.
     "failedNodes": fn failed_nodes(&self) -> String {
         self.analysis().map_or_else(String::new, |a| a.share(a.count(a.check)))
     }
 
-    /// Number of all nodes; not known where the scheduler gives no count. Source: `0/N nodes are available`.
+    /// Number of all nodes; not known if the scheduler gives no count. Source: `0/N nodes are available`.
     "nodeCount": fn node_count(&self) -> Option<u32> { self.analysis()?.total }
 
     /// The Node objects of the cluster are known.
@@ -83,7 +83,7 @@ signal! {
     /// The scheduler's message, at most 150 characters. Source: condition PodScheduled.
     "error": fn error(&self) -> String { text::line(self.report().map_or("", |report| report.message), 150) }
 
-    /// The resource that is short, as in `resources.requests`; empty where none is.
+    /// The resource that is short, as in `resources.requests`; empty if none is.
     "resource": fn resource(&self) -> String {
         let named = || self.analysis().and_then(|a| a.extended()).unwrap_or_default().to_owned();
         match self.check() {
@@ -95,7 +95,7 @@ signal! {
     }
 
     /// How much of it the pod requests, as the scheduler counts it: CPUs, bytes with their unit, or a number of devices.
-    /// Empty where the pod requests none. Source: resources.requests of all containers, spec.resources, spec.overhead.
+    /// Empty if the pod requests none. Source: resources.requests of all containers, spec.resources, spec.overhead.
     "requested": fn requested(&self) -> String {
         self.of_room(|room| &room.requested).map_or_else(|| self.requested_alone(), str::to_owned)
     }
@@ -103,7 +103,7 @@ signal! {
     /// The same with the unit: `64 CPU`, `15Mi memory`, `2 nvidia.com/gpu`.
     "need": fn need(&self) -> &str { self.of_room(|room| &room.need).unwrap_or_default() }
 
-    /// Node that comes closest to having enough of the resource; empty where the nodes do not show a shortage, or where the pod
+    /// Node that comes closest to having enough of the resource; empty if the nodes do not show a shortage, or where the pod
     /// may only run on its own node. Source: Node status.allocatable less the requests of its pods.
     "closestNode": fn closest_node(&self) -> &str {
         self.of_room(|room| &room.node).filter(|_| self.required_node_name().is_none()).unwrap_or_default()
@@ -118,7 +118,7 @@ signal! {
     /// The closest node, its own or another.
     "shortNode": fn short_node(&self) -> &str { self.of_room(|room| &room.node).unwrap_or_default() }
 
-    /// How much of the resource the closest node has unreserved; empty where not all of its pods are known.
+    /// How much of the resource the closest node has unreserved; empty if not all of its pods are known.
     "free": fn free(&self) -> &str { self.of_room(|room| &room.free).unwrap_or_default() }
 
     /// How much the closest node may have unreserved at most, where not all of its pods are known; else empty.
@@ -164,7 +164,7 @@ signal! {
     /// Some node has enough of the resource if no other pod runs there, and none with room is only closed.
     "fitsEmptyNode": fn fits_empty_node(&self) -> bool { self.room().is_some_and(|room| room.fits_when_empty) }
 
-    /// The largest request that fits now, as a quantity; empty where none does or a node with room is only closed.
+    /// The largest request that fits now, as a quantity; empty if none does or a node with room is only closed.
     "largestRequest": fn largest_request(&self) -> &str { self.of_room(|room| &room.largest_request).unwrap_or_default() }
 
     /// Node that would take the pod if no other pod ran there: it has enough of all resources.
@@ -208,7 +208,7 @@ signal! {
     /// A second such node.
     "secondOpenNode": fn second_open_node(&self) -> &str { self.closed().nth(1).unwrap_or_default() }
 
-    /// Cordoned nodes that would take the pod; empty where ports, volumes or other pods may keep them from it as well.
+    /// Cordoned nodes that would take the pod; empty if ports, volumes or other pods may keep them from it as well.
     "openNodes": fn open_nodes(&self) -> String {
         let view = self.view().filter(|_| !depends_on_other_pods(self.case.pod));
         let open = view.into_iter().flat_map(|view| &view.nodes).filter(|n| n.cordoned && n.obstacles() == 1);
@@ -224,7 +224,7 @@ signal! {
         }
     }
 
-    /// Key of a taint that the node controllers set for a node's state; empty where a person set the taint.
+    /// Key of a taint that the node controllers set for a node's state; empty if a person set the taint.
     /// Source: Node spec.taints, node.kubernetes.io/ and node.cloudprovider.kubernetes.io/.
     "stateTaint": fn state_taint(&self) -> &str {
         let key = match self.decisive_taint() {
@@ -294,7 +294,7 @@ signal! {
         i64::try_from(self.case.pod.node_affinity.len()).unwrap_or(i64::MAX)
     }
 
-    /// All labels that the pod selects nodes by: `disktype=ssd, pool=db`; empty where it has no nodeSelector.
+    /// All labels that the pod selects nodes by: `disktype=ssd, pool=db`; empty if it has no nodeSelector.
     "nodeSelector": fn node_selector(&self) -> String {
         let labels: Vec<_> = self.case.pod.node_selector.iter().map(|(k, v)| format!("{k}={v}")).collect();
         labels.join(", ")
@@ -321,7 +321,7 @@ signal! {
     /// Node whose labels come closest.
     "labelNode": fn label_node(&self) -> &str { self.gap().map_or("", |gap| &gap.node) }
 
-    /// The label that would meet it, `disktype=ssd`; empty where the kubelet or the cloud provider sets that label.
+    /// The label that would meet it, `disktype=ssd`; empty if the kubelet or the cloud provider sets that label.
     "labelToSet": fn label_to_set(&self) -> &str { self.gap().map_or("", |gap| &gap.label) }
 
     /// What the closest node has under the key.
@@ -367,7 +367,7 @@ signal! {
     /// The first claim of the pod.
     "firstClaim": fn first_claim(&self) -> &str { self.case.pod.claims().next().unwrap_or_default() }
 
-    /// The claim that the scheduler names; empty where it names none. Source: the scheduler's message.
+    /// The claim that the scheduler names; empty if it names none. Source: the scheduler's message.
     "namedClaim": fn named_claim(&self) -> &str { self.analysis().and_then(Analysis::claim).unwrap_or_default() }
 
     /// The claims without a volume, each with its StorageClass; all claims where that is not known.

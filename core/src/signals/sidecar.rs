@@ -52,7 +52,7 @@ signal! {
         }
     }
 
-    /// The container that has done its work with exit code 0; empty where none has. Source: containerStatuses[].state.terminated.
+    /// The container that has done its work with exit code 0; empty if none has. Source: containerStatuses[].state.terminated.
     "work": fn work(&self) -> &str {
         match self.blocks {
             Blocks::Completion { work, .. } => &work.name,

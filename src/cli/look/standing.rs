@@ -116,7 +116,7 @@ fn of_pod(pod: &PodFacts, language: Language) -> String {
         return translate!(language, "{what} ({status}: it waits until {gates} is removed)", what, status, gates);
     }
     if pod.deletion.is_some() && status != "Terminating" {
-        return translate!(language, "{what} ({status}), and being deleted", what, status);
+        return translate!(language, "{what} ({status}), being deleted", what, status);
     }
     format!("{what} ({status})")
 }
@@ -133,7 +133,7 @@ fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String 
         Kind::Workload(WorkloadKind::Job) => {
             translate!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
         }
-        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "not run to its end yet").to_owned(),
+        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "no run has completed yet").to_owned(),
         _ => {
             let paused = if workload.paused { phrase!(language, "; its rollout is paused") } else { "" };
             translate!(

@@ -43,7 +43,7 @@ pub(super) fn router(board: Arc<Board>, guard: Arc<Guard>) -> Router {
         .route("/page.css", get(async || ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
         .route("/page.js", get(async || ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
         .route("/icon.svg", get(async || ([(header::CONTENT_TYPE, "image/svg+xml")], ICON)))
-        .fallback(async || (StatusCode::NOT_FOUND, "There is no such page.\n"))
+        .fallback(async || (StatusCode::NOT_FOUND, "This page does not exist.\n"))
         .with_state(board)
         .layer(from_fn_with_state(guard, guard::watch))
 }
@@ -74,7 +74,7 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, format!("The page cannot be made: {error}\n")).into_response()
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("The page cannot be rendered: {error}\n")).into_response()
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
     }
     for missing in &status.daemon_sets_missing {
         let name = clean(missing);
-        let text = translate!(seen.language, "DaemonSet {name} should serve this node, and does not.", name);
+        let text = translate!(seen.language, "DaemonSet {name} has no working pod on this node.", name);
         page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();
