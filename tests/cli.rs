@@ -123,7 +123,7 @@ fn two_namespaces_are_distinguished_and_one_can_be_selected() {
     let one = shindan(&["diagnose", "-f", "-", "-n", "bank", "-o", "name"], &text);
     assert_eq!(out(&one), "poddiagnosis.shindan.dev/web\n");
     let none = shindan(&["diagnose", "-f", "-", "-n", "other", "--exit-code"], &text);
-    let refused = "error: the input holds nothing of namespace other: it is of bank, shop\n";
+    let refused = "error: the input has no objects in namespace other, only in bank, shop\n";
     assert_eq!((none.status.code(), err(&none)), (Some(1), refused), "a misspelt namespace is an error");
 }
 
@@ -234,7 +234,7 @@ fn a_cause_is_explained_in_any_case_and_a_typing_error_is_helped() {
     assert!(err(&unknown).contains("Did you mean ImageTagNotFound"), "{}", err(&unknown));
     let state = shindan(&["explain", "CrashLoopBackOff"], "");
     assert_eq!(state.status.code(), Some(1));
-    assert!(err(&state).contains("is a state, never a cause"), "{}", err(&state));
+    assert!(err(&state).contains("is a state, not a cause"), "{}", err(&state));
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn an_informational_finding_is_no_failure_for_the_exit_code() {
 #[test]
 fn a_time_after_the_lifetime_of_events_is_reported() {
     let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
-    assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("its Events have expired by then"), "{run:?}");
 }
 
 /// A page that cannot be served is an error at the start, with a remedy.
@@ -521,7 +521,7 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     for (args, error) in [
         (&["-f", bad][..], "nothing to diagnose: "),
         (&["-f", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
-        (&["-f", good, "--port", &port], "is in use: give another with --port"),
+        (&["-f", good, "--port", &port], "is in use: set another with --port"),
         (&["-f", good, "--context", "x"], "cannot be used with"),
         (&["-f", good, "--port", "70000"], "70000"),
     ] {

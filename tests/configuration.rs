@@ -110,9 +110,9 @@ fn an_error_in_a_file_has_its_line_and_the_allowed_values() {
         ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no threshold; these have one: "),
         ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
         ("selector: env in dev\n", "`env in dev`: its values must be in brackets; write key=value"),
-        ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; neverReady is the nearest"),
-        ("never-ready: 1m\n", "there is no such setting; neverReady is the nearest"),
-        ("namespace: a\n", "there is no such setting; namespaces is the nearest"),
+        ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; did you mean neverReady?"),
+        ("never-ready: 1m\n", "there is no such setting; did you mean neverReady?"),
+        ("namespace: a\n", "there is no such setting; did you mean namespaces?"),
         ("config: other.yaml\n", "s.yaml:1: config: there is no such setting"),
         ("apiVersion: v1\n", "s.yaml:1: apiVersion: must be config.shindan.dev/v1alpha1"),
         ("kind: Pod\n", "s.yaml:1: kind: must be ShindanConfiguration"),
@@ -145,7 +145,7 @@ fn a_variable_that_is_wrong_is_named() {
 #[test]
 fn a_variable_that_is_misspelt_is_named_with_the_one_that_is_read() {
     let log = stderr(&run(&with_file(""), &[], &[("SHINDAN_RETENSION", "4h"), ("SHINDAN_PORT", "tcp://10.0.0.1:80")]));
-    let expected = "the variable SHINDAN_RETENSION is not read; a setting of nearly that name is SHINDAN_RETENTION";
+    let expected = "the variable SHINDAN_RETENSION is unknown and ignored; did you mean SHINDAN_RETENTION?";
     assert!(log.contains(expected) && !log.contains("SHINDAN_PORT"), "{log}");
 }
 

@@ -171,9 +171,12 @@ fn a_limit_is_named_with_what_to_do() {
     for (bytes, expected) in [
         (
             filled("[", "{\"kind\":\"Pod\"},", "{}]").into_bytes(),
-            "need more memory than twice --max-input (1Mi). Dump fewer",
+            "need more than twice the memory of --max-input (1Mi). Dump fewer",
         ),
-        (repeats, "its aliases (*name) repeat more than it holds itself: write the objects out"),
+        (
+            repeats,
+            "its YAML aliases (*name) expand to more than the document itself: write the objects without aliases",
+        ),
         (
             "[".repeat(40).into_bytes().into_iter().chain("]".repeat(40).into_bytes()).collect(),
             "lists within lists, more than 16 deep",
@@ -197,6 +200,6 @@ fn one_odd_object_loses_no_other() {
     std::fs::write(&path, format!("{odd}---\n{numbers}---\n{GOOD}")).unwrap();
     let done = diagnose(&path);
     assert_eq!(done.status.code(), Some(1));
-    assert!(stderr(&done).contains("document 1, line 2: a key stands twice in one map"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("document 1, line 2: a map has a key twice"), "{}", stderr(&done));
     assert!(stderr(&done).contains("No failing pods found in 1 pod."), "{}", stderr(&done));
 }

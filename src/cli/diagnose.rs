@@ -16,14 +16,14 @@ use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A file, a folder (read to its depth, such as one of kubectl cluster-info dump), or - for standard input; may be
+    /// A file, a folder (read recursively, such as one of kubectl cluster-info dump), or - for standard input; may be
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     dump: DumpArgs,
-    /// The form
-    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     output: Form,
     /// Show pods of this namespace only
     #[arg(short, long, value_name = "NAMESPACE")]

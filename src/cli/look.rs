@@ -54,8 +54,8 @@ pub(super) struct Args {
     /// The pods with these labels, as in app=web,tier!=cache
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
     selector: Option<String>,
-    /// The form
-    #[arg(short, long, value_name = "FORM", default_value = "tree")]
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
     output: Form,
     /// Include ended diagnoses that are still kept: Recovered and Gone
     #[arg(long)]
@@ -271,7 +271,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
         Asked::Pods(pods) if pods.len() == 1 => phrase!(language, "Nothing is wrong with the selected pod").to_owned(),
         Asked::Pods(pods) => translate!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
     };
-    let also = if ended { phrase!(language, ", and nothing has lately") } else { "" };
+    let also = if ended { phrase!(language, ", and nothing has failed recently") } else { "" };
     let among = match (&question.asked, pods) {
         (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
         (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),

@@ -66,7 +66,7 @@ impl Restored {
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error(
-        "the API server does not know all of our kinds; install the CRDs: `shindan crd | kubectl apply --server-side \
+        "the API server does not know all of our kinds of objects; install the CRDs: `shindan crd | kubectl apply --server-side \
          -f -`"
     )]
     NotInstalled,

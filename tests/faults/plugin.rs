@@ -141,7 +141,7 @@ async fn with_few_permissions_the_plugin_lists_what_it_could_not_read() {
     let sees = |subject: &str| plugin.run(&["--as=jane", "-n", "shop", subject]);
     sees("deploy/web").is(1, &[], &["cannot diagnose Deployment web: not allowed to list deployments: 403", right]);
     sees("pod/hog").is(0, &["OOMKilled"], &["warning: not allowed to list deployments: "]);
-    plugin.run(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
+    plugin.run(&["--as=jane", "-A"]).is(1, &[], &["cannot read the cluster", "pods is forbidden"]);
     plugin.run(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: --as is required too"]);
     plugin.run(&["--as-uid=7", "-A"]).is(1, &[], &["--as-uid: --as is required too"]);
     let as_master = ["--as=nobody", "--as-group=system:masters", "--as-uid=7", "--as-user-extra=team=a"];

@@ -45,7 +45,7 @@ mod tests {
         let [misspelt] = &*invalid("{shindan.dev/ignore: OOMKiled}") else { panic!("it is reported") };
         assert!(misspelt.contains("Did you mean OOMKilled?"), "{misspelt}");
         let [soon] = &*invalid("{shindan.dev/never-ready-after: soon}") else { panic!("it is reported") };
-        assert!(soon.starts_with("\"soon\" is no duration"), "{soon}");
+        assert!(soon.starts_with("\"soon\" is not a duration"), "{soon}");
         assert!(invalid("{shindan.dev/ignore: oomkilled, shindan.dev/never-ready-after: 10m}").is_empty());
     }
 }

@@ -415,7 +415,7 @@ mod tests {
         let named = || ClaimClass::Named("a".into());
         let all = [("a", "x", false), ("b", "x", true), ("c", "y", false)];
         let found = remedies_for(named(), "ExternalProvisioning", message, &all);
-        assert!(found.iter().any(|r| r.text.starts_with("Replace claim data by one of class c")), "{found:?}");
+        assert!(found.iter().any(|r| r.text.starts_with("Replace claim data with one of class c")), "{found:?}");
         let found = remedies_for(named(), "ExternalProvisioning", message, &all[..2]);
         assert!(found.iter().all(|r| !r.text.starts_with("Replace")), "{found:?}");
     }

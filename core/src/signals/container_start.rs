@@ -170,7 +170,7 @@ signal! {
     /// Source: spec.containers[].command.
     "splitCommand": fn split_command(&self) -> String { message::split_command(self.container).unwrap_or_default() }
 
-    /// Whether the command ends with a carriage return, as in a file with Windows line ends.
+    /// Whether the command ends with a carriage return, as in a file with Windows line endings.
     /// Source: spec.containers[].command.
     "hasCarriageReturn": fn has_carriage_return(&self) -> bool {
         self.container.and_then(|c| c.command.first()).is_some_and(|program| program.ends_with('\r'))

@@ -238,7 +238,7 @@ fn quota_that_blocks_all_pods_is_named_with_the_short_resource() {
     assert_eq!((failure.problem, failure.severity), ("NoPods", Severity::Critical));
     assert_eq!(
         failure.summary,
-        "no pod exists: ResourceQuota team has no room: requested requests.memory=2Gi, used requests.memory=0, limited to requests.memory=1Gi"
+        "no pod exists: ResourceQuota team is exceeded: requested requests.memory=2Gi, used requests.memory=0, limited to requests.memory=1Gi"
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
     let first = failure.remedies[0].command.as_ref().unwrap();

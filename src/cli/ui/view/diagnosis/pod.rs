@@ -37,7 +37,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
         page.facts.push(Fact::link("Node", Link { words: clean(name), href }));
     }
     if let Some(root) = &status.root {
-        page.fact("Lies in", &root.to_string());
+        page.fact("Root", &root.to_string());
     }
     let restarts = status.restarts.as_ref();
     page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now, seen.language));
