@@ -151,7 +151,7 @@ fn healthy_cases_are_not_diagnosed() {
 
 /// A configured threshold applies to the cases of its cause: with a very long one, none is reported.
 #[test]
-fn a_time_can_be_chosen_for_each_cause_that_has_one() {
+fn each_threshold_can_be_configured() {
     const CENTURY: i64 = 100 * 365 * 86_400;
     let mut wrong = String::new();
     for cause in rules::patient() {

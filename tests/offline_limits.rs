@@ -37,7 +37,7 @@ fn ended_by_itself(output: &Output, what: &str) {
 const GOOD: &str = "kind: Node\nmetadata: {name: good}\n";
 
 #[test]
-fn a_file_that_is_too_large_is_named_and_not_read() {
+fn a_too_large_file_is_named_and_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.yaml");
     File::create(&path).unwrap().set_len(1 << 30).unwrap();
@@ -59,7 +59,7 @@ fn an_endless_input_is_stopped() {
 }
 
 #[test]
-fn a_size_must_be_one() {
+fn an_invalid_size_is_rejected() {
     for size in ["0", "many"] {
         let done = limited(&["diagnose", "--max-input", size, "-f", "-"], Stdio::null());
         assert_eq!(done.status.code(), Some(1));
@@ -165,7 +165,7 @@ fn memory_is_bounded_for_any_file() {
 }
 
 #[test]
-fn a_limit_is_named_with_what_to_do() {
+fn each_limit_is_named_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let repeats = bombs().remove(1).1;
     for (bytes, expected) in [
@@ -192,7 +192,7 @@ fn a_limit_is_named_with_what_to_do() {
 
 /// A duplicate key is an error of its object only; a number out of range is no error.
 #[test]
-fn one_odd_object_loses_no_other() {
+fn a_malformed_object_does_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.yaml");
     let odd = "kind: Pod\nkind: Pod\nmetadata: {name: twice}\n";

@@ -275,7 +275,7 @@ fn a_request_without_the_token_is_refused() {
 
 /// Takes the pictures of README.md, and checks their size.
 #[test]
-fn pictures_are_taken() {
+fn pictures_are_updated() {
     let server = dump(CLUSTER);
     let mut browser = Browser::start();
     browser.open(&server.url);

@@ -63,8 +63,8 @@ mod tests {
     fn misspelled_variables_are_found_and_foreign_ones_ignored() {
         let known = ["SHINDAN_RETENTION".to_owned(), "SHINDAN_NODES".to_owned(), "SHINDAN_NAMESPACES".to_owned()];
         let meant = |name: &str| note(name, &known).and_then(|note| note.split(' ').next_back().map(str::to_owned));
-        assert_eq!(meant("SHINDAN_RETENSION").as_deref(), Some("SHINDAN_RETENTION"));
-        assert_eq!(meant("SHINDAN_NAMESPACE").as_deref(), Some("SHINDAN_NAMESPACES"));
+        assert_eq!(meant("SHINDAN_RETENSION").as_deref(), Some("SHINDAN_RETENTION?"));
+        assert_eq!(meant("SHINDAN_NAMESPACE").as_deref(), Some("SHINDAN_NAMESPACES?"));
         for name in
             ["SHINDAN_NODES", "SHINDAN_PORT", "SHINDAN_SERVICE_HOST", "SHINDAN_PORT_8080_TCP", "RETENTION", "HOME"]
         {

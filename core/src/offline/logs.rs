@@ -1,4 +1,4 @@
-//! Container logs stored beside a dump, matched to their containers.
+//! Container logs stored with a dump, matched to their containers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -308,7 +308,7 @@ fn rollback_uses_only_a_good_revision() {
 }
 
 #[test]
-fn job_with_a_wrong_image_is_recreated() {
+fn job_with_an_invalid_image_is_recreated() {
     let pod = r#"
 kind: Pod
 metadata: {name: import-x, namespace: shop, uid: u1, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: import, controller: true, uid: j}]}

@@ -74,8 +74,7 @@ signal! {
     /// Whether a single request exceeds the limit of the quota.
     "exceedsLimitAlone": fn exceeds_limit_alone(&self) -> bool { exceeds(self.requested(), self.limited()) }
 
-    /// Whether a rollout needs room for new pods beside old ones that still serve, and the new pods request the same as the old.
-    /// Source: ReplicaSets of the Deployment.
+    /// Whether a rollout creates the pods while old ones with the same requests still serve. Source: ReplicaSets of the Deployment.
     "onlyForSurge": fn only_for_surge(&self) -> bool { self.case.surges_alike() }
 
     /// Pod Security level that the namespace enforces. Source: k8s.io/pod-security-admission admission.

@@ -83,7 +83,7 @@ signal! {
     /// Seconds from the kill to SIGKILL. Source: terminationGracePeriodSeconds of the probe, else of the pod.
     "graceSeconds": fn grace_seconds(&self) -> i64 { end::grace(self.case, self.container, self.kind) }
 
-    /// What became of the preStop hook at the kill: `failed`, or `cutOff` at the end of the grace period; empty if it did not
+    /// Result of the preStop hook at the kill: `failed`, or `cutOff` at the end of the grace period; empty if it did not
     /// fail. Source: Event FailedPreStopHook.
     "preStopHook": fn pre_stop_hook(&self) -> &'static str {
         match self.killed().and_then(|killed| killed.pre_stop(self.case, self.container)) {
@@ -214,7 +214,7 @@ signal! {
     /// Source: initialDelaySeconds of the probe.
     "initialDelaySeconds": fn initial_delay_seconds(&self) -> Option<i64> { Some(self.spec()?.initial_delay) }
 
-    /// Seconds from the start until the probe has failed for good: initialDelaySeconds + periodSeconds x failureThreshold.
+    /// Seconds from the start until the probe has failed permanently: initialDelaySeconds + periodSeconds x failureThreshold.
     "budgetSeconds": fn budget_seconds(&self) -> Option<i64> { Some(self.spec()?.budget()) }
 
     /// The same as text, such as `5 min`.

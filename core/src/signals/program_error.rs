@@ -199,7 +199,7 @@ signal! {
         path.unwrap_or_default()
     }
 
-    /// Folder of that file; the path itself where it lies in the root folder.
+    /// Folder of that file; the path itself if it is in the root folder.
     "folder": fn folder(&self) -> &str {
         let path = self.file();
         words::folder(path).unwrap_or(path)

@@ -141,7 +141,7 @@ signal! {
         format!("NODE:.metadata.name,HAS:.status.allocatable.{}", self.resource().replace('.', "\\."))
     }
 
-    /// Other pods have reserved some of the resource on the closest node.
+    /// Whether other pods have reserved some of the resource on the closest node.
     "isReserved": fn is_reserved(&self) -> bool { self.room().is_some_and(|room| room.is_reserved) }
 
     /// The shortage: `ofSeveral` (several pods of the workload wait while others run), `full` (the requests of other pods are all that is
@@ -149,16 +149,16 @@ signal! {
     /// show it.
     "shortage": fn shortage(&self) -> &'static str { self.room().map_or("unknown", |room| room.kind) }
 
-    /// Node with room for the pod that only a cordon keeps from it. Source: Node spec.unschedulable.
+    /// Node that the pod fits on and that only a cordon excludes. Source: Node spec.unschedulable.
     "roomyCordonedNode": fn roomy_cordoned_node(&self) -> &str { self.of_room(|room| &room.cordoned).unwrap_or_default() }
 
-    /// Node with room for the pod that only taints keep from it. Source: Node spec.taints.
+    /// Node that the pod fits on and that only taints exclude. Source: Node spec.taints.
     "roomyTaintedNode": fn roomy_tainted_node(&self) -> &str { self.of_room(|room| &room.tainted).unwrap_or_default() }
 
     /// The first taint of that node.
     "roomyTaint": fn roomy_taint(&self) -> &str { self.of_room(|room| &room.taint).unwrap_or_default() }
 
-    /// How much the largest node has, where even that is less than the request. Source: Node status.allocatable.
+    /// Amount of the largest node, if it is less than the request. Source: Node status.allocatable.
     "largestAllocatable": fn largest_allocatable(&self) -> &str { self.of_room(|room| &room.largest).unwrap_or_default() }
 
     /// Some node has enough of the resource if no other pod runs there, and none with room is only closed.
@@ -193,16 +193,16 @@ signal! {
     /// Number of those that are ready.
     "readyReplicas": fn ready_replicas(&self) -> u32 { self.case.surroundings.siblings.ready }
 
-    /// Pods of an older template of the workload are ready: a rollout is under way. Source: label pod-template-hash.
+    /// Whether pods of an older template of the workload are ready: a rollout is in progress. Source: label pod-template-hash.
     "oldPodsReady": fn old_pods_ready(&self) -> bool { self.case.surroundings.siblings.other_template_ready > 0 }
 
-    /// Some replicas are ready, and the workload can be scaled.
+    /// Whether some replicas are ready and the workload can be scaled.
     "canScaleDown": fn can_scale_down(&self) -> bool {
         let ready = self.ready_replicas();
         ready > 0 && target::of(self.case).scale_command(ready).is_some()
     }
 
-    /// Cordoned node that would take the pod. Source: Node spec.unschedulable.
+    /// Cordoned node that the pod fits on. Source: Node spec.unschedulable.
     "openNode": fn open_node(&self) -> &str { self.closed().next().unwrap_or_default() }
 
     /// A second such node.
@@ -252,7 +252,7 @@ signal! {
         self.decisive_taint().and_then(|(node, _)| node.taints.first()).map_or("", |taint| &taint.key)
     }
 
-    /// That taint marks nodes of the control plane.
+    /// Whether that taint marks nodes of the control plane.
     "isControlPlaneTaint": fn is_control_plane_taint(&self) -> bool { nodes::is_control_plane_taint(self.taint_key()) }
 
     /// Nodes with the blamed taint.
@@ -272,7 +272,7 @@ signal! {
         self.analysis().and_then(count).unwrap_or(0)
     }
 
-    /// What the pod requires of labels that no node meets: `enforced` (by the scheduler's configuration), `contradiction` (two nodes
+    /// The label requirement that no node meets: `enforced` (by the scheduler's configuration), `contradiction` (two nodes
     /// by name), `nodeName` or `hostName` (a node that does not exist), `label`, or `unknown` where the nodes do not show it.
     "selectorProblem": fn selector_problem(&self) -> &'static str {
         if self.analysis().is_some_and(Analysis::is_enforced) {
@@ -281,7 +281,7 @@ signal! {
         self.gap().map_or("unknown", |gap| gap.problem)
     }
 
-    /// What would correct it: `spelling`, `value` (the label has another), `drop` the label, or `affinity`.
+    /// The correction: `spelling`, `value` (the label has another), `drop` the label, or `affinity`.
     "correction": fn correction(&self) -> &'static str { self.gap().map_or("", |gap| gap.correction) }
 
     /// The field that requires it: `nodeSelector` or `node affinity`. Source: spec.nodeSelector, spec.affinity.nodeAffinity.
@@ -324,7 +324,7 @@ signal! {
     /// The label that would meet it, `disktype=ssd`; empty if the kubelet or the cloud provider sets that label.
     "labelToSet": fn label_to_set(&self) -> &str { self.gap().map_or("", |gap| &gap.label) }
 
-    /// What the closest node has under the key.
+    /// Value of the key on the closest node.
     "presentValue": fn present_value(&self) -> &str { self.gap().map_or("", |gap| &gap.has) }
 
     /// Labels of the closest node with another value.
@@ -345,10 +345,10 @@ signal! {
     /// The values that all nodes have under the key, where they differ.
     "valuesOfNodes": fn values_of_nodes(&self) -> &str { self.gap().map_or("", |gap| &gap.of_nodes) }
 
-    /// The pod is likely wrong, not the labels of the nodes: the label exists, or a cloud provider sets it.
+    /// Whether the pod is likely wrong, not the labels of the nodes: the label exists, or a cloud provider sets it.
     "isPodLikelyWrong": fn is_pod_likely_wrong(&self) -> bool { self.gap().is_some_and(|gap| gap.is_pod_likely_wrong) }
 
-    /// A DaemonSet made the pod. Source: metadata.ownerReferences.
+    /// Whether a DaemonSet created the pod. Source: metadata.ownerReferences.
     "ofDaemonSet": fn of_daemon_set(&self) -> bool {
         self.case.pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "DaemonSet")
     }
@@ -376,10 +376,10 @@ signal! {
     /// The claim that asks for a volume by name. Source: PersistentVolumeClaim spec.volumeName.
     "claimOfVolume": fn claim_of_volume(&self) -> &str { claim::requested_volume(self.case).map_or("", |(claim, _)| claim) }
 
-    /// That volume.
+    /// The PersistentVolume that the claim names.
     "volumeByName": fn volume_by_name(&self) -> &str { claim::requested_volume(self.case).map_or("", |(_, volume)| volume) }
 
-    /// The claim to blame, where it is certain which one: that of the message, the only one without a volume, or the only one.
+    /// The claim that causes the failure, if it is certain: the one in the message, the only one without a volume, or the only one.
     "claimToBlame": fn claim_to_blame(&self) -> &str {
         let case = self.case;
         let claim = match self.check() {
@@ -409,7 +409,7 @@ signal! {
         i64::try_from(self.case.pod.resource_claims.len()).unwrap_or(i64::MAX)
     }
 
-    /// Labels of the pods that the pod must run beside, or must not; empty unless exactly one term selects some. At most 60
+    /// Labels of the pods in the required pod affinity or anti-affinity; empty unless exactly one term selects some. At most 60
     /// characters. Source: spec.affinity.podAffinity, or podAntiAffinity where that is the check.
     "affinityLabels": fn affinity_labels(&self) -> String {
         self.affinity().map_or_else(String::new, |term| message::middle_cut(&term.selector, 60))
@@ -428,7 +428,7 @@ signal! {
     /// All of them, as kubectl takes labels.
     "spreadKeysArgument": fn spread_keys_argument(&self) -> String { self.case.pod.spread_over.join(",") }
 
-    /// Nodes lack the label of a topologyKey: `none`, `some` or `all` of those that fail the check.
+    /// Whether nodes lack the label of a topologyKey: `none`, `some` or `all` of those that fail the check.
     /// Source: `missing required label` in the scheduler's message.
     "lacksSpreadLabel": fn lacks_spread_label(&self) -> &'static str {
         let lacks = |r: &&Reason<'_>| r.check == Some(Check::TopologySpread) && r.text.contains("missing required label");
@@ -469,7 +469,7 @@ signal! {
         view.and_then(|view| root::missing_label(self.case, view)).unwrap_or_default()
     }
 
-    /// The node that is down, where nothing but the taint of its outage keeps the pod away.
+    /// The node that is down, if only the taint of its outage excludes it.
     "nodeDown": fn node_down(&self) -> &str {
         self.view().and_then(|view| root::node_down(self.case, view)).unwrap_or_default()
     }

@@ -452,7 +452,7 @@ mod tests {
         for leases in [renewed("2026-11-21T08:59:59Z"), json!([])] {
             let answer = answer_of(Some("pod/old"), false, leases.clone(), &[]).await.unwrap();
             assert_eq!(names(&answer), ["old"]);
-            let note = "there is no Pod old in namespace shop any more; this is its last diagnosis";
+            let note = "Pod old in namespace shop no longer exists; this is its last diagnosis";
             assert!(answer.notes.iter().any(|known| known == note), "{:?}", answer.notes);
             assert_eq!(answer.unready, [""; 0]);
             for other in ["pod/odl", "deploy/old"] {

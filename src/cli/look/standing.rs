@@ -230,7 +230,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
     }
 
     #[test]
-    fn the_time_of_the_threshold_comes_from_own_pods_only() {
+    fn the_time_of_the_threshold_uses_own_pods_only() {
         let now: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         let undiagnosed = |namespace: &str, pod: &str, workload: &str, from: &str| UndiagnosedPod {
             pod: ObjectKey { namespace: namespace.into(), name: pod.into() },

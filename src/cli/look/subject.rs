@@ -290,10 +290,10 @@ mod tests {
     fn invalid_subjects_are_rejected_with_a_reason() {
         for (words, reason) in [
             (&["pod/"][..], "which Pod?"),
-            (&["explain", "OOMKilled"], "explain is a command: it stands before all flags"),
-            (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
+            (&["explain", "OOMKilled"], "explain is a command: write it before all flags"),
+            (&["secret/x"], "unknown kind \"secret\"; the kinds are pod, node,"),
             (&["pod/x", "y"], "\"y\" has no kind"),
-            (&["pod", "x", "pod/y"], "give either pod and names"),
+            (&["pod", "x", "pod/y"], "use either pod and names"),
         ] {
             let error = parsed(words).unwrap_err();
             assert!(error.contains(reason), "{words:?}: {error}");

@@ -344,7 +344,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         let (end, seconds, reported) = waited(&runs("2026-11-21T08:59:59Z"), "pod/web").await;
         assert_eq!(
             (end.as_str(), seconds, reported.as_slice()),
-            ("Healthy", 10, &["ready, if it stays so for 10 s".to_owned()][..])
+            ("Healthy", 10, &["ready; waiting until it has been ready for 10 s".to_owned()][..])
         );
         let (end, seconds, _) = waited(&runs("2026-11-21T08:59:00Z"), "pod/web").await;
         assert_eq!((end.as_str(), seconds), ("Healthy", 0));

@@ -192,7 +192,7 @@ mod tests {
     async fn the_frame_is_in_the_language_of_the_user() {
         for (uri, english, japanese) in [
             ("/", ["Failing now", "By severity", "Pod in shop", "1 failing"], "失敗中"),
-            ("/pod?namespace=shop&name=web", [">Copy<", "Breadcrumb", "Family ", "One thing could"], ">コピー<"),
+            ("/pod?namespace=shop&name=web", [">Copy<", "Breadcrumb", "Category ", "1 part could"], ">コピー<"),
             ("/node?name=n1", ["No diagnosis of", "as of", "Copied", "Not connected"], "伝えることはない"),
         ] {
             let dump = || sample::found(&sample::image("web", "shop"));

@@ -120,7 +120,7 @@ fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let undo = remedies::undo(case, back, good.is_some());
     // If the newest template was good once, something else may have changed since.
     let was_complete = case.workload.condition("Progressing").is_some_and(|c| c.reason == "NewReplicaSetAvailable");
-    // The template is not to blame if a pod of the old template occupies the place, or if that pod would not find one
+    // The template is not the cause if a pod of the old template occupies the place, or if that pod would not find one
     // either.
     let waits_for_place = matches!(&verdict.why, Why::Pods(group) if PLACEMENT_CAUSES.contains(&&*group.lead.cause));
     let lacks_room = is_quota_exceeded(verdict) && !requests_differ(back, newest);

@@ -457,7 +457,7 @@ fn nothing_is_reported_within_the_grace_period_or_while_a_node_is_added() {
 }
 
 #[test]
-fn scheduling_gates_are_no_failure_and_silence_requires_no_report() {
+fn scheduling_gates_are_not_a_failure_and_silence_requires_no_report() {
     let silent = |spec: &str, rest: &str| {
         Scenario::from_yaml(&format!(
             "kind: Pod\nmetadata: {{name: p, namespace: demo, uid: u, creationTimestamp: \"2026-11-21T09:00:00Z\"}}\nspec: {{schedulerName: mine, {spec} containers: [{{name: c, image: i}}]}}\nstatus: {{phase: Pending{rest}}}\n"
