@@ -102,7 +102,7 @@ fn an_error_in_a_file_has_its_line_and_the_allowed_values() {
         ("leaderElect: maybe\n", "s.yaml:1: leaderElect: must be true or false"),
         ("init: [1m]\n", "s.yaml:1: init: takes one value, not a list"),
         ("namespaces: {a: b}\n", "s.yaml:1: namespaces: takes a value, not a mapping"),
-        ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a name"),
+        ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a valid name"),
         (
             "ignoreCauses: [OOMKiled]\n",
             "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': unknown cause \"OOMKiled\". Did you mean OOMKilled?",
