@@ -1,6 +1,7 @@
-//! Embeds the catalogue of causes: reads `catalog/<category>/<Cause>.yaml`, and writes an array of JSON: each without its texts, and whole.
+//! Embeds the catalogue of causes. Reads `catalog/<category>/<Cause>.yaml` and writes an array with two JSON texts for each cause:
+//! without its texts, and complete.
 //!
-//! A file with an error fails the build, with its place.
+//! A file with an error fails the build, and the message has its file and line.
 
 #![allow(unexpected_cfgs, unreachable_pub, reason = "the form of a cause file is compiled here and in the crate")]
 #![allow(clippy::disallowed_methods, reason = "a build reads and writes files")]
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=../catalog");
     println!("cargo::rerun-if-changed=src/rules/catalog/file.rs");
     println!("cargo::rustc-check-cfg=cfg(shindan)");
-    // Tells the form of a cause file that it is compiled in the crate, and not here.
+    // Distinguishes the two compilations of file.rs: in the crate and in this build script.
     println!("cargo::rustc-cfg=shindan");
     match embed() {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,10 +61,10 @@ fn read(path: &Path) -> Result<CauseFile, String> {
     let cause = CauseFile::parse(&text).map_err(|error| error.to_string())?;
     let named = |part: Option<&std::ffi::OsStr>| part.and_then(|part| part.to_str()).unwrap_or_default().to_owned();
     if named(path.file_stem()) != cause.cause {
-        return Err(format!("2:1: cause {} must stand in a file of its name", cause.cause));
+        return Err(format!("2:1: cause {} must be in a file of its name", cause.cause));
     }
     if named(path.parent().and_then(Path::file_name)) != cause.category.to_lowercase() {
-        return Err(format!("3:1: category {} must stand in the folder of its name", cause.category));
+        return Err(format!("3:1: category {} must be in the folder of its name", cause.category));
     }
     Ok(cause)
 }

@@ -24,7 +24,7 @@ pub struct Seconds(pub i64);
 
 impl Seconds {
     pub fn parse(text: &str) -> Result<Self, String> {
-        const SHAPE: &str = "give seconds, or a duration such as 90s, 5m, 1h30m or 2d";
+        const SHAPE: &str = "write seconds, or a duration such as 90s, 5m, 1h30m or 2d";
         parse_duration(text).map(Self).ok_or_else(|| SHAPE.to_owned())
     }
 }
@@ -62,7 +62,7 @@ pub struct ThresholdArgs {
     /// A pod without a node is a failure after this long
     #[arg(long, env = "SHINDAN_UNSCHEDULABLE", value_name = "DURATION", default_value = "1m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable: Seconds,
-    /// The same while the cluster autoscaler adds a node
+    /// A pod without a node is a failure after this long while the cluster autoscaler adds a node
     #[arg(long, env = "SHINDAN_UNSCHEDULABLE_SCALING_UP", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub unschedulable_scaling_up: Seconds,
     /// A container that runs and was never ready is a failure this long after the start-up budget of its probes
@@ -74,7 +74,7 @@ pub struct ThresholdArgs {
     /// Creating containers may take this long
     #[arg(long, env = "SHINDAN_CREATING", value_name = "DURATION", default_value = "2m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub creating: Seconds,
-    /// The same while an image is being pulled
+    /// Creating containers may take this long while an image is being pulled
     #[arg(long, env = "SHINDAN_CREATING_PULLING", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub creating_pulling: Seconds,
     /// Init containers may take this long
@@ -86,7 +86,7 @@ pub struct ThresholdArgs {
     /// A pod that restarted has recovered once it is ready for this long since its last start
     #[arg(long, env = "SHINDAN_RECOVERED_RESTARTING", value_name = "DURATION", default_value = "10m", allow_hyphen_values = true, value_parser = within(0..=DAY))]
     pub recovered_restarting: Seconds,
-    /// How long an Event may arrive after the status that it explains; three times as long if a container terminated like by a
+    /// How long an Event may arrive after the status that it explains; three times as long if a container terminated as after a failed
     /// liveness probe
     #[arg(long, env = "SHINDAN_EVENT_GRACE", value_name = "DURATION", default_value = "5s", allow_hyphen_values = true, value_parser = within(0..=300))]
     pub event_grace: Seconds,
@@ -196,7 +196,7 @@ impl From<Lang> for Language {
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogForm {
-    /// Text for people.
+    /// Human-readable text.
     Text,
     /// One JSON object per line.
     Json,
@@ -275,8 +275,8 @@ pub struct RunArgs {
     /// The language of summaries, remedies and Events
     #[arg(long, env = "SHINDAN_LANG", value_name = "LANG", default_value = "en")]
     pub lang: Lang,
-    /// The form of log lines
-    #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORM", default_value = "text")]
+    /// Format of log lines
+    #[arg(long, env = "SHINDAN_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogForm,
     #[command(flatten)]
     pub election: ElectionArgs,
@@ -354,7 +354,7 @@ fn namespace(text: &str) -> Result<String, String> {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !text.starts_with('-')
         && !text.ends_with('-');
-    if fits { Ok(text.to_owned()) } else { Err("not a name that a namespace can have".to_owned()) }
+    if fits { Ok(text.to_owned()) } else { Err("not a valid name of a namespace".to_owned()) }
 }
 
 #[cfg(test)]

@@ -198,25 +198,29 @@ impl Metrics {
 impl Inner {
     fn register(&mut self) {
         let r = &mut self.registry;
-        r.register("leader", "1 where this replica leads and writes, 0 where it follows", self.leading.clone());
-        r.register("pods_watched", "Pods that are known", self.pods.clone());
-        r.register("nodes_watched", "Nodes that are known", self.nodes.clone());
+        r.register(
+            "leader",
+            "1 if this replica is the leader, which writes; 0 if it is a standby",
+            self.leading.clone(),
+        );
+        r.register("pods_watched", "Pods in memory", self.pods.clone());
+        r.register("nodes_watched", "Nodes in memory", self.nodes.clone());
         r.register(
             "diagnoses_without_object",
-            "Active diagnoses without a PodDiagnosis object, because their namespace holds the most that are allowed",
+            "Active diagnoses without a PodDiagnosis object because their namespace has the maximum number of objects",
             self.unrecorded.clone(),
         );
-        r.register("kept_entries", "Entries in memory, by what they are of", self.kept.clone());
+        r.register("kept_entries", "Entries in memory, by their type", self.kept.clone());
         r.register("tasks_alive", "Tasks of the async runtime that have not ended", self.tasks.clone());
         r.register("outbox_depth", "Pods that wait for their diagnosis to be written, by lane", self.outbox.clone());
-        r.register("writes", "Requests that change something, by verb and response code", self.writes.clone());
-        r.register_with_unit("write_duration", "Time of a write", Unit::Seconds, self.write_time.clone());
-        r.register("lookups", "Reads of what is not watched, by kind and result", self.lookups.clone());
-        r.register_with_unit("lookup_duration", "Time of a lookup", Unit::Seconds, self.lookup_time.clone());
+        r.register("writes", "Write requests, by verb and response code", self.writes.clone());
+        r.register_with_unit("write_duration", "Duration of write requests", Unit::Seconds, self.write_time.clone());
+        r.register("lookups", "Reads of objects that are not watched, by kind and result", self.lookups.clone());
+        r.register_with_unit("lookup_duration", "Duration of lookups", Unit::Seconds, self.lookup_time.clone());
         r.register("events_posted", "Kubernetes Events posted, by result", self.events.clone());
         let help = "Events of pods that were aggregated into the Event of their workload";
         r.register("events_folded", help, self.events_aggregated.clone());
-        r.register("events_lost", "Kubernetes Events that were owed and never posted", self.events_lost.clone());
+        r.register("events_lost", "Kubernetes Events that could not be posted", self.events_lost.clone());
         r.register_with_unit(
             "diagnosis_latency",
             "Time from the observed change to the written object",

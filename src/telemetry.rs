@@ -18,9 +18,9 @@ pub enum LogFormat {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    #[error("RUST_LOG cannot be read: {0}. An example: RUST_LOG=info,shindan=debug")]
+    #[error("RUST_LOG is invalid: {0}. Example: RUST_LOG=info,shindan=debug")]
     Filter(#[from] tracing_subscriber::filter::FromEnvError),
-    #[error("logging is set up already: {0}")]
+    #[error("logging is already set up: {0}")]
     Twice(#[from] TryInitError),
 }
 

@@ -165,7 +165,7 @@ fn each_alert_has_a_severity_and_a_runbook() {
 
 /// Each alert fires in one test, and does not fire in another one or at another time.
 #[test]
-fn each_alert_is_tried() {
+fn each_alert_has_a_test() {
     let (mut fires, mut is_quiet) = (BTreeSet::new(), BTreeSet::new());
     for file in ["diagnoses", "healthy", "operator"] {
         let tests = yaml(&format!("tests/alerts/{file}.yaml"));

@@ -192,7 +192,7 @@ fn healthy_cases_are_not_diagnosed() {
 
 /// A configured threshold applies to the cases of its cause: with a very long one, none is reported.
 #[test]
-fn a_time_can_be_chosen_for_each_cause_that_has_one() {
+fn each_threshold_can_be_configured() {
     const CENTURY: i64 = 100 * 365 * 86_400;
     let mut wrong = String::new();
     for cause in rules::patient() {
@@ -222,7 +222,7 @@ fn each_rule_is_complete() {
     for rule in rules::known() {
         let cause = rule.cause;
         if !seen.insert(cause) {
-            writeln!(wrong, "{cause}: is twice in the table").unwrap();
+            writeln!(wrong, "{cause}: the table has it twice").unwrap();
         }
         let is_name = cause.len() <= 63
             && cause.starts_with(|c: char| c.is_ascii_uppercase())
@@ -244,7 +244,7 @@ fn each_rule_is_complete() {
         let cases = cases(&root().join("causes").join(cause));
         let near = cases.iter().filter(|case| is_near_miss(case)).count();
         if near == cases.len() {
-            writeln!(wrong, "{cause}: no case tests/causes/{cause}/<case>.yaml that it must recognise").unwrap();
+            writeln!(wrong, "{cause}: no case tests/causes/{cause}/<case>.yaml").unwrap();
         }
         if near == 0 {
             writeln!(wrong, "{cause}: no near miss tests/causes/{cause}/not-<case>.yaml").unwrap();
@@ -275,12 +275,13 @@ fn each_status_is_what_kubectl_printed() {
             let ours = dump.pods.iter().find(|pod| &*pod.key.name == name).map(shindan_core::case::pod_status);
             compared += 1;
             if ours.as_deref() != Some(printed) {
-                writeln!(wrong, "{}: {name} is {ours:?}, and kubectl printed {printed}", case.display()).unwrap();
+                writeln!(wrong, "{}: the STATUS of {name} is {ours:?}, but kubectl printed {printed}", case.display())
+                    .unwrap();
             }
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
-    assert!(compared > 0, "no case holds what kubectl printed");
+    assert!(compared > 0, "no case has a `# status:` line");
 }
 
 /// The results of the cases of a cause.
@@ -414,7 +415,7 @@ fn confusion(judged: &[Judged]) -> String {
         let cells = names.iter().map(|found| counts.get(&(*expected, *found)).map_or(String::new(), usize::to_string));
         writeln!(out, "| **{expected}** | {} |", cells.collect::<Vec<_>>().join(" | ")).unwrap();
     }
-    let wrong = if wrong.is_empty() { "No case is taken for another cause.".to_owned() } else { wrong.join("\n") };
+    let wrong = if wrong.is_empty() { "No case has another cause than expected.".to_owned() } else { wrong.join("\n") };
     format!("{out}\n{wrong}\n")
 }
 
@@ -429,33 +430,34 @@ fn accuracy() -> String {
     writeln!(out, "# Accuracy\n\n<!-- Written by `make test-long ONLY=accuracy`. -->\n").unwrap();
     writeln!(
         out,
-        "What the rules find in all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump \
-         of pods, nodes, Events and owners, judged at the moment at which it was recorded. *Recorded* ones come from a real \
-         cluster ([tests/cluster/record](../tests/cluster/record)); *written* ones hold the strings of Kubernetes' and the \
-         runtimes' own source, where a cause cannot be made there, or are as users have posted them. A *near miss* is what a \
-         careless rule would take for the cause. What must be found in a case is stated by a human in the head of its file \
-         (`# expect:`), and no tool rewrites it.\n\n\
-         These are the cases that the rules were made with, and each must come out right for a change to be merged: the numbers \
-         show the coverage, not the accuracy for failures that were never recorded.\n"
+        "The diagnoses of all cases in [tests/causes](../tests/causes) and [tests/healthy](../tests/healthy). A case is a dump of \
+         pods, nodes, Events and owners, diagnosed as of the time of its recording.\n\n\
+         - *Recorded* cases come from a real cluster ([tests/cluster/record](../tests/cluster/record)).\n\
+         - *Written* cases are for causes that cannot be reproduced there. They contain messages from the source of Kubernetes \
+         and the container runtimes, or from reports of users.\n\
+         - A *near miss* looks like the cause but has another cause, or is healthy.\n\n\
+         A human states the expected diagnosis in the head of each file (`# expect:`), and no tool changes it.\n\n\
+         The rules were written with these cases, and a change is only merged if each case has its expected diagnosis. The \
+         numbers therefore show coverage. They do not show the accuracy for failures that were never recorded.\n"
     )
     .unwrap();
     writeln!(out, "| | |\n|---|---|").unwrap();
     writeln!(out, "| causes | {}, of them {on_cluster} with a recorded case |", scores.len()).unwrap();
-    writeln!(out, "| cases to be recognised | {}: {recorded} recorded, {written} written |", recorded + written)
+    writeln!(out, "| cases with their cause | {}: {recorded} recorded, {written} written |", recorded + written)
         .unwrap();
     writeln!(out, "| near misses | {} |", sum(|s| s.near_misses)).unwrap();
-    writeln!(out, "| healthy | {healthy} |").unwrap();
+    writeln!(out, "| healthy cases | {healthy} |").unwrap();
     let (right, wrong) = (sum(|s| s.recognised), sum(|s| s.mistaken));
     writeln!(out, "| recall | {:.1} % |", percent(right, recorded + written)).unwrap();
     writeln!(out, "| precision | {:.1} % |\n", percent(right, right + wrong)).unwrap();
     writeln!(
         out,
-        "## Confusion\n\nRows are what the head of a case states, columns what the rules find, by family; near misses count as what they are instead.\n\n{}",
+        "## Confusion\n\nRows: expected category. Columns: category of the diagnosis. A near miss counts with its own expected cause.\n\n{}",
         confusion(&judged)
     )
     .unwrap();
-    writeln!(out, "## By cause\n\nThe last column has the expected causes of the near misses.\n").unwrap();
-    writeln!(out, "| cause | recorded | written | near misses | recall | precision | near misses are |\n|---|---|---|---|---|---|---|")
+    writeln!(out, "## By cause\n\nThe last column lists the expected causes of the near misses.\n").unwrap();
+    writeln!(out, "| cause | recorded | written | near misses | recall | precision | causes of near misses |\n|---|---|---|---|---|---|---|")
         .unwrap();
     for (cause, s) in &scores {
         let instead: Vec<String> =

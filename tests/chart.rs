@@ -158,7 +158,7 @@ fn causes_with_a_threshold_are_those_of_the_catalogue() {
 }
 
 #[test]
-fn a_selector_is_what_the_program_takes_for_one() {
+fn selectors_are_validated_as_by_the_program() {
     let pattern = config_fields()["selector"]["pattern"].as_str().unwrap().to_owned();
     let pattern = regex::Regex::new(&pattern).unwrap();
     let selectors = [
@@ -281,7 +281,7 @@ fn container(all: &Objects) -> &Value {
 /// The templates have no label of Helm (it adds `app.kubernetes.io/managed-by` on installation), so only the Namespace
 /// differs.
 #[test]
-fn the_chart_installs_what_kustomize_does() {
+fn the_chart_installs_the_same_objects_as_kustomize() {
     const TEST_CLUSTER: [&str; 5] = [
         r#"image={"repository":"127.0.0.1:5000/shindan","tag":"dev","pullPolicy":"Always"}"#,
         r#"extraEnv[0]={"name":"KUBERNETES_SERVICE_HOST","value":"10.99.0.1"}"#,
@@ -320,7 +320,7 @@ fn the_chart_installs_what_kustomize_does() {
 
 /// Another namespace and account change only their names; another release name changes nothing.
 #[test]
-fn it_may_have_another_namespace_account_and_release() {
+fn namespace_account_and_release_can_be_changed() {
     let command = ["template", "ours", CHART, "--namespace", "elsewhere", "--include-crds"];
     let annotate = r#"annotate=["pods"]"#;
     let all = ["highAvailability=true", "previousLogs=true", "networkPolicy.enabled=true", annotate];
@@ -386,7 +386,7 @@ fn configuration_reaches_the_program() {
 }
 
 #[test]
-fn a_wrong_value_is_refused_by_its_name_and_range() {
+fn invalid_values_are_rejected_with_name_and_range() {
     let cases: [(&str, &[&str]); 24] = [
         (
             r#"config.thresholds={"RegistryTimeuot":"5m"}"#,

@@ -123,7 +123,7 @@ fn two_namespaces_are_distinguished_and_one_can_be_selected() {
     let one = shindan(&["diagnose", "-f", "-", "-n", "bank", "-o", "name"], &text);
     assert_eq!(out(&one), "poddiagnosis.shindan.dev/web\n");
     let none = shindan(&["diagnose", "-f", "-", "-n", "other", "--exit-code"], &text);
-    let refused = "error: the input holds nothing of namespace other: it is of bank, shop\n";
+    let refused = "error: the input has no objects in namespace other, only in bank, shop\n";
     assert_eq!((none.status.code(), err(&none)), (Some(1), refused), "a misspelt namespace is an error");
 }
 
@@ -173,7 +173,7 @@ fn one_bad_document_does_not_lose_the_others() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_files_are_named() {
     let missing = shindan(&["diagnose", "-f", "nowhere.yaml"], "");
     assert_eq!(missing.status.code(), Some(1));
     assert_eq!(err(&missing), "error: nothing to diagnose: nowhere.yaml: no such file or folder\n");
@@ -186,7 +186,7 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_folder_is_read_to_its_depth_as_cluster_info_dump_writes_it() {
+fn a_folder_of_cluster_info_dump_is_read_recursively() {
     let folder = tempfile::tempdir().unwrap();
     let pod = failing("web", "shop");
     let pod = pod.split("---").next().unwrap();
@@ -225,7 +225,7 @@ fn a_dump_is_diagnosed_at_its_own_time_unless_overridden() {
 }
 
 #[test]
-fn a_cause_is_explained_in_any_case_and_a_typing_error_is_helped() {
+fn causes_ignore_case_and_misspelt_ones_get_a_suggestion() {
     let known = shindan(&["explain", "imagetagnotfound"], "");
     assert!(out(&known).starts_with("ImageTagNotFound (Image)\n"), "{}", out(&known));
     assert!(out(&known).contains("What to do"));
@@ -234,11 +234,11 @@ fn a_cause_is_explained_in_any_case_and_a_typing_error_is_helped() {
     assert!(err(&unknown).contains("Did you mean ImageTagNotFound"), "{}", err(&unknown));
     let state = shindan(&["explain", "CrashLoopBackOff"], "");
     assert_eq!(state.status.code(), Some(1));
-    assert!(err(&state).contains("is a state, never a cause"), "{}", err(&state));
+    assert!(err(&state).contains("is a state, not a cause"), "{}", err(&state));
 }
 
 #[test]
-fn causes_are_listed_for_people_and_for_programs() {
+fn causes_are_listed_as_table_and_json() {
     let table = shindan(&["causes"], "");
     assert!(out(&table).contains("ImageTagNotFound"));
     let json = shindan(&["causes", "-o", "json"], "");
@@ -247,7 +247,7 @@ fn causes_are_listed_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_reader_that_closes_the_pipe_ends_us_quietly() {
+fn a_closed_pipe_is_not_an_error() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_shindan"))
         .env("LC_ALL", "C.UTF-8")
         .args(["causes", "-o", "md"])
@@ -288,7 +288,7 @@ fn texts_of_a_dump_do_not_control_the_terminal() {
 
 /// The cause is read from saved logs, and a log without a pod is an error.
 #[test]
-fn logs_that_were_saved_beside_a_dump_are_read() {
+fn logs_saved_with_a_dump_are_read() {
     let pod = r#"
 kind: Pod
 metadata: {name: api, namespace: shop, uid: a, creationTimestamp: "2026-11-21T09:00:00Z"}
@@ -331,7 +331,7 @@ status:
 /// A snapshot has no time of its last restart: one failed termination of a healthy container is not a failure, and a crash
 /// loop is.
 #[test]
-fn one_failed_termination_of_a_healthy_container_is_no_failure_of_a_snapshot() {
+fn one_failed_termination_of_a_healthy_container_is_not_reported_in_a_snapshot() {
     let pod = |restarts: u32, ran_from: &str| {
         format!(
             r#"
@@ -491,7 +491,7 @@ fn node_capacity_is_not_computed_from_the_pods_of_one_namespace() {
 }
 
 #[test]
-fn an_informational_finding_is_no_failure_for_the_exit_code() {
+fn informational_findings_do_not_change_the_exit_code() {
     let code = |case: &str| shindan(&["diagnose", "-f", case, "--exit-code"], "").status.code();
     assert_eq!(code("tests/causes/ResizeDeferred/node-is-taken.yaml"), Some(0));
     assert_eq!(code("tests/causes/OOMKilled/limit.yaml"), Some(2));
@@ -500,7 +500,7 @@ fn an_informational_finding_is_no_failure_for_the_exit_code() {
 #[test]
 fn a_time_after_the_lifetime_of_events_is_reported() {
     let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
-    assert!(String::from_utf8_lossy(&run.stderr).contains("its Events count no more"), "{run:?}");
+    assert!(String::from_utf8_lossy(&run.stderr).contains("its Events have expired by then"), "{run:?}");
 }
 
 /// A page that cannot be served is an error at the start, with a remedy.
@@ -521,7 +521,7 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     for (args, error) in [
         (&["-f", bad][..], "nothing to diagnose: "),
         (&["-f", "nowhere.yaml"], "nowhere.yaml: no such file or folder"),
-        (&["-f", good, "--port", &port], "is in use: give another with --port"),
+        (&["-f", good, "--port", &port], "is in use: set another with --port"),
         (&["-f", good, "--context", "x"], "cannot be used with"),
         (&["-f", good, "--port", "70000"], "70000"),
     ] {
@@ -541,7 +541,7 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
 }
 
 #[test]
-fn kubectl_completes_what_is_typed_behind_its_plugin() {
+fn kubectl_completes_arguments_of_the_plugin() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["kubectl-shindan", "kubectl_complete-shindan"] {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_shindan"), folder.path().join(name)).unwrap();
@@ -576,7 +576,7 @@ fn an_invalid_time_is_an_error_with_an_example() {
 }
 
 #[test]
-fn a_time_may_be_chosen_for_one_cause() {
+fn a_threshold_can_be_set_for_one_cause() {
     let found = |args: &[&str]| out(&shindan(&[&["diagnose", "-f", "-"], args].concat(), PENDING)).to_owned();
     assert!(found(&[]).contains("NodeSelectorMismatch"));
     assert_eq!(found(&["--threshold", "NodeSelectorMismatch=10m"]), "");

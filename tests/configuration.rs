@@ -44,7 +44,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn a_flag_counts_before_a_variable_and_that_before_the_file() {
+fn flags_override_variables_and_variables_override_the_file() {
     let folder = with_file(
         "apiVersion: config.shindan.dev/v1alpha1
 kind: ShindanConfiguration
@@ -95,28 +95,28 @@ fn the_file_can_be_named_by_a_variable_and_may_be_empty() {
 fn an_error_in_a_file_has_its_line_and_the_allowed_values() {
     for (text, expected) in [
         ("init: 1m\nretention: 1s\n", "s.yaml:2: retention: invalid value '1s': must be from 1m to 90d"),
-        ("retention: -5m\n", "s.yaml:1: retention: invalid value '-5m': give seconds, or a duration such as"),
+        ("retention: -5m\n", "s.yaml:1: retention: invalid value '-5m': write seconds, or a duration such as"),
         ("writeConcurrency: 0\n", "s.yaml:1: writeConcurrency: invalid value '0': 0 is not in 1..=256"),
         ("logFormat: yaml\n", "s.yaml:1: logFormat: invalid value 'yaml': must be one of text, json"),
         ("nodes: perhaps\n", "s.yaml:1: nodes: invalid value 'perhaps': must be one of true, false"),
         ("leaderElect: maybe\n", "s.yaml:1: leaderElect: must be true or false"),
-        ("init: [1m]\n", "s.yaml:1: init: takes one value, and not a list"),
-        ("namespaces: {a: b}\n", "s.yaml:1: namespaces: takes a value, and not a mapping"),
-        ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a name"),
+        ("init: [1m]\n", "s.yaml:1: init: takes one value, not a list"),
+        ("namespaces: {a: b}\n", "s.yaml:1: namespaces: takes a value, not a mapping"),
+        ("namespaces: [a, Not_One]\n", "s.yaml:1: namespaces: invalid value 'Not_One': not a valid name"),
         (
             "ignoreCauses: [OOMKiled]\n",
             "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': unknown cause \"OOMKiled\". Did you mean OOMKilled?",
         ),
         ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no threshold; these have one: "),
         ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
-        ("selector: env in dev\n", "`env in dev`: its values do not stand in brackets; write key=value"),
-        ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; neverReady is the nearest"),
-        ("never-ready: 1m\n", "there is no such setting; neverReady is the nearest"),
-        ("namespace: a\n", "there is no such setting; namespaces is the nearest"),
+        ("selector: env in dev\n", "`env in dev`: its values must be in brackets; write key=value"),
+        ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; did you mean neverReady?"),
+        ("never-ready: 1m\n", "there is no such setting; did you mean neverReady?"),
+        ("namespace: a\n", "there is no such setting; did you mean namespaces?"),
         ("config: other.yaml\n", "s.yaml:1: config: there is no such setting"),
         ("apiVersion: v1\n", "s.yaml:1: apiVersion: must be config.shindan.dev/v1alpha1"),
         ("kind: Pod\n", "s.yaml:1: kind: must be ShindanConfiguration"),
-        ("- init\n", "s.yaml: must hold keys with their values"),
+        ("- init\n", "s.yaml: must contain keys and values"),
         ("init: [\n", "s.yaml: is not YAML: "),
         ("init: 1m\ninit: 2m\n", "s.yaml: is not YAML: "),
     ] {
@@ -133,7 +133,7 @@ fn an_overridden_value_is_validated_too() {
 }
 
 #[test]
-fn a_variable_that_is_wrong_is_named() {
+fn invalid_variables_are_named() {
     let folder = with_file("");
     let wrong = stderr(&run(&folder, &[], &[("SHINDAN_RETENTION", "99d")]));
     let expected = "error: invalid value '99d' for '--retention <DURATION>', which the variable SHINDAN_RETENTION sets: must be from 1m to 90d\n";
@@ -143,9 +143,9 @@ fn a_variable_that_is_wrong_is_named() {
 }
 
 #[test]
-fn a_variable_that_is_misspelt_is_named_with_the_one_that_is_read() {
+fn misspelt_variables_are_named_with_the_correct_name() {
     let log = stderr(&run(&with_file(""), &[], &[("SHINDAN_RETENSION", "4h"), ("SHINDAN_PORT", "tcp://10.0.0.1:80")]));
-    let expected = "the variable SHINDAN_RETENSION is not read; a setting of nearly that name is SHINDAN_RETENTION";
+    let expected = "the variable SHINDAN_RETENSION is unknown and ignored; did you mean SHINDAN_RETENTION?";
     assert!(log.contains(expected) && !log.contains("SHINDAN_PORT"), "{log}");
 }
 
@@ -165,10 +165,10 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_value_that_looks_like_a_flag_is_a_wrong_value() {
+fn a_value_that_looks_like_a_flag_is_invalid() {
     let folder = TempDir::new().unwrap();
     let retention = stderr(&run(&folder, &["--retention", "-5m"], &[]));
-    assert!(retention.contains("'-5m' for '--retention <DURATION>': give seconds, or a duration"), "{retention}");
+    assert!(retention.contains("'-5m' for '--retention <DURATION>': write seconds, or a duration"), "{retention}");
     let seconds = stderr(&run(&folder, &["--retention", "-5"], &[]));
     assert!(seconds.contains("'-5' for '--retention <DURATION>': must be from 1m to 90d"), "{seconds}");
     let count = stderr(&run(&folder, &["--write-concurrency", "-1"], &[]));
@@ -176,14 +176,14 @@ fn a_value_that_looks_like_a_flag_is_a_wrong_value() {
 }
 
 #[test]
-fn a_namespace_is_not_watched_and_excluded_at_once() {
+fn a_namespace_cannot_be_both_watched_and_excluded() {
     let output = run(&TempDir::new().unwrap(), &["-n=a,b", "--exclude-namespaces=c,b"], &[]);
     assert!(stderr(&output).contains("--namespaces and --exclude-namespaces both name b"), "{output:?}");
 }
 
 /// The example of the page is valid.
 #[test]
-fn the_example_of_the_page_is_taken() {
+fn the_example_of_the_page_is_valid() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
     let page = fs::read_to_string(page).unwrap();
     let (_, rest) = page.split_once("```yaml\napiVersion: config.shindan.dev").expect("an example");

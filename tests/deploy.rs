@@ -86,7 +86,7 @@ fn the_definitions_have_formats_that_kubernetes_supports() {
 }
 
 #[test]
-fn the_role_holds_the_verbs_that_are_used_and_no_other() {
+fn the_role_has_only_the_used_verbs() {
     let all = installed();
     let role = find(&all, "ClusterRole", "shindan");
     assert!(role["rules"].as_array().unwrap().iter().all(|rule| rule.get("resourceNames").is_none()));
@@ -116,7 +116,7 @@ fn the_default_installation_reads_no_secret_and_no_log_and_changes_no_pod() {
 
 /// With permissions in namespaces there are no others, and they are the same as those of the whole cluster.
 #[test]
-fn in_chosen_namespaces_a_role_replaces_the_cluster_role() {
+fn with_namespaces_a_role_replaces_the_cluster_role() {
     let (namespaced, of_cluster): (Vec<Access>, Vec<Access>) = ACCESS.iter().partition(|access| access.namespaced);
     let all = documents(&rendered("deploy/overlays/namespaced"));
     let role = find(&all, "Role", "shindan");
@@ -175,7 +175,7 @@ fn the_network_policy_opens_one_port_to_selected_clients() {
 
 /// The scraped port is the one of the Service, and the default installation needs no CRDs of prometheus-operator.
 #[test]
-fn monitoring_scrapes_the_service_and_brings_the_dashboard() {
+fn monitoring_scrapes_the_service_and_installs_the_dashboard() {
     let all = documents(&rendered("deploy/overlays/monitoring"));
     let monitor = find(&all, "ServiceMonitor", "shindan");
     let service = find(&all, "Service", "shindan-metrics");
@@ -226,7 +226,7 @@ fn verbs<'a>(list: impl IntoIterator<Item = &'a Access>) -> Rights {
 
 /// One Lease in its own namespace, and no other.
 #[test]
-fn the_lease_is_the_only_one_that_may_be_touched() {
+fn only_one_lease_is_permitted() {
     let all = installed();
     let role = find(&all, "Role", "shindan-lease");
     assert_eq!(role["metadata"]["namespace"], "shindan-system");
@@ -247,7 +247,7 @@ fn the_lease_is_the_only_one_that_may_be_touched() {
 }
 
 #[test]
-fn two_replicas_keep_apart_and_are_drained_one_at_a_time() {
+fn two_replicas_run_on_two_nodes_and_are_drained_one_at_a_time() {
     let all = documents(&rendered("deploy/overlays/high-availability"));
     let deployment = &find(&all, "Deployment", "shindan")["spec"];
     assert_eq!(deployment["replicas"], 2);
@@ -261,7 +261,7 @@ fn two_replicas_keep_apart_and_are_drained_one_at_a_time() {
 }
 
 #[test]
-fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
+fn previous_logs_need_their_component() {
     let args = |all: &BTreeMap<(String, String), Value>| {
         find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string()
     };
@@ -279,7 +279,7 @@ fn the_logs_of_ended_containers_are_read_only_where_the_component_is_applied() {
 
 /// The default installation has no permission to change pods; the component grants it, in selected namespaces only there.
 #[test]
-fn annotations_are_a_flag_and_a_role_of_its_own() {
+fn annotations_need_a_flag_and_a_separate_role() {
     let with = documents(&rendered("deploy/overlays/annotate"));
     let args =
         |all| find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string();
@@ -297,7 +297,7 @@ fn annotations_are_a_flag_and_a_role_of_its_own() {
 }
 
 #[test]
-fn no_document_touches_secrets() {
+fn no_document_grants_access_to_secrets() {
     for ((kind, name), document) in installed() {
         if kind != "CustomResourceDefinition" {
             assert!(!document.to_string().to_lowercase().contains("secret"), "{kind} {name} names Secrets");
@@ -378,7 +378,7 @@ fn the_overlay_of_the_test_cluster_renders() {
 }
 
 #[test]
-fn the_image_holds_one_static_binary_and_no_user_with_rights() {
+fn the_image_has_one_static_binary_and_an_unprivileged_user() {
     let text = fs::read_to_string(root().join("Dockerfile")).unwrap();
     let last = text.rsplit("\nFROM ").next().unwrap();
     assert!(last.starts_with("scratch"), "the last stage is scratch");

@@ -194,7 +194,7 @@ fn the_page_of_settings_is_up_to_date() {
 
 /// The API servers in the README are those that `make test-long` builds and tests.
 #[test]
-fn the_table_of_versions_is_what_is_tried() {
+fn the_table_of_versions_lists_the_tested_ones() {
     let settings = root().join("tests/cluster/lib/settings.sh");
     let output =
         Command::new("bash").args(["-euc", ". \"$0\" && apiservers"]).arg(settings).output().expect("bash runs");

@@ -78,22 +78,22 @@ fn stands(target: &Target, input: &[u8]) {
 }
 
 #[test]
-fn wire_types_stand() {
+fn wire_types_accept_any_input() {
     tried("wire");
 }
 
 #[test]
-fn matchers_stand() {
+fn matchers_accept_any_input() {
     tried("matchers");
 }
 
 #[test]
-fn offline_files_stand() {
+fn offline_files_accept_any_input() {
     tried("offline");
 }
 
 #[test]
-fn diagnose_stands() {
+fn diagnose_accepts_any_input() {
     tried("diagnose");
 }
 

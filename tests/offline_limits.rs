@@ -37,14 +37,14 @@ fn ended_by_itself(output: &Output, what: &str) {
 const GOOD: &str = "kind: Node\nmetadata: {name: good}\n";
 
 #[test]
-fn a_file_that_is_too_large_is_named_and_not_read() {
+fn a_too_large_file_is_named_and_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("huge.yaml");
     File::create(&path).unwrap().set_len(1 << 30).unwrap();
     let done = limited(&["diagnose", "-f", path.to_str().unwrap()], Stdio::null());
     let error = stderr(&done);
     assert_eq!(done.status.code(), Some(1), "{error}");
-    assert!(error.contains("huge.yaml: not read, for it is larger than --max-input (512Mi)"), "{error}");
+    assert!(error.contains("huge.yaml: not read: it is larger than --max-input (512Mi)"), "{error}");
     assert!(error.contains("raise --max-input"), "the error has a remedy: {error}");
 }
 
@@ -59,7 +59,7 @@ fn an_endless_input_is_stopped() {
 }
 
 #[test]
-fn a_size_must_be_one() {
+fn an_invalid_size_is_rejected() {
     for size in ["0", "many"] {
         let done = limited(&["diagnose", "--max-input", size, "-f", "-"], Stdio::null());
         assert_eq!(done.status.code(), Some(1));
@@ -165,15 +165,18 @@ fn memory_is_bounded_for_any_file() {
 }
 
 #[test]
-fn a_limit_is_named_with_what_to_do() {
+fn each_limit_is_named_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let repeats = bombs().remove(1).1;
     for (bytes, expected) in [
         (
             filled("[", "{\"kind\":\"Pod\"},", "{}]").into_bytes(),
-            "need more memory than twice --max-input (1Mi). Dump fewer",
+            "need more than twice the memory of --max-input (1Mi). Dump fewer",
         ),
-        (repeats, "its aliases (*name) repeat more than it holds itself: write the objects out"),
+        (
+            repeats,
+            "its YAML aliases (*name) expand to more than the document itself: write the objects without aliases",
+        ),
         (
             "[".repeat(40).into_bytes().into_iter().chain("]".repeat(40).into_bytes()).collect(),
             "lists within lists, more than 16 deep",
@@ -189,7 +192,7 @@ fn a_limit_is_named_with_what_to_do() {
 
 /// A duplicate key is an error of its object only; a number out of range is no error.
 #[test]
-fn one_odd_object_loses_no_other() {
+fn a_malformed_object_does_not_affect_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.yaml");
     let odd = "kind: Pod\nkind: Pod\nmetadata: {name: twice}\n";
@@ -197,6 +200,6 @@ fn one_odd_object_loses_no_other() {
     std::fs::write(&path, format!("{odd}---\n{numbers}---\n{GOOD}")).unwrap();
     let done = diagnose(&path);
     assert_eq!(done.status.code(), Some(1));
-    assert!(stderr(&done).contains("document 1, line 2: a key stands twice in one map"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("document 1, line 2: a map has a key twice"), "{}", stderr(&done));
     assert!(stderr(&done).contains("No failing pods found in 1 pod."), "{}", stderr(&done));
 }

@@ -136,7 +136,7 @@ fn a_diagnosis_is_opened_by_keys_and_its_command_copied() {
         ("Restarts", "6 restarts"),
         ("Affected", "Service multi has no ready endpoints."),
         ("Pods", "multi-589d96bc47-j5tqb"),
-        ("How it is known", "status.conditions[Available]"),
+        ("Evidence", "status.conditions[Available]"),
     ] {
         let text = browser.text("document.getElementById('main').textContent");
         assert!(text.contains(heading) && text.contains(what), "{heading}: {what}");
@@ -153,7 +153,7 @@ fn a_diagnosis_is_opened_by_keys_and_its_command_copied() {
 
     browser.eval("document.querySelector('.row .to').click()");
     browser.until("location.pathname === '/pod' && document.readyState === 'complete'");
-    assert!(browser.text("document.getElementById('main').textContent").contains("What else is wrong"));
+    assert!(browser.text("document.getElementById('main').textContent").contains("Other findings"));
     browser
         .eval("[...document.querySelectorAll('.facts a')].find((a) => a.textContent.includes('Deployment')).click()");
     browser.until("location.pathname === '/workload' && document.readyState === 'complete'");
@@ -275,7 +275,7 @@ fn a_request_without_the_token_is_refused() {
 
 /// Takes the pictures of README.md, and checks their size.
 #[test]
-fn pictures_are_taken() {
+fn pictures_are_updated() {
     let server = dump(CLUSTER);
     let mut browser = Browser::start();
     browser.open(&server.url);

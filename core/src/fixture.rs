@@ -45,7 +45,7 @@ impl Expectation {
     /// Parses the text after `expect:`.
     fn parse(text: &str) -> Result<Self, String> {
         let mut words = text.split_whitespace();
-        let cause = words.next().ok_or("a cause or `healthy` follows `expect:`")?.to_owned();
+        let cause = words.next().ok_or("`expect:` needs a cause or `healthy`")?.to_owned();
         let (mut name, mut container, mut workload, mut node) = (None, None, None, None);
         for word in words {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
@@ -54,7 +54,7 @@ impl Expectation {
                 "container" => &mut container,
                 "workload" => &mut workload,
                 "node" => &mut node,
-                _ => return Err(format!("unknown key {key:?}; known are container, pod, workload and node")),
+                _ => return Err(format!("unknown key {key:?}; the keys are container, pod, workload and node")),
             };
             if value.is_empty() || place.replace(value.to_owned()).is_some() {
                 return Err(format!("{key} needs one value, such as {key}=web"));
@@ -163,7 +163,7 @@ pub fn check(text: &str, cause: &str, is_near_miss: bool, found: &[Expectation])
         Ok(Some(expected)) => expected,
         Ok(None) => {
             let lines = head(found).join("\n  ");
-            return vec![format!("1:1: its head does not state what must be found; if this is right, add\n  {lines}")];
+            return vec![format!("1:1: its head has no `# expect:` line; if the diagnosis is right, add\n  {lines}")];
         }
         Err(error) => return vec![error],
     };
@@ -219,7 +219,7 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
     let clock = directives(text, "judged-at").chain(directives(text, "recorded-at")).next();
     let recorded: Timestamp = match clock {
         Some((line, at)) => at.parse().map_err(|error| format!("{line}:1: not a time: {error}"))?,
-        None => dump.newest.ok_or("1:1: it states no time")?,
+        None => dump.newest.ok_or("1:1: it contains no time")?,
     };
     let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
     let mut now = recorded;

@@ -123,7 +123,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
     }
     let mut report = Report::default();
     for uid in &uids {
-        let looked_at = world.with_case(uid, now, |case| {
+        let diagnosed = world.with_case(uid, now, |case| {
             let outcome = diagnose_case(case);
             let plan = match &outcome.health {
                 Health::Failing(diagnosis) if view.includes_replaced && reconcile::superseded(case) => {
@@ -140,7 +140,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
             });
             (plan, outcome.wake, undiagnosed)
         });
-        let Some((plan, wake, undiagnosed)) = looked_at else { continue };
+        let Some((plan, wake, undiagnosed)) = diagnosed else { continue };
         report.wake = report.wake.into_iter().chain(wake).min();
         report.undiagnosed.extend(undiagnosed);
         if let Some(Intent::Apply(mut write)) = plan.intent {

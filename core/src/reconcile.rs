@@ -232,11 +232,11 @@ status:
         let mut record = acknowledged(&first);
         assert_eq!(planned(Some(&record), 3, Language::Japanese), None, "not at once");
         record.written_at = crate::facts::after(record.written_at, -60);
-        let anew = planned(Some(&record), 3, Language::Japanese).unwrap();
+        let translated = planned(Some(&record), 3, Language::Japanese).unwrap();
         assert!(
-            anew.announcement.is_none() && anew.object.head().summary.contains("終了する"),
+            translated.announcement.is_none() && translated.object.head().summary.contains("終了する"),
             "{}",
-            anew.object.head().summary
+            translated.object.head().summary
         );
         assert_eq!(planned(Some(&record), 3, Language::English), None);
         let next = planned(Some(&record), 4, Language::Japanese).unwrap();

@@ -1,4 +1,4 @@
-//! A cluster, and what is made of it.
+//! Fuzzes the diagnosis of a whole cluster.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What kubelets, schedulers and programs say.
+//! Fuzzes the reasons and messages that the rules match.
 
 #![no_main]
 

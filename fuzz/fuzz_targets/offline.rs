@@ -1,4 +1,4 @@
-//! Files.
+//! Fuzzes the reading of dumps.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The types that the API server's objects are read into.
+//! Fuzzes the parsing of API objects.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A whole cluster, as JSON: whatever its objects say, the answer is sound, the same each time, and so is the Event that the
-//! operator would post of it.
+//! Diagnoses a whole cluster, given as JSON. For any content of its objects, the diagnoses and their Events meet the conditions
+//! of `sound`, and a second run yields the same diagnoses.
 
 use serde_json::Value;
 use shindan_core::case::Thresholds;
@@ -31,7 +31,7 @@ pub fn run(data: &[u8]) {
         (report.pods, report.nodes_and_workloads, report.wake),
         (again.pods, again.nodes_and_workloads, again.wake)
     );
-    what_is_posted_is_sound(read(&text), now);
+    check_operator_writes(read(&text), now);
 }
 
 fn read(text: &str) -> Dump {
@@ -40,14 +40,14 @@ fn read(text: &str) -> Dump {
     dump
 }
 
-/// What is written offline owes no Event; the operator's own plans do.
-fn what_is_posted_is_sound(dump: Dump, now: Timestamp) {
+/// Checks the writes of the operator. Unlike offline diagnoses, they have Events.
+fn check_operator_writes(dump: Dump, now: Timestamp) {
     let mut world = offline::world(dump, now, Thresholds::default());
     let pods: Vec<Subject> = world.cluster.unhealthy().map(Subject::Pod).collect();
     for pod in &pods {
         if let Some(Intent::Apply(write)) = world.decide(pod, now).plan.intent {
             sound::is_clean(&write);
-            // Workloads are judged by what is told of their pods.
+            // Workloads are judged by the reported failures of their pods.
             let _ = world.acknowledged(&write, "o1".to_owned(), "1".to_owned(), now);
         }
     }
@@ -58,7 +58,7 @@ fn what_is_posted_is_sound(dump: Dump, now: Timestamp) {
     }
 }
 
-/// Each case as a list.
+/// Each case as a `List` object.
 pub fn seeds(every: usize) -> Vec<Vec<u8>> {
     let all = recorded::cases(every).into_iter().map(|objects| recorded::list(&objects).to_string().into_bytes());
     all.filter(|seed| seed.len() <= recorded::INPUT_MAX).collect()

@@ -1,10 +1,10 @@
-//! What is fuzzed, and what must hold whatever comes.
+//! The fuzz targets and the conditions that must hold for every input.
 //!
-//! A target is a module with `run`, which panics where something does not hold, and `seeds`, which a run begins with.
-//! `fuzz_targets/` gives each to libFuzzer; tests/fuzz.rs takes the same files, and tries in `cargo test` the seeds and a few
-//! mutations of them.
+//! A target is a module with `run`, which panics if a condition does not hold, and `seeds`, the initial corpus.
+//! `fuzz_targets/` passes each to libFuzzer; tests/fuzz.rs includes the same files and runs the seeds and a few mutations of
+//! them in `cargo test`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "what does not hold is told by a panic")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed condition is reported by a panic")]
 
 pub mod diagnose;
 pub mod matchers;

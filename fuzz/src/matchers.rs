@@ -1,7 +1,7 @@
-//! What is said, wherever it may be said: any reason and any message in a pod's status, in conditions, in Events about all that a
-//! pod hangs on, and in its log. The answer is sound.
+//! Any reasons and messages, in all places that the rules read: the status of a pod, conditions, the log, and Events about the
+//! pod and the objects that it depends on. The diagnoses meet the conditions of `sound`.
 //!
-//! An input is three letters, which choose how the pod stands, and words: reasons and messages in turn, each ended by a zero byte.
+//! An input is three letters, which choose the state of the pod, and texts: reasons and messages in turn, separated by zero bytes.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ const NOW: &str = "2026-11-21T09:00:00Z";
 const LATELY: &str = "2026-11-21T08:50:00Z";
 const BEFORE: &str = "2026-11-21T08:40:00Z";
 
-/// Exit codes that mean something.
+/// Exit codes with a meaning.
 const EXITS: [i32; 12] = [0, 1, 2, 126, 127, 128, 130, 134, 137, 139, 143, 255];
 
-/// What an Event may be about, with the UID where one is needed to be found.
+/// The objects that Events are about: kind, name and UID.
 const ABOUT: [(&str, &str, &str); 7] = [
     ("Pod", "web-5d4f-x2", "u1"),
     ("Node", "n1", "n1"),
@@ -31,40 +31,40 @@ const ABOUT: [(&str, &str, &str); 7] = [
     ("CronJob", "web", "cj"),
 ];
 
-/// Words in the order in which they are asked for; when they come to their end, they begin anew.
-struct Said(Vec<String>);
+/// Reasons and messages by place. If there are more places than texts, the texts repeat.
+struct Texts(Vec<String>);
 
-impl Said {
+impl Texts {
     fn reason(&self, place: usize) -> &str {
-        self.word(2 * place)
+        self.text(2 * place)
     }
 
     fn message(&self, place: usize) -> &str {
-        self.word(2 * place + 1)
+        self.text(2 * place + 1)
     }
 
-    fn word(&self, place: usize) -> &str {
+    fn text(&self, place: usize) -> &str {
         &self.0[place % self.0.len()]
     }
 }
 
 pub fn run(data: &[u8]) {
-    let [low, high, exit, words @ ..] = data else { return };
+    let [low, high, exit, texts @ ..] = data else { return };
     let how = low & 15 | (high & 15) << 4;
     let exit = EXITS[usize::from(*exit) % EXITS.len()];
-    let words = String::from_utf8_lossy(words);
-    if sound::contains_secret(&words, false) {
+    let texts = String::from_utf8_lossy(texts);
+    if sound::contains_secret(&texts, false) {
         return;
     }
-    let said = Said(words.split('\0').map(planted::in_text).collect());
-    let mut items = vec![pod(&said, how, exit), node(&said, how), claim()];
-    items.extend(workloads(&said, how));
-    items.extend(events(&said));
+    let texts = Texts(texts.split('\0').map(planted::in_text).collect());
+    let mut items = vec![pod(&texts, how, exit), node(&texts, how), claim()];
+    items.extend(workloads(&texts, how));
+    items.extend(events(&texts));
     let mut dump = Dump::default();
     dump.read(&recorded::list(&items).to_string());
     assert_eq!(dump.problems, []);
     let mut logs = offline::Logs::default();
-    logs.read("web-5d4f-x2.app.log", said.message(0), &dump.pods, false);
+    logs.read("web-5d4f-x2.app.log", texts.message(0), &dump.pods, false);
     let report = offline::diagnose(dump, logs, NOW.parse::<Timestamp>().unwrap(), Thresholds::default());
     report.pods.iter().for_each(sound::is_clean);
     report.nodes_and_workloads.iter().for_each(sound::is_clean);
@@ -74,11 +74,11 @@ fn is(how: u8, bit: u8) -> bool {
     how & (1 << bit) != 0
 }
 
-fn pod(said: &Said, how: u8, exit: i32) -> Value {
+fn pod(texts: &Texts, how: u8, exit: i32) -> Value {
     let phase = ["Pending", "Running", "Failed", "Running"][usize::from(how & 3)];
-    let word = |place: usize| json!({"reason": said.reason(place), "message": said.message(place)});
-    let condition = |kind: &str, status: &str, place: usize| json!({"type": kind, "status": status, "reason": said.reason(place), "message": said.message(place), "lastTransitionTime": LATELY});
-    let ended = |place: usize| json!({"exitCode": exit, "reason": said.reason(place), "message": said.message(place), "startedAt": BEFORE, "finishedAt": LATELY});
+    let word = |place: usize| json!({"reason": texts.reason(place), "message": texts.message(place)});
+    let condition = |kind: &str, status: &str, place: usize| json!({"type": kind, "status": status, "reason": texts.reason(place), "message": texts.message(place), "lastTransitionTime": LATELY});
+    let ended = |place: usize| json!({"exitCode": exit, "reason": texts.reason(place), "message": texts.message(place), "startedAt": BEFORE, "finishedAt": LATELY});
     let state = if is(how, 2) { json!({"waiting": word(1)}) } else { json!({"terminated": ended(1)}) };
     let owner = if is(how, 3) { ("Job", "j1") } else { ("ReplicaSet", "rs") };
     json!({
@@ -93,7 +93,7 @@ fn pod(said: &Said, how: u8, exit: i32) -> Value {
             "nodeName": if phase == "Pending" { Value::Null } else { json!("n1") },
             "restartPolicy": if is(how, 3) { "OnFailure" } else { "Always" },
             "containers": [
-                {"name": "app", "image": said.message(2), "envFrom": [{"configMapRef": {"name": "c"}}],
+                {"name": "app", "image": texts.message(2), "envFrom": [{"configMapRef": {"name": "c"}}],
                  "resources": {"requests": {"cpu": "8", "example.com/gpu": "1"}, "limits": {"memory": "64Mi"}},
                  "livenessProbe": {"httpGet": {"path": "/healthz", "port": 80}}},
                 {"name": "db", "image": "db:1"},
@@ -102,7 +102,7 @@ fn pod(said: &Said, how: u8, exit: i32) -> Value {
             "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}],
         },
         "status": {
-            "phase": phase, "reason": said.reason(3), "message": said.message(3),
+            "phase": phase, "reason": texts.reason(3), "message": texts.message(3),
             "conditions": [
                 condition("PodScheduled", if phase == "Pending" { "False" } else { "True" }, 4),
                 condition("Ready", "False", 5),
@@ -117,8 +117,8 @@ fn pod(said: &Said, how: u8, exit: i32) -> Value {
     })
 }
 
-fn node(said: &Said, how: u8) -> Value {
-    let condition = |kind: &str, status: &str, place: usize| json!({"type": kind, "status": status, "reason": said.reason(place), "message": said.message(place), "lastTransitionTime": LATELY});
+fn node(texts: &Texts, how: u8) -> Value {
+    let condition = |kind: &str, status: &str, place: usize| json!({"type": kind, "status": status, "reason": texts.reason(place), "message": texts.message(place), "lastTransitionTime": LATELY});
     json!({
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "n1"},
         "spec": {"taints": [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]},
@@ -139,11 +139,11 @@ fn claim() -> Value {
     })
 }
 
-fn workloads(said: &Said, how: u8) -> Vec<Value> {
+fn workloads(texts: &Texts, how: u8) -> Vec<Value> {
     let conditions = |kinds: [&str; 2]| {
         let all = kinds.iter().enumerate().map(|(place, kind)| {
             json!({"type": kind, "status": if is(how, 5) { "True" } else { "False" }, "lastTransitionTime": LATELY,
-                "reason": said.reason(11 + place), "message": said.message(11 + place)})
+                "reason": texts.reason(11 + place), "message": texts.message(11 + place)})
         });
         all.collect::<Vec<_>>()
     };
@@ -164,12 +164,12 @@ fn workloads(said: &Said, how: u8) -> Vec<Value> {
             "status": {"conditions": conditions(["ReplicaFailure", "Other"])}}),
         json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": job, "spec": {"template": template, "backoffLimit": 1},
             "status": {"failed": 2, "conditions": conditions(["FailureTarget", "Failed"])}}),
-        json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta("web", "cj"), "spec": {"schedule": said.message(13)},
+        json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta("web", "cj"), "spec": {"schedule": texts.message(13)},
             "status": {"lastScheduleTime": BEFORE}}),
     ]
 }
 
-fn events(said: &Said) -> impl Iterator<Item = Value> + '_ {
+fn events(texts: &Texts) -> impl Iterator<Item = Value> + '_ {
     ABOUT.iter().cycle().take(2 * ABOUT.len()).enumerate().map(|(place, (kind, name, uid))| {
         let is_node = *kind == "Node";
         json!({
@@ -179,19 +179,19 @@ fn events(said: &Said) -> impl Iterator<Item = Value> + '_ {
                 "kind": kind, "name": name, "uid": uid, "namespace": if is_node { "" } else { "shop" },
                 "fieldPath": if *kind == "Pod" && place > 0 { "spec.containers{app}" } else { "" },
             },
-            "reason": said.reason(place), "message": said.message(place), "type": "Warning", "count": 3,
+            "reason": texts.reason(place), "message": texts.message(place), "type": "Warning", "count": 3,
             "firstTimestamp": BEFORE, "lastTimestamp": LATELY,
         })
     })
 }
 
-/// What was said in each case, in a few places, of pods in a few states.
+/// The reasons and messages of each case, for pods in a few states.
 pub fn seeds(every: usize) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for objects in recorded::cases(every) {
-        let mut said = BTreeSet::new();
-        objects.iter().for_each(|object| pairs(object, &mut said));
-        let words: Vec<&str> = said.iter().flat_map(|(reason, message)| [*reason, *message]).collect();
+        let mut found = BTreeSet::new();
+        objects.iter().for_each(|object| pairs(object, &mut found));
+        let words: Vec<&str> = found.iter().flat_map(|(reason, message)| [*reason, *message]).collect();
         let words = words.join("\0");
         if words.is_empty() || words.len() > recorded::INPUT_MAX {
             continue;

@@ -1,11 +1,12 @@
-//! Small changes of an input that leave it something that is looked into: of JSON another JSON, of a text one with a word in it
-//! that means something to somebody. libFuzzer's own changes of bytes mostly end at the first bracket.
+//! Small mutations that keep an input parsable: JSON stays JSON, and text gets pieces of known syntax. The byte mutations of
+//! libFuzzer mostly yield inputs that the parser rejects at the first bracket.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-/// What is put into texts: the syntax of YAML, JSON, shells, terminals and the rules' own words; and secrets (see `planted`).
+/// Pieces that are inserted into texts: syntax of YAML, JSON, shells and terminals, texts that the rules match, and marks of
+/// secrets (see `planted`).
 const PIECES: [&str; 56] = [
     "\n---\n",
     "\n...\n",
@@ -65,11 +66,11 @@ const PIECES: [&str; 56] = [
     "診断",
 ];
 
-/// Numbers that are odd somewhere.
+/// Numbers at a boundary of some type or with a meaning as an exit code.
 const NUMBERS: [i64; 14] =
     [0, 1, -1, 2, 127, 137, 143, 255, 65_536, i32::MAX as i64, i32::MIN as i64, 1 << 53, i64::MAX, i64::MIN];
 
-/// Numbers that follow from a seed (SplitMix64): a run is the same each time.
+/// Deterministic pseudorandom numbers (SplitMix64), so that a run is reproducible.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -86,7 +87,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of so many; of none, 0.
+    /// A number below `many`; 0 if `many` is 0.
     fn below(&mut self, many: usize) -> usize {
         usize::try_from(self.next() >> 33).unwrap() % many.max(1)
     }
@@ -96,7 +97,7 @@ impl Random {
     }
 }
 
-/// The input with one change, or a few.
+/// Returns the input with one to three changes.
 pub fn changed(data: &[u8], random: &mut Random) -> Vec<u8> {
     let times = 1 + random.below(3);
     if let Ok(mut value) = serde_json::from_slice::<Value>(data) {
@@ -108,8 +109,8 @@ pub fn changed(data: &[u8], random: &mut Random) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The same for libFuzzer, in its own buffer; the new size. `None`: it is to make a change itself, as each second time, or where
-/// this one had no room.
+/// The same in the buffer of libFuzzer; returns the new size. `None`: libFuzzer mutates the input itself. That is half of the
+/// calls, and those whose result does not fit the buffer.
 pub fn in_place(data: &mut [u8], size: usize, most: usize, seed: u32) -> Option<usize> {
     let mut random = Random::new(seed.into());
     if random.below(2) == 0 {
@@ -146,7 +147,7 @@ fn change_within(place: &mut Value, other: Value, random: &mut Random) {
                 return;
             }
             let name = &names[random.below(names.len())];
-            // A field that is not there is odd enough; one that another object has is odder.
+            // Tests a missing field and a value of another field.
             if random.below(2) == 0 {
                 fields.remove(name);
             } else {
@@ -199,13 +200,13 @@ fn change_text(text: &mut String, random: &mut Random) {
     }
 }
 
-/// A place between two characters.
+/// Returns the index of a character boundary.
 fn boundary(text: &str, random: &mut Random) -> usize {
     let at = random.below(text.len() + 1);
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// A part of a text, mostly a short one.
+/// Returns a range of a text, mostly a short one.
 fn range(text: &str, random: &mut Random) -> Range<usize> {
     let begin = boundary(text, random);
     let longest = if random.below(4) == 0 { text.len() } else { 24 };
@@ -213,7 +214,7 @@ fn range(text: &str, random: &mut Random) -> Range<usize> {
     begin..(begin..=end).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(begin)
 }
 
-/// How many values a value is made of, itself included.
+/// Number of values in a value, including itself.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(all) => all.iter().map(count).sum(),
@@ -222,7 +223,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// One of them.
+/// The `n`th value, in the order of `count`.
 fn nth<'v>(value: &'v mut Value, n: &mut usize) -> Option<&'v mut Value> {
     if *n == 0 {
         return Some(value);

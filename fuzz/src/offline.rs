@@ -1,5 +1,5 @@
-//! Files: any text is read within its room, or what is wrong with it is told; it costs no document behind it, and whatever was
-//! found in it gets a sound answer.
+//! Files of any content. Reading stays within the memory limit and reports what it cannot read. An invalid document does not
+//! affect the documents after it. The diagnoses meet the conditions of `sound`.
 
 use shindan_core::case::Thresholds;
 use shindan_core::facts::Timestamp;
@@ -8,9 +8,9 @@ use shindan_core::wire::Dump;
 
 use super::{recorded, sound};
 
-/// What the objects of a file may take here.
+/// Memory limit for the objects of a file, in bytes.
 const ROOM: usize = 1 << 20;
-/// As many problems as are told, and one more.
+/// The most problems that are reported, and one for the omitted ones.
 const PROBLEMS_MAX: usize = 51;
 
 pub fn run(data: &[u8]) {
@@ -19,8 +19,8 @@ pub fn run(data: &[u8]) {
         return;
     }
     let dump = read(&text);
-    let has_more_room = !dump.is_full() && dump.problems.len() < PROBLEMS_MAX - 1;
-    if has_more_room && !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+    let has_capacity = !dump.is_full() && dump.problems.len() < PROBLEMS_MAX - 1;
+    if has_capacity && !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
         let more = read(&format!("{text}\n---\nkind: Node\nmetadata: {{name: good}}\n"));
         assert!(more.is_full() || more.nodes.last().is_some_and(|node| &*node.name == "good"), "{:?}", more.problems);
     }
@@ -43,7 +43,7 @@ fn read(text: &str) -> Dump {
     dump
 }
 
-/// The cases as they are, and as JSON; and what is odd in some way that no case is.
+/// The cases as YAML and as JSON, and syntax that no case has.
 pub fn seeds(every: usize) -> Vec<Vec<u8>> {
     const ODD: [&str; 12] = [
         "",

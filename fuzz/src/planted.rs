@@ -1,11 +1,11 @@
-//! Secrets in what is said. A program that tells one tells it whole, and half of one is none: so an input holds only a mark, and
-//! what it stands for is put there when nothing is changed any more.
+//! Secrets in texts from programs. A mutation could cut a secret, and a part of a secret cannot be recognised. So inputs have
+//! marks, which are replaced by secrets after the mutation.
 
 use serde_json::Value;
 
 use super::sound;
 
-/// The first control characters, and what each stands for. Written in two parts where a scanner might take it for a leak.
+/// Marks (control characters) and their secrets. One is split so that secret scanners do not report it as a leak.
 const SECRETS: [(char, &str); 5] = [
     ('\u{1}', " password=canary77 "),
     ('\u{2}', " dial postgres://app:canary77@db:5432/x "),
@@ -14,21 +14,21 @@ const SECRETS: [(char, &str); 5] = [
     ('\u{5}', " --token canary77 "),
 ];
 
-/// The fields that somebody's program writes.
-const SAID: [&str; 5] = ["message", "note", "args", "command", "path"];
+/// Fields with texts from programs.
+const PROGRAM_FIELDS: [&str; 5] = ["message", "note", "args", "command", "path"];
 
-/// A text with its secrets.
+/// Replaces the marks of a text.
 pub fn in_text(text: &str) -> String {
     SECRETS.iter().fold(text.to_owned(), |text, (mark, secret)| text.replace(*mark, secret))
 }
 
-/// The same for all that is said in a value.
+/// Replaces the marks in the program fields of a value.
 pub fn in_value(value: &mut Value) {
     match value {
         Value::Array(all) => all.iter_mut().for_each(in_value),
         Value::Object(all) => {
             for (name, value) in all {
-                if SAID.contains(&name.as_str()) {
+                if PROGRAM_FIELDS.contains(&name.as_str()) {
                     in_texts(value);
                 } else {
                     in_value(value);
@@ -48,7 +48,7 @@ fn in_texts(value: &mut Value) {
     }
 }
 
-/// Whether the words that no answer may hold stand in it already, where nobody can know them for secrets.
+/// Whether the input has text of a secret already, in a place where it cannot be recognised as one.
 pub fn is_spoilt(value: &Value) -> bool {
     match value {
         Value::String(text) => sound::contains_secret(text, false),

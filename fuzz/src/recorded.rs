@@ -1,14 +1,14 @@
-//! What real clusters said, for a run to begin with: the cases of tests/causes and tests/healthy.
+//! The cases of tests/causes and tests/healthy, as seeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// The most bytes of an input: more than most of the cases.
+/// Maximum size of an input in bytes. Most cases are smaller.
 pub const INPUT_MAX: usize = 32 << 10;
 
-/// The texts of each `every`th case.
+/// The text of every `every`th case.
 pub fn texts(every: usize) -> Vec<String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("tests"));
     let tests = tests.into_iter().find(|folder| folder.join("causes").is_dir()).unwrap();
@@ -19,16 +19,16 @@ pub fn texts(every: usize) -> Vec<String> {
     };
     let cases = folders.flat_map(|folder| entries(&folder)).filter(is_case).step_by(every);
     let texts = cases.map(|case| fs::read_to_string(case).unwrap());
-    // One was recorded with a word in its names that is planted as a secret elsewhere.
+    // The names in one case have a word that `planted` uses in secrets.
     texts.filter(|text| !text.contains("canary")).collect()
 }
 
-/// Each `every`th case as a list of its objects.
+/// The objects of every `every`th case.
 pub fn cases(every: usize) -> Vec<Vec<Value>> {
     texts(every).iter().map(|text| text.split("\n---\n").flat_map(objects).collect()).collect()
 }
 
-/// A list, as it is read.
+/// A `List` object.
 pub fn list(items: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
@@ -45,7 +45,7 @@ fn objects(document: &str) -> Vec<Value> {
     }
 }
 
-/// By name.
+/// Entries of a folder by name.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

@@ -1,5 +1,5 @@
-//! What holds of each answer, whatever was asked: it is bounded, clean and founded on evidence, tells no secret, and has no command
-//! that runs what a pod says. tests/hostile.rs holds its answers to the same.
+//! Conditions that each diagnosis meets for any input: it is bounded, clean and based on evidence, contains no secret, and no
+//! command of it executes text from the cluster. tests/hostile.rs checks the same conditions.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,11 +12,11 @@ use shindan_core::facts::PodFacts;
 use shindan_core::reconcile::{Announcement, Object, Write};
 use shindan_core::rules;
 
-/// The most bytes of a status, and the most characters of a summary.
+/// Maximum size of a status in bytes, and of a summary in characters.
 const STATUS_MAX: usize = 7 * 1024;
 const SUMMARY_MAX: usize = 200;
 
-/// What is a shell's syntax in commands of our own, once all between quotes is gone. Any other came from the cluster.
+/// Shell syntax that our commands use outside of quotes. Any other comes from the cluster.
 const OWN_SYNTAX: [&str; 10] = [
     "; kubectl ",
     " && kubectl ",
@@ -30,7 +30,7 @@ const OWN_SYNTAX: [&str; 10] = [
     " -o jsonpath=)",
 ];
 
-/// Holds a diagnosis to it.
+/// Checks all conditions for a diagnosis.
 pub fn is_clean(write: &Write) {
     let head = write.object.head();
     let value = match &write.object {
@@ -43,35 +43,35 @@ pub fn is_clean(write: &Write) {
     };
     assert!(rules::known().any(|known| known.cause == head.cause), "{}", head.cause);
     assert!(!head.evidence.is_empty(), "{} without evidence", head.cause);
-    says_nothing_odd(&value, &head.summary, &head.remedies);
+    check_texts(&value, &head.summary, &head.remedies);
     are_valid(&write.object.labels());
     write.announcement.iter().for_each(announcement_is_clean);
 }
 
-/// The operator keeps a status as JSON, and compares what it finds later with what it reads there.
+/// A status must survive JSON: the operator keeps it as JSON and compares later statuses with it.
 fn read_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(status: &T) -> Value {
     let value = serde_json::to_value(status).unwrap();
     assert_eq!(serde_json::from_value::<T>(value.clone()).unwrap(), *status);
     value
 }
 
-/// The operator keeps facts as JSON while nobody looks at them.
+/// Facts must survive JSON: the operator keeps rarely read facts as JSON.
 pub fn is_kept_whole(pod: &PodFacts) {
     let json = serde_json::to_string(pod).unwrap();
     let read: PodFacts = serde_json::from_str(&json).unwrap();
     assert_eq!(PodFacts { key: pod.key.clone(), ..read }, *pod);
 }
 
-/// Whether a text holds what the inputs say as secrets.
+/// Whether a text contains a secret of the inputs.
 pub fn contains_secret(text: &str, is_command: bool) -> bool {
-    // A command names objects, and a masked name would be another one; in a cluster no name can hold capitals.
+    // Commands name objects, and names are not masked. Names cannot contain capital letters.
     let word = if is_command { "canary7" } else { "canary" };
     text.contains("=hunter2")
         || (text.contains("c2ln") && !text.contains("password_"))
         || text.to_ascii_lowercase().contains(word)
 }
 
-fn says_nothing_odd(status: &Value, summary: &str, remedies: &[Remedy]) {
+fn check_texts(status: &Value, summary: &str, remedies: &[Remedy]) {
     assert!(!summary.is_empty() && summary.chars().count() <= SUMMARY_MAX, "{summary}");
     let size = status.to_string().len();
     assert!(size <= STATUS_MAX, "{size} bytes: {status}");
@@ -86,14 +86,14 @@ fn says_nothing_odd(status: &Value, summary: &str, remedies: &[Remedy]) {
     }
     for remedy in remedies {
         let command = remedy.command.as_deref().unwrap_or_default();
-        assert!(runs_only_our_own(command), "it would run what somebody says: {command}");
+        assert!(runs_only_our_own(command), "it would execute text from the cluster: {command}");
         let patch = remedy.patch.as_deref().map(serde_saphyr::from_str::<Value>);
         assert!(patch.as_ref().is_none_or(|patch| matches!(patch, Ok(Value::Object(_)))), "{:?}", remedy.patch);
     }
 }
 
-/// Whether a shell that is given this command runs what we meant: what stands between single quotes is a word to every one of
-/// them, and so is what holds nothing that means more.
+/// Whether a shell executes only our commands: all text from the cluster is in single quotes, or has no characters with a
+/// meaning in a shell.
 fn runs_only_our_own(command: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " -_./:@=,+%".contains(c);
     // A quote within quotes.
@@ -103,8 +103,8 @@ fn runs_only_our_own(command: &str) -> bool {
     command.matches('\'').count().is_multiple_of(2) && rest.chars().all(is_plain)
 }
 
-/// A command without its placeholders, such as `<NEW-TAG>`, which a shell refuses: it ends with one of them, so that the last
-/// `>` is a redirection to nowhere.
+/// A command without its placeholders, such as `<NEW-TAG>`. A shell rejects a command with placeholders because it ends with
+/// one: the last `>` redirects to nothing.
 fn without_placeholders(command: &str) -> String {
     let mut parts = command.split('<');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -123,7 +123,7 @@ fn without_placeholders(command: &str) -> String {
     out
 }
 
-/// Labels that the API server takes.
+/// Checks that the API server accepts the labels.
 fn are_valid(labels: &BTreeMap<String, String>) {
     const MOST: usize = 63;
     for (name, label) in labels {

@@ -1,5 +1,5 @@
-//! Objects of any shape, as the operator lists them: none costs another one, the facts that are made of it are kept whole, and
-//! of our own objects whatever fits is read back.
+//! Objects of any shape, as the operator lists them. None affects another object, the facts made from it survive JSON, and our
+//! own objects are restored as far as their fields are valid.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ const KINDS: [&str; 17] = [
 
 const STATES: [DiagnosisState; 3] = [DiagnosisState::Active, DiagnosisState::Recovered, DiagnosisState::Gone];
 
-/// One object, as JSON. It is read as whatever it says to be, then as each kind.
+/// Reads one object, given as JSON, as the kind that it has, then as each known kind.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(raw) = serde_json::from_str::<&RawValue>(text) else { return };
@@ -46,7 +46,7 @@ pub fn run(data: &[u8]) {
     }
     let Ok(Value::Object(mut object)) = serde_json::from_str::<Value>(raw.get()) else { return };
     our_own(&Value::Object(object.clone()));
-    // A list is another matter.
+    // A list would be read as its items.
     object.remove("items");
     let of_each_kind = KINDS.map(|kind| {
         object.insert("kind".to_owned(), kind.into());
@@ -61,7 +61,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Objects with a good one before them and behind; both are read.
+/// Reads objects between two valid ones, which must both be read.
 fn among_good_ones(objects: &str) -> Dump {
     let good = |name: &str| json!({"kind": "Node", "metadata": {"name": name}});
     let mut dump = Dump::default();
@@ -71,7 +71,7 @@ fn among_good_ones(objects: &str) -> Dump {
     dump
 }
 
-/// A diagnosis that somebody has written, or another version: with a state that is known it is understood.
+/// A diagnosis written by another client or another version is restored if its state is known.
 fn our_own(object: &Value) {
     let state = &object["status"]["state"];
     let is_known = STATES.iter().any(|known| state == known.as_str());
@@ -83,7 +83,7 @@ fn our_own(object: &Value) {
     }
 }
 
-/// The objects of the cases, and what is written about them.
+/// The objects of the cases, and their diagnoses.
 pub fn seeds(every: usize) -> Vec<Vec<u8>> {
     let cases = recorded::cases(every);
     let ours: Vec<Value> = cases.iter().flat_map(|objects| diagnoses(objects)).collect();

@@ -14,8 +14,8 @@ use super::{Ending, print};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The form
-    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     output: Form,
     #[command(flatten)]
     language: LanguageArgs,

@@ -16,14 +16,14 @@ use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A file, a folder (read to its depth, such as one of kubectl cluster-info dump), or - for standard input; may be
+    /// A file, a folder (read recursively, such as one of kubectl cluster-info dump), or - for standard input; may be
     /// repeated
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     dump: DumpArgs,
-    /// The form
-    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     output: Form,
     /// Show pods of this namespace only
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -66,25 +66,25 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         if only_manifests {
             writeln!(
                 streams.err,
-                "Manifests of workloads hold no pods: `kubectl get all,nodes,events -A -o yaml` shows what became of them."
+                "Manifests of workloads contain no pods. Dump the cluster with `kubectl get all,nodes,events -A -o yaml`."
             )?;
         }
         if wake.is_some() && args.dump.at.is_none() {
             writeln!(
                 streams.err,
-                "Judged as of {now}, the newest time in the input, when some may still have been starting; \
-                 --at judges as of a later time."
+                "Diagnosed as of {now}, the newest time in the input. Some pods may still have been starting then; \
+                 --at sets a later time."
             )?;
         }
     } else if owners_are_missing && pods > 1 {
         writeln!(
             streams.err,
-            "No workload is in the input: a pod may have been replaced, and what its workload is to ignore is not known. \
-             `kubectl get all,nodes,events -A -o yaml` has them."
+            "The input has no workloads, so replaced pods and the annotations of workloads are unknown. `kubectl get \
+             all,nodes,events -A -o yaml` includes workloads."
         )?;
     }
     if !found.is_empty() && args.output == Form::Table && std::io::stdout().is_terminal() {
-        writeln!(streams.err, "\n-o tree adds what to do, -o wide a summary of each, -o yaml the evidence.")?;
+        writeln!(streams.err, "\n-o tree adds the remedies, -o wide the summaries, -o yaml the complete objects.")?;
     }
     Ok(match (is_partly, args.exit_code && found.fails()) {
         (true, _) => Ending::Partly,
@@ -104,5 +104,5 @@ fn holds(dump: &Dump, namespace: &str) -> anyhow::Result<()> {
     let more = all.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let some: Vec<_> = all.into_iter().take(SHOWN).collect();
-    bail!("the input holds nothing of namespace {namespace}: it is of {}{more}", some.join(", "))
+    bail!("the input has no objects in namespace {namespace}, only in {}{more}", some.join(", "))
 }

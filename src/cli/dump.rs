@@ -31,7 +31,9 @@ pub(super) struct DumpArgs {
 
 fn moment(text: &str) -> Result<Timestamp, String> {
     let moment = text.trim().parse();
-    moment.map_err(|_| "write a time as in RFC 3339: 2026-11-21T12:30:00Z, or 2026-11-21T21:30:00+09:00".to_owned())
+    moment.map_err(|_| {
+        "write a time in the format of RFC 3339, such as 2026-11-21T12:30:00Z or 2026-11-21T21:30:00+09:00".to_owned()
+    })
 }
 
 /// The diagnoses of a dump.
@@ -71,8 +73,8 @@ impl DumpArgs {
             }
             if seconds_between(newest, at) > EVENTS_KEPT {
                 warnings.push(format!(
-                    "--at {at} is more than an hour after the newest time in the input, {newest}: its Events count no more, as in \
-                     a cluster"
+                    "--at {at} is more than an hour after the newest time in the input, {newest}: its Events have \
+                     expired by then, as in a cluster"
                 ));
             }
         }

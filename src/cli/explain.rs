@@ -11,7 +11,7 @@ use super::{Ending, print};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The cause, in any case: livenessprobefailed
+    /// The cause; upper and lower case are equal: livenessprobefailed
     cause: String,
     #[command(flatten)]
     language: LanguageArgs,

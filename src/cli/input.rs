@@ -23,7 +23,7 @@ impl Size {
     /// Parses a quantity such as `512Mi`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let bytes = parse_bytes(text).and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes > 0);
-        bytes.map(Self).ok_or_else(|| "give bytes, as in 512Mi or 2Gi".to_owned())
+        bytes.map(Self).ok_or_else(|| "write a number of bytes, such as 512Mi or 2Gi".to_owned())
     }
 }
 
@@ -91,8 +91,8 @@ impl Input {
         // A folder may contain logs of pods that are not in the input.
         if found == 0 && (strange > 0 || is_folder) {
             self.problems.push(format!(
-                "{}: no log in it is known to be of a container in the input. Name the file POD.CONTAINER.log, or write it with \
-                 `kubectl logs --previous --prefix`",
+                "{}: no log of a container in the input. Name the file POD.CONTAINER.log, or write it with `kubectl \
+                 logs --previous --prefix`",
                 shown(path)
             ));
         }
@@ -134,7 +134,7 @@ impl Input {
         }
         if self.dump.is_full() {
             self.problems
-                .push(format!("{name}: not read, for what came before has filled the memory that --max-input allows"));
+                .push(format!("{name}: not read: the files before it have reached the memory limit of --max-input"));
             return;
         }
         self.dump.read(&as_text(bytes));
@@ -144,7 +144,7 @@ impl Input {
         }
         if self.dump.is_full() {
             self.problems.push(format!(
-                "{name}: not read to its end: its objects need more memory than twice --max-input ({}). Dump fewer namespaces at \
+                "{name}: read in part: its objects need more than twice the memory of --max-input ({}). Dump fewer namespaces at \
                  a time, or raise --max-input",
                 self.most
             ));
@@ -153,7 +153,7 @@ impl Input {
 
     fn too_large(&self, name: &str) -> String {
         format!(
-            "{name}: not read, for it is larger than --max-input ({}). Dump fewer namespaces at a time, or raise --max-input",
+            "{name}: not read: it is larger than --max-input ({}). Dump fewer namespaces at a time, or raise --max-input",
             self.most
         )
     }

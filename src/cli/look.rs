@@ -54,8 +54,8 @@ pub(super) struct Args {
     /// The pods with these labels, as in app=web,tier!=cache
     #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
     selector: Option<String>,
-    /// The form
-    #[arg(short, long, value_name = "FORM", default_value = "tree")]
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
     output: Form,
     /// Include ended diagnoses that are still kept: Recovered and Gone
     #[arg(long)]
@@ -117,7 +117,7 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
     let subjects = asked.subjects();
     if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
-        bail!("a name needs one namespace: give -n and not -A");
+        bail!("a name needs a single namespace: use -n instead of -A");
     }
     let gone = gather::gone(&clients.write, namespace.as_deref(), subjects, limit).await?;
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
@@ -240,13 +240,13 @@ fn print_answer(
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
     for node in healthy_nodes {
-        let note = translate!(language, "Node {node} itself is healthy; these pods on it fail.", node);
+        let note = translate!(language, "Node {node} is healthy; these pods on it fail.", node);
         writeln!(streams.err, "{note}")?;
     }
     if *by == By::HereInstead {
         let doubt = phrase!(
             language,
-            "Diagnosed here: the operator is installed and has not reported this. Does it run, watch this namespace, and not ignore this cause?"
+            "Diagnosed locally: the operator is installed but has not reported this. Check that it runs, watches this namespace, and does not ignore this cause."
         );
         writeln!(streams.err, "{doubt}")?;
     }
@@ -271,7 +271,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
         Asked::Pods(pods) if pods.len() == 1 => phrase!(language, "Nothing is wrong with the selected pod").to_owned(),
         Asked::Pods(pods) => translate!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
     };
-    let also = if ended { phrase!(language, ", and nothing has lately") } else { "" };
+    let also = if ended { phrase!(language, ", and nothing has failed recently") } else { "" };
     let among = match (&question.asked, pods) {
         (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
         (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),

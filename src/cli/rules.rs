@@ -22,7 +22,7 @@ pub(super) struct Args {
 enum Command {
     /// List the causes of the catalogue, with the signal that each reads
     List(list::Args),
-    /// Report every error of cause files: FILE:LINE:COLUMN, and what helps. Exits with 1 if there is any
+    /// Report every error of cause files: FILE:LINE:COLUMN, and a suggestion. Exits with 1 if there are errors
     Check(check::Args),
     /// Diagnose fixtures and compare the results with the causes that their heads expect. Exits with 1 if they differ
     Test(test::Args),

@@ -394,7 +394,7 @@ impl Tree<'_> {
             let ago = ago.map(|ago| format!(" ({ago})")).unwrap_or_default();
             let is_against = *weight == Weight::Contradicts;
             let against =
-                if is_against { format!("{} ", phrase!(self.language, "against it:")) } else { String::new() };
+                if is_against { format!("{} ", phrase!(self.language, "contradicts:")) } else { String::new() };
             let first = format!("{} ", self.style.signs.point);
             self.text(indent, &first, &format!("{against}{source} = {value}{ago}"), Some(Paint::Faint))?;
         }

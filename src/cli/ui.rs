@@ -84,12 +84,12 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     }
     writeln!(streams.out, "{}", guard.url())?;
     streams.out.flush()?;
-    writeln!(streams.err, "Open this URL in a browser on this machine. Ctrl-C ends it.")?;
+    writeln!(streams.err, "Open this URL in a browser on this machine. Press Ctrl-C to stop.")?;
 
     let board = Arc::new(Board::new(source.place(), source.is_live(), args.language.language(), first));
     let router = pages::router(Arc::clone(&board), Arc::new(guard));
     tokio::select! {
-        served = async { axum::serve(listener, router).await } => served.context("the page is not served any more")?,
+        served = async { axum::serve(listener, router).await } => served.context("the web server stopped")?,
         () = board::keep(&board, &mut source) => {}
         stopped = tokio::signal::ctrl_c() => stopped.context("cannot wait for an interruption")?,
     }
@@ -99,10 +99,10 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
 async fn listen(port: u16) -> anyhow::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
-            anyhow!("port {port} is in use: give another with --port, or none, and a free one is taken")
+            anyhow!("port {port} is in use: set another with --port, or omit --port to use a free one")
         }
         io::ErrorKind::PermissionDenied => {
-            anyhow!("not allowed to listen on port {port}: give one above 1023 with --port, or none")
+            anyhow!("not allowed to listen on port {port}: set one above 1023 with --port, or omit --port")
         }
         _ => anyhow!(error).context(format!("cannot listen on 127.0.0.1:{port}")),
     })

@@ -34,7 +34,7 @@ fn note(name: &str, known: &[String]) -> Option<String> {
     }
     let meant = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name))?;
     let is_near = strsim::damerau_levenshtein(meant, name) <= OFF_BY;
-    is_near.then(|| format!("the variable {name} is not read; a setting of nearly that name is {meant}"))
+    is_near.then(|| format!("the variable {name} is unknown and ignored; did you mean {meant}?"))
 }
 
 /// Adds the variable to an error about its value. clap names only the flag, which the user has not given.
@@ -63,8 +63,8 @@ mod tests {
     fn misspelled_variables_are_found_and_foreign_ones_ignored() {
         let known = ["SHINDAN_RETENTION".to_owned(), "SHINDAN_NODES".to_owned(), "SHINDAN_NAMESPACES".to_owned()];
         let meant = |name: &str| note(name, &known).and_then(|note| note.split(' ').next_back().map(str::to_owned));
-        assert_eq!(meant("SHINDAN_RETENSION").as_deref(), Some("SHINDAN_RETENTION"));
-        assert_eq!(meant("SHINDAN_NAMESPACE").as_deref(), Some("SHINDAN_NAMESPACES"));
+        assert_eq!(meant("SHINDAN_RETENSION").as_deref(), Some("SHINDAN_RETENTION?"));
+        assert_eq!(meant("SHINDAN_NAMESPACE").as_deref(), Some("SHINDAN_NAMESPACES?"));
         for name in
             ["SHINDAN_NODES", "SHINDAN_PORT", "SHINDAN_SERVICE_HOST", "SHINDAN_PORT_8080_TCP", "RETENTION", "HOME"]
         {

@@ -39,21 +39,21 @@ const OWN: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 /// The permissions of the operator in the whole cluster. They include no Secrets and no ConfigMaps. With `--namespaces`
 /// and `--nodes=false`, the namespaced ones are enough, in those namespaces.
 pub const ACCESS: &[Access] = &[
-    access("", "pods", WATCH, "what fails"),
-    of_cluster("", "nodes", WATCH, "why it fails: conditions, taints, room"),
+    access("", "pods", WATCH, "failures of pods"),
+    of_cluster("", "nodes", WATCH, "causes in nodes: conditions, taints, capacity"),
     access("", "events", WATCH, "causes: Events of the kubelet and the scheduler"),
     access("", "services", WATCH, "the impact, and Services without ready endpoints"),
     access("discovery.k8s.io", "endpointslices", &["list"], "the impact: the remaining endpoints of a Service"),
     access("", "persistentvolumeclaims", &["list"], "why a pod waits for a volume: read for its namespace only"),
-    of_cluster("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the classes that there are"),
+    of_cluster("storage.k8s.io", "storageclasses", &["list"], "why a claim gets no volume: the existing classes"),
     access("", "replicationcontrollers", &["get"], "the workload of a failing pod"),
-    access("apps", "deployments", WORKLOADS, "what fails as a whole"),
-    access("apps", "statefulsets", WORKLOADS, "what fails as a whole"),
-    access("apps", "daemonsets", WORKLOADS, "what fails as a whole"),
-    access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: is its rollout stuck"),
-    access("apps", "controllerrevisions", &["list"], "the templates of a StatefulSet or DaemonSet: what has changed"),
-    access("batch", "jobs", WORKLOADS, "what fails as a whole; has a Job retries left"),
-    access("batch", "cronjobs", WORKLOADS, "what fails as a whole; did a later run succeed"),
+    access("apps", "deployments", WORKLOADS, "failures of workloads"),
+    access("apps", "statefulsets", WORKLOADS, "failures of workloads"),
+    access("apps", "daemonsets", WORKLOADS, "failures of workloads"),
+    access("apps", "replicasets", &["get", "list"], "the templates of a Deployment: whether its rollout is stuck"),
+    access("apps", "controllerrevisions", &["list"], "the templates of a StatefulSet or DaemonSet: their changes"),
+    access("batch", "jobs", WORKLOADS, "failures of workloads; whether a Job has retries left"),
+    access("batch", "cronjobs", WORKLOADS, "failures of workloads; whether a later run succeeded"),
     access("shindan.dev", "poddiagnoses", OWN, "our own diagnoses; get rereads a version after a conflict"),
     of_cluster("shindan.dev", "nodediagnoses", OWN, "our own diagnoses of nodes"),
     access("shindan.dev", "workloaddiagnoses", OWN, "our own diagnoses of workloads"),
@@ -68,19 +68,19 @@ pub const NODE_EVENTS: [Access; 2] = [
 
 /// Permission of `--leader-elect`, granted by a Role in the operator's own namespace.
 pub const LEASE: Access =
-    access("coordination.k8s.io", "leases", &["create", "get", "update"], "which of several replicas writes");
+    access("coordination.k8s.io", "leases", &["create", "get", "update"], "leader election among replicas");
 
 /// Permission of `--previous-logs`, in a separate role.
-pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "what a container wrote last before it ended");
+pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "the last log lines of a terminated container");
 
 /// Permissions of `--annotate`, in a separate role. RBAC cannot restrict them to the one annotation that is written.
 pub const ANNOTATE: [Access; 6] = [
-    access("", "pods", &["patch"], "what fails carries its diagnosis"),
-    access("apps", "deployments", &["patch"], "what fails carries its diagnosis"),
-    access("apps", "statefulsets", &["patch"], "what fails carries its diagnosis"),
-    access("apps", "daemonsets", &["patch"], "what fails carries its diagnosis"),
-    access("batch", "jobs", &["patch"], "what fails carries its diagnosis"),
-    access("batch", "cronjobs", &["patch"], "what fails carries its diagnosis"),
+    access("", "pods", &["patch"], "annotates failing objects with their diagnosis"),
+    access("apps", "deployments", &["patch"], "annotates failing objects with their diagnosis"),
+    access("apps", "statefulsets", &["patch"], "annotates failing objects with their diagnosis"),
+    access("apps", "daemonsets", &["patch"], "annotates failing objects with their diagnosis"),
+    access("batch", "jobs", &["patch"], "annotates failing objects with their diagnosis"),
+    access("batch", "cronjobs", &["patch"], "annotates failing objects with their diagnosis"),
 ];
 
 #[cfg(test)]

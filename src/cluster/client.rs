@@ -100,7 +100,7 @@ impl Instead {
         ];
         if self.user.is_none() {
             return match of_user.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => Err(ClientError::Flag { flag, reason: "give the user too, with --as".to_owned() }),
+                Some((flag, _)) => Err(ClientError::Flag { flag, reason: "--as is required too".to_owned() }),
                 None => Ok(()),
             };
         }
@@ -155,7 +155,7 @@ pub enum ClientError {
     Setup { server: String, source: kube::Error },
     #[error("cannot reach the API server at {server}: {reason}. Is the cluster up, and the address right?")]
     Unreachable { server: String, reason: String },
-    #[error("the API server at {server} does not accept our credentials: {reason}. Are they expired?")]
+    #[error("the API server at {server} rejects our credentials: {reason}. Have they expired?")]
     Unauthorized { server: String, reason: String },
     #[error("the server at {server} responds, but is not an API server: {reason}")]
     Odd { server: String, reason: String },

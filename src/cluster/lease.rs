@@ -106,7 +106,7 @@ impl Elector {
 
     /// Takes part in the election until `stop` resolves, then releases the Lease if this replica holds it.
     pub async fn run(mut self, stop: impl Future<Output = ()>) {
-        tracing::info!(identity = self.identity, namespace = self.namespace, lease = NAME, "standing for election");
+        tracing::info!(identity = self.identity, namespace = self.namespace, lease = NAME, "waiting for the Lease");
         tokio::pin!(stop);
         loop {
             tokio::select! {
@@ -286,7 +286,7 @@ impl Elector {
     fn report_failure(&mut self, failure: &Failure) {
         let text = match failure.category() {
             "forbidden" => format!(
-                "not allowed to use the Lease {NAME} in the namespace {}; is deploy/'s Role applied there? ({failure})",
+                "not allowed to use the Lease {NAME} in the namespace {}; is the Role of deploy/ applied there? ({failure})",
                 self.namespace
             ),
             "not_found" => format!("there is no namespace {} for the Lease {NAME} ({failure})", self.namespace),

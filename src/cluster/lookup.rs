@@ -155,8 +155,8 @@ impl LookupClient {
         };
         if lines.as_ref().is_err_and(Failure::is_forbidden) && !self.logged_forbidden.swap(true, Ordering::Relaxed) {
             tracing::warn!(
-                "the logs of ended containers cannot be read: the permission is missing. Apply \
-                 deploy/components/previous-logs, or do without --previous-logs"
+                "not allowed to read the logs of terminated containers. Apply deploy/components/previous-logs, or \
+                 remove --previous-logs"
             );
         }
         Ok(LookupResult::Log(text::log_tail(&lines?.unwrap_or_default()).into()))

@@ -66,8 +66,8 @@ impl Restored {
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error(
-        "the API server does not know all of our kinds of objects; install the CRDs: \
-         `shindan crd | kubectl apply --server-side -f -`"
+        "the API server does not know all of our kinds of objects; install the CRDs: `shindan crd | kubectl apply --server-side \
+         -f -`"
     )]
     NotInstalled,
     #[error("cannot read our {what} objects: {failure}")]
@@ -281,8 +281,8 @@ impl<'de, K: Kept> Deserialize<'de> for Found<K> {
             tracing::warn!(
                 kind = K::KIND.as_str(),
                 object = %key,
-                "a diagnosis without a state that this version knows is left as it is: it is replaced if what it is about \
-                 fails again; delete it if no newer version of the operator is to read it"
+                "a diagnosis has a state that this version does not know and is kept unchanged. It is replaced if \
+                 its object fails again. Delete it if no newer version of the operator needs it"
             );
             return Ok(Self::Unreadable(DiagnosisKey { kind: K::KIND, object: key }));
         };

@@ -69,7 +69,7 @@ const RELATED_KINDS: [Kind; 13] = [
     Kind::of::<wire::EndpointSlice>("the impact is computed from the labels of pods"),
     Kind::of::<wire::PersistentVolumeClaim>("causes of unbound claims are missing"),
     Kind::of_no_namespace::<wire::StorageClass>("StorageClasses are not checked"),
-    Kind::of_no_namespace::<wire::Node>("what lies in the nodes is not found"),
+    Kind::of_no_namespace::<wire::Node>("causes in the nodes are not found"),
 ];
 
 /// Objects that were listed.
@@ -187,7 +187,9 @@ impl Lister<'_> {
         let mut listed = 0;
         while let Some(page) = pages.next().await? {
             let Listed::Page(items) = page else {
-                return Err(Failure::Unreadable(format!("the list of {plural} has expired meanwhile; try again")));
+                return Err(Failure::Unreadable(format!(
+                    "the list of {plural} expired while it was being read; try again"
+                )));
             };
             dump.read_items(&name, &items);
             listed += u64::try_from(items.len()).unwrap_or(0);

@@ -87,7 +87,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(entries) => Ok(entries),
-        _ => Err("must hold keys with their values, such as `neverReady: 10m`".to_owned()),
+        _ => Err("must contain keys and values, such as `neverReady: 10m`".to_owned()),
     }
 }
 
@@ -145,8 +145,8 @@ fn scalar(value: &Value) -> Result<String, String> {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
         Value::Bool(is) => Ok(is.to_string()),
-        Value::Array(_) => Err("takes one value, and not a list".to_owned()),
-        Value::Null | Value::Object(_) => Err("takes a value, and not a mapping".to_owned()),
+        Value::Array(_) => Err("takes one value, not a list".to_owned()),
+        Value::Null | Value::Object(_) => Err("takes a value, not a mapping".to_owned()),
     }
 }
 
@@ -185,7 +185,7 @@ fn unknown(table: &Command, key: &str) -> String {
         table.get_arguments().find(|arg| arg.get_long() == Some(meant.trim_start_matches('-')))
     });
     match meant.and_then(key_of) {
-        Some(meant) => format!("there is no such setting; {meant} is the nearest"),
+        Some(meant) => format!("there is no such setting; did you mean {meant}?"),
         None => "there is no such setting; docs/configuration.md lists them".to_owned(),
     }
 }

@@ -74,7 +74,7 @@ impl Collector for Parts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut metric = encoder.encode_descriptor(
             "part_missing",
-            "1 while the operator lacks this part of what it needs, such as the right to watch something",
+            "1 while this part of the operator does not work, such as a watch without permission",
             None,
             MetricType::Gauge,
         )?;

@@ -79,7 +79,7 @@ impl Collector for Watches {
         }
         let mut metric = encoder.encode_descriptor(
             "watch_errors",
-            "Failures of a watch or of its list, by kind",
+            "Failed watches and lists, by kind of the error",
             None,
             MetricType::Counter,
         )?;
@@ -89,7 +89,7 @@ impl Collector for Watches {
         }
         let mut metric = encoder.encode_descriptor(
             "lists",
-            "Complete lists: the first ones, and those after an expired version",
+            "Complete lists: at the start, and after an expired resource version",
             None,
             MetricType::Counter,
         )?;

@@ -133,7 +133,7 @@ async fn two(store: &Store) -> (Candidate, Candidate) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_leads_for_as_long_as_it_renews() {
+async fn one_replica_leads_while_it_renews() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     for _ in 0..300 {
@@ -190,7 +190,7 @@ async fn a_stopping_leader_releases_the_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clocks_that_differ_by_an_hour_do_no_harm() {
+async fn clocks_may_differ_by_an_hour() {
     let store = Store::default();
     let (first, second) = two(&store).await;
     // The holder's clock is an hour behind, then an hour ahead; it renews in both cases.

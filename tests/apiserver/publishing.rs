@@ -113,14 +113,14 @@ async fn a_diagnosis_is_one_apply_and_one_event() {
 }
 
 #[tokio::test]
-async fn a_new_object_carries_no_version() {
+async fn a_new_object_has_no_version() {
     let (publisher, calls) = refusing(written);
     publisher.publish(&apply(None)).await.unwrap();
     assert_eq!(calls.all()[0].body["metadata"].get("resourceVersion"), None);
 }
 
 #[tokio::test]
-async fn a_write_that_is_refused_posts_no_event() {
+async fn a_refused_write_posts_no_event() {
     let (publisher, calls) = refusing(|| status(409, "Conflict", "the object has been modified", json!({})));
     assert!(matches!(publisher.publish(&apply(Some("7"))).await, Err(PublishError::Conflict)));
     assert_eq!(calls.all().len(), 1);
@@ -176,7 +176,7 @@ async fn an_existing_event_counts_as_posted_and_a_failed_one_stays_pending() {
 }
 
 #[tokio::test]
-async fn an_event_alone_fails_alone() {
+async fn a_failed_event_does_not_affect_the_object() {
     let (taking, _) = refusing(written);
     assert!(taking.publish(&Intent::Announce(Box::new(announcement()))).await.unwrap().announced);
     let (refusing, _) = publisher(|_| status(500, "InternalError", "no", json!({})));
@@ -184,7 +184,7 @@ async fn an_event_alone_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_delete_names_the_version_and_may_come_late() {
+async fn a_delete_has_the_version_and_may_find_nothing() {
     let (publisher, calls) = refusing(|| status(404, "NotFound", "gone", json!({"kind": "poddiagnoses"})));
     publisher.publish(&delete()).await.unwrap();
     let call = &calls.all()[0];

@@ -27,7 +27,7 @@ fn workload(api_version: &str, kind: &str) -> Lookup {
 }
 
 #[tokio::test]
-async fn a_deployment_comes_with_its_replica_sets() {
+async fn a_deployment_is_read_with_its_replica_sets() {
     let (client, calls) = server(|call| {
         if call.path.ends_with("/deployments/web") {
             let selector = json!({"matchLabels": {"app": "web"}});
@@ -55,7 +55,7 @@ async fn a_deployment_comes_with_its_replica_sets() {
 }
 
 #[tokio::test]
-async fn a_daemon_set_comes_with_its_revisions_if_they_may_be_read() {
+async fn a_daemon_set_is_read_with_its_revisions_if_permitted() {
     let daemon_set = || {
         let selector = json!({"matchLabels": {"app": "agent"}});
         Reply::Json(200, json!({"metadata": {"name": "web", "namespace": "demo"}, "spec": {"selector": selector}}))
@@ -97,7 +97,7 @@ async fn a_missing_object_is_a_result_and_a_foreign_kind_is_never_read() {
 }
 
 #[tokio::test]
-async fn services_come_with_their_endpoints_page_by_page() {
+async fn services_are_read_with_their_endpoints_page_by_page() {
     let (client, calls) = server(|call| {
         let service =
             |name: &str| json!({"metadata": {"name": name, "namespace": "demo"}, "spec": {"selector": {"app": name}}});
@@ -120,7 +120,7 @@ async fn services_come_with_their_endpoints_page_by_page() {
 }
 
 #[tokio::test]
-async fn claims_without_a_volume_come_with_their_events_and_the_classes_that_there_are() {
+async fn unbound_claims_are_read_with_their_events_and_all_classes() {
     let claim = |name: &str, phase: &str| {
         json!({"metadata": {"name": name, "namespace": "demo", "uid": name}, "spec": {"storageClassName": "fats"},
             "status": {"phase": phase}})
@@ -152,7 +152,7 @@ fn in_demo(nodes: bool) -> Scope {
 
 /// A Role of one namespace permits all of these requests.
 #[tokio::test]
-async fn within_a_namespace_nothing_outside_is_read() {
+async fn lookups_stay_within_the_namespace() {
     let claim = json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Pending"}});
     let (client, calls) = server(move |call| {
         let is_claims = call.path.ends_with("/persistentvolumeclaims");
@@ -172,7 +172,7 @@ async fn within_a_namespace_nothing_outside_is_read() {
 }
 
 #[tokio::test]
-async fn where_every_claim_has_its_volume_nothing_more_is_read() {
+async fn nothing_more_is_read_if_every_claim_is_bound() {
     let (client, calls) = server(|_| {
         list(vec![json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Bound"}})])
     });
@@ -273,7 +273,7 @@ async fn only_missing_events_are_pending_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_crd_is_waited_for() {
+async fn the_operator_waits_for_a_missing_crd() {
     let tries = AtomicUsize::new(0);
     let (client, _) = server(move |_| match tries.fetch_add(1, Ordering::Relaxed) {
         0 | 1 => Reply::Text(404, "404 page not found\n", None),

@@ -93,7 +93,7 @@ fn is_pods(call: &Call) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_streamed_list_and_what_follows() {
+async fn a_streamed_list_continues_as_a_watch() {
     let mut watching = watch(&[], |call| {
         if is_pods(call) && call.query("sendInitialEvents").is_some() {
             return Reply::Watch(vec![
@@ -155,7 +155,7 @@ async fn pages_are_requested_if_the_streaming_parameter_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_odd_object_fails_neither_page_nor_stream() {
+async fn a_malformed_object_fails_neither_page_nor_stream() {
     let odd = json!({"metadata": {"namespace": 4, "name": "odd", "uid": "odd", "resourceVersion": "3",
         "labels": ["x"], "managedFields": "none"}, "spec": {"containers": "many", "nodeName": 7},
         "status": {"phase": [], "containerStatuses": [null, 1, {"name": {}}], "startTime": "soon"}});
@@ -198,7 +198,7 @@ async fn an_expired_version_leads_to_a_new_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_permission_stops_no_other_watch() {
+async fn a_missing_permission_does_not_stop_other_watches() {
     let tries = AtomicUsize::new(0);
     let mut watching = watch(&[], move |call| {
         if call.path.ends_with("/nodes") && tries.fetch_add(1, Ordering::Relaxed) < 5 {
@@ -224,7 +224,7 @@ async fn a_watch_without_a_response_is_restarted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_are_listed_when_each_of_their_watches_is() {
+async fn events_are_listed_after_all_of_their_watches() {
     let mut watching = watch(&[], |call| {
         let selector = call.query("fieldSelector").unwrap_or_default();
         let event_of = |reason: &str| {
@@ -301,7 +301,7 @@ async fn without_nodes_no_cluster_scoped_request_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_about_nodes_are_read_where_they_are() {
+async fn events_about_nodes_are_read_in_their_namespace() {
     let about_nodes = "involvedObject.kind=Node,reportingComponent!=shindan.dev/operator";
     let is_apart =
         |call: &Call| call.path.contains("/namespaces/default/") && call.query("fieldSelector") == Some(about_nodes);

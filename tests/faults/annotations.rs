@@ -130,7 +130,7 @@ async fn failing_objects_are_annotated_once_permitted() {
 
 /// The API server refuses a patch for another object of the same name, and the patch creates nothing.
 #[tokio::test]
-async fn another_pod_of_the_name_is_left_alone() {
+async fn another_pod_of_the_same_name_is_not_annotated() {
     let stage = Stage::among_others("other-uids").await;
     let patch = Patch::Merge(json!({"metadata": {"uid": "another", "annotations": {DIAGNOSIS: "OOMKilled: x"}}}));
     let refused = stage.space.pods().patch("fine", &PatchParams::default(), &patch).await.unwrap_err();

@@ -19,7 +19,7 @@ const PODS: &str = "poddiagnoses.shindan.dev";
 
 /// As after `helm install --skip-crds`: the operator reports what to do, and continues once the CRDs exist.
 #[tokio::test]
-async fn the_definitions_come_after_the_operator() {
+async fn the_definitions_are_installed_after_the_operator() {
     let plane = ControlPlane::bare("no-crds").await;
     plane.install(|kind| kind != DEFINITION);
     let client = plane.client().await;
@@ -68,7 +68,7 @@ async fn the_definitions_are_of_an_older_version() {
 
 /// All diagnoses are deleted with their CRD and restored with it; no Event is emitted twice.
 #[tokio::test]
-async fn a_definition_is_deleted_and_comes_back() {
+async fn a_definition_is_deleted_and_created_again() {
     let stage = Stage::alone("crd-deleted").await;
     let definitions = Api::<CustomResourceDefinition>::all(stage.space.client.clone());
     definitions.delete(PODS, &DeleteParams::default()).await.unwrap();

@@ -12,7 +12,7 @@ use crate::stage::Stage;
 const AWAY: Duration = Duration::from_secs(if cfg!(feature = "faults-long") { 60 } else { 8 });
 
 #[tokio::test]
-async fn the_api_server_is_away_for_a_while() {
+async fn the_api_server_is_stopped_for_a_while() {
     let mut stage = Stage::alone("api-away").await;
     stage.plane.kill_api();
     stage.operator.await_probe("/readyz", StatusCode::SERVICE_UNAVAILABLE, &["pods: ", "cannot reach"], SOON).await;
@@ -34,7 +34,7 @@ async fn the_api_server_hangs_and_resumes() {
 }
 
 #[tokio::test]
-async fn etcd_is_killed_and_comes_back() {
+async fn etcd_is_killed_and_restarted() {
     let mut stage = Stage::alone("etcd-killed").await;
     stage.plane.kill_etcd();
     tokio::time::sleep(AWAY).await;

@@ -102,8 +102,8 @@ async fn without_an_operator_the_plugin_diagnoses() {
 
     plugin.run(&["-n", "shop", "pod/hug"]).is(1, &[], &["there is no Pod hug in namespace shop"]);
     plugin.run(&["-n", "shop", "-l", "app=hug"]).is(1, &[], &["no pod has the labels app=hug"]);
-    plugin.run(&["-n", "shop", "secret/x"]).is(1, &[], &["nothing is diagnosed of the kind \"secret\""]);
-    plugin.run(&["-A", "pod/hog"]).is(1, &[], &["give -n and not -A"]);
+    plugin.run(&["-n", "shop", "secret/x"]).is(1, &[], &["unknown kind \"secret\""]);
+    plugin.run(&["-A", "pod/hog"]).is(1, &[], &["use -n instead of -A"]);
     plugin.run(&["--context", "nowhere"]).is(1, &[], &["cannot use the kubeconfig", "nowhere"]);
     plugin.run(&["-s", "https://127.0.0.1:1"]).is(1, &[], &["cannot reach the API server at https://127.0.0.1:1"]);
 }
@@ -141,9 +141,9 @@ async fn with_few_permissions_the_plugin_lists_what_it_could_not_read() {
     let sees = |subject: &str| plugin.run(&["--as=jane", "-n", "shop", subject]);
     sees("deploy/web").is(1, &[], &["cannot diagnose Deployment web: not allowed to list deployments: 403", right]);
     sees("pod/hog").is(0, &["OOMKilled"], &["warning: not allowed to list deployments: "]);
-    plugin.run(&["--as=jane", "-A"]).is(1, &[], &["cannot look at the cluster", "pods is forbidden"]);
-    plugin.run(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: give the user too, with --as"]);
-    plugin.run(&["--as-uid=7", "-A"]).is(1, &[], &["--as-uid: give the user too, with --as"]);
+    plugin.run(&["--as=jane", "-A"]).is(1, &[], &["cannot read the cluster", "pods is forbidden"]);
+    plugin.run(&["--as-group=x", "-A"]).is(1, &[], &["--as-group: --as is required too"]);
+    plugin.run(&["--as-uid=7", "-A"]).is(1, &[], &["--as-uid: --as is required too"]);
     let as_master = ["--as=nobody", "--as-group=system:masters", "--as-uid=7", "--as-user-extra=team=a"];
     plugin.run(&[&as_master[..], &["-A=true"]].concat()).is(0, &["OOMKilled"], &[]);
     plugin.run(&["--client-certificate=/absent"]).is(1, &[], &["--client-key <FILE>"]);

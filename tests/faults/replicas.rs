@@ -116,7 +116,7 @@ impl Pair {
 }
 
 #[tokio::test]
-async fn the_leader_is_killed_while_things_happen() {
+async fn the_leader_is_killed_during_changes() {
     let mut pair = Pair::begin("leader-killed").await;
     for round in 0..ROUNDS {
         let Pair { leader, standby, space, .. } = &mut pair;
@@ -147,7 +147,7 @@ async fn a_frozen_leader_writes_nothing_when_it_resumes() {
 
 /// Its writes arrive long after the other replica became the leader.
 #[tokio::test]
-async fn late_writes_of_a_disconnected_leader_do_no_harm() {
+async fn late_writes_of_a_disconnected_leader_have_no_effect() {
     let mut pair = Pair::begin("leader-cut-off").await;
     let cut = async {
         for _ in 0..4 {
@@ -203,7 +203,7 @@ async fn one_of_two_disconnected_replicas_leads_again() {
 
 /// One clock is half an hour ahead and one half an hour behind; each replica leads in turn.
 #[tokio::test]
-async fn clocks_that_differ_by_an_hour_do_no_harm() {
+async fn clocks_may_differ_by_an_hour() {
     let mut pair = Pair::with("leader-clocks", |launch| at("+30m", launch), |launch| at("-30m", launch)).await;
     for because in ["ahead", "behind"] {
         pair.leader.operator.signal(Signal::KILL);

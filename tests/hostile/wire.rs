@@ -104,7 +104,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn no_object_costs_another_one(objects in proptest::collection::vec(object(), 1..4)) {
+    fn no_object_affects_another_one(objects in proptest::collection::vec(object(), 1..4)) {
         let mut items = vec![good("good-a")];
         items.extend(objects);
         items.push(good("good-b"));
@@ -126,7 +126,7 @@ proptest! {
 
     /// Any text is read or refused with an error.
     #[test]
-    fn a_text_of_any_kind_is_read_or_refused(
+    fn any_text_is_read_or_rejected(
         whole in any::<bool>(),
         from in any::<Index>(),
         to in any::<Index>(),

@@ -9,8 +9,8 @@ use anyhow::{Result, ensure};
 use super::report::{Taken, diagnosed_a_second, first_line, machine, table};
 
 const SIZES: [usize; 2] = [20_000, 100_000];
-/// Number of failing pods that one core diagnoses per second.
-const DIAGNOSED: f64 = 200_000.0;
+/// Number of failing pods that one core must diagnose per second.
+const DIAGNOSED: f64 = 50_000.0;
 
 pub(crate) fn write(out: &Path, page: &Path) -> Result<()> {
     let mut text = String::from(HEAD);
@@ -39,7 +39,7 @@ pub(crate) fn write(out: &Path, page: &Path) -> Result<()> {
     if !families.is_empty() {
         writeln!(
             text,
-            "\n## `diagnose` on one core\n\n| family | failing pods a second | bound | |\n|---|---:|---:|---|"
+            "\n## `diagnose` on one core\n\n| category | failing pods per second | bound | |\n|---|---:|---:|---|"
         )?;
         for (family, pods) in families {
             let met = pods >= DIAGNOSED;
@@ -62,13 +62,16 @@ fn version(name: &str) -> Result<String> {
 
 const HEAD: &str = "# Benchmarks
 
-Written by `make bench`; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) describes the
-cluster, what each row measures and how to measure one row quickly. [docs/scale.md](scale.md) has the consequences for larger
-clusters, and [ADR 27](adr/0027-new-failures-first-on-one-thread.md) the alternatives that were tried.
+`make bench` writes this page; commit it with the change that it was run for. [tests/scale](../tests/scale/README.md) describes the
+cluster, the phases, and how to measure a single row. [Scale](scale.md) has the consequences for larger clusters, and
+[ADR 27](adr/0027-new-failures-first-on-one-thread.md) the alternatives that were tried.
 
-The operator is the release binary as a separate process. The bare client is another process that lists and watches pods
-as the operator does, and makes the same two writes for each failing pod (one apply, one Event, of the same size and
-concurrency) without diagnosis and without other watches. Both run alone, one after the other, in one run, against the same
-API server.
+The operator is the release binary as a separate process. The bare client is another process. It lists and watches pods as the
+operator does, and makes the same two writes for each failing pod (one apply and one Event, of the same size and concurrency).
+It makes no diagnosis and has no other watches. Both run alone, one after the other, in one run, against the same API server.
+
+The bounds: memory of 32 MiB with 20,000 pods and 64 MiB with 100,000, a cold start of 1.25 times the bare client's, at most 2
+writes for each diagnosis, none at rest, latency not above the bare client's, CPU per update of 1.1 times the bare client's, and
+50,000 diagnoses per second and core in each category.
 
 ";

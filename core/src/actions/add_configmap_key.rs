@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "add-configmap-key",
-    doc: "Adds a key to a ConfigMap of the pod's namespace; its value only a human knows.",
+    doc: "Adds a key to a ConfigMap in the namespace of the pod. You fill in the value.",
     params: &["name", "key"],
     has_text: false,
     undo: Undo::OldValues,

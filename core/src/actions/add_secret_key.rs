@@ -4,7 +4,7 @@ use super::{Action, Undo, add_configmap_key};
 
 pub(super) const ACTION: Action = Action {
     name: "add-secret-key",
-    doc: "Adds a key to a Secret of the pod's namespace; its value only a human knows.",
+    doc: "Adds a key to a Secret in the namespace of the pod. You fill in the value.",
     params: &["name", "key"],
     has_text: false,
     undo: Undo::OldValues,

@@ -6,8 +6,8 @@ use crate::signals::probe::handler::handler_yaml;
 
 pub(super) const ACTION: Action = Action {
     name: "add-startup-probe",
-    doc: "Adds a startupProbe that asks what the liveness probe asks, for up to 2 minutes; the liveness probe \
-          waits for it. Offered where the container has a liveness probe and no startup probe.",
+    doc: "Adds a startupProbe with the check of the liveness probe, for up to 2 minutes; the liveness probe starts \
+          after it. Offered if the container has a liveness probe and no startup probe.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

@@ -9,7 +9,7 @@ use crate::facts::{PodFacts, Taint, Toleration};
 
 pub(super) const ACTION: Action = Action {
     name: "add-toleration",
-    doc: "Adds tolerations for all taints of a node that the pod does not tolerate. Offered where the node is \
+    doc: "Adds tolerations for all taints of a node that the pod does not tolerate. Offered if the node is \
           known and has such taints.",
     params: &["node"],
     has_text: false,

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "cordon",
-    doc: "Marks the pod's node unschedulable, so that the next pods start elsewhere. Offered where the node is \
+    doc: "Marks the pod's node unschedulable, so that the next pods start elsewhere. Offered if the node is \
           known.",
     params: &[],
     has_text: false,

@@ -6,8 +6,8 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "create-configmap",
-    doc: "Creates a ConfigMap in the pod's namespace, with the given keys or from a file; values only a human \
-          knows.",
+    doc: "Creates a ConfigMap in the namespace of the pod, with the given keys or from a file. You fill in the \
+          values.",
     params: &["name", "keys"],
     has_text: false,
     undo: Undo::Command("kubectl delete configmap NAME"),

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "create-pull-secret",
-    doc: "Creates a Secret of type docker-registry in the pod's namespace; user and password only a human knows.",
+    doc: "Creates a Secret of type docker-registry in the namespace of the pod. You fill in user and password.",
     params: &["name", "server"],
     has_text: false,
     undo: Undo::Command("kubectl delete secret NAME"),

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "delete-node",
-    doc: "Deletes the Node object of a machine that is gone; its pods are then deleted as well.",
+    doc: "Deletes the Node object of a machine that no longer exists. Its pods are then deleted too.",
     params: &[],
     has_text: false,
     undo: Undo::ByHand("The kubelet of a machine that comes back registers it again."),

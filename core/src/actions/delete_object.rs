@@ -4,7 +4,7 @@ use super::{Action, Undo};
 
 pub(super) const ACTION: Action = Action {
     name: "delete-object",
-    doc: "Deletes an object of the namespace, such as a Job that hangs. Offered where its name is known.",
+    doc: "Deletes an object of the namespace, such as a Job that hangs. Offered if its name is known.",
     params: &["kind", "name"],
     has_text: false,
     undo: Undo::ByHand(

@@ -8,9 +8,9 @@ use crate::language::phrase;
 
 pub(super) const ACTION: Action = Action {
     name: "delete-pod",
-    doc: "Deletes the pod. With a text of the cause, it is offered where a controller creates the pod again. \
-          Without one, the pod is one that has ended: a bare pod must be applied again, and where a controller has \
-          made many of them, all failed pods of the workload are deleted.",
+    doc: "Deletes the pod. With a text of the cause, it is offered if a controller creates the pod again. Without a \
+          text, it is for pods that have ended: a bare pod must be applied again. If a controller has created many \
+          such pods, the command deletes all failed pods of the workload.",
     params: &[],
     has_text: true,
     undo: Undo::Impossible,
@@ -44,10 +44,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         )
     } else {
         (
-            phrase!(
-                case,
-                "Delete this pod: its controller replaces it where one is wanted, and only its record is left."
-            ),
+            phrase!(case, "Delete this pod: it no longer runs, and its controller has replaced it if needed."),
             Operation::ChangePod,
             one,
         )
@@ -90,7 +87,7 @@ status: {phase: Failed, reason: OutOfcpu, message: 'Pod was rejected: Node didn'
         assert!(commands(&scenario).iter().any(|command| command == one), "{:?}", commands(&scenario));
         scenario.surroundings[0].siblings.thrown_out_lately = 12;
         let offered = commands(&scenario);
-        assert!([rest, all].iter().all(|wanted| offered.iter().any(|command| command == wanted)), "{offered:?}");
+        assert!([rest, all].iter().all(|expected| offered.iter().any(|command| command == expected)), "{offered:?}");
         assert!(!offered.iter().any(|command| command == one), "{offered:?}");
         scenario.surroundings[0].siblings.ready = 1;
         assert!(!commands(&scenario).iter().any(|command| command == rest), "one serves");

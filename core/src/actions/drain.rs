@@ -6,8 +6,8 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "drain",
-    doc: "Cordons the node and evicts its pods, those of DaemonSets excepted; data in emptyDir volumes is lost. \
-          Offered where the node is known.",
+    doc: "Cordons the node and evicts its pods, except those of DaemonSets; data in emptyDir volumes is lost. \
+          Offered if the node is known.",
     params: &[],
     has_text: false,
     undo: Undo::Command("kubectl uncordon NODE"),

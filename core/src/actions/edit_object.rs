@@ -4,8 +4,8 @@ use super::{Action, Undo};
 
 pub(super) const ACTION: Action = Action {
     name: "edit-object",
-    doc: "Opens an object of the namespace, such as a ResourceQuota, in an editor, for a change that only a human \
-          can make.",
+    doc: "Opens an object of the namespace, such as a ResourceQuota, in an editor, for a change that you must decide \
+          on.",
     params: &["kind", "name"],
     has_text: false,
     undo: Undo::OldValues,

@@ -6,9 +6,9 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "edit-template",
-    doc: "Opens the workload in an editor, for a change that only a human can make. Without a command where the \
-          template cannot be changed (a Job, a bare pod; the text then states that the object must be replaced), \
-          and for a container that a webhook adds, which is in no template.",
+    doc: "Opens the workload in an editor, for a change that you must decide on. There is no command if the template \
+          cannot be changed (a Job, a bare pod; the text then states that the object must be replaced), or if a \
+          webhook adds the container, which is then in no template.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

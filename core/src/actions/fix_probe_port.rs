@@ -7,8 +7,8 @@ use crate::facts::ProbeHandler;
 
 pub(super) const ACTION: Action = Action {
     name: "fix-probe-port",
-    doc: "Sets the port of an httpGet or tcpSocket probe, a number or the name of a container port. Without a \
-          port, and for any other probe, the text stands alone: which port only a human knows.",
+    doc: "Sets the port of an httpGet or tcpSocket probe, a number or the name of a container port. Without a port, \
+          and for any other probe, there is only the text: you choose the port.",
     params: &["probe", "port"],
     has_text: false,
     undo: Undo::OldValues,

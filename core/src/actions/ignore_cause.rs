@@ -8,7 +8,7 @@ use crate::facts::IGNORE;
 
 pub(super) const ACTION: Action = Action {
     name: "ignore-cause",
-    doc: "Annotates the workload so that this cause is not reported for it. Offered where the pod has a controller \
+    doc: "Annotates the workload so that this cause is not reported for it. Offered if the pod has a controller \
           whose template can be changed.",
     params: &["cause"],
     has_text: false,

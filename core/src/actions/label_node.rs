@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "label-node",
-    doc: "Sets a label, KEY=VALUE, on a node. Offered where the node is known and does not have it.",
+    doc: "Sets a label, KEY=VALUE, on a node. Offered if the node is known and does not have it.",
     params: &["node", "label"],
     has_text: false,
     undo: Undo::Command("kubectl label node NODE KEY-"),

@@ -8,7 +8,7 @@ use crate::facts::{EnvRef, RefKind};
 pub(super) const ACTION: Action = Action {
     name: "make-reference-optional",
     doc: "Sets optional on the environment variables of the container that come from the ConfigMap or Secret (and \
-          the key). An envFrom entry, which no patch can name, is edited in an editor.",
+          the key). For an envFrom entry, which a patch cannot address, it opens the template in an editor.",
     params: &["configMap", "secret", "key"],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,8 +7,8 @@ use crate::facts::VolumeSource;
 
 pub(super) const ACTION: Action = Action {
     name: "make-volume-optional",
-    doc: "Sets optional of the volume of the template that is made from the ConfigMap or Secret. The source of a \
-          projected volume is edited in an editor. Not offered where it is optional already.",
+    doc: "Sets optional on the volume of the ConfigMap or Secret in the template. For the source of a projected \
+          volume, it opens the template in an editor. Not offered if the volume is optional already.",
     params: &["configMap", "secret"],
     has_text: false,
     undo: Undo::OldValues,

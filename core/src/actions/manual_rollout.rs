@@ -20,7 +20,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
         (true, true) => {
             let text = translate!(
                 case,
-                "{pod} still has an older template of {kind} {name}, whose updateStrategy is OnDelete: if the newest is right, delete the pod, and it is made anew from that.",
+                "{pod} still has an older template of {kind} {name}, whose updateStrategy is OnDelete: if the newest template is right, delete the pod, and it is recreated from that template.",
                 pod,
                 kind,
                 name
@@ -40,7 +40,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
         (false, true) if waits_for(workload, pod) && !case.pod.is_ready() => {
             let text = translate!(
                 case,
-                "{pod} still has an older template of {kind} {name}, which does not replace a pod that is not Ready: if the newest is right, delete the pod, and it is made anew from that.",
+                "{pod} still has an older template of {kind} {name}, which does not replace a pod that is not Ready: if the newest template is right, delete the pod, and it is recreated from that template.",
                 pod,
                 kind,
                 name
@@ -58,7 +58,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
 fn with_resumption(case: &Case<'_>, workload: &WorkloadFacts, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
     let text = translate!(
         case,
-        "{kind} {name} is paused: what is changed in its template reaches no pod until its rollout goes on.",
+        "{kind} {name} is paused: changes of its template take effect when its rollout is resumed.",
         kind = workload.key.kind,
         name = workload.key.name
     );

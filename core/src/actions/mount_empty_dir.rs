@@ -6,8 +6,8 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "mount-empty-dir",
-    doc: "Adds an emptyDir to the pod and mounts it at the path in the container. Without a path, or where a \
-          volume is mounted there already, only the text is given.",
+    doc: "Adds an emptyDir to the pod and mounts it at the path in the container. Without a path, or if a volume is \
+          mounted there already, there is only the text.",
     params: &["path", "medium", "sizeLimit"],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,7 +7,7 @@ use crate::case::{Remedy, remedy};
 pub(super) const ACTION: Action = Action {
     name: "native-sidecar",
     doc: "Opens the template in an editor, to move the container to initContainers with restartPolicy: Always. \
-          Offered where the template has the container: not for one that a webhook adds.",
+          Offered if the template has the container, so not for one that a webhook adds.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

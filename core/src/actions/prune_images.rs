@@ -5,7 +5,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "prune-images",
-    doc: "Removes the images that no container uses; run on the node. Offered where the node is known.",
+    doc: "Removes the images that no container uses; run on the node. Offered if the node is known.",
     params: &[],
     has_text: false,
     undo: Undo::NotNeeded,

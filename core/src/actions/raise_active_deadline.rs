@@ -5,7 +5,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "raise-active-deadline",
-    doc: "Doubles activeDeadlineSeconds of the pod in the template. Offered where the pod has such a limit.",
+    doc: "Doubles activeDeadlineSeconds of the pod in the template. Offered if the pod has such a limit.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,7 +7,7 @@ use crate::facts::format_bytes;
 pub(super) const ACTION: Action = Action {
     name: "raise-ephemeral-storage-limit",
     doc: "Doubles limits.ephemeral-storage of the container (parameter `container`, else the one of the finding) \
-          in the template. Offered where it has such a limit.",
+          in the template. Offered if it has such a limit.",
     params: &["container"],
     has_text: false,
     undo: Undo::OldValues,

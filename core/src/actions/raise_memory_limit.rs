@@ -6,8 +6,8 @@ use crate::facts::{format_bytes, parse_bytes};
 
 pub(super) const ACTION: Action = Action {
     name: "raise-memory-limit",
-    doc: "Doubles the memory limit of the container, at least to `atLeast`, and requests as much, so that the node \
-          has it. Offered where the container has a limit.",
+    doc: "Doubles the memory limit of the container, at least to `atLeast`, and sets the memory request to the same \
+          amount, so that it is reserved on the node. Offered if the container has a limit.",
     params: &["atLeast"],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,7 +7,7 @@ use crate::facts::Probe;
 pub(super) const ACTION: Action = Action {
     name: "raise-progress-deadline",
     doc: "Sets progressDeadlineSeconds of the Deployment to twice what the startup probe of the container allows, \
-          at least 600. Offered where that is more than now.",
+          at least 600. Offered if that is more than the present value.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

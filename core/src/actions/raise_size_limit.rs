@@ -7,7 +7,7 @@ use crate::facts::{VolumeSource, format_bytes};
 
 pub(super) const ACTION: Action = Action {
     name: "raise-size-limit",
-    doc: "Doubles sizeLimit of an emptyDir. Offered where it has one.",
+    doc: "Doubles sizeLimit of an emptyDir. Offered if it has one.",
     params: &["volume"],
     has_text: false,
     undo: Undo::OldValues,

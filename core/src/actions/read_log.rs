@@ -7,7 +7,7 @@ use crate::language::translate;
 
 pub(super) const ACTION: Action = Action {
     name: "read-log",
-    doc: "Prints the last 50 lines of the container's log, of the previous run where it has been restarted.",
+    doc: "Prints the last 50 lines of the container's log; those of the previous run if it has been restarted.",
     params: &[],
     has_text: true,
     undo: Undo::NotNeeded,

@@ -6,8 +6,8 @@ use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "remove-finalizers",
-    doc: "Removes all finalizers of the pod, so that the API server deletes it. What their controllers have not \
-          done stays undone. Offered where the pod has finalizers.",
+    doc: "Removes all finalizers of the pod, so that the API server deletes it. The cleanup of the finalizers' \
+          controllers is skipped. Offered if the pod has finalizers.",
     params: &[],
     has_text: false,
     undo: Undo::Impossible,

@@ -6,7 +6,7 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "remove-node-selector",
-    doc: "Removes a label from the nodeSelector of the template. Offered where the pod selects nodes by it.",
+    doc: "Removes a label from the nodeSelector of the template. Offered if the pod selects nodes by it.",
     params: &["key"],
     has_text: false,
     undo: Undo::OldValues,

@@ -5,7 +5,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "remove-post-start-hook",
-    doc: "Removes lifecycle.postStart of the container. Offered where it has one.",
+    doc: "Removes lifecycle.postStart of the container. Offered if it has one.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

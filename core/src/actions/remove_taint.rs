@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "remove-taint",
-    doc: "Removes a taint from a node, with all its effects. Offered where the node has the taint.",
+    doc: "Removes a taint from a node, with all its effects. Offered if the node has the taint.",
     params: &["node", "key"],
     has_text: false,
     undo: Undo::Command("kubectl taint node NODE KEY=VALUE:EFFECT"),

@@ -6,8 +6,8 @@ use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "resize-pod",
-    doc: "Opens the resources of the running pod in an editor (subresource resize). Which amounts only a human \
-          knows. The next pod has those of the template.",
+    doc: "Opens the resources of the running pod in an editor (subresource resize). You choose the amounts. The next \
+          pod has those of the template.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

@@ -5,8 +5,8 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "restart-rollout",
-    doc: "Makes new pods from the same template, so that they read their Secrets and ConfigMaps again. Where the \
-          workload has no rollout, only the text is given.",
+    doc: "Replaces the pods with new ones from the same template, which read their Secrets and ConfigMaps again. If \
+          the workload has no rollout, there is only the text.",
     params: &[],
     has_text: false,
     undo: Undo::NotNeeded,

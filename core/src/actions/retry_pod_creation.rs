@@ -8,8 +8,8 @@ use crate::language::translate;
 pub(super) const ACTION: Action = Action {
     name: "retry-pod-creation",
     doc: "Restarts the rollout once the cause is removed: a controller whose pods are rejected waits up to 1000 s \
-          between two tries (client-go DefaultTypedControllerRateLimiter). Offered for a Deployment, StatefulSet \
-          or DaemonSet without a ready pod, where a restart costs nothing.",
+          between two tries (client-go DefaultTypedControllerRateLimiter). Offered for a Deployment, StatefulSet or \
+          DaemonSet without a ready pod, which a restart could interrupt.",
     params: &[],
     has_text: true,
     undo: Undo::NotNeeded,

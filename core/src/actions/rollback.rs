@@ -5,7 +5,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "rollback",
-    doc: "Goes back to the revision whose pods still serve. Offered where a rollout is stuck: no pod of the new \
+    doc: "Goes back to the revision whose pods still serve. Offered if a rollout is stuck: no pod of the new \
           template is ready, and pods of an older one are.",
     params: &[],
     has_text: true,

@@ -6,7 +6,7 @@ use crate::language::phrase;
 
 pub(super) const ACTION: Action = Action {
     name: "rollback-if-new",
-    doc: "Goes back to a revision that worked, in case the failure began with a new version. Offered where the \
+    doc: "Goes back to a revision that worked, in case the failure began with a new version. Offered if the \
           workload keeps revisions and has an older one.",
     params: &[],
     has_text: true,

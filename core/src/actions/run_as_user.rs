@@ -5,7 +5,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "run-as-user",
-    doc: "Sets securityContext.runAsUser of the container to a number. Not offered where it is set to that \
+    doc: "Sets securityContext.runAsUser of the container to a number. Not offered if it is set to that \
           already.",
     params: &["user"],
     has_text: false,

@@ -6,8 +6,8 @@ use crate::language::translate;
 
 pub(super) const ACTION: Action = Action {
     name: "scale-to-zero",
-    doc: "Scales the workload to 0. Offered where its controller creates pod after pod, each is evicted or \
-          rejected, and none is ready.",
+    doc: "Scales the workload to 0. Offered if its controller keeps creating pods that are evicted or rejected, and \
+          no pod is ready.",
     params: &[],
     has_text: true,
     undo: Undo::Command("kubectl scale KIND/NAME --replicas=OLD"),
@@ -21,7 +21,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let command = target.scale_command(0).filter(|_| is_loop)?;
     let text = translate!(
         case,
-        "Scale {target} to 0 until this is corrected: it creates pod after pod, and each is rejected or evicted.",
+        "Scale {target} to 0 until this is corrected: it keeps creating pods, and each is rejected or evicted.",
         target = target.display()
     );
     Some(remedy::command(remedy::mitigate(text), command))

@@ -5,8 +5,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "set-command",
-    doc: "Sets command of the container to a list in JSON. Without one, which command only a human knows, and the \
-          template is opened in an editor.",
+    doc: "Sets command of the container to a list in JSON. Without a list, it opens the template in an editor.",
     params: &["command"],
     has_text: false,
     undo: Undo::OldValues,

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "set-default-storage-class",
-    doc: "Marks a StorageClass as the default. Offered where it is not the default.",
+    doc: "Marks a StorageClass as the default. Offered if it is not the default.",
     params: &["class"],
     has_text: false,
     undo: Undo::OldValues,

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "set-env",
-    doc: "Sets an environment variable of the container in the template; its value only a human knows.",
+    doc: "Sets an environment variable of the container in the template. You fill in the value.",
     params: &["name"],
     has_text: false,
     undo: Undo::Command("kubectl set env KIND/NAME VARIABLE-"),

@@ -5,8 +5,8 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "set-fs-group",
-    doc: "Sets securityContext.fsGroup of the pod to the user ID that the container runs as. Where that is not \
-          known, opens the template in an editor.",
+    doc: "Sets securityContext.fsGroup of the pod to the user ID that the container runs as. If the ID is unknown, \
+          it opens the template in an editor.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,7 +7,7 @@ use crate::facts::VolumeSource;
 
 pub(super) const ACTION: Action = Action {
     name: "set-host-path-type",
-    doc: "Sets type of a hostPath volume of the template. Offered where the pod has the volume.",
+    doc: "Sets type of a hostPath volume of the template. Offered if the pod has the volume.",
     params: &["volume", "type"],
     has_text: false,
     undo: Undo::OldValues,

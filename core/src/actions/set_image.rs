@@ -5,8 +5,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "set-image",
-    doc: "Sets the image of the container in the template; works for bare pods too. Which image only a human \
-          knows.",
+    doc: "Sets the image of the container in the template; works for bare pods too. You fill in the image.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

@@ -5,8 +5,8 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "set-max-surge",
-    doc: "Sets maxSurge 0 and maxUnavailable 1 of a Deployment, so that a rollout needs no room beside the old \
-          pods.",
+    doc: "Sets maxSurge 0 and maxUnavailable 1 of a Deployment, so that a rollout needs no capacity in addition to \
+          the old pods.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,

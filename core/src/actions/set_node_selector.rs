@@ -6,8 +6,8 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-node-selector",
-    doc: "Sets a label in the nodeSelector of the template; removes the label `replaces`. Without a value, which \
-          value only a human knows, and the template is opened in an editor.",
+    doc: "Sets a label in the nodeSelector of the template; removes the label `replaces`. Without a value, it opens \
+          the template in an editor.",
     params: &["key", "value", "replaces"],
     has_text: false,
     undo: Undo::OldValues,

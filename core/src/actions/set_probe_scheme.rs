@@ -6,7 +6,7 @@ use crate::facts::ProbeHandler;
 
 pub(super) const ACTION: Action = Action {
     name: "set-probe-scheme",
-    doc: "Sets httpGet.scheme of a probe to HTTP or HTTPS. Offered where it has the other.",
+    doc: "Sets httpGet.scheme of a probe to HTTP or HTTPS. Offered if it has the other.",
     params: &["probe", "scheme"],
     has_text: false,
     undo: Undo::OldValues,

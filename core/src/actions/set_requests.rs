@@ -9,7 +9,7 @@ use crate::case::target::yaml_string;
 pub(super) const ACTION: Action = Action {
     name: "set-requests",
     doc: "Sets the request of a container for a resource, with its limit where the two must be equal (devices, \
-          huge pages). Without the parameter container, it is the blamed one.",
+          huge pages). Without the parameter `container`, it is the failing container.",
     params: &["container", "resource", "amount"],
     has_text: false,
     undo: Undo::OldValues,

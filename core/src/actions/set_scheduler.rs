@@ -6,7 +6,7 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-scheduler",
-    doc: "Sets schedulerName in the template. Offered where the pod names another scheduler.",
+    doc: "Sets schedulerName in the template. Offered if the pod names another scheduler.",
     params: &["name"],
     has_text: false,
     undo: Undo::OldValues,

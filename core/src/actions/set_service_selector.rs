@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "set-service-selector",
-    doc: "Sets one label of a Service's selector. Offered where the value is known.",
+    doc: "Sets one label of a Service's selector. Offered if the value is known.",
     params: &["service", "key", "value"],
     has_text: false,
     undo: Undo::OldValues,

@@ -11,7 +11,7 @@ pub(super) const ACTION: Action = Action {
           changed. Offered for claims without a volume, which hold no data.",
     params: &["claim", "class"],
     has_text: false,
-    undo: Undo::ByHand("Replace the claim by one of the old class."),
+    undo: Undo::ByHand("Replace the claim with one of the old class."),
     build,
 };
 

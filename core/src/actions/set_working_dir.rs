@@ -6,7 +6,7 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-working-dir",
-    doc: "Sets workingDir of the container. Not offered where it is set to that already.",
+    doc: "Sets workingDir of the container. Not offered if it is set to that already.",
     params: &["dir"],
     has_text: false,
     undo: Undo::OldValues,

@@ -7,7 +7,7 @@ use crate::case::{Operation, Remedy, remedy};
 pub(super) const ACTION: Action = Action {
     name: "stop-container",
     doc: "Sends SIGTERM to the main process of the container; its image needs a shell, and the process must handle \
-          SIGTERM. Offered where the container runs.",
+          SIGTERM. Offered if the container runs.",
     params: &[],
     has_text: false,
     undo: Undo::NotNeeded,

@@ -6,7 +6,7 @@ use crate::case::{Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "uncordon",
-    doc: "Marks a node schedulable again. Offered where the node is known and cordoned.",
+    doc: "Marks a node schedulable again. Offered if the node is known and cordoned.",
     params: &["node"],
     has_text: false,
     undo: Undo::Command("kubectl cordon NODE"),

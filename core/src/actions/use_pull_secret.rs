@@ -6,7 +6,7 @@ use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "use-pull-secret",
-    doc: "Adds a Secret to imagePullSecrets of the template. Offered where the pod has none.",
+    doc: "Adds a Secret to imagePullSecrets of the template. Offered if the pod has none.",
     params: &["name"],
     has_text: false,
     undo: Undo::OldValues,

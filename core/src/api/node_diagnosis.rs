@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{is_zero, labels_of};
 use super::{Head, OtherFinding};
 
-/// What the diagnosis is about.
+/// The object that is diagnosed.
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "shindan.dev",
@@ -36,39 +36,39 @@ pub struct NodeDiagnosisSpec {
     /// The name of the node; the object has the same name.
     #[serde(default)]
     pub node_name: String,
-    /// The UID of the node: another machine under the same name takes the object over when it fails too.
+    /// The UID of the node. If a new node of the same name fails, its diagnosis replaces this one.
     #[serde(rename = "nodeUID", default)]
     pub node_uid: String,
 }
 
-/// The diagnosis itself.
+/// The diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDiagnosisStatus {
     #[serde(flatten)]
     pub head: Head,
-    /// Everything else that is wrong with the node.
+    /// Other problems of the node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_findings: Vec<OtherFinding>,
     /// The last message of the kubelet before the control plane replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<LastWords>,
-    /// The node goes in and out of Ready.
+    /// Set while the node is flapping: its Ready condition changes often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flapping: Option<FlappingReport>,
     /// The last changes of its Ready condition, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ready_history: Vec<ReadyChange>,
-    /// Pods on the node that it affects.
+    /// Number of affected pods on the node.
     #[serde(default)]
     pub pods: u32,
-    /// Whose pods those are, the most first.
+    /// Workloads of those pods, the one with the most pods first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected: Vec<AffectedWorkload>,
-    /// Workloads that are affected beside those that are listed.
+    /// Number of affected workloads that are not listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub affected_beside: u32,
-    /// `DaemonSets` that should run on this node and do not, such as `kube-system/kube-proxy`.
+    /// `DaemonSets` that should run on this node but do not, such as `kube-system/kube-proxy`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daemon_sets_missing: Vec<String>,
 }
@@ -80,22 +80,22 @@ pub struct LastWords {
     /// The time of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
-    /// As the Ready condition had it.
+    /// The message of the Ready condition.
     #[serde(default)]
     pub message: String,
 }
 
-/// How restless a node is.
+/// Changes of the Ready condition of a flapping node.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlappingReport {
-    /// Changes between Ready and not Ready.
+    /// Number of changes between Ready and not Ready.
     #[serde(default)]
     pub changes: u32,
-    /// From the first of them to the last, in seconds.
+    /// Seconds from the first of these changes to the last.
     #[serde(default)]
     pub window_seconds: u32,
-    /// `5 in 12m`, as the column shows it.
+    /// Text of the column, such as `5 in 12m`.
     #[serde(default)]
     pub display: String,
 }
@@ -104,12 +104,12 @@ pub struct FlappingReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadyChange {
-    /// When it changed.
+    /// Time of the change.
     pub time: Timestamp,
     /// `True`, `False` or `Unknown`.
     #[serde(default)]
     pub status: String,
-    /// Such as `KubeletNotReady`.
+    /// The reason, such as `KubeletNotReady`.
     #[serde(default)]
     pub reason: String,
     /// The message.
@@ -121,13 +121,13 @@ pub struct ReadyChange {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AffectedWorkload {
-    /// Of the workload and its pods.
+    /// Namespace of the workload and its pods.
     #[serde(default)]
     pub namespace: String,
-    /// `Deployment/web`; `Pod/web` for a bare one.
+    /// Kind and name, such as `Deployment/web`; `Pod/web` for a bare pod.
     #[serde(default)]
     pub workload: String,
-    /// How many of its pods are on the node.
+    /// Number of its pods on the node.
     #[serde(default)]
     pub pods: u32,
 }

@@ -26,16 +26,16 @@ pub mod labels {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadRef {
-    /// Such as `apps/v1`.
+    /// The API version, such as `apps/v1`.
     #[serde(default)]
     pub api_version: String,
-    /// Such as `Deployment`.
+    /// The kind, such as `Deployment`.
     #[serde(default)]
     pub kind: String,
-    /// In the namespace of the pod.
+    /// The name, in the namespace of the pod.
     #[serde(default)]
     pub name: String,
-    /// `Deployment/web`, as the column shows it.
+    /// Text of the column, such as `Deployment/web`.
     #[serde(default)]
     pub display: String,
 }
@@ -45,16 +45,16 @@ pub(super) fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// One thing to do.
+/// A remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Remedy {
     /// `Mitigate` or `Fix`.
     pub kind: RemedyKind,
-    /// What to do, in words.
+    /// What to do.
     #[serde(default)]
     pub text: String,
-    /// A command to type.
+    /// A command that does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// A patch for `kubectl patch`, as YAML; never applied by the operator.
@@ -62,34 +62,34 @@ pub struct Remedy {
     pub patch: Option<String>,
 }
 
-/// One reason to believe the diagnosis, or to doubt it.
+/// Data that supports the diagnosis or contradicts it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// A field path, `event/<reason>`, or a Node condition.
     #[serde(default)]
     pub source: String,
-    /// What was read there: the value of the field, the message of the Event.
+    /// The value of the field, or the message of the Event.
     #[serde(default)]
     pub value: String,
-    /// When it was so: of an Event, a run's end, or a condition's last change.
+    /// Time of the Event, of the end of the run, or of the last change of the condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
     /// `Supports` or `Contradicts`.
     pub weight: Weight,
 }
 
-/// Something else that is wrong in the pod.
+/// Another problem of the object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OtherFinding {
-    /// A cause as `status.cause` names them.
+    /// The cause, one of those of `status.cause`.
     #[serde(default)]
     pub cause: String,
-    /// The container that it concerns, where it is one.
+    /// The affected container, if the problem is one of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// One line about it.
+    /// The problem in one line.
     #[serde(default)]
     pub summary: String,
 }
@@ -98,10 +98,10 @@ pub struct OtherFinding {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceImpact {
-    /// In the namespace of the pod.
+    /// The name, in the namespace of the pod.
     #[serde(default)]
     pub name: String,
-    /// Endpoints of the Service that are ready, of all pods.
+    /// Number of ready endpoints of the Service, including other pods.
     #[serde(default)]
     pub ready_endpoints: u32,
 }
@@ -110,17 +110,17 @@ pub struct ServiceImpact {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HealthyCondition {
-    /// `Healthy`.
+    /// The type: `Healthy`, `Ready` or `Stalled`.
     #[serde(rename = "type")]
     pub kind: Cow<'static, str>,
     /// `True`, `False` or `Unknown`.
     pub status: Cow<'static, str>,
-    /// The cause while it fails; how it ended afterwards.
+    /// The cause while the object fails; `Recovered` or `Gone` afterwards.
     pub reason: String,
-    /// One line for people.
+    /// The summary.
     #[serde(default)]
     pub message: String,
-    /// When `status` changed last.
+    /// Time of the last change of `status`.
     pub last_transition_time: Timestamp,
 }
 
@@ -232,7 +232,7 @@ impl Head {
     }
 }
 
-/// What many failures have in common, outside all of them: a registry, a ConfigMap, a node.
+/// An object outside the failing pods that many failures can share: a registry, a ConfigMap, a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Root {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{is_zero, labels_of};
 use super::{ContainerType, Head, OtherFinding, Root, ServiceImpact, WorkloadRef};
 
-/// What the diagnosis is about.
+/// The object that is diagnosed.
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "shindan.dev",
@@ -22,7 +22,7 @@ use super::{ContainerType, Head, OtherFinding, Root, ServiceImpact, WorkloadRef}
     category = "diagnoses",
     status = "PodDiagnosisStatus",
     derive = "PartialEq",
-    doc = "Why a pod fails, as worked out by the Shindan operator. Written by the operator only.",
+    doc = "Why a pod fails, as diagnosed by the Shindan operator. Only the operator writes it.",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Container", type_ = "string", json_path = ".status.container"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),
@@ -40,7 +40,7 @@ pub struct PodDiagnosisSpec {
     /// The name of the pod; the object has the same name.
     #[serde(default)]
     pub pod_name: String,
-    /// The UID of the pod: another pod under the same name takes the object over when it fails too.
+    /// The UID of the pod. If a new pod of the same name fails, its diagnosis replaces this one.
     #[serde(rename = "podUID", default)]
     pub pod_uid: String,
     /// The node that the pod is bound to.
@@ -51,7 +51,7 @@ pub struct PodDiagnosisSpec {
     pub workload: Option<WorkloadRef>,
 }
 
-/// The diagnosis itself.
+/// The diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodDiagnosisStatus {
@@ -87,20 +87,19 @@ pub struct PodDiagnosisStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Restarts {
-    /// Restarts of the culprit, or of all containers where none is to blame.
+    /// Number of restarts of the failing container, or of all containers if none causes the failure.
     #[serde(default)]
     pub count: u32,
     /// Runs of those containers that were not observed, according to the restart count; `history` does not have them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u32,
-    /// The kubelet's present back-off, such as `2m40s`: in its own words, else worked out from the history where that
-    /// is known well enough.
+    /// The present back-off of the kubelet, such as `2m40s`: from its message, or computed if the recorded runs suffice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_off: Option<String>,
     /// When the kubelet will start the container again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_restart_time: Option<Timestamp>,
-    /// The last runs, newest last, kept where the kubelet has already overwritten them.
+    /// The last runs, newest last, including those that the kubelet has already overwritten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Run>,
 }
@@ -119,44 +118,43 @@ pub struct Run {
     /// The container that ran.
     #[serde(default)]
     pub container: String,
-    /// Which run of the container it was, 1 the first; a gap stands for runs that were not observed. Absent for a run of an earlier
-    /// pod of the same name.
+    /// Number of the run, from 1; a gap means runs that were not observed. Absent for a run of an earlier pod of the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// When it was started; absent where it never was.
+    /// Time of the start; absent if the container was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// Time of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// As the runtime reported it: 128 + n after signal n.
+    /// The exit code that the runtime reported: 128 + n after signal n.
     #[serde(default)]
     pub exit_code: i32,
-    /// The signal that ended it, where it is known.
+    /// The signal that ended the run, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// The kubelet's word for the end: `Error`, `OOMKilled`, `Completed`, ...
+    /// The reason of the termination: `Error`, `OOMKilled`, `Completed`, ...
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// The cause that this run was put down to.
+    /// The diagnosed cause of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 }
 
-/// What else is affected.
+/// Impact of the failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Impact {
-    /// Whether the pod is Ready all the same.
+    /// Whether the pod is Ready nevertheless.
     #[serde(default)]
     pub pod_ready: bool,
     /// Healthy containers of the pod that are affected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub healthy_containers: Vec<String>,
-    /// Services that select the pod, and what they have left.
+    /// Services that select the pod, with their ready endpoints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceImpact>,
-    /// How the rest of the pod's workload fares.
+    /// The pods of the pod's workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadImpact>,
 }
@@ -165,19 +163,19 @@ pub struct Impact {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadImpact {
-    /// Pods that are asked for.
+    /// Desired number of pods.
     #[serde(default)]
     pub desired: u32,
-    /// Ready pods of the newest template.
+    /// Number of ready pods of the newest template.
     #[serde(default)]
     pub updated_ready: u32,
-    /// Ready pods of older templates.
+    /// Number of ready pods of older templates.
     #[serde(default)]
     pub old_ready: u32,
-    /// Its pods with an Active diagnosis.
+    /// Number of its pods with an Active diagnosis.
     #[serde(default)]
     pub failing: u32,
-    /// Pods of a new template fail while those of the old one still serve.
+    /// Whether pods of a new template fail while pods of an old one still serve.
     #[serde(default)]
     pub rollout_stuck: bool,
 }

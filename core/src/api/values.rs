@@ -43,7 +43,7 @@ macro_rules! words {
 words! {
     /// The state of a diagnosis.
     DiagnosisState {
-        /// Failing, or failed for good and still there.
+        /// The object fails, or has failed permanently and still exists.
         Active,
         /// The pod is healthy again, or its Job succeeded on a retry.
         Recovered,
@@ -53,19 +53,19 @@ words! {
 }
 
 words! {
-    /// How bad it is for users; ordered from worst.
+    /// Severity for users; ordered from the highest.
     Severity {
         /// A bare pod is down, its workload has no ready pod, or a Service has no endpoint left.
         Critical,
-        /// Others still serve, or the Job has retries left.
+        /// Other pods still serve, or the Job has retries left.
         Warning,
-        /// Worth knowing.
+        /// For information: no service is affected.
         Info,
     }
 }
 
 words! {
-    /// How sure the diagnosis is; ordered from surest.
+    /// Confidence of the diagnosis; ordered from the highest.
     Confidence { Certain, Likely, Possible }
 }
 
@@ -76,7 +76,7 @@ words! {
 
 words! {
     RemedyKind {
-        /// Brings users back without removing the cause.
+        /// Restores the service without removing the cause.
         Mitigate,
         /// Removes the cause.
         Fix,
@@ -84,7 +84,7 @@ words! {
 }
 
 words! {
-    /// What a piece of evidence does for the cause that was named.
+    /// Whether evidence supports the diagnosed cause.
     Weight { Supports, Contradicts }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::parts::{is_zero, labels_of, short_hash};
 use super::{Head, Root, ServiceImpact, WorkloadRef};
 
-/// What the diagnosis is about.
+/// The object that is diagnosed.
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "shindan.dev",
@@ -22,7 +22,7 @@ use super::{Head, Root, ServiceImpact, WorkloadRef};
     category = "diagnoses",
     status = "WorkloadDiagnosisStatus",
     derive = "PartialEq",
-    doc = "Why a workload fails, as worked out by the Shindan operator. Written by the operator only.",
+    doc = "Why a workload fails, as diagnosed by the Shindan operator. Only the operator writes it.",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Problem", type_ = "string", json_path = ".status.problem"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),
@@ -44,38 +44,38 @@ pub struct WorkloadDiagnosisSpec {
     pub workload_uid: String,
 }
 
-/// The diagnosis itself.
+/// The diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDiagnosisStatus {
     #[serde(flatten)]
     pub head: Head,
-    /// What is wrong with the workload as a whole: `RolloutStuck`, `Unavailable`, `PartlyFailing`, `PodsThrownOut`,
+    /// The problem of the workload as a whole: `RolloutStuck`, `Unavailable`, `PartlyFailing`, `PodsThrownOut`,
     /// `BlockedOnOrdinal`, `FailingOnNodes`, `NoPods`, `JobFailed`, `NotScheduled`, ...
     #[serde(default)]
     pub problem: String,
-    /// The container that most of the failing pods have in common, where one is to blame.
+    /// The failing container of most failing pods; absent if no container causes the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// How many pods there are, and how they fare.
+    /// Numbers of desired, ready and failing pods.
     #[serde(default)]
     pub pods: PodCounts,
-    /// Why its pods fail, the most frequent first.
+    /// Causes of its failing pods, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseCount>,
-    /// Who is served meanwhile.
+    /// Pods and Services that still work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serving: Option<Serving>,
-    /// What the failing template has otherwise than the last good one: names, never values.
+    /// Differences between the failing template and the last good one. Values of variables are not included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub template_changes: Vec<TemplateChange>,
-    /// The failures of each template, newest last; the pods that had them may be gone.
+    /// Failures of each template, newest last, including those of deleted pods.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub templates: Vec<TemplateLedger>,
-    /// What the cause lies in, and how far it reaches.
+    /// The root of the failure, and the number of objects that it affects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<RootReach>,
-    /// Events of its pods that were combined in that of the workload.
+    /// Number of Events of its pods that were aggregated into the Events of the workload.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folded_events: u32,
 }
@@ -84,49 +84,49 @@ pub struct WorkloadDiagnosisStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodCounts {
-    /// Pods that are asked for.
+    /// Desired number of pods.
     #[serde(default)]
     pub desired: u32,
-    /// Pods that are Ready.
+    /// Number of Ready pods.
     #[serde(default)]
     pub ready: u32,
-    /// Pods with an Active diagnosis.
+    /// Number of pods with an Active diagnosis.
     #[serde(default)]
     pub failing: u32,
-    /// `2/3`, ready of desired, as the column shows it.
+    /// Text of the column: ready and desired pods, such as `2/3`.
     #[serde(default)]
     pub display: String,
 }
 
-/// A cause, and how many pods have it.
+/// A cause, and the number of pods that have it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CauseCount {
-    /// As `status.cause` of their diagnoses has it.
+    /// The cause, as in `status.cause` of the diagnoses of the pods.
     #[serde(default)]
     pub cause: String,
-    /// The culprit in each.
+    /// The failing container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// How many pods.
+    /// Number of pods.
     #[serde(default)]
     pub pods: u32,
-    /// Two of them; each has a `PodDiagnosis` of its name.
+    /// Names of two of them; each has a `PodDiagnosis` of the same name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_pods: Vec<String>,
 }
 
-/// Who serves while others fail.
+/// Pods and Services that work while other pods fail.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Serving {
-    /// Ready pods of the newest template.
+    /// Number of ready pods of the newest template.
     #[serde(default)]
     pub updated_ready: u32,
-    /// Ready pods of older templates.
+    /// Number of ready pods of older templates.
     #[serde(default)]
     pub old_ready: u32,
-    /// Services that select its pods, with what they have left.
+    /// Services that select its pods, with their ready endpoints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceImpact>,
 }
@@ -135,54 +135,54 @@ pub struct Serving {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateChange {
-    /// Such as `containers[web].image`.
+    /// The field, such as `containers[web].image`.
     #[serde(default)]
     pub field: String,
-    /// In the last good template; absent where it had none.
+    /// The value in the last good template; absent if the field was not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// In the failing template; absent where it has none.
+    /// The value in the failing template; absent if the field is not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// What is remembered of the pods of one template.
+/// Failures of the pods of one template.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateLedger {
     /// The `ReplicaSet`, or the hash of the revision.
     #[serde(default)]
     pub template: String,
-    /// Pods of it that failed, those that are gone included.
+    /// Number of its pods that failed, including deleted ones.
     #[serde(default)]
     pub failed_pods: u32,
-    /// Restarts of all of them.
+    /// Number of restarts of all its pods.
     #[serde(default)]
     pub restarts: u32,
-    /// Their last cause.
+    /// The last cause.
     #[serde(default)]
     pub cause: String,
-    /// When the first of them failed.
+    /// Time of the first failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<Timestamp>,
-    /// When the last of them failed.
+    /// Time of the last failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<Timestamp>,
 }
 
-/// A root, and how much hangs on it.
+/// A root, and the number of objects that it affects.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RootReach {
     #[serde(flatten)]
     pub root: Root,
-    /// Pods that fail because of it, in all namespaces.
+    /// Number of pods that fail because of it, in all namespaces.
     #[serde(default)]
     pub pods: u32,
-    /// Workloads that fail because of it; each bare pod counts as one.
+    /// Number of workloads that fail because of it; each bare pod counts as one.
     #[serde(default)]
     pub workloads: u32,
-    /// Namespaces where it is felt.
+    /// Number of namespaces with these workloads.
     #[serde(default)]
     pub namespaces: u32,
 }

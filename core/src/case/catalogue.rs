@@ -1,4 +1,4 @@
-//! What a signal is about, and what it asks of the catalogue, which stands above it.
+//! The subject of a signal, and the interface through which signals use the catalogue, a module above them.
 
 use std::fmt;
 

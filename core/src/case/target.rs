@@ -294,7 +294,7 @@ pub(crate) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
         node
     ));
     let second_manifest = ignored_manifest(case).map(|_| {
-        remedy::fix(translate!(case, "Two manifests on {node} have this pod's name, and the kubelet ignores one: a change of that one does nothing. Keep one (a copy that was put by in the same folder counts too).", node))
+        remedy::fix(translate!(case, "Two manifests on {node} have this pod's name. The kubelet ignores one, and changes of that one have no effect. Keep one (a backup copy in the same folder counts too).", node))
     });
     let place = remedies.len().min(1);
     remedies.splice(place..place, std::iter::once(manifest).chain(second_manifest));

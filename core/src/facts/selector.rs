@@ -94,7 +94,7 @@ impl Requirement {
         } else if let Some(values) = rest.strip_prefix("in") {
             Asks::OneOf(set(values)?)
         } else {
-            return Err(format!("`{rest}` is no operator"));
+            return Err(format!("`{rest}` is not an operator"));
         };
         Ok(Self { key, asks })
     }
@@ -103,7 +103,7 @@ impl Requirement {
 /// Parses a set such as `(a, b)`.
 fn set(text: &str) -> Result<Vec<String>, String> {
     let inner = text.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let inner = inner.ok_or("its values do not stand in brackets")?;
+    let inner = inner.ok_or("its values must be in brackets")?;
     inner.split(',').map(|value| value_of(value.trim())).collect()
 }
 
@@ -172,9 +172,9 @@ mod tests {
         for (selector, word) in [
             ("env=dev,", "the key of a label is missing"),
             ("env=de v", "`de v` is not a value"),
-            ("env in dev", "do not stand in brackets"),
+            ("env in dev", "must be in brackets"),
             ("env in (dev", "a bracket is not closed"),
-            ("env>1", "`>1` is no operator"),
+            ("env>1", "`>1` is not an operator"),
             ("-env", "`-env` is not a key"),
             ("Example.com/a", "`Example.com/a` is not a key"),
         ] {

@@ -1,4 +1,4 @@
-//! Container logs stored beside a dump, matched to their containers.
+//! Container logs stored with a dump, matched to their containers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -18,7 +18,7 @@ pub struct Logs {
 struct Saved {
     pod: ObjectKey,
     container: Arc<str>,
-    /// How well the log matches the last termination, if a container has several logs.
+    /// How closely the log matches the last termination, if a container has several logs.
     fit: u8,
     text: Arc<str>,
 }
@@ -145,7 +145,7 @@ fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// How well a file matches the last termination: by its name, or by the number in the file names of a node.
+/// How closely a file matches the last termination: by its name, or by the number in the file names of a node.
 fn fit(path: &str, container: &Container) -> u8 {
     let file = path.rsplit('/').next().unwrap_or(path);
     let number: Option<u32> = file.split('.').next().and_then(|stem| stem.parse().ok());

@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(next(OOM, Some("OOMKilled: app"), None), Step::Adopt);
         assert_eq!(next(OOM, Some("AppError: app"), None), Step::Write);
         assert_eq!(next(OOM, None, None), Step::Write);
-        assert_eq!(next(None, Some("OOMKilled: app"), None), Step::Write, "it got well meanwhile");
+        assert_eq!(next(None, Some("OOMKilled: app"), None), Step::Write, "it has recovered meanwhile");
         assert_eq!(next(None, None, None), Step::Forget(at(1000)));
     }
 
@@ -159,8 +159,8 @@ mod tests {
     fn annotation_is_removed_once() {
         assert_eq!(next(None, Some("OOMKilled: app"), Some((Some(3), 999))), Step::Write);
         assert_eq!(next(None, None, Some((None, 999))), Step::Forget(at(1599)));
-        assert_eq!(next(None, None, Some((Some(3), 999))), Step::Forget(at(1000)), "somebody else has");
-        assert_eq!(next(OOM, None, Some((None, 999))), Step::Write, "and put there again when it fails again");
+        assert_eq!(next(None, None, Some((Some(3), 999))), Step::Forget(at(1000)), "another client has removed it");
+        assert_eq!(next(OOM, None, Some((None, 999))), Step::Write, "it is written again when the pod fails again");
     }
 
     #[test]

@@ -34,21 +34,21 @@ pub(super) fn still_failing(
 ) -> Plan {
     let same = record.record.is_same_failure(diagnosis);
     let is_node_healthy = is_of_node(&record.status.head.cause) && !is_of_node(diagnosis.cause) && !has_incident(case);
-    let is_latched = !same && !is_node_healthy && !is_better(record, case, diagnosis);
+    let keeps_cause = !same && !is_node_healthy && !is_better(record, case, diagnosis);
     let severity = match case.pod.deletion {
         // A pod that is being deleted is not ready for that reason alone.
         Some(_) if diagnosis.category != Category::Lifecycle => record.status.head.severity,
         _ => record.status.head.severity.min(diagnosis.severity),
     };
-    let is_transition = severity < record.status.head.severity || (!same && !is_latched);
-    if !is_transition && is_latched {
+    let is_transition = severity < record.status.head.severity || (!same && !keeps_cause);
+    if !is_transition && keeps_cause {
         return between_failures(record, case, policy);
     }
     // If the start of the failure was not announced, its last cause is not announced either.
     let was_reported = record.record.causes.contains(&cause_and_container(diagnosis));
     let is_news = (record.status.head.announced || !ended_recently) && (same || !was_reported);
     let announce = is_transition && !diagnosis.quiet && is_news;
-    if is_latched {
+    if keeps_cause {
         return Plan::write(compose::worsened(record, case, severity, announce));
     }
     let change = if is_transition { Change::Transition { announce } } else { Change::None };

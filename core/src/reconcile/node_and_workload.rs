@@ -1,4 +1,4 @@
-//! Plans for nodes and workloads: the failure is evaluated anew each time, and the caller decides when it is over (a
+//! Plans for nodes and workloads: the failure is evaluated again each time, and the caller decides when it is over (a
 //! flapping node has not recovered although it is Ready).
 
 use super::transition::{self, Change, ended, removed};

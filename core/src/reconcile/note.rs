@@ -29,11 +29,14 @@ pub(super) fn of(language: Language, cause: &str, summary: &str, remedies: &[Rem
 }
 
 /// Adds the number of aggregated Events to a note.
-pub(super) fn with_aggregated(language: Language, note: &str, folded: u32) -> String {
-    match folded {
+pub(super) fn with_aggregated(language: Language, note: &str, aggregated: u32) -> String {
+    match aggregated {
         0 => note.to_owned(),
         1 => with_tail(note, phrase!(language, "1 further Event of a pod is combined in this one")),
-        _ => with_tail(note, &translate!(language, "{folded} further Events of pods are combined in this one", folded)),
+        _ => with_tail(
+            note,
+            &translate!(language, "{aggregated} further Events of pods are combined in this one", aggregated),
+        ),
     }
 }
 

@@ -303,12 +303,12 @@ fn rollback_uses_only_a_good_revision() {
     let to_good = "kubectl -n shop rollout undo deployment/web --to-revision=1".to_owned();
     assert_eq!(back(&[new.clone(), bad.clone(), good]), Some(to_good));
     let see = "kubectl -n shop rollout history deployment/web".to_owned();
-    assert_eq!(back(&[new.clone(), bad]), Some(see), "nobody knows whether it was good");
+    assert_eq!(back(&[new.clone(), bad]), Some(see), "whether it was good is unknown");
     assert_eq!(back(&[new]), None, "there is no other");
 }
 
 #[test]
-fn job_with_a_wrong_image_is_recreated() {
+fn job_with_an_invalid_image_is_recreated() {
     let pod = r#"
 kind: Pod
 metadata: {name: import-x, namespace: shop, uid: u1, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: import, controller: true, uid: j}]}

@@ -259,7 +259,11 @@ status: {conditions: [{type: Ready, status: Unknown, reason: NodeStatusUnknown, 
             ["NodeStatusUnknown ", "ReadinessProbeFailed side"],
             "of another container"
         );
-        assert_eq!(reported(&["NodeStatusUnknown"]), ["OOMKilled app"], "what a pod suffers from, each container does");
+        assert_eq!(
+            reported(&["NodeStatusUnknown"]),
+            ["OOMKilled app"],
+            "a failure of the pod is one of each container"
+        );
         assert_eq!(reported(&["*"]), Vec::<String>::new());
     }
 }

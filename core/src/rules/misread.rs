@@ -13,7 +13,7 @@ pub(crate) fn of(case: &Case<'_>) -> impl Iterator<Item = Evidence> {
     let unknown = overrides.ignored().filter(|cause| *cause != "*" && rules::named(cause).is_none());
     let causes = unknown.map(|cause| evidence::field(path(IGNORE), rules::unknown(cause)));
     let durations = overrides.unread.as_deref().map(|text| {
-        let why = format!("{text:?} is no duration of a day at most, such as 90s, 10m or 1h30m");
+        let why = format!("{text:?} is not a duration of at most one day, such as 90s, 10m or 1h30m");
         evidence::field(path(NEVER_READY_AFTER), why)
     });
     causes.chain(durations).take(MAX_VALUES)
@@ -42,10 +42,10 @@ mod tests {
             of_overrides.map(|entry| entry.value.clone()).collect::<Vec<_>>()
         };
         assert_eq!(invalid("{shindan.dev/ignore: 'OOMKilled, *x'}").len(), 1);
-        let [misspelt] = &*invalid("{shindan.dev/ignore: OOMKiled}") else { panic!("it is told") };
+        let [misspelt] = &*invalid("{shindan.dev/ignore: OOMKiled}") else { panic!("it is reported") };
         assert!(misspelt.contains("Did you mean OOMKilled?"), "{misspelt}");
-        let [soon] = &*invalid("{shindan.dev/never-ready-after: soon}") else { panic!("it is told") };
-        assert!(soon.starts_with("\"soon\" is no duration"), "{soon}");
+        let [soon] = &*invalid("{shindan.dev/never-ready-after: soon}") else { panic!("it is reported") };
+        assert!(soon.starts_with("\"soon\" is not a duration"), "{soon}");
         assert!(invalid("{shindan.dev/ignore: oomkilled, shindan.dev/never-ready-after: 10m}").is_empty());
     }
 }

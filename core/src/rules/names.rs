@@ -9,7 +9,7 @@ pub fn unknown(asked: &str) -> String {
     let shown = text::line(asked, 80);
     let mut text = format!("unknown cause {shown:?}.");
     if let Some(state) = STATES.iter().find(|state| state.eq_ignore_ascii_case(asked)) {
-        text = format!("{state} is a state, never a cause: `kubectl get poddiagnoses` names what lies behind it.");
+        text = format!("{state} is a state, not a cause: `kubectl get poddiagnoses` shows its cause.");
     }
     let near = nearest(asked, known().map(|rule| rule.cause));
     if !near.is_empty() {

@@ -173,10 +173,10 @@ mod tests {
         for (planned, cause) in [(&announced, "NodeShuttingDown"), (&cordoned, "NodeStatusUnknown")] {
             assert_eq!(judgement(planned, &patient, at(9)), nothing(Some(at(10))));
             assert_eq!(judgement(planned, &patient, at(10)).failure.unwrap().cause, cause);
-            assert!(judgement(planned, &patient.for_snapshot(), at(9)).failure.is_some(), "a dump tells now or never");
+            assert!(judgement(planned, &patient.for_snapshot(), at(9)).failure.is_some(), "a dump has no later moment");
         }
         let down = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
-        assert!(judgement(&down, &patient, at(0)).failure.is_some(), "nobody planned that");
+        assert!(judgement(&down, &patient, at(0)).failure.is_some(), "not planned");
     }
 
     #[test]
@@ -194,8 +194,8 @@ mod tests {
             let after = node(&[(-600, "True", ""), (-5, "Unknown", STOPPED), (0, "False", message)]);
             assert_eq!(judgement(&after, &patient, at(0)).failure.unwrap().cause, cause);
         }
-        let said_no = node(&[(-600, "True", ""), (0, "False", "container runtime not ready: RuntimeReady=false")]);
-        assert!(judgement(&said_no, &patient, at(0)).failure.is_some(), "it was asked, and says no");
+        let not_ready = node(&[(-600, "True", ""), (0, "False", "container runtime not ready: RuntimeReady=false")]);
+        assert!(judgement(&not_ready, &patient, at(0)).failure.is_some(), "the runtime answered that it is not ready");
     }
 
     #[test]
@@ -205,8 +205,8 @@ mod tests {
         off.facts.taints =
             vec![taint("node.kubernetes.io/unreachable"), taint("node.cloudprovider.kubernetes.io/shutdown")];
         let incident = judgement(&off, &Thresholds::default(), at(1)).failure.unwrap();
-        let says = "node n1 is not ready: its machine is off (taint node.cloudprovider.kubernetes.io/shutdown)";
-        assert_eq!((incident.cause, incident.summary.as_str()), ("NodeStatusUnknown", says));
+        let expected = "node n1 is not ready: its machine is off (taint node.cloudprovider.kubernetes.io/shutdown)";
+        assert_eq!((incident.cause, incident.summary.as_str()), ("NodeStatusUnknown", expected));
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(
             (a.cause, b.cause),
             ("NodePlegUnhealthy", "NodePlegUnhealthy"),
-            "what the kubelet said last still stands"
+            "the last message of the kubelet still holds"
         );
         assert_eq!((a.since, flapping(&a)), (Some(at(0)), None));
         assert_eq!(a.since, b.since);
@@ -244,9 +244,9 @@ mod tests {
         assert_eq!(flapping(&failure), Some(Flapping { transitions: 4, window: 24 * 60 }));
         assert_eq!(failure.since, Some(at(0)));
         assert_eq!(found.wake, Some(at(54)));
-        let says = "node n1 is flapping (4 changes of Ready in 24 min) and Ready at the moment; before that: its container \
+        let expected = "node n1 is flapping (4 changes of Ready in 24 min) and Ready at the moment; before that: its container \
                     runtime had not answered for 4m9s (PLEG was not healthy)";
-        assert_eq!(failure.summary, says, "it answers now");
+        assert_eq!(failure.summary, expected, "it answers now");
         assert!(judged(&history, 53).failure.is_some());
         assert!(judged(&history, 54).failure.is_none(), "30 min of Ready end it");
     }

@@ -36,19 +36,19 @@ signal! {
     /// other reasons. Source: status.reason.
     "outOf": fn out_of(&self) -> &str { self.case.pod.reason.strip_prefix("OutOf").unwrap_or_default() }
 
-    /// The resource that the node has too little of; empty where the message names none.
+    /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/lifecycle/predicate.go InsufficientResourceError.
     "resource": fn resource(&self) -> &str { self.shortage.as_ref().map_or("", |s| s.resource) }
 
-    /// How much of the resource the pod requests, as a quantity; empty where the message has none.
+    /// How much of the resource the pod requests, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/lifecycle/predicate.go InsufficientResourceError.
     "requested": fn requested(&self) -> &str { self.shortage.as_ref().map_or("", |s| &s.requested) }
 
-    /// How much of the resource was free on the node, as a quantity; empty where the message has none.
+    /// How much of the resource was free on the node, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/lifecycle/predicate.go InsufficientResourceError.
     "free": fn free(&self) -> &str { self.shortage.as_ref().and_then(|s| s.free.as_deref()).unwrap_or_default() }
 
-    /// How much of the resource the whole node has, as a quantity; empty where the message has none.
+    /// How much of the resource the whole node has, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/lifecycle/predicate.go InsufficientResourceError.
     "capacity": fn capacity(&self) -> &str { self.shortage.as_ref().map_or("", |s| &s.capacity) }
 

@@ -34,7 +34,7 @@ signal! {
     /// Name of the claim. Source: PersistentVolumeClaim metadata.name.
     "name": fn name(&self) -> &str { self.explained.map_or("", |explained| &explained.claim.name) }
 
-    /// The StorageClass that the claim names; empty where it names none. Source: spec.storageClassName, else the Event.
+    /// The StorageClass that the claim names; empty if it names none. Source: spec.storageClassName, else the Event.
     "class": fn class(&self) -> &str { self.explained.and_then(|explained| explained.class()).unwrap_or_default() }
 
     /// How the claim names its class: `named`, `empty` (storageClassName is ""), `unset`, or `unknown` where only its Events are
@@ -48,7 +48,7 @@ signal! {
         }
     }
 
-    /// The StorageClass that does not exist; empty where that is not the failure.
+    /// The StorageClass that does not exist; empty if that is not the failure.
     /// Source: Event ProvisioningFailed, `storageclass.storage.k8s.io "fast" not found`.
     "missingClass": fn missing_class(&self) -> &str {
         self.explained.and_then(|explained| missing_class(explained.event)).unwrap_or_default()
@@ -65,7 +65,7 @@ signal! {
         names(self.explained.and_then(|e| e.classes).into_iter().flatten().map(|class| &*class.name))
     }
 
-    /// Number of StorageClasses in the cluster; not known where they cannot be listed.
+    /// Number of StorageClasses in the cluster; not known if they cannot be listed.
     "classCount": fn class_count(&self) -> Option<i64> {
         self.explained?.classes.map(|all| i64::try_from(all.len()).unwrap_or(i64::MAX))
     }
@@ -73,7 +73,7 @@ signal! {
     /// A StorageClass that the claim should rather name: the default one, or the only one with another provisioner.
     "bestClass": fn best_class(&self) -> &str { self.explained.and_then(|explained| explained.best_class()).unwrap_or_default() }
 
-    /// The volume plugin or provisioner that the cluster does not know; empty where that is not the failure.
+    /// The volume plugin or provisioner that the cluster does not know; empty if that is not the failure.
     /// Source: Event ProvisioningFailed, `no volume plugin matched name`.
     "unknownPlugin": fn unknown_plugin(&self) -> &str {
         let message = self.explained.map_or("", |explained| &explained.event.message);
@@ -95,7 +95,7 @@ signal! {
         self.explained.is_some_and(|explained| explained.claim.events.iter().any(|e| &*e.reason == "Provisioning"))
     }
 
-    /// Pod of the provisioner that reported the Event; empty where the reporter is no pod.
+    /// Pod of the provisioner that reported the Event; empty if the reporter is no pod.
     /// Source: Event source.component, `DRIVER_POD_UUID`.
     "provisionerPod": fn provisioner_pod(&self) -> &str {
         self.explained.and_then(|explained| explained.event.reporter.split('_').nth(1)).unwrap_or_default()
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(
             given(&[("a", "x", false), ("b", "y", false)]),
             "kubectl get storageclass",
-            "which one is for people to say"
+            "the choice between two is the user's"
         );
     }
 
@@ -415,7 +415,7 @@ mod tests {
         let named = || ClaimClass::Named("a".into());
         let all = [("a", "x", false), ("b", "x", true), ("c", "y", false)];
         let found = remedies_for(named(), "ExternalProvisioning", message, &all);
-        assert!(found.iter().any(|r| r.text.starts_with("Replace claim data by one of class c")), "{found:?}");
+        assert!(found.iter().any(|r| r.text.starts_with("Replace claim data with one of class c")), "{found:?}");
         let found = remedies_for(named(), "ExternalProvisioning", message, &all[..2]);
         assert!(found.iter().all(|r| !r.text.starts_with("Replace")), "{found:?}");
     }

@@ -23,7 +23,7 @@ signal! {
     /// Whether the kubelet has reported a status of the container. Source: containerStatuses.
     "isReported": fn is_reported(&self) -> bool { self.waiting.reported }
 
-    /// The container whose postStart hook seems not to end; empty where there is none.
+    /// The container whose postStart hook seems not to end; empty if there is none.
     /// Source: containerStatuses[].state.waiting; spec.containers[].lifecycle.postStart.
     "hookContainer": fn hook_container(&self) -> &str { post_start::holder(self.case).map_or("", |c| &c.name) }
 
@@ -32,14 +32,14 @@ signal! {
         post_start::holder(self.case).is_some_and(|c| post_start::started(self.case, c).is_some())
     }
 
-    /// The registry that does not answer pulls of other pods, which this pod most likely waits behind; empty where there is
+    /// The registry that does not answer pulls of other pods, which this pod most likely waits behind; empty if there is
     /// none. Source: the diagnoses of those pods.
     "queuedRegistry": fn queued_registry(&self) -> &str { self.queue().map_or("", |queue| &queue.registry.name) }
 
     /// Whether those are pods of the same workload; else they are on the same node. Source: the diagnoses of those pods.
     "queueIsOfWorkload": fn queue_is_of_workload(&self) -> bool { self.queue().is_some_and(|queue| queue.of_workload) }
 
-    /// The same registry, whether or not the pod's own image is being pulled; empty where there is none.
+    /// The same registry, whether or not the pod's own image is being pulled; empty if there is none.
     /// Source: the diagnoses of those pods.
     "silentRegistry": fn silent_registry(&self) -> &str { self.known_queue().map_or("", |queue| &queue.registry.name) }
 

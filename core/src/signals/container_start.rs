@@ -35,7 +35,7 @@ signal! {
     }
     reason: |of| of.seen.reason, message: of.seen.text;
 
-    /// The error of the message, at most 110 characters; empty where the runtime left no message.
+    /// The error of the message, at most 110 characters; empty if the runtime left no message.
     "error": fn error(&self) -> String { innermost(self.seen.text.trim_start_matches("Error: "), 110) }
 
     /// The same, at most 70 characters.
@@ -54,11 +54,11 @@ signal! {
     /// Image reference of the container, at most 70 characters. Source: spec.containers[].image.
     "image": fn image(&self) -> String { self.container.map_or_else(String::new, |c| middle_cut(&c.image, 70)) }
 
-    /// Name of the ConfigMap or Secret that the kubelet did not find, or that lacks the key; empty where the message names
+    /// Name of the ConfigMap or Secret that the kubelet did not find, or that lacks the key; empty if the message names
     /// none. Source: pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
     "object": fn object(&self) -> &str { message::object(self.seen.text).unwrap_or_default() }
 
-    /// The key that the object lacks; empty where the object itself does not exist.
+    /// The key that the object lacks; empty if the object itself does not exist.
     /// Source: pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
     "missingKey": fn missing_key(&self) -> &str { message::key(self.seen.text).unwrap_or_default() }
 
@@ -71,24 +71,24 @@ signal! {
         keys
     }
 
-    /// The first environment variable that comes from the object or key; empty where all of its keys become variables
+    /// The first environment variable that comes from the object or key; empty if all of its keys become variables
     /// (envFrom). Source: spec.containers[].env[].valueFrom.
     "variable": fn variable(&self) -> &str { variables(self.container, self.seen.text).next().unwrap_or_default() }
 
-    /// How many more variables come from it; not known where there are none.
+    /// How many more variables come from it; not known if there are none.
     /// Source: spec.containers[].env[].valueFrom.
     "moreVariables": fn more_variables(&self) -> Option<i64> {
         i64::try_from(variables(self.container, self.seen.text).skip(1).count()).ok().filter(|more| *more > 0)
     }
 
-    /// The variable that a subPathExpr expands and that the container does not define; empty where the message names none.
+    /// The variable that a subPathExpr expands and that the container does not define; empty if the message names none.
     /// Source: `missing value for` in the message.
     "undefinedVariable": fn undefined_variable(&self) -> &str {
         let after = self.seen.text.split_once("missing value for ").map(|(_, variable)| variable.trim());
         after.and_then(|variable| variable.split([' ', ',']).next()).unwrap_or_default()
     }
 
-    /// The user of the image where it is a name, which the kubelet cannot verify; empty where it is not the problem.
+    /// The user of the image where it is a name, which the kubelet cannot verify; empty if it is not the problem.
     /// Source: pkg/kubelet/kuberuntime verifyRunAsNonRoot.
     "imageUser": fn image_user(&self) -> &str { between(self.seen.text, "non-numeric user (", ")").unwrap_or_default() }
 
@@ -99,19 +99,19 @@ signal! {
     /// Whether runAsUser of the pod is 0 although it forbids root. Source: pkg/kubelet/kuberuntime verifyRunAsNonRoot.
     "runAsUserIsRoot": fn run_as_user_is_root(&self) -> bool { self.seen.text.contains("runAsUser") }
 
-    /// The user or group that is not in the image's /etc/passwd or /etc/group; empty where the message does not name it.
+    /// The user or group that is not in the image's /etc/passwd or /etc/group; empty if the message does not name it.
     /// Source: containerd pkg/oci; cri-o.
     "unknownUser": fn unknown_user(&self) -> &str { message::user(self.seen.text).unwrap_or_default() }
 
     /// Whether a group is missing, not a user. Source: containerd pkg/oci; cri-o.
     "isGroupUnknown": fn is_group_unknown(&self) -> bool { self.seen.has("find group") || self.seen.has("group file") }
 
-    /// The profile that is missing: `seccomp` or `AppArmor`; empty where the message names neither.
+    /// The profile that is missing: `seccomp` or `AppArmor`; empty if the message names neither.
     "profileType": fn profile_type(&self) -> &'static str {
         if self.seen.has("apparmor") { "AppArmor" } else if self.seen.has("seccomp") { "seccomp" } else { "" }
     }
 
-    /// Name of the volume whose subPath cannot be prepared; empty where the message names none.
+    /// Name of the volume whose subPath cannot be prepared; empty if the message names none.
     /// Source: pkg/kubelet/kubelet_pods.go makeMounts.
     "subPathVolume": fn sub_path_volume(&self) -> &str {
         quoted_after(self.seen.text, "volumeMount ").unwrap_or_default()
@@ -124,7 +124,7 @@ signal! {
     /// The same, at most 60 characters.
     "shortExecutable": fn short_executable(&self) -> String { middle_cut(self.executable(), 60) }
 
-    /// Name of the volume that is mounted where the program should be; empty where none is.
+    /// Name of the volume that is mounted where the program should be; empty if none is.
     /// Source: spec.containers[].volumeMounts.
     "executableVolume": fn executable_volume(&self) -> &str {
         self.mount_of_executable().map_or("", |mount| mount.volume.as_str())
@@ -135,7 +135,7 @@ signal! {
         self.mount_of_executable().map_or("", |mount| mount.path.as_str())
     }
 
-    /// Image reference of the container, at most 70 characters; empty where a volume is mounted where the program should be.
+    /// Image reference of the container, at most 70 characters; empty if a volume is mounted where the program should be.
     /// Source: spec.containers[].image.
     "executableImage": fn executable_image(&self) -> String {
         if self.mount_of_executable().is_some() { String::new() } else { self.image() }
@@ -153,7 +153,7 @@ signal! {
     /// Whether the pod sets a command. Source: spec.containers[].command.
     "hasCommand": fn has_command(&self) -> bool { self.container.is_some_and(|c| !c.command.is_empty()) }
 
-    /// Command that runs the program with `sh`, as a JSON list; empty where the program is not known.
+    /// Command that runs the program with `sh`, as a JSON list; empty if the program is not known.
     /// Source: spec.containers[].command.
     "shellCommand": fn shell_command(&self) -> String {
         message::shell_command(self.container, self.seen.text).unwrap_or_default()
@@ -170,13 +170,13 @@ signal! {
     /// Source: spec.containers[].command.
     "splitCommand": fn split_command(&self) -> String { message::split_command(self.container).unwrap_or_default() }
 
-    /// Whether the command ends with a carriage return, as in a file with Windows line ends.
+    /// Whether the command ends with a carriage return, as in a file with Windows line endings.
     /// Source: spec.containers[].command.
     "hasCarriageReturn": fn has_carriage_return(&self) -> bool {
         self.container.and_then(|c| c.command.first()).is_some_and(|program| program.ends_with('\r'))
     }
 
-    /// Working directory that cannot be entered: that of the message, else that of the pod; empty where it is the image's
+    /// Working directory that cannot be entered: that of the message, else that of the pod; empty if it is the image's
     /// own. Source: runc, crun; spec.containers[].workingDir.
     "workingDir": fn working_dir(&self) -> &str { working_dir(self.container, self.seen.text).unwrap_or_default() }
 
@@ -189,16 +189,16 @@ signal! {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Where in the container a volume cannot be mounted; empty where the message does not name it. Source: runc, crun.
+    /// Where in the container a volume cannot be mounted; empty if the message does not name it. Source: runc, crun.
     "mountPath": fn mount_path(&self) -> &str { mount::target(self.seen.text).unwrap_or_default() }
 
-    /// Name of the volume that is mounted there; empty where none is. Source: spec.containers[].volumeMounts.
+    /// Name of the volume that is mounted there; empty if none is. Source: spec.containers[].volumeMounts.
     "mountVolume": fn mount_volume(&self) -> &str { self.failed_mount().map_or("", |mount| mount.volume.as_str()) }
 
     /// Whether the mount path is below /proc, where the runtime allows none. Source: runc checkProcMount.
     "isBelowProc": fn is_below_proc(&self) -> bool { self.seen.text.contains("because it is inside /proc") }
 
-    /// Path in the image that is a file where the mount path needs a directory; empty where the message reports none.
+    /// Path in the image that is a file where the mount path needs a directory; empty if the message reports none.
     /// Source: runc libcontainer/rootfs_linux.go prepareBindMount, mountToRootfs.
     "blockingFile": fn blocking_file(&self) -> &str {
         mount::file_above(self.seen.text, self.mount_path()).unwrap_or_default()
@@ -218,7 +218,7 @@ signal! {
         mount::source(self.case, self.mount_volume()).map_or("", |(kind, _)| kind)
     }
 
-    /// That object as kubectl takes it: `configmap/web`. Empty where there is none. Source: spec.volumes[].
+    /// That object as kubectl takes it: `configmap/web`. Empty if there is none. Source: spec.volumes[].
     "mountSource": fn mount_source(&self) -> String {
         let source = mount::source(self.case, self.mount_volume());
         source.map_or_else(String::new, |(kind, name)| format!("{}/{name}", kind.to_ascii_lowercase()))
@@ -239,7 +239,7 @@ signal! {
         mount.and_then(|mount| mount::file_of(self.case, mount)).unwrap_or_default()
     }
 
-    /// Where that file can be mounted: below the directory, by its own name. Empty where there is none.
+    /// Where that file can be mounted: below the directory, by its own name. Empty if there is none.
     "fileMountPath": fn file_mount_path(&self) -> String {
         let name = self.mounted_file().rsplit('/').next().filter(|name| !name.is_empty());
         name.map_or_else(String::new, |name| format!("{}/{name}", self.mount_path().trim_end_matches('/')))
@@ -252,7 +252,7 @@ signal! {
     }
 
     /// What proves that the postStart hook failed: `status`, `event` or `earlierRun`; `none` where the length of the run is
-    /// all there is, as no Event of the pod is known. Empty where no hook is involved.
+    /// all there is, as no Event of the pod is known. Empty if no hook is involved.
     /// Source: state.waiting.reason PostStartHookError; Event FailedPostStartHook; the history of restarts.
     "hookProof": fn hook_proof(&self) -> &'static str {
         match self.proof {
@@ -264,13 +264,13 @@ signal! {
         }
     }
 
-    /// How the hook failed and what it printed, at most 110 characters; empty where only an Event is left, which has no
+    /// How the hook failed and what it printed, at most 110 characters; empty if only an Event is left, which has no
     /// output. Source: state.waiting.message.
     "hookError": fn hook_error(&self) -> String {
         if self.seen.reason == hook::HOOK_KILL { message::hook_error(self.seen.text) } else { String::new() }
     }
 
-    /// The command of the hook that is not in the image; empty where it was found. Source: the message.
+    /// The command of the hook that is not in the image; empty if it was found. Source: the message.
     "hookCommand": fn hook_command(&self) -> &str { message::missing_in_hook(self.seen.text).unwrap_or_default() }
 
     /// Whether the hook is a request (httpGet, tcpSocket) and not a command.

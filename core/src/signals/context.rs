@@ -18,22 +18,22 @@ pub const CONTEXT: &[&Definition] = &[
         fields: &[
             field("name", FieldType::Text, "Its name. Source: metadata.name."),
             field("namespace", FieldType::Text, "Its namespace, or that of the workload. Source: metadata.namespace."),
-            field("node", FieldType::Text, "Its node; empty where it has none. Source: spec.nodeName."),
+            field("node", FieldType::Text, "Its node; empty if it has none. Source: spec.nodeName."),
             field("serviceAccount", FieldType::Text, "Its service account. Source: spec.serviceAccountName."),
-            field("isBare", FieldType::Flag, "No controller made it. Source: metadata.ownerReferences."),
-            field("ofJob", FieldType::Flag, "A Job made it. Source: metadata.ownerReferences."),
-            field("hostNetwork", FieldType::Flag, "It uses the network of its node. Source: spec.hostNetwork."),
+            field("isBare", FieldType::Flag, "Whether it has no controller. Source: metadata.ownerReferences."),
+            field("ofJob", FieldType::Flag, "Whether its controller is a Job. Source: metadata.ownerReferences."),
+            field("hostNetwork", FieldType::Flag, "Whether it uses the network of its node. Source: spec.hostNetwork."),
         ],
     },
     &Definition {
         name: "container",
-        doc: "The container that the signal is about; empty where it is about the pod as a whole.",
+        doc: "The container that the signal is about; empty if it is about the pod as a whole.",
         fields: &[
             field("name", FieldType::Text, "Its name. Source: spec.containers[].name."),
             field(
                 "display",
                 FieldType::Text,
-                "Its name, after its type where it is none of the main ones: `init container setup`, `sidecar proxy`.",
+                "Its name, with its type if it is not a main container: `init container setup`, `sidecar proxy`.",
             ),
             field(
                 "restarts",
@@ -43,13 +43,13 @@ pub const CONTEXT: &[&Definition] = &[
             field(
                 "rhythm",
                 FieldType::Text,
-                "When its runs end that end as the last did: `9 s after each start`; empty where no run's length is known. Source: state, lastState, earlier runs.",
+                "When the runs that terminate like the last one end: `9 s after each start`; empty if no run time is known. Source: state, lastState, earlier runs.",
             ),
             field("image", FieldType::Text, "Its image reference. Source: spec.containers[].image."),
-            field("isInit", FieldType::Flag, "It runs before the others. Source: spec.initContainers."),
+            field("isInit", FieldType::Flag, "Whether it is an init container. Source: spec.initContainers."),
             field("command", FieldType::Text, "First word of its command. Source: spec.containers[].command."),
             field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
-            field("hasMemoryLimit", FieldType::Flag, "It has a memory limit. Source: resources.limits.memory."),
+            field("hasMemoryLimit", FieldType::Flag, "Whether it has a memory limit. Source: resources.limits.memory."),
         ],
     },
     &Definition {
@@ -59,12 +59,12 @@ pub const CONTEXT: &[&Definition] = &[
             field("display", FieldType::Text, "Kind and name, such as `Deployment web`."),
             field("kind", FieldType::Text, "Its kind."),
             field("name", FieldType::Text, "Its name."),
-            field("argument", FieldType::Text, "As kubectl takes it: `deployment/web`."),
+            field("argument", FieldType::Text, "As an argument of kubectl: `deployment/web`."),
         ],
     },
     &Definition {
         name: "node",
-        doc: "The node that the signal is about, else that of the pod. Empty where it is not known.",
+        doc: "The node that the signal is about, else that of the pod. Empty if it is not known.",
         fields: &[
             field("name", FieldType::Text, "Its name. Source: metadata.name."),
             field(
@@ -79,7 +79,7 @@ pub const CONTEXT: &[&Definition] = &[
             ),
             field("os", FieldType::Text, "Its operating system. Source: label kubernetes.io/os."),
             field("arch", FieldType::Text, "Its CPU architecture. Source: label kubernetes.io/arch."),
-            field("isKnown", FieldType::Flag, "Its Node object is known."),
+            field("isKnown", FieldType::Flag, "Whether its Node object is known."),
         ],
     },
 ];

@@ -60,6 +60,6 @@ signal! {
         self.cron.last_schedule.map(|began| seconds_between(began, self.case.now))
     }
 
-    /// Name of the newest of its Jobs that has not finished; empty where it is not known.
+    /// Name of the newest of its Jobs that has not finished; empty if it is not known.
     "runningJob": fn running_job(&self) -> Option<&str> { self.running.map(|run| &*run.key.name) }
 }

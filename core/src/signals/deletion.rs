@@ -26,7 +26,7 @@ signal! {
     /// The finalizers of the pod. Source: metadata.finalizers.
     "finalizers": fn finalizers(&self) -> Vec<String> { self.case.pod.finalizers.clone() }
 
-    /// The controller of Kubernetes that removes all of them; empty where one of them belongs to another.
+    /// The controller of Kubernetes that removes all of them; empty if one of them belongs to another.
     /// Source: metadata.finalizers.
     "finalizerOwner": fn finalizer_owner(&self) -> &'static str {
         let mut owners = self.case.pod.finalizers.iter().map(|name| match name.as_str() {
@@ -45,7 +45,7 @@ signal! {
     "nodeIsGone": fn node_is_gone(&self) -> bool { is_node_gone(self.case) }
 
     /// Reason of the last Event about a pod that cannot be ended: FailedKillPod, ExceededGracePeriod or FailedPreStopHook;
-    /// empty where there is none. Source: Events.
+    /// empty if there is none. Source: Events.
     "event": fn event_reason(&self) -> &str { self.event().map_or("", |event| &event.reason) }
 
     /// Its message, at most 100 characters. Source: Events.
@@ -53,7 +53,7 @@ signal! {
         self.event().map(|event| text::line(&event.message, 100)).unwrap_or_default()
     }
 
-    /// The container whose postStart hook seems not to end, so that the kubelet does not get to stop the pod; empty where
+    /// The container whose postStart hook seems not to end, so that the kubelet does not get to stop the pod; empty if
     /// there is none. Source: containerStatuses[].state.waiting; spec.containers[].lifecycle.postStart.
     "hookContainer": fn hook_container(&self) -> &str {
         let containers = self.case.pod.containers.iter().filter(|c| c.kind != ContainerType::Ephemeral);

@@ -32,23 +32,23 @@ signal! {
     }
     reason: |of| &of.case.pod.reason, message: &of.case.pod.message;
 
-    /// The message of the kubelet; empty where it gives none. Source: status.message.
+    /// The message of the kubelet; empty if it gives none. Source: status.message.
     "message": fn text(&self) -> &str { self.case.pod.message.trim() }
 
-    /// Message (else reason) of the condition DisruptionTarget, where its reason is none that is known; empty where the
+    /// Message (else reason) of the condition DisruptionTarget, where its reason is none that is known; empty if the
     /// kubelet evicted the pod. Source: status.conditions[DisruptionTarget].
     "disruption": fn disruption(&self) -> &str {
         self.by.map_or("", |by| if by.message.is_empty() { &by.reason } else { &by.message })
     }
 
-    /// Name of the emptyDir volume that exceeds its limit; empty where the message names none.
+    /// Name of the emptyDir volume that exceeds its limit; empty if the message names none.
     /// Source: pkg/kubelet/eviction/helpers.go emptyDirMessageFmt.
     "volume": fn volume(&self) -> &'a str { self.group(&QUOTED, 1) }
 
     /// Limit of that volume, as the message has it. Source: pkg/kubelet/eviction/helpers.go emptyDirMessageFmt.
     "volumeLimit": fn volume_limit(&self) -> &'a str { self.group(&QUOTED, 2) }
 
-    /// sizeLimit of that volume, as a quantity; empty where the pod has none. Source: spec.volumes[].emptyDir.sizeLimit.
+    /// sizeLimit of that volume, as a quantity; empty if the pod has none. Source: spec.volumes[].emptyDir.sizeLimit.
     "sizeLimit": fn size_limit(&self) -> Option<String> {
         match self.case.pod.volume_source(self.volume())? {
             VolumeSource::EmptyDir { size_limit: Some(limit), .. } => Some(format_bytes(*limit)),
@@ -60,12 +60,12 @@ signal! {
     /// Source: spec.containers[].name.
     "limitedContainer": fn limited_container(&self) -> Option<&'a str> { Some(&self.limited()?.name) }
 
-    /// Its limit, as a quantity; empty where it has none. Source: spec.containers[].resources.limits.
+    /// Its limit, as a quantity; empty if it has none. Source: spec.containers[].resources.limits.
     "storageLimit": fn storage_limit(&self) -> Option<String> {
         self.limited()?.limits.ephemeral_storage.map(format_bytes)
     }
 
-    /// The resource that the node ran low on, in kubectl's words; empty where the message names none.
+    /// The resource that the node ran low on, in kubectl's words; empty if the message names none.
     /// Source: pkg/kubelet/eviction/helpers.go nodeLowMessageFmt.
     "resource": fn resource(&self) -> &'a str {
         match self.group(&RESOURCE, 1) {
@@ -76,7 +76,7 @@ signal! {
         }
     }
 
-    /// How much of the resource the container used; empty where the message does not name exactly one container.
+    /// How much of the resource the container used; empty if the message does not name exactly one container.
     /// Source: pkg/kubelet/eviction/helpers.go containerMessageFmt.
     "used": fn used(&self) -> &'a str { self.container.map_or("", |_| self.group(&CONTAINER, 2)) }
 

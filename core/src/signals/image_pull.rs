@@ -39,7 +39,7 @@ signal! {
     /// Source: spec.containers[].image.
     "tag": fn tag(&self) -> &'static str { tag_of(&self.container.image) }
 
-    /// Host that a failed DNS lookup asked for; empty where no lookup failed.
+    /// Host that a failed DNS lookup asked for; empty if no lookup failed.
     /// Source: Go's net.DNSError in the message.
     "lookedUpHost": fn looked_up_host(&self) -> &str { looked_up(self.seen.text).unwrap_or_default() }
 
@@ -51,7 +51,7 @@ signal! {
     /// Source: Go's net.OpError in the message.
     "address": fn address(&self) -> &str { peer(self.seen.text).unwrap_or_else(|| registry_of(self.reference())) }
 
-    /// The proxy whose connection failed; empty where none is involved. Source: Go net/http, `proxyconnect` in the message.
+    /// The proxy whose connection failed; empty if none is involved. Source: Go net/http, `proxyconnect` in the message.
     "proxy": fn proxy(&self) -> &str {
         let proxy = looked_up(self.seen.text).or_else(|| peer(self.seen.text));
         proxy.filter(|_| self.seen.has("proxyconnect")).unwrap_or_default()
@@ -60,7 +60,7 @@ signal! {
     /// Whether the credentials have expired, for all images of the registry. Source: the registry's answer.
     "tokenExpired": fn token_expired(&self) -> bool { self.seen.has("token has expired") }
 
-    /// Address of a failed connection, `host:port`; empty where the message names none.
+    /// Address of a failed connection, `host:port`; empty if the message names none.
     /// Source: Go's net.OpError in the message.
     "peer": fn peer(&self) -> &str { peer(self.seen.text).unwrap_or_default() }
 
@@ -73,7 +73,7 @@ signal! {
     /// The innermost error of the message, at most 60 characters.
     "error": fn error(&self) -> String { message::innermost(self.seen.text, 60) }
 
-    /// The error of the message, at most 90 characters; empty where the kubelet no longer has it.
+    /// The error of the message, at most 90 characters; empty if the kubelet no longer has it.
     "message": fn message(&self) -> String {
         let lost = self.seen.text.is_empty() || self.seen.reason == "ImagePullBackOff" && !self.seen.text.contains(": ");
         if lost { String::new() } else { message::innermost(self.seen.text, 90) }
@@ -90,12 +90,12 @@ signal! {
     /// The pull secrets that the kubelet could not read. Source: Event FailedToRetrieveImagePullSecret.
     "missingSecret": fn missing_secret(&self) -> &str { missing_secret(self.case).unwrap_or_default() }
 
-    /// The first of them; empty where none is missing. Source: Event FailedToRetrieveImagePullSecret.
+    /// The first of them; empty if none is missing. Source: Event FailedToRetrieveImagePullSecret.
     "firstMissingSecret": fn first_missing_secret(&self) -> &str {
         missing_secret(self.case).and_then(|names| names.split([',', ' ']).next()).unwrap_or_default()
     }
 
-    /// The only missing pull secret; empty where several are missing. Source: Event FailedToRetrieveImagePullSecret.
+    /// The only missing pull secret; empty if several are missing. Source: Event FailedToRetrieveImagePullSecret.
     "onlyMissingSecret": fn only_missing_secret(&self) -> &str {
         missing_secret(self.case).filter(|names| !names.contains(',')).unwrap_or_default()
     }
@@ -116,7 +116,7 @@ signal! {
     /// Operating system and CPU of the node, such as `linux/arm64`. Source: labels kubernetes.io/os and kubernetes.io/arch.
     "platform": fn platform(&self) -> Option<String> { platform(self.case) }
 
-    /// Reference of the image volume that the message is about; empty where it is about the container's own image.
+    /// Reference of the image volume that the message is about; empty if it is about the container's own image.
     /// Source: spec.volumes[].image.reference.
     "volumeReference": fn volume_reference(&self) -> &str {
         volume_reference(self.case, self.container, &self.seen).unwrap_or_default()

@@ -45,14 +45,14 @@ signal! {
     /// Whether the pod has ended, so that these never start. Source: status.phase.
     "podIsOver": fn pod_is_over(&self) -> bool { self.case.pod.is_over() }
 
-    /// What its command waits for, with the tool: `db:5432 (nc)`; empty where the command names nothing.
+    /// What its command waits for, with the tool: `db:5432 (nc)`; empty if the command names nothing.
     /// Source: spec.initContainers[].command.
     "waitsFor": fn waits_for(&self) -> Option<String> { Some(self.target_of_wait()?.to_string()) }
 
     /// What its command waits for: `db:5432`. Source: spec.initContainers[].command.
     "target": fn target(&self) -> &str { self.target_of_wait().map_or("", |target| &target.what) }
 
-    /// Name of the Service that this must be; empty where it is none. Source: spec.initContainers[].command.
+    /// Name of the Service that this must be; empty if it is none. Source: spec.initContainers[].command.
     "service": fn service(&self) -> &str { self.of_service().map_or("", |(_, name)| name) }
 
     /// Namespace of that Service. Source: spec.initContainers[].command.
@@ -61,11 +61,11 @@ signal! {
     /// Exit code and its meaning: `code 1 (general error)`. Source: state.terminated.exitCode.
     "exit": fn exit(&self) -> Option<String> { Some(ended_with(self.case.language(), self.run()?)) }
 
-    /// When its runs end, such as `3 s after each start`; empty where that is not known.
+    /// When its runs end, such as `3 s after each start`; empty if that is not known.
     /// Source: state.terminated.startedAt and finishedAt.
     "rhythm": fn rhythm(&self) -> Option<String> { restarts::rhythm(self.case, self.container) }
 
-    /// `: "..."`, the line of its log or termination message that explains the end; empty where there is none.
+    /// `: "..."`, the line of its log or termination message that explains the end; empty if there is none.
     /// Source: state.terminated.message.
     "quotedLine": fn quoted_line(&self) -> String {
         self.run().map_or_else(String::new, |run| log_line::quoted(self.case, self.container, run, 60))

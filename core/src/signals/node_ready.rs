@@ -64,19 +64,19 @@ signal! {
     /// The message of the incident, at most 100 characters. Source: status.conditions[Ready].message.
     "message": fn message(&self) -> String { text::line(self.condition_message, 100) }
 
-    /// For how long the runtime has not answered the kubelet, such as `4m9s`; empty where the message names no time.
+    /// For how long the runtime has not answered the kubelet, such as `4m9s`; empty if the message names no time.
     /// Source: `pleg was last seen active 4m9.76s ago` in the message.
     "runtimeSilence": fn runtime_silence(&self) -> String { pleg_age(self.condition_message).unwrap_or_default() }
 
-    /// Message of the container runtime, such as `cni plugin not initialized`, at most 100 characters; empty where it has none.
+    /// Message of the container runtime, such as `cni plugin not initialized`, at most 100 characters; empty if it has none.
     /// Source: RuntimeStatus of the CRI, after `message:` in the message.
     "runtimeMessage": fn runtime_message(&self) -> String { after_mark(self.condition_message, "message:") }
 
-    /// Error of the write of the CSINode object, at most 100 characters; empty where the message has none.
+    /// Error of the write of the CSINode object, at most 100 characters; empty if the message has none.
     /// Source: kubelet pkg/volume/csi/csi_plugin.go.
     "csiNodeError": fn csi_node_error(&self) -> String { after_mark(self.condition_message, "initialize CSINode: ") }
 
-    /// Resources whose capacity the kubelet does not know, such as `cpu, memory`; empty where the message names none.
+    /// Resources whose capacity the kubelet does not know, such as `cpu, memory`; empty if the message names none.
     /// Source: kubelet pkg/kubelet/nodestatus/setters.go.
     "missingResources": fn missing_resources(&self) -> String {
         after_mark(self.condition_message, "missing node capacity for resources: ")
@@ -91,7 +91,7 @@ signal! {
     /// Whether the node is cordoned. Source: spec.unschedulable.
     "isCordoned": fn is_cordoned(&self) -> bool { self.node.is_some_and(|node| node.facts.unschedulable) }
 
-    /// Key of a taint that states that the machine is off; empty where the node has none. Source: spec.taints.
+    /// Key of a taint that states that the machine is off; empty if the node has none. Source: spec.taints.
     "offTaint": fn off_taint(&self) -> &str {
         let taints = self.node.iter().flat_map(|node| &node.facts.taints);
         taints.map(|taint| taint.key.as_str()).find(|key| OFF.contains(key)).unwrap_or_default()

@@ -27,7 +27,7 @@ signal! {
     /// Host and port of the webhook. Source: Go's url.Error in the message.
     "webhookAddress": fn webhook_address(&self) -> &str { host(self.text).unwrap_or_default() }
 
-    /// Service that the webhook is called through; empty where its configuration has a URL.
+    /// Service that the webhook is called through; empty if its configuration has a URL.
     /// Source: clientConfig.service of the webhook, in the message.
     "webhookService": fn webhook_service(&self) -> &str { service(self.text).unwrap_or_default().0 }
 
@@ -74,8 +74,7 @@ signal! {
     /// Whether a single request exceeds the limit of the quota.
     "exceedsLimitAlone": fn exceeds_limit_alone(&self) -> bool { exceeds(self.requested(), self.limited()) }
 
-    /// Whether a rollout needs room for new pods beside old ones that still serve, and the new pods request the same as the old.
-    /// Source: ReplicaSets of the Deployment.
+    /// Whether a rollout creates the pods while old ones with the same requests still serve. Source: ReplicaSets of the Deployment.
     "onlyForSurge": fn only_for_surge(&self) -> bool { self.case.surges_alike() }
 
     /// Pod Security level that the namespace enforces. Source: k8s.io/pod-security-admission admission.
@@ -87,7 +86,7 @@ signal! {
     /// The checks of that level which the pod fails. Source: k8s.io/pod-security-admission policy.
     "violations": fn violations(&self) -> String { short(violations(self.text)) }
 
-    /// Fields of the securityContext of each container that fix all violations; empty where other fields must change too.
+    /// Fields of the securityContext of each container that fix all violations; empty if other fields must change too.
     "securityContext": fn security_context(&self) -> String { settings(violations(self.text)).unwrap_or_default() }
 
     /// ServiceAccount of the pods that does not exist. Source: plugin/pkg/admission/serviceaccount.

@@ -11,10 +11,10 @@ signal! {
     pub(crate) struct PodEnd<'a> as "podEnd" { case: &'a Case<'a> }
     reason: |of| &of.case.pod.reason, message: &of.case.pod.message;
 
-    /// How many seconds the pod may be active; empty where it has no limit. Source: spec.activeDeadlineSeconds.
+    /// How many seconds the pod may be active; empty if it has no limit. Source: spec.activeDeadlineSeconds.
     "activeDeadlineSeconds": fn active_deadline_seconds(&self) -> Option<i64> { self.case.pod.active_deadline_seconds }
 
-    /// The container with the most restarts; empty where none was restarted. Source: containerStatuses[].restartCount.
+    /// The container with the most restarts; empty if none was restarted. Source: containerStatuses[].restartCount.
     "restartedContainer": fn restarted_container(&self) -> Option<&str> { Some(&self.restarted()?.name) }
 
     /// Its restarts, as `12 restarts` or with the time that they took. Source: containerStatuses[].restartCount.

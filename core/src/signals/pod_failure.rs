@@ -17,7 +17,7 @@ signal! {
     }
     reason: |of| of.run.map_or("", |run| &run.reason), message: "";
 
-    /// How the container ended, in words: `web exits with code 1 (general error) after 3 s: "..."`.
+    /// How the container ended, as text: `web exits with code 1 (general error) after 3 s: "..."`.
     /// Source: containerStatuses[].state.terminated.
     "ended": fn ended(&self) -> Option<String> { Some(ended(self.case, self.container, self.run.ok()?)) }
 }

@@ -57,7 +57,7 @@ signal! {
 
     /// What shows that the probe ended the run: `event`, a Killing Event; `earlier` or `inherited`, such an Event of an earlier
     /// run that ended in the same way; `unrecorded`, an Event of a run whose end the status does not hold; `inferred`, the probe
-    /// failed until the end; `silent`, only the length of the run. Empty where nothing was killed.
+    /// failed until the end; `silent`, only the length of the run. Empty if nothing was killed.
     "proof": fn proof(&self) -> &'static str { self.killed().map_or("", Killed::proof) }
 
     /// Whether the run ended with exit code 0 and is not started again. Source: state.terminated, restartPolicy.
@@ -65,7 +65,7 @@ signal! {
         self.killed().is_some_and(|killed| killed.is_recorded_as_success(self.case, self.container))
     }
 
-    /// When the kill comes, such as `30 s after each start`; empty where that is not known.
+    /// When the kill comes, such as `30 s after each start`; empty if that is not known.
     /// Source: Event Killing; state, lastState, earlier runs.
     "rhythm": fn rhythm(&self) -> String {
         self.killed().and_then(|killed| killed.rhythm(self.case, self.container)).unwrap_or_default()
@@ -83,7 +83,7 @@ signal! {
     /// Seconds from the kill to SIGKILL. Source: terminationGracePeriodSeconds of the probe, else of the pod.
     "graceSeconds": fn grace_seconds(&self) -> i64 { end::grace(self.case, self.container, self.kind) }
 
-    /// What became of the preStop hook at the kill: `failed`, or `cutOff` at the end of the grace period; empty where it did not
+    /// Result of the preStop hook at the kill: `failed`, or `cutOff` at the end of the grace period; empty if it did not
     /// fail. Source: Event FailedPreStopHook.
     "preStopHook": fn pre_stop_hook(&self) -> &'static str {
         match self.killed().and_then(|killed| killed.pre_stop(self.case, self.container)) {
@@ -127,7 +127,7 @@ signal! {
         self.spec().map_or_else(String::new, |probe| handler_text(self.case.language(), self.container, &probe.handler))
     }
 
-    /// `httpGet`, `tcpSocket`, `grpc` or `exec`; empty where it is not known. Source: the probe.
+    /// `httpGet`, `tcpSocket`, `grpc` or `exec`; empty if it is not known. Source: the probe.
     "handler": fn handler(&self) -> &'static str {
         match self.spec().map(|probe| &probe.handler) {
             Some(ProbeHandler::Http { .. }) => "httpGet",
@@ -147,7 +147,7 @@ signal! {
         port.map_or_else(|| self.target(), |port| port.to_string())
     }
 
-    /// The only other port that the container declares; null where there are several. Source: ports[].containerPort.
+    /// The only other port that the container declares; null if there are several. Source: ports[].containerPort.
     "otherPort": fn other_port(&self) -> Option<i32> {
         let own = self.spec().and_then(|probe| port_number(self.container, &probe.handler));
         let mut others = self.container.ports.iter().map(|port| port.number).filter(|number| Some(*number) != own);
@@ -165,7 +165,7 @@ signal! {
         name.filter(|name| self.container.ports.iter().all(|port| port.name != *name)).unwrap_or_default().to_owned()
     }
 
-    /// Name of the first port of the container that has one; empty where none has. Source: ports[].name.
+    /// Name of the first port of the container that has one; empty if none has. Source: ports[].name.
     "namedPort": fn named_port(&self) -> &str {
         self.container.ports.iter().map(|port| port.name.as_str()).find(|name| !name.is_empty()).unwrap_or_default()
     }
@@ -176,7 +176,7 @@ signal! {
     }
 
     /// What the probe got: `refused`, `timeout`, `status` (HTTP), `serverSpeaksHttps` or `serverSpeaksHttp` (the probe speaks the
-    /// other), `grpcUnimplemented`, `grpcNotServing`, `grpcNoAnswer`, `noSuchPort`, `cannotRun` or `other`; empty where it is
+    /// other), `grpcUnimplemented`, `grpcNotServing`, `grpcNoAnswer`, `noSuchPort`, `cannotRun` or `other`; empty if it is
     /// not known. Source: Event Unhealthy.
     "answer": fn answer(&self) -> &'static str {
         match &self.answer {
@@ -214,19 +214,19 @@ signal! {
     /// Source: initialDelaySeconds of the probe.
     "initialDelaySeconds": fn initial_delay_seconds(&self) -> Option<i64> { Some(self.spec()?.initial_delay) }
 
-    /// Seconds from the start until the probe has failed for good: initialDelaySeconds + periodSeconds x failureThreshold.
+    /// Seconds from the start until the probe has failed permanently: initialDelaySeconds + periodSeconds x failureThreshold.
     "budgetSeconds": fn budget_seconds(&self) -> Option<i64> { Some(self.spec()?.budget()) }
 
     /// The same as text, such as `5 min`.
     "budget": fn budget(&self) -> Option<String> { Some(text::duration(self.spec()?.budget())) }
 
-    /// The CPU limit of the container; empty where it has none. Source: resources.limits.cpu.
+    /// The CPU limit of the container; empty if it has none. Source: resources.limits.cpu.
     "cpuLimit": fn cpu_limit(&self) -> String { self.container.limits.cpu.map(format_cpu).unwrap_or_default() }
 
     /// Whether the container runs now. Source: state.running.
     "isRunning": fn is_running(&self) -> bool { self.container.is_running() }
 
-    /// How long the container passed the probe before, such as `2 h`; empty where it may never have passed it.
+    /// How long the container passed the probe before, such as `2 h`; empty if it may never have passed it.
     /// Source: state, lastState, condition Ready.
     "passedFor": fn passed_for(&self) -> String { self.passed_seconds().map(text::duration).unwrap_or_default() }
 

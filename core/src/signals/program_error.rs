@@ -64,7 +64,7 @@ signal! {
     /// Whether only root may listen on the port: it is below 1024, or the line names none.
     "isPrivilegedPort": fn is_privileged_port(&self) -> bool { self.port().is_none_or(|port| port < 1024) }
 
-    /// Another container of the pod that declares this port; empty where none does. Source: spec.containers[].ports.
+    /// Another container of the pod that declares this port; empty if none does. Source: spec.containers[].ports.
     "portOwner": fn port_owner(&self) -> &str {
         words::port_owner(self.case, self.container, self.port()).unwrap_or_default()
     }
@@ -77,7 +77,7 @@ signal! {
     /// User whose request the API server denied. Source: k8s.io/apiserver responsewriters/errors.go.
     "deniedUser": fn denied_user(&self) -> String { self.denied(|denied| denied.user.clone()) }
 
-    /// Name of the service account whose request the API server denied; empty where it was another user.
+    /// Name of the service account whose request the API server denied; empty if it was another user.
     "deniedAccount": fn denied_account(&self) -> String { self.denied(|denied| denied.account_name().to_owned()) }
 
     /// Namespace of that service account.
@@ -85,7 +85,7 @@ signal! {
         self.denied(|denied| denied.account_namespace().to_owned())
     }
 
-    /// The user as a sentence names it: `ServiceAccount web`. Empty where the line is no denial.
+    /// The user as a sentence names it: `ServiceAccount web`. Empty if the line is no denial.
     "deniedSubject": fn denied_subject(&self) -> String { self.denied(Denied::subject) }
 
     /// Verb of the denied request, such as `list`.
@@ -122,7 +122,7 @@ signal! {
     /// What is wrong with a certificate: `expired` (or not valid yet), `otherName`, or `unknownAuthority`.
     "certificateProblem": fn certificate_problem(&self) -> &'static str { access::certificate_problem(&self.line.text) }
 
-    /// What could not be reached: `db:5432`, or the name alone; empty where the line names none.
+    /// What could not be reached: `db:5432`, or the name alone; empty if the line names none.
     "endpoint": fn endpoint(&self) -> &str {
         self.parsed.endpoint.get_or_init(|| words::endpoint(&self.line.text)).as_deref().unwrap_or_default()
     }
@@ -151,11 +151,11 @@ signal! {
         self.host().split('.').nth(1).unwrap_or(&self.case.pod.key.namespace)
     }
 
-    /// Product whose client failed where the line names no endpoint, such as `MySQL`; empty where it is not known.
+    /// Product whose client failed where the line names no endpoint, such as `MySQL`; empty if it is not known.
     "server": fn server(&self) -> &'static str { words::unnamed(&self.line.text).map_or("", |(server, _)| server) }
 
     /// How a connection failed where the line names no endpoint: `refused`, `noRoute`, `timeout`, `nameNotFound` or
-    /// `lookupFailed`; empty where the line is no exception of a connection.
+    /// `lookupFailed`; empty if the line is no exception of a connection.
     "connectionFailure": fn connection_failure(&self) -> &'static str {
         words::unnamed(&self.line.text).map_or("", |(_, failure)| failure)
     }
@@ -185,12 +185,12 @@ signal! {
         if self.container.args.iter().any(|word| word.contains(argument)) { "args" } else { "command" }
     }
 
-    /// File or folder that the program has no permission for; empty where the line names none.
+    /// File or folder that the program has no permission for; empty if the line names none.
     "forbiddenPath": fn forbidden_path(&self) -> &str {
         access::forbidden_path(&self.line.text).unwrap_or_default()
     }
 
-    /// File or folder that does not exist; empty where the line names none.
+    /// File or folder that does not exist; empty if the line names none.
     "missingPath": fn missing_path(&self) -> &str { access::missing_path(&self.line.text).unwrap_or_default() }
 
     /// First file or folder that the line names; segments of shared memory, which are named like files, are none.
@@ -199,16 +199,16 @@ signal! {
         path.unwrap_or_default()
     }
 
-    /// Folder of that file; the path itself where it lies in the root folder.
+    /// Folder of that file; the path itself if it is in the root folder.
     "folder": fn folder(&self) -> &str {
         let path = self.file();
         words::folder(path).unwrap_or(path)
     }
 
-    /// Where the mount that holds the file begins; empty where the file belongs to the image. Source: volumeMounts[].mountPath.
+    /// Where the mount that holds the file begins; empty if the file belongs to the image. Source: volumeMounts[].mountPath.
     "mountPath": fn mount_path(&self) -> &str { self.mount().map_or("", |(mount, _)| &mount.path) }
 
-    /// Volume of that mount; empty where the file belongs to the image.
+    /// Volume of that mount; empty if the file belongs to the image.
     "volume": fn volume(&self) -> &str { self.mount().map_or("", |(mount, _)| &mount.volume) }
 
     /// Source of that volume: `configMap`, `secret`, `projected`, `persistentVolumeClaim`, `emptyDir`, `hostPath`, `image`,
@@ -265,15 +265,15 @@ signal! {
     /// Whether the emptyDir has such a limit.
     "fullHasLimit": fn full_has_limit(&self) -> bool { matches!(self.full_place(), Full::Memory { limit: Some(_), .. }) }
 
-    /// Limit of open handles that was reached: `openFiles`, `inotifyInstances` or `inotifyWatches`; empty where none was.
+    /// Limit of open handles that was reached: `openFiles`, `inotifyInstances` or `inotifyWatches`; empty if none was.
     "handleLimit": fn handle_limit(&self) -> &'static str { handles::met(&self.line.text).map_or("", Handles::name) }
 
-    /// The sysctl of the node that sets that limit; empty where none does.
+    /// The sysctl of the node that sets that limit; empty if none does.
     "sysctl": fn sysctl(&self) -> &'static str {
         handles::met(&self.line.text).and_then(Handles::sysctl).unwrap_or_default()
     }
 
-    /// Setting of the language runtime that limits its heap; empty where it is not known.
+    /// Setting of the language runtime that limits its heap; empty if it is not known.
     "heapSetting": fn heap_setting(&self) -> &'static str { settings::heap_setting(&self.line.text.to_ascii_lowercase()) }
 
     /// Whether the JVM lacked memory outside its heap.

@@ -25,19 +25,19 @@ signal! {
     /// Message of the condition, at most 120 characters. Source: status.conditions[].message.
     "message": fn text(&self) -> String { text::line(&self.condition.message, 120) }
 
-    /// The resource that the node has too little of; empty where the message names none.
+    /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
     "resource": fn resource(&self) -> &str { self.shortage.as_ref().map_or("", |s| s.resource) }
 
-    /// How much of the resource the pod requests, as a quantity; empty where the message has none.
+    /// How much of the resource the pod requests, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
     "requested": fn requested(&self) -> &str { self.shortage.as_ref().map_or("", |s| &s.requested) }
 
-    /// How much of the resource is free on the node, as a quantity; empty where the message has none.
+    /// How much of the resource is free on the node, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
     "free": fn free(&self) -> &str { self.shortage.as_ref().and_then(|s| s.free.as_deref()).unwrap_or_default() }
 
-    /// How much of the resource the whole node has, as a quantity; empty where the message has none.
+    /// How much of the resource the whole node has, as a quantity; empty if the message has none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
     "capacity": fn capacity(&self) -> &str { self.shortage.as_ref().map_or("", |s| &s.capacity) }
 

@@ -12,10 +12,10 @@ use crate::message::text;
 
 /// Maximum length of the reason of a run. It is usually one word.
 const REASON_MAX: usize = 64;
-/// Maximum number of runs in the history of a container that is not the culprit.
+/// Maximum number of runs in the history of a container that does not cause the failure.
 const MAX_RUNS_OF_OTHERS: usize = 3;
 
-/// The restarts of the culprit, or of the pod as kubectl counts them if no container is to blame. `None` if nothing
+/// The restarts of the failing container, or of the pod as kubectl counts them if no container causes the failure. `None` if nothing
 /// restarted and nothing terminated.
 pub fn of(case: &Case<'_>, culprit: Option<&str>) -> Option<Restarts> {
     let blamed = culprit.and_then(|name| case.pod.container(name));

@@ -13,7 +13,7 @@ signal! {
     /// The deadline, in seconds. Source: spec.progressDeadlineSeconds.
     "deadlineSeconds": fn deadline_seconds(&self) -> i64 { self.case.workload.progress_deadline.unwrap_or(600) }
 
-    /// Scheduling gates that its pods wait for, separated by commas; empty where there are none.
+    /// Scheduling gates that its pods wait for, separated by commas; empty if there are none.
     /// Source: spec.schedulingGates of the pods.
     "schedulingGates": fn scheduling_gates(&self) -> String { self.case.gates.join(", ") }
 

@@ -18,14 +18,14 @@ signal! {
     /// The error of the message, at most 90 characters.
     "error": fn error(&self) -> String { innermost(&self.event.message, 90) }
 
-    /// The CNI plugin that failed, such as `flannel`; empty where the message names none.
+    /// The CNI plugin that failed, such as `flannel`; empty if the message names none.
     /// Source: `plugin type=` in the message, containernetworking/cni.
     "plugin": fn plugin(&self) -> &str {
         let message = &*self.event.message;
         quoted_after(message, "plugin type=").or_else(|| between(message, "plugin type=\\\"", "\\\"")).unwrap_or_default()
     }
 
-    /// The CNI plugin whose program is not on the node; empty where none is missing.
+    /// The CNI plugin whose program is not on the node; empty if none is missing.
     /// Source: `failed to find plugin` in the message, containernetworking/cni.
     "missingPlugin": fn missing_plugin(&self) -> &str { self.quoted_after("failed to find plugin ") }
 
@@ -35,7 +35,7 @@ signal! {
         ["loopback", "bridge", "host-local", "portmap", "bandwidth"].contains(&self.missing_plugin())
     }
 
-    /// File that the CNI plugin does not find, such as `/run/flannel/subnet.env`; empty where none is missing.
+    /// File that the CNI plugin does not find, such as `/run/flannel/subnet.env`; empty if none is missing.
     /// Source: `no such file or directory` in the message.
     "missingFile": fn missing_file(&self) -> &str {
         let path = self.event.message.split_once(": no such file or directory").map_or("", |(before, _)| before);
@@ -43,18 +43,18 @@ signal! {
         if path.starts_with('/') { path } else { "" }
     }
 
-    /// RuntimeClass that does not exist; empty where the message names none. Source: message of the Event.
+    /// RuntimeClass that does not exist; empty if the message names none. Source: message of the Event.
     "missingRuntimeClass": fn missing_runtime_class(&self) -> &str { self.quoted_after("runtimeclass.node.k8s.io ") }
 
-    /// Handler of a RuntimeClass that the node's runtime does not know; empty where the message names none.
+    /// Handler of a RuntimeClass that the node's runtime does not know; empty if the message names none.
     /// Source: message of the Event, containerd internal/cri/config.
     "runtimeHandler": fn runtime_handler(&self) -> &str { self.quoted_after("no runtime for ") }
 
-    /// Image of the sandbox that the runtime cannot pull; empty where the message names none.
+    /// Image of the sandbox that the runtime cannot pull; empty if the message names none.
     /// Source: message of the Event, containerd internal/cri/server.
     "image": fn image(&self) -> &str { self.quoted_after("failed to get sandbox image ") }
 
-    /// Sysctl that the runtime rejects, such as `net.core.somaxconn`; empty where the message names none.
+    /// Sysctl that the runtime rejects, such as `net.core.somaxconn`; empty if the message names none.
     /// Source: message of the Event, runc.
     "sysctl": fn sysctl(&self) -> String {
         let path = between(&self.event.message, "/proc/sys/", ": ").map(|path| path.replace('/', "."));

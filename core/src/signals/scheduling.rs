@@ -65,13 +65,13 @@ signal! {
     },
     message: of.report().map_or("", |report| report.message);
 
-    /// Number of nodes that fail the check, and of all nodes, as the scheduler counts them: `2/3`. Empty where it gives no
+    /// Number of nodes that fail the check, and of all nodes, as the scheduler counts them: `2/3`. Empty if it gives no
     /// count. Source: the scheduler's message.
     "failedNodes": fn failed_nodes(&self) -> String {
         self.analysis().map_or_else(String::new, |a| a.share(a.count(a.check)))
     }
 
-    /// Number of all nodes; not known where the scheduler gives no count. Source: `0/N nodes are available`.
+    /// Number of all nodes; not known if the scheduler gives no count. Source: `0/N nodes are available`.
     "nodeCount": fn node_count(&self) -> Option<u32> { self.analysis()?.total }
 
     /// The Node objects of the cluster are known.
@@ -83,7 +83,7 @@ signal! {
     /// The scheduler's message, at most 150 characters. Source: condition PodScheduled.
     "error": fn error(&self) -> String { text::line(self.report().map_or("", |report| report.message), 150) }
 
-    /// The resource that is short, as in `resources.requests`; empty where none is.
+    /// The resource that is short, as in `resources.requests`; empty if none is.
     "resource": fn resource(&self) -> String {
         let named = || self.analysis().and_then(|a| a.extended()).unwrap_or_default().to_owned();
         match self.check() {
@@ -95,7 +95,7 @@ signal! {
     }
 
     /// How much of it the pod requests, as the scheduler counts it: CPUs, bytes with their unit, or a number of devices.
-    /// Empty where the pod requests none. Source: resources.requests of all containers, spec.resources, spec.overhead.
+    /// Empty if the pod requests none. Source: resources.requests of all containers, spec.resources, spec.overhead.
     "requested": fn requested(&self) -> String {
         self.of_room(|room| &room.requested).map_or_else(|| self.requested_alone(), str::to_owned)
     }
@@ -103,7 +103,7 @@ signal! {
     /// The same with the unit: `64 CPU`, `15Mi memory`, `2 nvidia.com/gpu`.
     "need": fn need(&self) -> &str { self.of_room(|room| &room.need).unwrap_or_default() }
 
-    /// Node that comes closest to having enough of the resource; empty where the nodes do not show a shortage, or where the pod
+    /// Node that comes closest to having enough of the resource; empty if the nodes do not show a shortage, or where the pod
     /// may only run on its own node. Source: Node status.allocatable less the requests of its pods.
     "closestNode": fn closest_node(&self) -> &str {
         self.of_room(|room| &room.node).filter(|_| self.required_node_name().is_none()).unwrap_or_default()
@@ -118,7 +118,7 @@ signal! {
     /// The closest node, its own or another.
     "shortNode": fn short_node(&self) -> &str { self.of_room(|room| &room.node).unwrap_or_default() }
 
-    /// How much of the resource the closest node has unreserved; empty where not all of its pods are known.
+    /// How much of the resource the closest node has unreserved; empty if not all of its pods are known.
     "free": fn free(&self) -> &str { self.of_room(|room| &room.free).unwrap_or_default() }
 
     /// How much the closest node may have unreserved at most, where not all of its pods are known; else empty.
@@ -141,7 +141,7 @@ signal! {
         format!("NODE:.metadata.name,HAS:.status.allocatable.{}", self.resource().replace('.', "\\."))
     }
 
-    /// Other pods have reserved some of the resource on the closest node.
+    /// Whether other pods have reserved some of the resource on the closest node.
     "isReserved": fn is_reserved(&self) -> bool { self.room().is_some_and(|room| room.is_reserved) }
 
     /// The shortage: `ofSeveral` (several pods of the workload wait while others run), `full` (the requests of other pods are all that is
@@ -149,22 +149,22 @@ signal! {
     /// show it.
     "shortage": fn shortage(&self) -> &'static str { self.room().map_or("unknown", |room| room.kind) }
 
-    /// Node with room for the pod that only a cordon keeps from it. Source: Node spec.unschedulable.
+    /// Node that the pod fits on and that only a cordon excludes. Source: Node spec.unschedulable.
     "roomyCordonedNode": fn roomy_cordoned_node(&self) -> &str { self.of_room(|room| &room.cordoned).unwrap_or_default() }
 
-    /// Node with room for the pod that only taints keep from it. Source: Node spec.taints.
+    /// Node that the pod fits on and that only taints exclude. Source: Node spec.taints.
     "roomyTaintedNode": fn roomy_tainted_node(&self) -> &str { self.of_room(|room| &room.tainted).unwrap_or_default() }
 
     /// The first taint of that node.
     "roomyTaint": fn roomy_taint(&self) -> &str { self.of_room(|room| &room.taint).unwrap_or_default() }
 
-    /// How much the largest node has, where even that is less than the request. Source: Node status.allocatable.
+    /// Amount of the largest node, if it is less than the request. Source: Node status.allocatable.
     "largestAllocatable": fn largest_allocatable(&self) -> &str { self.of_room(|room| &room.largest).unwrap_or_default() }
 
     /// Some node has enough of the resource if no other pod runs there, and none with room is only closed.
     "fitsEmptyNode": fn fits_empty_node(&self) -> bool { self.room().is_some_and(|room| room.fits_when_empty) }
 
-    /// The largest request that fits now, as a quantity; empty where none does or a node with room is only closed.
+    /// The largest request that fits now, as a quantity; empty if none does or a node with room is only closed.
     "largestRequest": fn largest_request(&self) -> &str { self.of_room(|room| &room.largest_request).unwrap_or_default() }
 
     /// Node that would take the pod if no other pod ran there: it has enough of all resources.
@@ -193,22 +193,22 @@ signal! {
     /// Number of those that are ready.
     "readyReplicas": fn ready_replicas(&self) -> u32 { self.case.surroundings.siblings.ready }
 
-    /// Pods of an older template of the workload are ready: a rollout is under way. Source: label pod-template-hash.
+    /// Whether pods of an older template of the workload are ready: a rollout is in progress. Source: label pod-template-hash.
     "oldPodsReady": fn old_pods_ready(&self) -> bool { self.case.surroundings.siblings.other_template_ready > 0 }
 
-    /// Some replicas are ready, and the workload can be scaled.
+    /// Whether some replicas are ready and the workload can be scaled.
     "canScaleDown": fn can_scale_down(&self) -> bool {
         let ready = self.ready_replicas();
         ready > 0 && target::of(self.case).scale_command(ready).is_some()
     }
 
-    /// Cordoned node that would take the pod. Source: Node spec.unschedulable.
+    /// Cordoned node that the pod fits on. Source: Node spec.unschedulable.
     "openNode": fn open_node(&self) -> &str { self.closed().next().unwrap_or_default() }
 
     /// A second such node.
     "secondOpenNode": fn second_open_node(&self) -> &str { self.closed().nth(1).unwrap_or_default() }
 
-    /// Cordoned nodes that would take the pod; empty where ports, volumes or other pods may keep them from it as well.
+    /// Cordoned nodes that would take the pod; empty if ports, volumes or other pods may keep them from it as well.
     "openNodes": fn open_nodes(&self) -> String {
         let view = self.view().filter(|_| !depends_on_other_pods(self.case.pod));
         let open = view.into_iter().flat_map(|view| &view.nodes).filter(|n| n.cordoned && n.obstacles() == 1);
@@ -224,7 +224,7 @@ signal! {
         }
     }
 
-    /// Key of a taint that the node controllers set for a node's state; empty where a person set the taint.
+    /// Key of a taint that the node controllers set for a node's state; empty if a person set the taint.
     /// Source: Node spec.taints, node.kubernetes.io/ and node.cloudprovider.kubernetes.io/.
     "stateTaint": fn state_taint(&self) -> &str {
         let key = match self.decisive_taint() {
@@ -252,7 +252,7 @@ signal! {
         self.decisive_taint().and_then(|(node, _)| node.taints.first()).map_or("", |taint| &taint.key)
     }
 
-    /// That taint marks nodes of the control plane.
+    /// Whether that taint marks nodes of the control plane.
     "isControlPlaneTaint": fn is_control_plane_taint(&self) -> bool { nodes::is_control_plane_taint(self.taint_key()) }
 
     /// Nodes with the blamed taint.
@@ -272,7 +272,7 @@ signal! {
         self.analysis().and_then(count).unwrap_or(0)
     }
 
-    /// What the pod requires of labels that no node meets: `enforced` (by the scheduler's configuration), `contradiction` (two nodes
+    /// The label requirement that no node meets: `enforced` (by the scheduler's configuration), `contradiction` (two nodes
     /// by name), `nodeName` or `hostName` (a node that does not exist), `label`, or `unknown` where the nodes do not show it.
     "selectorProblem": fn selector_problem(&self) -> &'static str {
         if self.analysis().is_some_and(Analysis::is_enforced) {
@@ -281,7 +281,7 @@ signal! {
         self.gap().map_or("unknown", |gap| gap.problem)
     }
 
-    /// What would correct it: `spelling`, `value` (the label has another), `drop` the label, or `affinity`.
+    /// The correction: `spelling`, `value` (the label has another), `drop` the label, or `affinity`.
     "correction": fn correction(&self) -> &'static str { self.gap().map_or("", |gap| gap.correction) }
 
     /// The field that requires it: `nodeSelector` or `node affinity`. Source: spec.nodeSelector, spec.affinity.nodeAffinity.
@@ -294,7 +294,7 @@ signal! {
         i64::try_from(self.case.pod.node_affinity.len()).unwrap_or(i64::MAX)
     }
 
-    /// All labels that the pod selects nodes by: `disktype=ssd, pool=db`; empty where it has no nodeSelector.
+    /// All labels that the pod selects nodes by: `disktype=ssd, pool=db`; empty if it has no nodeSelector.
     "nodeSelector": fn node_selector(&self) -> String {
         let labels: Vec<_> = self.case.pod.node_selector.iter().map(|(k, v)| format!("{k}={v}")).collect();
         labels.join(", ")
@@ -304,27 +304,27 @@ signal! {
     "unmetCount": fn unmet_count(&self) -> u32 { self.gap().map_or(0, |gap| gap.count) }
 
     /// The requirements that the closest node does not meet: two of them, and how many more.
-    "unmet": fn unmet(&self) -> &str { self.gap().map_or("", |gap| &gap.all_wanted) }
+    "unmet": fn unmet(&self) -> &str { self.gap().map_or("", |gap| &gap.all_requirements) }
 
-    /// The one to blame: that of a misspelt label, else the first.
-    "wanted": fn wanted(&self) -> &str { self.gap().map_or("", |gap| &gap.wanted) }
+    /// The decisive unmet requirement: that of a misspelt label, else the first.
+    "wanted": fn requirement(&self) -> &str { self.gap().map_or("", |gap| &gap.requirement) }
 
     /// Its label key.
-    "wantedKey": fn wanted_key(&self) -> &str { self.gap().map_or("", |gap| &gap.key) }
+    "wantedKey": fn requirement_key(&self) -> &str { self.gap().map_or("", |gap| &gap.key) }
 
-    /// Its values; names of nodes where it asks for nodes by name.
-    "wantedValues": fn wanted_values(&self) -> &str { self.gap().map_or("", |gap| &gap.values) }
+    /// Its values; names of nodes if it requires nodes by name.
+    "wantedValues": fn requirement_values(&self) -> &str { self.gap().map_or("", |gap| &gap.values) }
 
-    /// It asks for certain values (operator In, or the nodeSelector).
-    "wantsValue": fn wants_value(&self) -> bool { self.gap().is_some_and(|gap| gap.wants_value) }
+    /// Whether it requires certain values (operator In, or the nodeSelector).
+    "wantsValue": fn requires_value(&self) -> bool { self.gap().is_some_and(|gap| gap.requires_value) }
 
     /// Node whose labels come closest.
     "labelNode": fn label_node(&self) -> &str { self.gap().map_or("", |gap| &gap.node) }
 
-    /// The label that would meet it, `disktype=ssd`; empty where the kubelet or the cloud provider sets that label.
+    /// The label that would meet it, `disktype=ssd`; empty if the kubelet or the cloud provider sets that label.
     "labelToSet": fn label_to_set(&self) -> &str { self.gap().map_or("", |gap| &gap.label) }
 
-    /// What the closest node has under the key.
+    /// Value of the key on the closest node.
     "presentValue": fn present_value(&self) -> &str { self.gap().map_or("", |gap| &gap.has) }
 
     /// Labels of the closest node with another value.
@@ -345,10 +345,10 @@ signal! {
     /// The values that all nodes have under the key, where they differ.
     "valuesOfNodes": fn values_of_nodes(&self) -> &str { self.gap().map_or("", |gap| &gap.of_nodes) }
 
-    /// The pod is likely wrong, not the labels of the nodes: the label exists, or a cloud provider sets it.
+    /// Whether the pod is likely wrong, not the labels of the nodes: the label exists, or a cloud provider sets it.
     "isPodLikelyWrong": fn is_pod_likely_wrong(&self) -> bool { self.gap().is_some_and(|gap| gap.is_pod_likely_wrong) }
 
-    /// A DaemonSet made the pod. Source: metadata.ownerReferences.
+    /// Whether a DaemonSet created the pod. Source: metadata.ownerReferences.
     "ofDaemonSet": fn of_daemon_set(&self) -> bool {
         self.case.pod.owner.as_ref().is_some_and(|owner| &*owner.kind == "DaemonSet")
     }
@@ -367,7 +367,7 @@ signal! {
     /// The first claim of the pod.
     "firstClaim": fn first_claim(&self) -> &str { self.case.pod.claims().next().unwrap_or_default() }
 
-    /// The claim that the scheduler names; empty where it names none. Source: the scheduler's message.
+    /// The claim that the scheduler names; empty if it names none. Source: the scheduler's message.
     "namedClaim": fn named_claim(&self) -> &str { self.analysis().and_then(Analysis::claim).unwrap_or_default() }
 
     /// The claims without a volume, each with its StorageClass; all claims where that is not known.
@@ -376,10 +376,10 @@ signal! {
     /// The claim that asks for a volume by name. Source: PersistentVolumeClaim spec.volumeName.
     "claimOfVolume": fn claim_of_volume(&self) -> &str { claim::requested_volume(self.case).map_or("", |(claim, _)| claim) }
 
-    /// That volume.
+    /// The PersistentVolume that the claim names.
     "volumeByName": fn volume_by_name(&self) -> &str { claim::requested_volume(self.case).map_or("", |(_, volume)| volume) }
 
-    /// The claim to blame, where it is certain which one: that of the message, the only one without a volume, or the only one.
+    /// The claim that causes the failure, if it is certain: the one in the message, the only one without a volume, or the only one.
     "claimToBlame": fn claim_to_blame(&self) -> &str {
         let case = self.case;
         let claim = match self.check() {
@@ -409,7 +409,7 @@ signal! {
         i64::try_from(self.case.pod.resource_claims.len()).unwrap_or(i64::MAX)
     }
 
-    /// Labels of the pods that the pod must run beside, or must not; empty unless exactly one term selects some. At most 60
+    /// Labels of the pods in the required pod affinity or anti-affinity; empty unless exactly one term selects some. At most 60
     /// characters. Source: spec.affinity.podAffinity, or podAntiAffinity where that is the check.
     "affinityLabels": fn affinity_labels(&self) -> String {
         self.affinity().map_or_else(String::new, |term| message::middle_cut(&term.selector, 60))
@@ -428,7 +428,7 @@ signal! {
     /// All of them, as kubectl takes labels.
     "spreadKeysArgument": fn spread_keys_argument(&self) -> String { self.case.pod.spread_over.join(",") }
 
-    /// Nodes lack the label of a topologyKey: `none`, `some` or `all` of those that fail the check.
+    /// Whether nodes lack the label of a topologyKey: `none`, `some` or `all` of those that fail the check.
     /// Source: `missing required label` in the scheduler's message.
     "lacksSpreadLabel": fn lacks_spread_label(&self) -> &'static str {
         let lacks = |r: &&Reason<'_>| r.check == Some(Check::TopologySpread) && r.text.contains("missing required label");
@@ -469,7 +469,7 @@ signal! {
         view.and_then(|view| root::missing_label(self.case, view)).unwrap_or_default()
     }
 
-    /// The node that is down, where nothing but the taint of its outage keeps the pod away.
+    /// The node that is down, if only the taint of its outage excludes it.
     "nodeDown": fn node_down(&self) -> &str {
         self.view().and_then(|view| root::node_down(self.case, view)).unwrap_or_default()
     }

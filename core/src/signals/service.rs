@@ -29,7 +29,7 @@ signal! {
         self.label().map(|(key, needed_lookups, _)| label(key, needed_lookups)).unwrap_or_default()
     }
 
-    /// The label of the pods, `key=value`; empty where they have no such label. Source: labels of the template.
+    /// The label of the pods, `key=value`; empty if they have no such label. Source: labels of the template.
     "podLabel": fn pod_label(&self) -> String {
         self.label().and_then(|(key, _, has)| Some(label(key, has?))).unwrap_or_default()
     }

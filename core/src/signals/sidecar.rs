@@ -38,12 +38,12 @@ pub(super) enum Blocks<'a> {
 }
 
 signal! {
-    /// A container beside those that do the work, which keeps its pod from completing or from starting.
+    /// A helper container that prevents its pod from completing or from starting.
     /// Source: containerStatuses[].state; spec.initContainers[].restartPolicy.
     pub(super) struct Sidecar<'a> as "sidecar" { case: &'a Case<'a>, container: &'a Container, blocks: Blocks<'a> }
     reason: |of| of.container.waiting().map_or("", |(reason, _)| reason), message: "";
 
-    /// What it keeps from happening: `completion` of a Job's pod whose work is done, or `start` of the containers after a
+    /// What it prevents: `completion` of a Job's pod whose work is done, or `start` of the containers after a
     /// native sidecar. Source: containerStatuses[].state.
     "blocks": fn blocks(&self) -> &'static str {
         match self.blocks {
@@ -52,7 +52,7 @@ signal! {
         }
     }
 
-    /// The container that has done its work with exit code 0; empty where none has. Source: containerStatuses[].state.terminated.
+    /// The container that has done its work with exit code 0; empty if none has. Source: containerStatuses[].state.terminated.
     "work": fn work(&self) -> &str {
         match self.blocks {
             Blocks::Completion { work, .. } => &work.name,

@@ -58,7 +58,7 @@ signal! {
     /// Whether the container has been restarted. Source: containerStatuses[].restartCount.
     "isRestarted": fn is_restarted(&self) -> bool { self.failed_container().is_some_and(|container| container.restart_count > 0) }
 
-    /// Reason and message of the failed pod, else those of its condition DisruptionTarget; empty where there are none.
+    /// Reason and message of the failed pod, else those of its condition DisruptionTarget; empty if there are none.
     /// Source: status.reason and status.message; status.conditions[DisruptionTarget].
     "podReason": fn pod_reason(&self) -> String {
         let pod = self.case.pod;
@@ -70,7 +70,7 @@ signal! {
         format!("{reason} {message}").trim().to_owned()
     }
 
-    /// Message of the scheduler; empty where it gives none. Source: status.conditions[PodScheduled].message.
+    /// Message of the scheduler; empty if it gives none. Source: status.conditions[PodScheduled].message.
     "schedulerMessage": fn scheduler_message(&self) -> &str {
         match self.what {
             What::Unscheduled(condition) => condition.message.trim(),

@@ -16,11 +16,11 @@ signal! {
     pub(crate) struct Volume<'a> as "volume" { case: &'a Case<'a>, event: &'a EventFacts }
     reason: |of| &of.event.reason, message: &of.event.message;
 
-    /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty where the message
+    /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty if the message
     /// names none. Source: message of the Event.
     "name": fn name(&self) -> String { volume_of(&self.event.message).map(|name| middle_cut(name, 45)).unwrap_or_default() }
 
-    /// The volumes that are not mounted yet, separated by blanks; empty where the message lists none.
+    /// The volumes that are not mounted yet, separated by blanks; empty if the message lists none.
     /// Source: `unmounted volumes=[...]` in the message of the kubelet's sync.
     "unmounted": fn unmounted(&self) -> &str { self.between("unmounted volumes=[", "]") }
 
@@ -38,30 +38,30 @@ signal! {
         innermost(output, 90)
     }
 
-    /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty where the message does not state it.
+    /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
     /// Source: `Mounting arguments:` in the message, k8s.io/mount-utils.
     "device": fn device(&self) -> &str { device(&self.event.message).unwrap_or_default() }
 
-    /// The mount helper that the node lacks, such as `mount.nfs`; empty where the message names none.
+    /// The mount helper that the node lacks, such as `mount.nfs`; empty if the message names none.
     /// Source: util-linux mount, in the message.
     "missingHelper": fn missing_helper(&self) -> String { missing_helper(&self.event.message).unwrap_or_default() }
 
-    /// ConfigMap that does not exist; empty where the message names none. Source: message of the Event.
+    /// ConfigMap that does not exist; empty if the message names none. Source: message of the Event.
     "missingConfigMap": fn missing_config_map(&self) -> &str { self.quoted_after(&["configmap ", "configmaps "]) }
 
-    /// Secret that does not exist; empty where the message names none. Source: message of the Event.
+    /// Secret that does not exist; empty if the message names none. Source: message of the Event.
     "missingSecret": fn missing_secret(&self) -> &str { self.quoted_after(&["secret ", "secrets "]) }
 
-    /// ServiceAccount that does not exist; empty where the message names none. Source: message of the Event.
+    /// ServiceAccount that does not exist; empty if the message names none. Source: message of the Event.
     "missingServiceAccount": fn missing_service_account(&self) -> &str { self.quoted_after(&["serviceaccounts "]) }
 
-    /// Key that the ConfigMap or Secret of the volume does not have; empty where none is missing.
+    /// Key that the ConfigMap or Secret of the volume does not have; empty if none is missing.
     /// Source: message of the Event.
     "missingKey": fn missing_key(&self) -> &str {
         self.event.message.rsplit_once("key: ").and_then(|(_, key)| key.split_whitespace().next()).unwrap_or_default()
     }
 
-    /// ConfigMap of the volume whose key is missing; empty where it is a Secret or not known.
+    /// ConfigMap of the volume whose key is missing; empty if it is a Secret or not known.
     /// Source: spec.volumes[].configMap, spec.volumes[].projected.sources[].configMap.
     "configMap": fn config_map(&self) -> &str {
         self.only_source(|source| match source {
@@ -70,7 +70,7 @@ signal! {
         })
     }
 
-    /// Secret of the volume whose key is missing; empty where it is a ConfigMap or not known.
+    /// Secret of the volume whose key is missing; empty if it is a ConfigMap or not known.
     /// Source: spec.volumes[].secret, spec.volumes[].projected.sources[].secret.
     "secret": fn secret(&self) -> &str {
         self.only_source(|source| match source {
@@ -79,26 +79,26 @@ signal! {
         })
     }
 
-    /// PersistentVolumeClaim that the kubelet cannot use; empty where the message names none.
+    /// PersistentVolumeClaim that the kubelet cannot use; empty if the message names none.
     /// Source: `error processing PVC` in the message.
     "unusableClaim": fn unusable_claim(&self) -> &str {
         self.between("error processing PVC ", ":").rsplit('/').next().unwrap_or_default()
     }
 
-    /// PersistentVolumeClaim of the volume; empty where it has none, or only its PersistentVolume is known.
+    /// PersistentVolumeClaim of the volume; empty if it has none, or only its PersistentVolume is known.
     /// Source: spec.volumes[].persistentVolumeClaim.
     "claim": fn claim(&self) -> String { self.root(RootKind::PersistentVolumeClaim) }
 
-    /// PersistentVolume of the volume; empty where the message does not name it. Source: message of the Event.
+    /// PersistentVolume of the volume; empty if the message does not name it. Source: message of the Event.
     "persistentVolume": fn persistent_volume(&self) -> String { self.root(RootKind::PersistentVolume) }
 
-    /// CSI driver that the message names, such as `ebs.csi.aws.com`; empty where it names none.
+    /// CSI driver that the message names, such as `ebs.csi.aws.com`; empty if it names none.
     "driver": fn driver(&self) -> &str {
         let named = self.between("driver name ", " not found");
         if named.is_empty() { self.between("external-attacher of ", " CSI driver") } else { named }
     }
 
-    /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty where the message names
+    /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty if the message names
     /// none. Source: `used by pod(s)` in the message of the attach controller.
     "usedBy": fn used_by(&self) -> String {
         let pods = self.event.message.split_once("used by pod(s) ");
@@ -111,10 +111,10 @@ signal! {
         self.event.message.split_once("check failed: ").map(|(_, error)| middle_cut(error.trim(), 90)).unwrap_or_default()
     }
 
-    /// Path of a hostPath volume that is refused; empty where none is. Source: message of the Event, pkg/volume/hostpath.
+    /// Path of a hostPath volume that is refused; empty if none is. Source: message of the Event, pkg/volume/hostpath.
     "hostPath": fn host_path(&self) -> &str { self.between("check failed: ", " is not a ") }
 
-    /// The hostPath type with which the kubelet creates what is missing: `DirectoryOrCreate` or `FileOrCreate`; empty where
+    /// The hostPath type with which the kubelet creates what is missing: `DirectoryOrCreate` or `FileOrCreate`; empty if
     /// there is none, as for sockets and devices. Source: message of the Event.
     "hostPathType": fn host_path_type(&self) -> &'static str {
         if self.event.message.contains("is not a directory") {
@@ -126,11 +126,11 @@ signal! {
         }
     }
 
-    /// Directory of a local PersistentVolume that is not on the node; empty where none is missing.
+    /// Directory of a local PersistentVolume that is not on the node; empty if none is missing.
     /// Source: message of the Event, pkg/volume/local.
     "missingLocalPath": fn missing_local_path(&self) -> &str { self.between("path \"", "\" does not exist") }
 
-    /// ConfigMap or Secret that the kubelet does not watch for this pod; empty where it does.
+    /// ConfigMap or Secret that the kubelet does not watch for this pod; empty if it does.
     /// Source: `not registered` in the message of the kubelet's object cache.
     "unregisteredObject": fn unregistered_object(&self) -> &str {
         let object = self.event.message.strip_suffix(" not registered").and_then(|object| object.rsplit('/').next());

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_values_compress_well() {
+    fn similar_values_are_compressed() {
         let mut compressor = Compressor::default();
         let text = |pod: usize| format!("{pod} {}", (0..100).map(|n| (n * n).to_string()).collect::<String>());
         let sizes = [0, 1].map(|pod| compressor.compress::<String>("pods", &text(pod)).bytes.len());

@@ -168,7 +168,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(&*found[0].name, "data");
         assert!(found[0].events.is_empty(), "the Event is of a claim that was deleted");
-        assert_eq!(unbound_claims("n", &[], &[event(FAILED)])[0].events.len(), 1, "no claim is given: the Event tells");
+        assert_eq!(
+            unbound_claims("n", &[], &[event(FAILED)])[0].events.len(),
+            1,
+            "without a claim, the Event is the source"
+        );
         assert!(unbound_claims("other", &[], &[event(FAILED)]).is_empty());
     }
 

@@ -515,7 +515,7 @@ mod tests {
         let (pods, problems) = read(whole.strip_suffix("kind: List\n").unwrap());
         assert_eq!(pods, 2, "what is there counts");
         assert!(problems.len() == 1 && problems[0].contains("the file seems to be cut off"), "{problems:?}");
-        assert_eq!(read("items:\n- {kind: Pod, metadata: {name: a}}\n"), (1, vec![]), "written by hand");
+        assert_eq!(read("items:\n- {kind: Pod, metadata: {name: a}}\n"), (1, vec![]), "a file that no kubectl printed");
     }
 
     #[test]

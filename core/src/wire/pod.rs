@@ -814,9 +814,9 @@ mod tests {
 
     #[test]
     fn resized_pod_counts_like_in_the_scheduler() {
-        let counted = |wanted: &str, condition: &str| {
+        let counted = |requested: &str, condition: &str| {
             let pod = facts_of(&format!(
-                r#"{{"spec": {{"containers": [{{"name": "a", "resources": {{"requests": {{"cpu": "{wanted}", "ephemeral-storage": "1Gi"}}}}}}]}},
+                r#"{{"spec": {{"containers": [{{"name": "a", "resources": {{"requests": {{"cpu": "{requested}", "ephemeral-storage": "1Gi"}}}}}}]}},
                     "status": {{"conditions": [{condition}], "containerStatuses": [{{"name": "a", "allocatedResources": {{"cpu": "100m"}},
                       "resources": {{"requests": {{"cpu": "70m"}}}}}}]}}}}"#
             ));

@@ -29,7 +29,7 @@ pub(super) fn within<T>(left: &mut usize, read: impl FnOnce() -> T) -> T {
 pub(super) fn spend<E: Error>(bytes: usize) -> Result<(), E> {
     let left = LEFT.get().checked_sub(bytes);
     LEFT.set(left.unwrap_or(0));
-    if left.is_none() { Err(E::custom("there is no room left for it")) } else { Ok(()) }
+    if left.is_none() { Err(E::custom("the memory limit is reached")) } else { Ok(()) }
 }
 
 /// The remaining budget. Restore it with [`refund`] if the data read meanwhile is dropped.

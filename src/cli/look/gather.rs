@@ -127,7 +127,7 @@ impl Question<'_> {
             if !subject.has_diagnosis_in(found) {
                 bail!("there is no {subject}{place}");
             }
-            Ok(format!("there is no {subject}{place} any more; this is its last diagnosis"))
+            Ok(format!("{subject}{place} no longer exists; this is its last diagnosis"))
         };
         self.gone.iter().map(note).collect()
     }
@@ -262,7 +262,7 @@ impl Question<'_> {
         let lister = Lister { client: &self.clients.watch, limit: self.limit, of_nodes, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
-        snapshot.with_context(|| format!("cannot look at the cluster at {}", self.clients.server))
+        snapshot.with_context(|| format!("cannot read the cluster at {}", self.clients.server))
     }
 
     /// Diagnoses a snapshot and keeps the requested objects.
@@ -452,7 +452,7 @@ mod tests {
         for leases in [renewed("2026-11-21T08:59:59Z"), json!([])] {
             let answer = answer_of(Some("pod/old"), false, leases.clone(), &[]).await.unwrap();
             assert_eq!(names(&answer), ["old"]);
-            let note = "there is no Pod old in namespace shop any more; this is its last diagnosis";
+            let note = "Pod old in namespace shop no longer exists; this is its last diagnosis";
             assert!(answer.notes.iter().any(|known| known == note), "{:?}", answer.notes);
             assert_eq!(answer.unready, [""; 0]);
             for other in ["pod/odl", "deploy/old"] {

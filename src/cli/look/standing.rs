@@ -79,7 +79,7 @@ pub(super) fn still_to_come(
     namespace: Option<&str>,
     language: Language,
 ) -> Option<String> {
-    let missing = || Some(phrase!(language, "not there").to_owned());
+    let missing = || Some(phrase!(language, "does not exist").to_owned());
     let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
     match subject.kind {
         Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
@@ -108,7 +108,7 @@ pub(super) fn still_to_come(
 
 /// The state with the STATUS that kubectl prints.
 fn of_pod(pod: &PodFacts, language: Language) -> String {
-    let what = if pod.is_over() { phrase!(language, "over") } else { phrase!(language, "not ready") };
+    let what = if pod.is_over() { phrase!(language, "ended") } else { phrase!(language, "not ready") };
     let status = pod_status(pod);
     // Scheduling gates are set on purpose, so they are not a failure.
     if !pod.scheduling_gates.is_empty() {
@@ -116,7 +116,7 @@ fn of_pod(pod: &PodFacts, language: Language) -> String {
         return translate!(language, "{what} ({status}: it waits until {gates} is removed)", what, status, gates);
     }
     if pod.deletion.is_some() && status != "Terminating" {
-        return translate!(language, "{what} ({status}), and being deleted", what, status);
+        return translate!(language, "{what} ({status}), being deleted", what, status);
     }
     format!("{what} ({status})")
 }
@@ -133,7 +133,7 @@ fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String 
         Kind::Workload(WorkloadKind::Job) => {
             translate!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
         }
-        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "not run to its end yet").to_owned(),
+        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "no run has completed yet").to_owned(),
         _ => {
             let paused = if workload.paused { phrase!(language, "; its rollout is paused") } else { "" };
             translate!(
@@ -226,11 +226,11 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
         assert_eq!(missing(&[pod("other", "False"), pod("shop", "True")]), None);
         let both = [pod("other", "True"), pod("shop", "False")];
         assert_eq!(missing(&both).as_deref(), Some("not ready (Running)"));
-        assert_eq!(missing(&both[..1]).as_deref(), Some("not there"), "it was deleted meanwhile");
+        assert_eq!(missing(&both[..1]).as_deref(), Some("does not exist"), "it was deleted meanwhile");
     }
 
     #[test]
-    fn the_time_of_the_threshold_comes_from_own_pods_only() {
+    fn the_time_of_the_threshold_uses_own_pods_only() {
         let now: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
         let undiagnosed = |namespace: &str, pod: &str, workload: &str, from: &str| UndiagnosedPod {
             pod: ObjectKey { namespace: namespace.into(), name: pod.into() },

@@ -72,10 +72,10 @@ impl Kind {
             // After a flag, clap parses a subcommand as a kind.
             if Plugin::command().find_subcommand(text).is_some() {
                 return format!(
-                    "{text} is a command: it stands before all flags, as in `kubectl shindan {text} --help`"
+                    "{text} is a command: write it before all flags, as in `kubectl shindan {text} --help`"
                 );
             }
-            format!("nothing is diagnosed of the kind {text:?}; known are {}", kinds().collect::<Vec<_>>().join(", "))
+            format!("unknown kind {text:?}; the kinds are {}", kinds().collect::<Vec<_>>().join(", "))
         })
     }
 }
@@ -117,7 +117,7 @@ impl Subject {
             [kind, names @ ..] if !kind.contains('/') => names
                 .iter()
                 .map(|name| match name.split_once('/') {
-                    Some(_) => Err(format!("give either {kind} and names, or KIND/NAME each time: {name}")),
+                    Some(_) => Err(format!("use either {kind} and names, or KIND/NAME for each object: {name}")),
                     None => named(kind, name),
                 })
                 .collect(),
@@ -290,10 +290,10 @@ mod tests {
     fn invalid_subjects_are_rejected_with_a_reason() {
         for (words, reason) in [
             (&["pod/"][..], "which Pod?"),
-            (&["explain", "OOMKilled"], "explain is a command: it stands before all flags"),
-            (&["secret/x"], "nothing is diagnosed of the kind \"secret\"; known are pod, node,"),
+            (&["explain", "OOMKilled"], "explain is a command: write it before all flags"),
+            (&["secret/x"], "unknown kind \"secret\"; the kinds are pod, node,"),
             (&["pod/x", "y"], "\"y\" has no kind"),
-            (&["pod", "x", "pod/y"], "give either pod and names"),
+            (&["pod", "x", "pod/y"], "use either pod and names"),
         ] {
             let error = parsed(words).unwrap_err();
             assert!(error.contains(reason), "{words:?}: {error}");

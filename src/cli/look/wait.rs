@@ -56,7 +56,7 @@ pub(super) async fn wait(
         if missing.is_some() {
             steady = Steady::default();
         }
-        let text = missing.unwrap_or_else(|| format!("ready, if it stays so for {STEADY} s"));
+        let text = missing.unwrap_or_else(|| format!("ready; waiting until it has been ready for {STEADY} s"));
         only_newest(&mut snapshot.dump, subjects, question.thresholds.recovered_restarting, now);
         let over = snapshot.dump.pods.iter().filter(|pod| pod.is_over()).map(|pod| pod.key.clone()).collect();
         // If Kubernetes has given up on the workload, the wait ends.
@@ -69,7 +69,7 @@ pub(super) async fn wait(
         let text = match found.pods.iter().find(|pod| pod.fails()) {
             Some(pod) => {
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
-                format!("{text}; {}{of}: perhaps a restart helps", pod.status.head.cause)
+                format!("{text}; {}{of}: a restart may help", pod.status.head.cause)
             }
             None => text,
         };
@@ -344,7 +344,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         let (end, seconds, reported) = waited(&runs("2026-11-21T08:59:59Z"), "pod/web").await;
         assert_eq!(
             (end.as_str(), seconds, reported.as_slice()),
-            ("Healthy", 10, &["ready, if it stays so for 10 s".to_owned()][..])
+            ("Healthy", 10, &["ready; waiting until it has been ready for 10 s".to_owned()][..])
         );
         let (end, seconds, _) = waited(&runs("2026-11-21T08:59:00Z"), "pod/web").await;
         assert_eq!((end.as_str(), seconds), ("Healthy", 0));
@@ -357,7 +357,7 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         assert!(end.starts_with("Fails") && end.contains("AppError"), "{end}");
         assert_eq!(seconds, 60);
         assert_eq!(reported.len(), 1, "{reported:?}");
-        assert_eq!(reported[0], "Pod web: not ready (Error); AppError of app: perhaps a restart helps");
+        assert_eq!(reported[0], "Pod web: not ready (Error); AppError of app: a restart may help");
         let (end, seconds, _) = waited_for(&clients, "pod/web", 10).await;
         assert!(end.starts_with("Fails"), "its cause is known: {end}");
         assert_eq!(seconds, 10);

@@ -30,7 +30,7 @@ struct Tested {
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let (added, errors) = catalog::read(&sources(&args.rules)?);
     let mut tested = Tested { errors: errors.iter().map(ToString::to_string).collect(), ..Tested::default() };
-    anyhow::ensure!(catalog::add(added), "the catalogue is in use already");
+    anyhow::ensure!(catalog::add(added), "the catalogue is already in use");
     let mut folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
     let is_of_cause = folders.is_empty() && entries(&args.folder)?.iter().any(|path| is_yaml(path));
     if is_of_cause {

@@ -74,7 +74,10 @@ impl Guard {
             );
         }
         if !matches!(*method, Method::GET | Method::HEAD) {
-            return Verdict::Refuse(StatusCode::METHOD_NOT_ALLOWED, "There is nothing here but to read.");
+            return Verdict::Refuse(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Only GET and HEAD are allowed: the page is read-only.",
+            );
         }
         let query = uri.query().unwrap_or_default();
         if let Some((_, given)) = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == PARAMETER) {
@@ -86,8 +89,8 @@ impl Guard {
         }
         Verdict::Refuse(
             StatusCode::FORBIDDEN,
-            "The token is missing or is another one's: open the URL that shindan ui printed when it was started. If you came \
-             here by a link just now, press Enter in the address bar.",
+            "The token is missing or wrong: open the URL that shindan ui printed at its start. If you followed a \
+             link to this page, press Enter in the address bar.",
         )
     }
 

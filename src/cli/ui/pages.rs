@@ -43,7 +43,7 @@ pub(super) fn router(board: Arc<Board>, guard: Arc<Guard>) -> Router {
         .route("/page.css", get(async || ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE)))
         .route("/page.js", get(async || ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT)))
         .route("/icon.svg", get(async || ([(header::CONTENT_TYPE, "image/svg+xml")], ICON)))
-        .fallback(async || (StatusCode::NOT_FOUND, "There is no such page.\n"))
+        .fallback(async || (StatusCode::NOT_FOUND, "This page does not exist.\n"))
         .with_state(board)
         .layer(from_fn_with_state(guard, guard::watch))
 }
@@ -74,7 +74,7 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {
-            (StatusCode::INTERNAL_SERVER_ERROR, format!("The page cannot be made: {error}\n")).into_response()
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("The page cannot be rendered: {error}\n")).into_response()
         }
     }
 }
@@ -192,7 +192,7 @@ mod tests {
     async fn the_frame_is_in_the_language_of_the_user() {
         for (uri, english, japanese) in [
             ("/", ["Failing now", "By severity", "Pod in shop", "1 failing"], "失敗中"),
-            ("/pod?namespace=shop&name=web", [">Copy<", "Where this is", "Family ", "One thing could"], ">コピー<"),
+            ("/pod?namespace=shop&name=web", [">Copy<", "Breadcrumb", "Category ", "1 part could"], ">コピー<"),
             ("/node?name=n1", ["No diagnosis of", "as of", "Copied", "Not connected"], "伝えることはない"),
         ] {
             let dump = || sample::found(&sample::image("web", "shop"));

@@ -31,7 +31,7 @@ pub enum Operator {
 impl std::fmt::Display for Operator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Works => write!(f, "an operator is at work"),
+            Self::Works => write!(f, "an operator is running"),
             Self::NotRenewed { lease, renewed: Some(at) } => {
                 write!(f, "no operator has renewed its Lease {lease} since {at}")
             }
@@ -83,14 +83,14 @@ mod tests {
             judge(leases.collect(), now).to_string()
         };
         let (fresh, old) = ("2026-11-21T09:09:58.000000Z", "2026-11-21T08:00:01.500000Z");
-        assert_eq!(state(&[("ops", "a", fresh)]), "an operator is at work");
-        assert_eq!(state(&[("ops", "a", "2026-11-21T09:15:00.000000Z")]), "an operator is at work", "by another clock");
+        assert_eq!(state(&[("ops", "a", fresh)]), "an operator is running");
+        assert_eq!(state(&[("ops", "a", "2026-11-21T09:15:00.000000Z")]), "an operator is running", "by another clock");
         assert_eq!(
             state(&[("ops", "a", old)]),
             "no operator has renewed its Lease ops/shindan since 2026-11-21T08:00:01Z"
         );
         assert_eq!(state(&[("ops", "", fresh)]), "no operator holds its Lease ops/shindan", "the Lease was released");
-        assert_eq!(state(&[("ops", "a", old), ("sre", "b", fresh)]), "an operator is at work");
+        assert_eq!(state(&[("ops", "a", old), ("sre", "b", fresh)]), "an operator is running");
         assert_eq!(state(&[]), "no operator has a Lease shindan in this cluster");
     }
 }

@@ -8,7 +8,7 @@ use crate::cluster::Failure;
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// The object is not at the version to replace. Reread it ([`super::Publisher::current`]) and decide again.
-    #[error("the object has changed meanwhile")]
+    #[error("the object was changed by another writer")]
     Conflict,
     /// The namespace is deleted or terminating. Forget the object.
     #[error("the namespace is deleted or terminating")]
@@ -27,13 +27,13 @@ pub enum PublishError {
     /// Like `Forbidden`, for all objects of this kind in this namespace.
     #[error("no role grants it: {0}")]
     NotGranted(String),
-    #[error("the API server does not know PodDiagnosis objects: is the CRD installed?")]
+    #[error("the API server does not know this kind of object: is the CRD installed?")]
     NotInstalled,
     /// The request was not sent. Forget it: the leader decides again.
     #[error("another replica leads")]
     NotLeading,
     /// Server, network or credentials fail. Retry.
-    #[error("the API server cannot do it now: {0}")]
+    #[error("the API server is unavailable: {0}")]
     Unavailable(String),
 }
 

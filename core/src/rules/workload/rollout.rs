@@ -122,7 +122,7 @@ fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
         Some(good) => remedies::undo(case, good.revision, good.ready > 0),
         None => remedies::revisions(case),
     };
-    // The template is not to blame if a pod of the old template occupies the place, or if that pod would not find one
+    // The template is not the cause if a pod of the old template occupies the place, or if that pod would not find one
     // either.
     let waits_for_place = matches!(&verdict.why, Why::Pods(group) if PLACEMENT_CAUSES.contains(&&*group.lead.cause));
     let lacks_room = is_quota_exceeded(verdict) && !requests_differ(back, newest);

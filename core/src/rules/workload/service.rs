@@ -42,7 +42,7 @@ pub fn unmatched_services<'p>(
         }
         let mut meant = workloads.iter().filter_map(|workload| nearly(service, services, workload));
         let first = meant.next()?;
-        // If two workloads match equally well, the intended one is unknown.
+        // If two workloads match equally, the intended one is unknown.
         meant.next().is_none().then_some(first)
     })
     .collect()
@@ -105,9 +105,9 @@ fn evidence(signal: &MismatchedService<'_>) -> Vec<Evidence> {
             vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), needed_lookups.as_str())]
         }
         Apart::Ports { proven, .. } => {
-            let wanted = evidence::field(format!("service/{service}.spec.ports.targetPort"), signal.target_ports());
+            let ports = evidence::field(format!("service/{service}.spec.ports.targetPort"), signal.target_ports());
             let empty = proven.then(|| evidence::field(format!("endpointslice of service/{service}: ports"), "none"));
-            std::iter::once(wanted).chain(empty).collect()
+            std::iter::once(ports).chain(empty).collect()
         }
     }
 }

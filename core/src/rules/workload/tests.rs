@@ -238,7 +238,7 @@ fn quota_that_blocks_all_pods_is_named_with_the_short_resource() {
     assert_eq!((failure.problem, failure.severity), ("NoPods", Severity::Critical));
     assert_eq!(
         failure.summary,
-        "no pod exists: ResourceQuota team has no room: requested requests.memory=2Gi, used requests.memory=0, limited to requests.memory=1Gi"
+        "no pod exists: ResourceQuota team is exceeded: requested requests.memory=2Gi, used requests.memory=0, limited to requests.memory=1Gi"
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
     let first = failure.remedies[0].command.as_ref().unwrap();
@@ -367,7 +367,7 @@ fn rollback_targets_a_good_template() {
     assert_eq!(undo(third_revision("", 2)), to_first, "2 was as bad");
     let node = |name| pod(name, Some("web-1"), "NodeStatusUnknown", Category::Node);
     let down = third_revision("", 0).with("ReplicaSet", "web-1", vec![node("web-1-a"), node("web-1-b")]);
-    assert_eq!(undo(down), to_first, "its pods do not fail of themselves");
+    assert_eq!(undo(down), to_first, "its pods fail because of their node");
     let paused = undo(third_revision(", paused: true", 2)).unwrap();
     assert!(
         paused.starts_with("kubectl -n shop rollout resume deployment/web && kubectl -n shop rollout undo "),
@@ -668,7 +668,7 @@ fn failed_run_is_reported_for_its_cron_job_until_a_later_run_succeeds() {
     let failure = failed.failure();
     assert_eq!((failure.cause.as_str(), failure.problem), ("JobBackoffLimitExceeded", "JobFailed"));
     assert!(failure.summary.starts_with("its run report-1 failed: no retry is left"), "{}", failure.summary);
-    assert!(failed.judge(&failed.workloads[1], failed.now).failure.is_none(), "the Job is not told beside it");
+    assert!(failed.judge(&failed.workloads[1], failed.now).failure.is_none(), "the Job is not reported in addition");
     assert!(World::of(&RUNS.replace("SUCCEEDED", "2026-11-21T10:00:30Z")).is_healthy());
     let mut suspended = failed;
     suspended.workloads[0].suspended = true;
@@ -726,7 +726,7 @@ fn service_selector_mismatch_is_reported_for_the_intended_workload() {
     assert_eq!(orphans(&|_, _| {}, 100), 0, "it may be ahead of its workload");
     assert_eq!(orphans(&|_, w| w.desired = 0, 600), 0, "scaled to 0");
     assert_eq!(orphans(&|s, _| s.external = true, 600), 0, "a name for something elsewhere");
-    assert_eq!(orphans(&|s, _| s.selector = Labels::default(), 600), 0, "its endpoints are made by hand");
+    assert_eq!(orphans(&|s, _| s.selector = Labels::default(), 600), 0, "its endpoints are created manually");
     let two_off = |s: &mut ServiceFacts, _: &mut WorkloadFacts| {
         s.selector = s.selector.iter().chain([("app", "other")]).collect();
     };

@@ -79,5 +79,5 @@ fn unknown_node_is_reported_from_the_event_of_the_pod() {
     let old = event.replace("09:50", "08:50");
     assert!(cause(&pod(RUNNING, &old)).is_none(), "an earlier outage's");
     let recovered = RUNNING.replace("\"False\"", "\"True\"");
-    assert!(cause(&pod(&recovered, event)).is_none(), "well again");
+    assert!(cause(&pod(&recovered, event)).is_none(), "recovered");
 }

@@ -41,13 +41,13 @@ fn will_restart(case: &Case<'_>, container: &Container) -> bool {
         State::Running { .. } => false,
     };
     let failed = container.last_end().is_some_and(|end| end.exit_code != 0);
-    let wanted = match container.effective_restart_policy(pod.restart_policy) {
+    let is_allowed = match container.effective_restart_policy(pod.restart_policy) {
         RestartPolicy::Always => true,
         RestartPolicy::OnFailure => failed,
         RestartPolicy::Never => false,
     };
     let is_left_alone = pod.is_over() || pod.deletion.is_some() || container.kind == ContainerType::Ephemeral;
-    waits && wanted && !is_left_alone && !container.has_restart_rules
+    waits && is_allowed && !is_left_alone && !container.has_restart_rules
 }
 
 /// The wait in seconds after the newest of a container's runs (oldest first). `None` if it is not certain.
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(wait(&runs(9, &[3; 7], &[10, 20, 40, 80, 160, 300])), Some(300));
         let mut gap = runs(9, &[3, 3, 3], &[42, 85]);
         gap[2].number = Some(20);
-        assert_eq!(wait(&gap), None, "nobody saw the runs before the last");
+        assert_eq!(wait(&gap), None, "the runs before the last were not observed");
     }
 
     #[test]

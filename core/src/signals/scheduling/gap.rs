@@ -10,7 +10,7 @@ use crate::facts::Operator;
 pub(crate) struct Gap {
     pub(super) node: String,
     /// The decisive requirement: that of a misspelt label, else the first.
-    pub(super) wanted: String,
+    pub(super) requirement: String,
     pub(super) key: String,
     pub(super) values: String,
     pub(super) has: String,
@@ -20,10 +20,10 @@ pub(crate) struct Gap {
     pub(super) problem: &'static str,
     pub(super) correction: &'static str,
     pub(super) is_of_selector: bool,
-    pub(super) wants_value: bool,
+    pub(super) requires_value: bool,
     pub(super) is_pod_likely_wrong: bool,
     pub(super) count: u32,
-    pub(super) all_wanted: String,
+    pub(super) all_requirements: String,
     pub(super) similar: Vec<String>,
     pub(super) present: Vec<String>,
     pub(super) absent: Vec<String>,
@@ -44,17 +44,17 @@ impl Gap {
             _ if unmet.is_host_name() => "hostName",
             _ => "label",
         };
-        let wants_value = unmet.operator == Operator::In;
+        let requires_value = unmet.operator == Operator::In;
         let correction = match unmet {
             _ if unmet.resembles.is_some() => "spelling",
             // A kubelet reports its node's labels correctly, so only the pod can be wrong.
             _ if is_of_selector && label.is_empty() && unmet.has.is_some() => "value",
-            _ if is_of_selector && wants_value => "drop",
+            _ if is_of_selector && requires_value => "drop",
             _ => "affinity",
         };
         let mut gap = Self {
             node: node.name().to_owned(),
-            wanted: unmet.requirement(),
+            requirement: unmet.requirement(),
             key: unmet.key.clone(),
             values: unmet.values.join(", "),
             has: unmet.has.clone().unwrap_or_default(),
@@ -64,7 +64,7 @@ impl Gap {
             problem,
             correction,
             is_of_selector,
-            wants_value,
+            requires_value,
             // If the label exists with another value, the node is more likely to be right.
             is_pod_likely_wrong: unmet.resembles.is_some() || unmet.has.is_some() || unmet.is_set_by_clouds(),
             count: u32::try_from(node.unmet.len()).unwrap_or(u32::MAX),
@@ -72,8 +72,8 @@ impl Gap {
         };
         // The decisive requirement first, then the number of others.
         let ordered = || std::iter::once(unmet).chain(node.unmet.iter().filter(|u| *u != unmet));
-        let wanted: Vec<_> = ordered().map(Unmet::requirement).collect();
-        gap.all_wanted = names(wanted.iter().map(String::as_str));
+        let requirements: Vec<_> = ordered().map(Unmet::requirement).collect();
+        gap.all_requirements = names(requirements.iter().map(String::as_str));
         for unmet in ordered().take(2) {
             match (&unmet.resembles, &unmet.has) {
                 (Some((key, value)), _) => gap.similar.push(format!("{key}={value}")),

@@ -181,7 +181,7 @@ fn taint_is_reported_even_if_the_scheduler_omits_it() {
     assert_eq!(cause, "UntoleratedTaint");
     assert_eq!(
         finding.summary.text(),
-        "the pod does not tolerate the taint dedicated=db:NoSchedule of w2, w3, and no other node takes it"
+        "the pod does not tolerate the taint dedicated=db:NoSchedule of w2, w3, and it fits on no other node"
     );
     assert!(
         remedies[0]
@@ -215,7 +215,7 @@ fn devices_on_tainted_nodes_are_not_missing() {
     let scenario = waiting(spec, message, &[plain("w1", "2"), plain("w2", "2"), gpu.to_owned()]);
     assert_eq!(
         summary(&scenario),
-        "UntoleratedTaint: the pod does not tolerate the taint nvidia.com/gpu:NoSchedule of g1, and no other node takes it"
+        "UntoleratedTaint: the pod does not tolerate the taint nvidia.com/gpu:NoSchedule of g1, and it fits on no other node"
     );
 }
 
@@ -244,7 +244,7 @@ fn taint_of_a_node_state_needs_a_repair() {
     let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
     assert_eq!(
         finding.summary.text(),
-        "w1 cannot take the pod in state DiskPressure (taint node.kubernetes.io/disk-pressure:NoSchedule), and no other node takes it"
+        "w1 cannot take the pod in state DiskPressure (taint node.kubernetes.io/disk-pressure:NoSchedule), and it fits on no other node"
     );
     assert!(remedies[0].text.starts_with("Repair w1"));
 }
@@ -258,7 +258,7 @@ fn workers_that_are_not_ready_rank_before_reserved_nodes() {
     let (_, finding, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
     assert_eq!(
         finding.summary.text(),
-        "w1, w2 cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready:NoSchedule), and no other node takes it (db1: other taints)"
+        "w1, w2 cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready:NoSchedule), and it fits on no other node (db1: other taints)"
     );
     assert!(remedies[0].text.starts_with("Repair w1"), "{remedies:?}");
 }
@@ -282,7 +282,10 @@ fn cordon_is_the_cause_only_if_it_is_the_only_obstacle() {
     assert_eq!(cause(&waiting(&asks("4"), message, &full)), Some("InsufficientCpu"));
     let message = "0/1 nodes are available: 1 node(s) were unschedulable.";
     let scenario = waiting(&asks("1"), message, &[node("w1", "2", cordoned, "")]);
-    assert_eq!(summary(&scenario), "NodesUnschedulable: w1 can take the pod, but new pods are kept away (cordoned)");
+    assert_eq!(
+        summary(&scenario),
+        "NodesUnschedulable: the pod fits on w1, but new pods are not scheduled there (cordoned)"
+    );
     let (.., remedies) = diagnosed(&scenario).unwrap();
     assert_eq!(remedies[0].command.as_deref(), Some("kubectl uncordon w1"));
 }
@@ -345,7 +348,7 @@ fn missing_node_is_awaited_before_its_pods_are_moved() {
         remedies
     };
     let remedies = at("node1");
-    assert!(remedies[0].text.starts_with("If node node2 is meant to exist, let it join again"), "{remedies:?}");
+    assert!(remedies[0].text.starts_with("If node node2 should exist, add it to the cluster again"), "{remedies:?}");
     assert!(remedies[1].patch.as_ref().is_some_and(|patch| patch.contains("null")), "{remedies:?}");
     assert!(remedies.iter().all(|remedy| !remedy.text.contains("node1")), "{remedies:?}");
     let remedies = at("Node2");
@@ -454,7 +457,7 @@ fn nothing_is_reported_within_the_grace_period_or_while_a_node_is_added() {
 }
 
 #[test]
-fn scheduling_gates_are_no_failure_and_silence_requires_no_report() {
+fn scheduling_gates_are_not_a_failure_and_silence_requires_no_report() {
     let silent = |spec: &str, rest: &str| {
         Scenario::from_yaml(&format!(
             "kind: Pod\nmetadata: {{name: p, namespace: demo, uid: u, creationTimestamp: \"2026-11-21T09:00:00Z\"}}\nspec: {{schedulerName: mine, {spec} containers: [{{name: c, image: i}}]}}\nstatus: {{phase: Pending{rest}}}\n"
@@ -463,12 +466,12 @@ fn scheduling_gates_are_no_failure_and_silence_requires_no_report() {
     };
     assert_eq!(
         summary(&silent("", "")),
-        "NoSchedulerForPod: no scheduler named mine has looked at the pod yet: none of that name seems to run"
+        "NoSchedulerForPod: no scheduler named mine has processed the pod yet; most likely it does not run"
     );
     assert_eq!(cause(&silent("schedulingGates: [{name: wait}],", "")), None);
     let gated = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulingGated}]";
     assert_eq!(cause(&silent("", gated)), None);
-    assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound by hand: no scheduler is asked");
+    assert_eq!(cause(&silent("nodeName: gone,", "")), None, "bound without a scheduler");
     let failed = ", conditions: [{type: PodScheduled, status: \"False\", reason: SchedulerError, message: 'running PreBind plugin \"VolumeBinding\": binding volumes: timed out'}]";
     assert_eq!(cause(&silent("", failed)), Some("SchedulerError"));
 }
@@ -553,12 +556,12 @@ fn control_plane_taint_ranks_below_another_reported_taint() {
                    node(s) had untolerated taint {spray: mortein}.";
     assert_eq!(
         summary(&waiting("containers: []", message, &[])),
-        "UntoleratedTaint: the pod does not tolerate the taint spray=mortein of 1/3 nodes, nor those of the others"
+        "UntoleratedTaint: the pod does not tolerate the taint spray=mortein of 1/3 nodes, nor the taints of the others"
     );
     let message = message.replace("{spray: mortein}", "{node.kubernetes.io/not-ready: }");
     assert_eq!(
         summary(&waiting("containers: []", &message, &[])),
-        "UntoleratedTaint: 1/3 nodes cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready), and no other node takes it"
+        "UntoleratedTaint: 1/3 nodes cannot take the pod in state NotReady (taint node.kubernetes.io/not-ready), and it fits on no other node"
     );
 }
 
@@ -580,7 +583,7 @@ fn missing_device_is_reported_only_if_nodes_are_known() {
     let asks = "containers: [{name: web, resources: {limits: {nvidia.com/gpu: 1}}}]";
     let message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
     let first = |nodes: &[String]| diagnosed(&waiting(asks, message, nodes)).unwrap().2.remove(0).text;
-    assert!(first(&[]).starts_with("See which nodes offer it."));
+    assert!(first(&[]).starts_with("Check which nodes offer it,"));
     assert!(first(&[node("n1", "2", "", "")]).starts_with("No node offers nvidia.com/gpu."));
 }
 
@@ -627,7 +630,7 @@ fn no_free_capacity_is_reported_if_not_all_pods_are_known() {
     let mut unseen = waiting(&asks("2"), CPU_1, &[plain("n1", "4")]);
     unseen.nodes.values_mut().for_each(|node| node.all_pods_known = false);
     let expected = "InsufficientCpu: requests 2 CPU, more than is free on 1/1 nodes";
-    assert_eq!(summary(&unseen), expected, "and no amount is told");
+    assert_eq!(summary(&unseen), expected, "no amount is stated");
 
     let mut too_large = waiting(&asks("64"), CPU_1, &nodes);
     for node in too_large.nodes.values_mut() {
@@ -648,6 +651,6 @@ fn taint_of_a_cordon_being_removed_is_not_tolerated() {
     let other = "taints: [{key: dedicated, value: db, effect: NoSchedule}]";
     let actual = |spec: &str| cause(&waiting("containers: []", message, &[node("n1", "2", spec, "")]));
     assert_eq!(actual(cordon), None, "it goes in a moment");
-    assert_eq!(actual(""), None, "it is gone, and the scheduler has not looked again");
+    assert_eq!(actual(""), None, "it is gone, and the scheduler has not retried yet");
     assert_eq!(actual(other), Some("UntoleratedTaint"));
 }

@@ -388,7 +388,7 @@ mod tests {
             assert_eq!(lookups.known_workload(&facts.key), Some(facts));
         }
         let absent = key("gone");
-        assert!(!lookups.is_there(&absent) && !lookups.is_not_there(&absent), "nobody has looked");
+        assert!(!lookups.is_there(&absent) && !lookups.is_not_there(&absent), "no lookup yet");
         lookups.store(Lookup::Workload(absent.clone()), LookupResult::Workload(None), at(0));
         assert!(lookups.is_not_there(&absent));
         assert_eq!(lookups.known_workload(&absent), None);

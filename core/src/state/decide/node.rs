@@ -143,7 +143,7 @@ fn status_of(node: &NodeState, found: NodeFinding) -> NodeDiagnosisStatus {
 /// Updates the status of a node that recovered. Its cause and history stay.
 fn set_recovered(object: &mut Object) {
     let Object::Node(_, status) = object else { return };
-    "it is Ready, and nothing else is wrong with it".clone_into(&mut status.head.summary);
+    "it is Ready and has no other problem".clone_into(&mut status.head.summary);
     status.head.remedies.clear();
     (status.pods, status.affected_beside) = (0, 0);
     status.affected.clear();

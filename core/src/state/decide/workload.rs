@@ -585,7 +585,7 @@ fn set_recovered(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts:
         Some(facts) if facts.last_successful.is_some_and(|at| Some(at) >= status.head.first_seen) => {
             "a run has succeeded".to_owned()
         }
-        _ if runs_to_an_end => "nothing is wrong any more".to_owned(),
+        _ if runs_to_an_end => "it is healthy again".to_owned(),
         _ if (ready, desired) == (1, 1) => "its only pod is ready".to_owned(),
         _ => format!("{ready} of {desired} pods are ready"),
     };

@@ -181,16 +181,12 @@ mod tests {
         let at = |seconds| after(Timestamp::UNIX_EPOCH, seconds);
         for now in 0..3 {
             assert_eq!(failure_history.paused_until(&key, 99, at(now)), None);
-            assert_eq!(failure_history.paused_until(&key, 99, at(now)), None, "each of a few is looked at");
+            assert_eq!(failure_history.paused_until(&key, 99, at(now)), None, "each of a few pods is evaluated");
         }
         assert_eq!(failure_history.paused_until(&key, 300, at(10)), None, "at once the first time");
         assert_eq!(failure_history.paused_until(&key, 300, at(11)), Some(at(13)));
         assert_eq!(failure_history.paused_until(&key, 300, at(13)), None);
         assert_eq!(failure_history.paused_until(&key, 50_000, at(14)), Some(at(23)));
-        assert_eq!(
-            failure_history.paused_until(&key, 20, at(15)),
-            None,
-            "when most of them are well it is not kept waiting"
-        );
+        assert_eq!(failure_history.paused_until(&key, 20, at(15)), None, "no pause when few pods are left");
     }
 }

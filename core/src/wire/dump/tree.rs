@@ -10,7 +10,7 @@ use super::{Dump, is_list};
 /// Maximum nesting depth of lists and maps.
 const DEEPEST: usize = 256;
 
-const REPEATS: &str = "its aliases (*name) repeat more than it holds itself: write the objects out, as kubectl does";
+const REPEATS: &str = "its YAML aliases (*name) expand to more than the document itself: write the objects without aliases, as kubectl does";
 
 /// Reads one document.
 pub(super) fn read(dump: &mut Dump, document: &str) -> Result<(), serde_saphyr::Error> {
@@ -30,13 +30,13 @@ pub(super) fn words(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::budget::BudgetBreach;
     match error {
         Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
-            format!("lists and maps within one another, more than {DEEPEST} deep")
+            format!("lists and maps are nested more than {DEEPEST} levels deep")
         }
         Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } | Error::AliasReplayStackDepthExceeded { .. } => {
             REPEATS.to_owned()
         }
         Error::DuplicateMappingKey { key, .. } => {
-            format!("a key stands twice in one map: {}", key.as_deref().unwrap_or("not a plain one"))
+            format!("a map has a key twice: {}", key.as_deref().unwrap_or("not a plain one"))
         }
         error => {
             let words = error.without_snippet().to_string();

@@ -55,7 +55,7 @@ impl Files {
             let Judged { found, now, .. } = dump.judge(input, thresholds, namespace.as_deref());
             Ok(Answer { found, when: now, by: phrase!(thresholds, "diagnosed from a dump"), notes })
         };
-        tokio::task::spawn_blocking(read).await.context("the files could not be read to their end")?
+        tokio::task::spawn_blocking(read).await.context("the files could only be read in part")?
     }
 
     pub(super) fn have_changed(&self) -> bool {

@@ -62,7 +62,7 @@ impl Live {
     fn hinted(&self, error: anyhow::Error) -> anyhow::Error {
         let is_forbidden = error.chain().any(|e| e.downcast_ref::<Failure>().is_some_and(Failure::is_forbidden));
         if is_forbidden && self.namespace.is_none() {
-            return error.context("you may not list the pods of all namespaces: give one with -n");
+            return error.context("you are not allowed to list the pods of all namespaces: select a namespace with -n");
         }
         error
     }

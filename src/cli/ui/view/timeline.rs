@@ -230,8 +230,8 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
         let (x, far) = (axis.start(), axis.x(from));
         let label = fitting(&translate!(language, "{earlier} before", earlier), far - x);
         let title = match earlier {
-            1 => phrase!(language, "1 run before, of which nothing is known any more").to_owned(),
-            n => translate!(language, "{n} runs before, of which nothing is known any more", n),
+            1 => phrase!(language, "1 earlier run that was not recorded").to_owned(),
+            n => translate!(language, "{n} earlier runs that were not recorded", n),
         };
         lane.waits.push(Bar { x, width: far - x, middle: i64::midpoint(x, far), class: "unseen", label, title });
     }

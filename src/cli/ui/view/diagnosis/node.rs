@@ -33,14 +33,14 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     if status.pods > 0 {
         let text = match status.pods {
-            1 => phrase!(seen.language, "1 pod there is affected.").to_owned(),
-            pods => translate!(seen.language, "{pods} pods there are affected.", pods),
+            1 => phrase!(seen.language, "1 pod on this node is affected.").to_owned(),
+            pods => translate!(seen.language, "{pods} pods on this node are affected.", pods),
         };
         page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     for missing in &status.daemon_sets_missing {
         let name = clean(missing);
-        let text = translate!(seen.language, "DaemonSet {name} should serve this node, and does not.", name);
+        let text = translate!(seen.language, "DaemonSet {name} has no working pod on this node.", name);
         page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();

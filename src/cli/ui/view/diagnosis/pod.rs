@@ -37,7 +37,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
         page.facts.push(Fact::link("Node", Link { words: clean(name), href }));
     }
     if let Some(root) = &status.root {
-        page.fact("Lies in", &root.to_string());
+        page.fact("Root", &root.to_string());
     }
     let restarts = status.restarts.as_ref();
     page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now, seen.language));
@@ -45,7 +45,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     page.impact_lines = status.impact.as_ref().map(|impact| impact_lines(impact, seen.language)).unwrap_or_default();
     if status.repeats > 0 {
         let n = status.repeats;
-        page.remarks.push(translate!(seen.language, "It stands for {n} more of the same that have ended.", n));
+        page.remarks.push(translate!(seen.language, "It represents {n} more ended diagnoses of the same failure.", n));
     }
     if status.head.truncated > 0 {
         page.remarks.push(left_out(status.head.truncated, seen.language));
@@ -68,7 +68,7 @@ fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
 fn impact_lines(impact: &Impact, language: Language) -> Vec<ImpactLine> {
     let mut all: Vec<ImpactLine> = impact.services.iter().map(|service| ImpactLine::of(service, language)).collect();
     if impact.pod_ready {
-        all.push(ImpactLine { class: "info", text: phrase!(language, "The pod is Ready all the same.").to_owned() });
+        all.push(ImpactLine { class: "info", text: phrase!(language, "The pod is Ready nevertheless.").to_owned() });
     }
     if !impact.healthy_containers.is_empty() {
         let names = clean(&impact.healthy_containers.join(", "));

@@ -98,5 +98,5 @@ fn root_of(reach: &RootReach, seen: Seen<'_>) -> Fact {
         let (pods, workloads) = (pods(reach.pods, seen.language), workloads(reach.workloads, seen.language));
         words = translate!(seen.language, "{words}, with {pods} of {workloads}", words, pods, workloads);
     }
-    Fact::link("Lies in", Link { words: clean(&words), href })
+    Fact::link("Root", Link { words: clean(&words), href })
 }
