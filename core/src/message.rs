@@ -1,6 +1,26 @@
-//! Parsing of error messages: text between markers, the innermost error, and truncation in the middle.
+//! Parsing of error messages. [`Message`] is the one parser for the texts of Events, states and conditions: it splits
+//! them into clauses. [`between`] and [`quoted_after`] read a value at a known place.
 
+mod chain;
+mod cloud;
+mod code;
+mod lines;
+mod object;
+#[cfg(test)]
+mod properties;
+mod serialized;
+mod shorten;
+mod split;
+mod summary;
 pub mod text;
+#[cfg(test)]
+mod wordings;
+mod wrapper;
+
+pub use chain::Message;
+pub use code::{Codes, Grpc};
+pub use object::{Object, ObjectKind};
+pub use shorten::{fit, name};
 
 /// The part of `text` between two markers, without surrounding quotes and spaces.
 pub(crate) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
