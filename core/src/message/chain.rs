@@ -84,7 +84,7 @@ impl<'t> Message<'t> {
     }
 
     pub fn codes(&self) -> Codes {
-        self.codes
+        Codes { errno: code::errno(self.leaf()), ..self.codes }
     }
 
     /// The clauses from the leaf outward.
@@ -196,10 +196,10 @@ impl<'t> Reader<'t> {
             return;
         }
         // Of the lines below, such as the output of a command, the last one with the words of an error decides.
-        let weight = |line: &&&str| lines::weight(line);
-        let Some(best) = rest.iter().max_by_key(weight) else { return };
+        let Some(best) = rest.iter().max_by_key(|line| lines::weight(line)) else { return };
         let is_told = self.clauses.last().is_some_and(|last| last.rank == Rank::Context);
-        if is_told && lines::weight(best) < 1 {
+        let weight = lines::weight(best);
+        if weight < 0 || is_told && weight == 0 {
             return;
         }
         self.line(best, DEPTH);
@@ -257,7 +257,6 @@ impl<'t> Reader<'t> {
             return;
         }
         self.codes.http = code::http(clause).or(self.codes.http);
-        self.codes.errno = code::errno(clause).or(self.codes.errno);
         // A reference to a page is advice, unless nothing else is told.
         let is_page = clause.starts_with("http") && !clause.contains(' ');
         if (is_page || lines::is_noise(clause)) && !self.clauses.is_empty() {

@@ -1,5 +1,9 @@
 //! Chooses the lines of a message that state an error: hints, warnings, banners and stack frames do not.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Anchored, Input, StartKind};
+
 /// What a line that states no error begins with. Sources: mount(8), systemd-run, e2fsprogs, nvidia-container-cli, runtimes
 /// of languages.
 const NOISE: &[&str] = &[
@@ -40,6 +44,9 @@ const NOISE: &[&str] = &[
     "--- ",
 ];
 
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().start_kind(StartKind::Anchored).build(NOISE).ok());
+
 /// Words that an error states, in lower case.
 const ERROR_WORDS: &[&str] = &[
     "denied",
@@ -56,7 +63,7 @@ const ERROR_WORDS: &[&str] = &[
     "not permitted",
     "unable",
     "not supported",
-    "unknown",
+    "unknown ",
     "busy",
     "bad ",
     "wrong",
@@ -100,7 +107,8 @@ pub(super) fn of_errors(text: &str) -> Vec<&str> {
 
 /// A line without what stands before its message: a bullet, a label, a time, the head of a log.
 pub(super) fn bare(line: &str) -> &str {
-    let line = line.trim().trim_start_matches(": ").trim_start_matches("* ").trim_start_matches("- ");
+    let line =
+        line.trim().trim_start_matches([':', ',', ';']).trim_start().trim_start_matches("* ").trim_start_matches("- ");
     let line = LABELS.iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line).trim();
     if line == "Output:" || line == "stderr:" { "" } else { without_log_head(line) }
 }
@@ -123,8 +131,8 @@ fn without_log_head(line: &str) -> &str {
 }
 
 pub(super) fn is_noise(line: &str) -> bool {
-    NOISE.iter().any(|words| line.starts_with(words))
-        || line == "unknown"
+    BEGINNINGS.as_ref().is_some_and(|all| all.find(Input::new(line).anchored(Anchored::Yes)).is_some())
+        || line.split(": ").all(|part| matches!(part.trim_matches('"'), "" | "unknown"))
         || line.contains(": WARNING: ")
         || is_stack_frame(line)
         || line.starts_with("RESPONSE ") && line.contains(": ")
@@ -145,12 +153,14 @@ fn is_stack_frame(line: &str) -> bool {
 
 /// How much a text tells of the error: errors that only follow from another tell the least.
 pub(super) fn weight(text: &str) -> i32 {
+    // What follows of an error is the next one.
+    let text = text.split(", failed to ").next().unwrap_or(text);
     let text = text.get(..400).unwrap_or(text).to_ascii_lowercase();
     if CLEAN_UP.iter().any(|words| text.contains(words)) {
         return -1;
     }
     // The output of the command states why.
-    if text.starts_with("mount failed: exit status") {
+    if text.contains("mount failed: exit status") {
         return 0;
     }
     i32::from(ERROR_WORDS.iter().any(|words| text.contains(words)))

@@ -31,6 +31,12 @@ pub fn fit(text: &str, most: usize) -> String {
     if fits(&line, most) {
         return line;
     }
+    if let Some(short) = with_short_brackets(&line, most) {
+        return short;
+    }
+    if let Some(short) = with_short_quote(&line, most) {
+        return short;
+    }
     let parts = split::parts(&line);
     let (Some(first), true) = (parts.first(), parts.len() > 1) else { return cut(&line, most) };
     let head = line[..first.end].trim_end();
@@ -50,8 +56,32 @@ pub fn fit(text: &str, most: usize) -> String {
     }
 }
 
+/// Characters of a quote that are worth showing.
+const QUOTE_SHOWN: usize = 20;
+
+/// The line with its last quote shortened: a line of a log that ends a summary matters less than what precedes it.
+fn with_short_quote(line: &str, most: usize) -> Option<String> {
+    let (head, quote) = line.split_at(line.find(": \"").filter(|_| line.ends_with('"'))?);
+    let room = most.saturating_sub(length(head));
+    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut(quote, room))).or_else(|| Some(fit(head, most)))
+}
+
+/// The line with the first clauses in the brackets at its end left out: `cannot connect to x (… connection refused)`.
+fn with_short_brackets(line: &str, most: usize) -> Option<String> {
+    let pair = split::pairs(line).pop().filter(|pair| pair.close + 1 == line.len())?;
+    let inner = line.get(pair.open + 1..pair.close).filter(|_| line.ends_with(')'))?;
+    let head = line.get(..=pair.open)?;
+    let room = most.checked_sub(length(head) + 3)?;
+    let tails = split::parts(inner).into_iter().skip(1).map(|part| inner[part.start..].trim_start());
+    let tail = tails.into_iter().find(|tail| !tail.is_empty() && tail.len() <= 4 * room && length(tail) <= room)?;
+    Some(format!("{head}… {tail})"))
+}
+
 /// Cuts to at most `most` characters at the end of a word, and closes the quotes and brackets that are open there.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if most == 0 {
+        return String::new();
+    }
     if fits(text, most) {
         return text.to_owned();
     }
@@ -219,7 +249,7 @@ mod tests {
         assert_eq!(cut("web (exit code 1, restarted twice)", 20), "web (exit code 1…)");
         assert_eq!(cut("ありがとう", 3), "あり…");
         assert_eq!(cut("abcdefghij", 5), "abcd…");
-        assert_eq!(cut("a", 0), "…");
+        assert_eq!(cut("a", 0), "");
     }
 
     #[test]
@@ -227,6 +257,13 @@ mod tests {
         let text = "the pod is not ready: volume data cannot be mounted: failed to do one thing: failed to do another: permission denied";
         assert_eq!(fit(text, 80), "the pod is not ready: … failed to do another: permission denied");
         assert_eq!(fit("short: text", 80), "short: text");
+        let text =
+            r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not specified in the file""#;
+        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not…""#);
+        assert_eq!(
+            fit("image a/b cannot be pulled: node n cannot reach r (Get x: dial y: refused)", 66),
+            "image a/b cannot be pulled: node n cannot reach r (… refused)"
+        );
         let id = "a".repeat(64);
         assert_eq!(
             fit(&format!("failed to remove {id}: it is busy"), 60),

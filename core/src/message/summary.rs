@@ -1,6 +1,6 @@
 //! Describes an error in a few words: operation, object and leaf, without wrappers and repetition.
 
-use super::chain::Message;
+use super::chain::{Clause, Message};
 use super::shorten::{self, fits};
 use super::wrapper::Rank;
 
@@ -23,7 +23,7 @@ impl Message<'_> {
         let mut seen = shown.join(" ").to_lowercase();
         for (place, clause) in self.clauses()[..=leaf].iter().enumerate() {
             let words = self.words(*clause);
-            let is_core = place >= core && clause.rank > Rank::Frame || place == leaf;
+            let is_core = place >= core && clause.rank > Rank::Frame && !is_exit(words) || place == leaf;
             if !is_core && clause.rank < Rank::Context || repeats(words, &seen, place == leaf) {
                 continue;
             }
@@ -47,7 +47,8 @@ impl Message<'_> {
         while start > 0
             && (clauses[start].rank == Rank::Condition || start == leaf && clauses[start].rank < Rank::Context)
         {
-            let Some(before) = clauses[..start].iter().rposition(|clause| clause.rank > Rank::Frame) else { break };
+            let tells = |clause: &Clause| clause.rank > Rank::Frame && !is_exit(self.words(*clause));
+            let Some(before) = clauses[..start].iter().rposition(tells) else { break };
             start = before;
         }
         start
@@ -80,6 +81,11 @@ impl Message<'_> {
         }
         error
     }
+}
+
+/// Whether a clause states only that a command failed. What the command printed follows.
+fn is_exit(clause: &str) -> bool {
+    clause.starts_with("exit status ")
 }
 
 /// A clause that is shown.
@@ -121,10 +127,12 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     let Some(leaf) = parts.pop() else { return String::new() };
     let head = join(&parts);
     let left = most.saturating_sub(leaf.text.chars().count() + 2);
-    if left > 12 && !head.is_empty() {
+    // The beginning of a clause tells something if most of it is shown.
+    if left * 3 > head.chars().count() * 2 && !head.is_empty() {
         return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
     }
-    shorten::cut(&finished(&leaf.text), most)
+    let mark = if head.is_empty() || left == 0 { "" } else { "… " };
+    shorten::cut(&finished(&format!("{mark}{}", leaf.text)), most)
 }
 
 fn join(parts: &[Part]) -> String {
@@ -147,6 +155,10 @@ fn finished(error: &str) -> String {
         let bare = error.trim_matches(['"', '\\']);
         if bare.bytes().filter(|b| *b == b'"').count() % 2 == 0 {
             return bare.to_owned();
+        }
+        // A quote of several lines, of which one is shown.
+        if let Some((before, quote)) = error.rsplit_once(": \"").filter(|(_, quote)| !quote.contains('"')) {
+            return format!("{before}: {quote}");
         }
     }
     error.to_owned()

@@ -86,7 +86,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         RUNTIME,
         r#"failed to get sandbox image "registry.k8s.io/pause:3.10": failed to pull image "registry.k8s.io/pause:3.10": failed to pull and unpack image "registry.k8s.io/pause:3.10": failed to resolve reference "registry.k8s.io/pause:3.10": failed to do request: Head "https://registry.k8s.io/v2/pause/manifests/3.10": dial tcp 34.96.108.209:443: i/o timeout"#,
-        r#"failed to get sandbox image "registry.k8s.io/pause:3.10": dial tcp 34.96.108.209:443: i/o timeout"#,
+        "dial tcp 34.96.108.209:443: i/o timeout",
     ),
     (
         RUNTIME,
@@ -127,7 +127,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         START,
         "error during container init: unable to apply apparmor profile: apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory: unknown",
-        "… apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory",
+        "apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory",
     ),
     (
         START,
@@ -206,7 +206,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         "",
         r#"Failed to pull image "r.io/a/b:1": failed to pull and unpack image "r.io/a/b:1": failed commit on ref "layer-sha256:6a1b7c9a2d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8": unexpected commit digest sha256:0f3c7c9a2d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8, expected sha256:6a1b7c9a2d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8: failed precondition"#,
-        "… unexpected commit digest sha256:0f3c7c9a2d4e…, expected sha256:6a1b7c9a2d4e…",
+        "unexpected commit digest sha256:0f3c7c9a2d4e…, expected sha256:6a1b7c9a2d4e…",
     ),
     // Volumes: kubelet and mount
     (

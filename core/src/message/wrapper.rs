@@ -1,5 +1,9 @@
 //! Ranks clauses by what they tell: frames, wrappers, context, conditions.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+
 /// What a clause tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
@@ -33,6 +37,19 @@ const FRAMES: &[&str] = &[
     "error response from daemon",
     "error syncing pod",
     "failed to create pod sandbox",
+    "failed to get sandbox image",
+    "failed to prepare dynamic resources",
+    "failed to apply default image tag",
+    "failed to inspect image",
+    "unable to get pod sandbox status",
+    "unable to ensure pod container exists",
+    "error making pod data directories",
+    "network is not ready",
+    "unmounted volumes=[",
+    "chdir to cwd",
+    "error during container init",
+    "unable to attach or mount volumes",
+    "prepare dynamic resources",
     "failed create pod sandbox",
     "failed to pull image",
     "back-off pulling image",
@@ -82,7 +99,6 @@ const WRAPPERS: &[&str] = &[
     "failed to fetch oauth token",
     "exit status ",
     "resize volume ",
-    "unmounted volumes=[",
     "failed to authorize",
     "failed to create containerd task",
     "failed to create containerd container",
@@ -97,8 +113,14 @@ const WRAPPERS: &[&str] = &[
     "failed to set up sandbox container",
     "failed to set up pod",
     "failed to create pod network sandbox",
-    "failed to generate container",
-    "failed to generate spec",
+    "failed to generate ",
+    "failed to get container spec opts",
+    "failed to create container for ",
+    "failed to mount image volume",
+    "failed commit on ref",
+    "error determining status",
+    "unable to apply cgroup configuration",
+    "unable to apply apparmor profile",
     "networkplugin cni failed to",
     "error adding pod",
     "error adding container to network",
@@ -115,8 +137,6 @@ const WRAPPERS: &[&str] = &[
     "container init caused",
     "starting container process",
     "unable to start container process",
-    "error during container init",
-    "unable to attach or mount volumes",
     "failed to provision volume with storageclass",
     "mount failed",
     "connection error",
@@ -130,14 +150,27 @@ const WRAPPERS: &[&str] = &[
 /// Clauses that add nothing to the error before them: classes of errors in containerd.
 const SUFFIXES: &[&str] = &["unknown", "failed precondition", "<nil>"];
 
+/// The beginnings of frames and wrappers, the frames first.
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let builder = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .start_kind(StartKind::Anchored)
+        .ascii_case_insensitive(true)
+        .build(FRAMES.iter().chain(WRAPPERS));
+    builder.ok()
+});
+
 /// The rank of a clause.
 pub(super) fn rank(clause: &str) -> Rank {
-    let begins = |words: &&str| {
-        clause.len() >= words.len() && clause.as_bytes()[..words.len()].eq_ignore_ascii_case(words.as_bytes())
+    let beginning = BEGINNINGS.as_ref().and_then(|all| all.find(Input::new(clause).anchored(Anchored::Yes)));
+    let is_wrapper = match beginning.map(|found| found.pattern().as_usize() < FRAMES.len()) {
+        Some(true) => return Rank::Frame,
+        Some(false) => true,
+        None => is_mount_directory(clause) || is_registry_request(clause),
     };
-    if clause.is_empty() || FRAMES.iter().any(begins) || is_whole(clause, WHOLE_FRAMES) {
+    if clause.is_empty() || is_whole(clause, WHOLE_FRAMES) {
         Rank::Frame
-    } else if is_mount_directory(clause) || is_registry_request(clause) || WRAPPERS.iter().any(begins) {
+    } else if is_wrapper {
         Rank::Wrapper
     } else if is_condition(clause) {
         Rank::Condition
@@ -209,19 +242,16 @@ pub(super) fn without_advice(clause: &str) -> &str {
     let mut from = 0;
     while let Some(found) = clause[from..].find(['.', ';', ',', '!']) {
         let at = from + found;
-        let rest = &clause[at + 1..];
-        let is_separate = rest.starts_with(' ');
-        let rest = rest.trim_start();
-        let is_advice = rest.starts_with("http")
-            || ADVICE.iter().any(|words| {
-                rest.len() >= words.len() && rest.as_bytes()[..words.len()].eq_ignore_ascii_case(words.as_bytes())
-            });
+        from = at + 1;
+        let Some(rest) = clause[from..].strip_prefix(' ').map(str::trim_start).filter(|_| at > 0) else { continue };
         // A comma precedes advice only in `, check ...` and `, please ...`.
         let is_sentence = clause.as_bytes()[at] != b',' || rest.starts_with("check ") || rest.starts_with("please ");
-        if is_separate && is_advice && is_sentence && at > 0 {
+        let begins = |words: &&str| {
+            rest.len() >= words.len() && rest.as_bytes()[..words.len()].eq_ignore_ascii_case(words.as_bytes())
+        };
+        if is_sentence && (rest.starts_with("http") || ADVICE.iter().any(begins)) {
             return clause[..at].trim_end();
         }
-        from = at + 1;
     }
     clause
 }
