@@ -6,7 +6,7 @@ use super::Summary;
 use super::fields::Snapshot;
 use crate::api::{Confidence, ContainerType, Evidence, OtherFinding, RemedyKind, Root, Severity, Weight};
 use crate::facts::{Condition, Container, EventFacts, Timestamp};
-use crate::message::text;
+use crate::message::{self, text};
 
 /// A failure that a rule recognized.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +138,7 @@ impl Finding {
         self.consequences.push(OtherFinding {
             cause: cause.to_owned(),
             container: container.map(str::to_owned),
-            summary: text::line(&summary.into(), text::SUMMARY_MAX),
+            summary: message::fit(&summary.into(), text::SUMMARY_MAX),
         });
         self
     }

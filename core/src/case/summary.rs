@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::text;
+use crate::message::{self, text};
 
 /// A clean summary of at most [`text::SUMMARY_MAX`] characters, and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +22,18 @@ pub struct SummaryParts {
 impl Summary {
     /// Composes a summary. The detail and the counts may be empty.
     pub(crate) fn new(statement: &str, detail: &str, counts: &str) -> Self {
-        let head = text::line(&format!("{statement}{detail}"), text::SUMMARY_MAX);
-        let text = text::cut(&format!("{head}{counts}"), text::SUMMARY_MAX);
-        let is_cut = head.chars().count() >= text::SUMMARY_MAX;
-        let end = if is_cut { text.len() } else { head.len() };
-        let statement = if detail.is_empty() { end } else { text::line(statement, text::SUMMARY_MAX).len().min(end) };
-        Self { text, parts: SummaryParts { statement: length(statement), head: length(end) } }
+        let line = text::line(&format!("{statement}{detail}"), usize::MAX);
+        let until = if detail.is_empty() { line.len() } else { text::line(statement, usize::MAX).len() };
+        let (statement, detail) = line.split_at_checked(until).unwrap_or((&line, ""));
+        let mut text = message::fit(statement, text::SUMMARY_MAX);
+        let statement = text.len();
+        text.push_str(&message::cut(detail, room(&text)));
+        let head = text.len();
+        // Counts of a few restarts are not worth half of their words.
+        if text.len() == line.len() && counts.chars().count() <= room(&text) {
+            text.push_str(counts);
+        }
+        Self { text, parts: SummaryParts { statement: length(statement), head: length(head) } }
     }
 
     pub fn text(&self) -> &str {
@@ -80,6 +86,11 @@ impl SummaryParts {
     }
 }
 
+/// Characters that are left of a summary.
+fn room(text: &str) -> usize {
+    text::SUMMARY_MAX.saturating_sub(text.chars().count())
+}
+
 fn length(bytes: usize) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
@@ -104,7 +115,7 @@ mod tests {
         assert_eq!(parts("web exits", "", "; back-off 10s"), owned("web exits", "", true));
         assert_eq!(parts("web exits; 7 restarts", "", ""), owned("web exits; 7 restarts", "", false));
         let long = "診".repeat(199);
-        assert_eq!(parts(&long, "", "; 7 restarts"), owned(&long, "", true));
+        assert_eq!(parts(&long, "", "; 7 restarts"), owned(&long, "", false));
         let (statement, detail, has_counts) = parts(&long, ": why", "; 7 restarts");
         assert_eq!((statement, has_counts), (long, false), "{detail}");
         assert_eq!(parts(&"診".repeat(300), ": why", "; 1 restart").1, "");

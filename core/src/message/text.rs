@@ -23,6 +23,24 @@ pub fn line(text: &str, most: usize) -> String {
     cut(&secrets::mask(&one_line(beginning(text, READ_MAX))), most)
 }
 
+/// The beginning of a text with its lines apart, each cleaned, and with its secrets masked.
+pub(super) fn lines(text: &str) -> Cow<'_, str> {
+    let read = beginning(text, READ_MAX);
+    if !read.contains(['\n', '\u{85}', '\u{2028}', '\u{2029}']) {
+        return masked(one_line(read));
+    }
+    let read = without_keys(read);
+    let lines: Vec<Cow<'_, str>> = read.lines().map(one_line).collect();
+    masked(lines.join("\n").into())
+}
+
+fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
+    match secrets::mask(&text) {
+        Cow::Owned(masked) => masked.into(),
+        Cow::Borrowed(_) => text,
+    }
+}
+
 /// The first bytes of an unmasked text, at most `most`. The last word is dropped, because no pattern recognizes a part
 /// of a secret.
 pub fn beginning(text: &str, most: usize) -> &str {

@@ -191,13 +191,19 @@ fn more_detailed_of_two_simultaneous_events_names_the_object() {
 
 #[test]
 fn cloud_error_is_reported_without_request_ids() {
-    use crate::message::innermost;
+    use crate::message::Message;
     let aws = "could not attach volume \"vol-0\" to node \"i-0\": UnauthorizedOperation: You are not authorized to perform \
                this operation. Encoded authorization failure message: xyz\n\tstatus code: 403, request id: 1";
-    assert_eq!(innermost(aws, 90), "UnauthorizedOperation: You are not authorized to perform this operation.");
+    assert_eq!(
+        Message::parse(aws).summary(120, &[]),
+        "could not attach volume \"vol-0\" to node \"i-0\": UnauthorizedOperation: You are not authorized to perform this operation"
+    );
     let azure = "failed to mount objects, error: autorest/azure: Service returned an error. Status=403 Code=\"Forbidden\" \
                  Message=\"The user, group or application does not have secrets get permission\"";
-    assert_eq!(innermost(azure, 90), "The user, group or application does not have secrets get permission");
+    assert_eq!(
+        Message::parse(azure).summary(120, &[]),
+        "… Service returned an error. Status=403 Forbidden: The user, group or application does not have secrets get permission"
+    );
 }
 
 /// A container that its liveness probe kills `ran` seconds after each start.

@@ -12,7 +12,7 @@ use crate::case::{Case, evidence, target};
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
 };
-use crate::message;
+use crate::message::Message;
 
 /// Reporter of the Events of claims that no provisioner has picked up.
 const CONTROLLER: &str = "persistentvolume-controller";
@@ -80,9 +80,9 @@ signal! {
         message.split_once("no volume plugin matched name: ").map_or("", |(_, plugin)| plugin)
     }
 
-    /// The innermost error of the Event, at most 100 characters.
+    /// The error of the Event with its operation and object, at most 120 characters.
     "error": fn error(&self) -> String {
-        self.explained.map_or_else(String::new, |explained| message::innermost(&explained.event.message, 100))
+        self.explained.map_or_else(String::new, |explained| Message::parse(&explained.event.message).summary(120, &[]))
     }
 
     /// The provisioner that the claim waits for. Source: Event ExternalProvisioning, else StorageClass provisioner.

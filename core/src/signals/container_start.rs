@@ -14,7 +14,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, sandbox, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, Mount, Timestamp};
-use crate::message::{between, innermost, middle_cut, quoted_after};
+use crate::message::{Message, between, name, quoted_after};
 
 /// Termination reasons of containers that never ran.
 const NEVER_RAN: [&str; 2] = ["StartError", "ContainerCannotRun"];
@@ -35,11 +35,12 @@ signal! {
     }
     reason: |of| of.seen.reason, message: of.seen.text;
 
-    /// The error of the message, at most 110 characters; empty if the runtime left no message.
-    "error": fn error(&self) -> String { innermost(self.seen.text.trim_start_matches("Error: "), 110) }
+    /// The error of the message with its operation and object, at most 130 characters; empty where the runtime left no
+    /// message.
+    "error": fn error(&self) -> String { Message::parse(self.seen.text).summary(130, &[]) }
 
-    /// The same, at most 70 characters.
-    "shortError": fn short_error(&self) -> String { innermost(self.seen.text, 70) }
+    /// The same, at most 110 characters.
+    "shortError": fn short_error(&self) -> String { Message::parse(self.seen.text).summary(110, &[]) }
 
     /// Exit code of the start that failed: 128 under containerd and CRI-O, 126 or 127 under docker.
     /// Source: lastState.terminated.exitCode.
@@ -52,7 +53,7 @@ signal! {
     "hasMemoryLimit": fn has_memory_limit(&self) -> bool { self.container.is_some_and(|c| c.limits.memory.is_some()) }
 
     /// Image reference of the container, at most 70 characters. Source: spec.containers[].image.
-    "image": fn image(&self) -> String { self.container.map_or_else(String::new, |c| middle_cut(&c.image, 70)) }
+    "image": fn image(&self) -> String { self.container.map_or_else(String::new, |c| name(&c.image, 70)) }
 
     /// Name of the ConfigMap or Secret that the kubelet did not find, or that lacks the key; empty if the message names
     /// none. Source: pkg/kubelet/kubelet_pods.go makeEnvironmentVariables.
@@ -122,7 +123,7 @@ signal! {
     "executable": fn executable(&self) -> &str { executable(self.container, self.seen.text).unwrap_or_default() }
 
     /// The same, at most 60 characters.
-    "shortExecutable": fn short_executable(&self) -> String { middle_cut(self.executable(), 60) }
+    "shortExecutable": fn short_executable(&self) -> String { name(self.executable(), 60) }
 
     /// Name of the volume that is mounted where the program should be; empty if none is.
     /// Source: spec.containers[].volumeMounts.

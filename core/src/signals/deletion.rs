@@ -5,7 +5,7 @@ use super::{Matched, PodSignal, Source, node_ready, post_start, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, State, Timestamp, after};
-use crate::message::text;
+use crate::message::Message;
 
 /// Grace period in seconds for a pod of a snapshot whose containers have terminated: its kubelet may still release it.
 const RELEASED_WITHIN: i64 = 30;
@@ -50,7 +50,7 @@ signal! {
 
     /// Its message, at most 100 characters. Source: Events.
     "eventMessage": fn event_message(&self) -> String {
-        self.event().map(|event| text::line(&event.message, 100)).unwrap_or_default()
+        self.event().map(|event| Message::parse(&event.message).summary(100, &[])).unwrap_or_default()
     }
 
     /// The container whose postStart hook seems not to end, so that the kubelet does not get to stop the pod; empty if

@@ -4,7 +4,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, of_containers, signal};
 use crate::api::{Confidence, Evidence};
 use crate::case::{Case, Finding, Specificity, Verdict, evidence};
 use crate::facts::{Container, EventFacts, NodeState, Timestamp, VolumeSource};
-use crate::message;
+use crate::message::{self, Message};
 
 /// Waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -29,7 +29,7 @@ signal! {
 
     /// Image reference of the container, the middle left out where it is longer than 100 characters.
     /// Source: spec.containers[].image.
-    "image": fn image(&self) -> String { message::middle_cut(&self.container.image, 100) }
+    "image": fn image(&self) -> String { message::name(&self.container.image, 100) }
 
     /// Host and port of the registry that the image's name means; docker.io where it names none.
     /// Source: spec.containers[].image.
@@ -70,13 +70,14 @@ signal! {
     /// Whether the name that could not be resolved is one of Docker Hub's hosts. Source: spec.containers[].image.
     "isDockerHub": fn is_docker_hub(&self) -> bool { DOCKER_HUB.contains(&self.dns_name()) }
 
-    /// The innermost error of the message, at most 60 characters.
-    "error": fn error(&self) -> String { message::innermost(self.seen.text, 60) }
+    /// The error of the message, at most 80 characters, without the image.
+    "error": fn error(&self) -> String { self.summary(80) }
 
-    /// The error of the message, at most 90 characters; empty if the kubelet no longer has it.
+    /// The error of the message with its operation and object, at most 120 characters; empty where the kubelet no longer
+    /// has it.
     "message": fn message(&self) -> String {
         let lost = self.seen.text.is_empty() || self.seen.reason == "ImagePullBackOff" && !self.seen.text.contains(": ");
-        if lost { String::new() } else { message::innermost(self.seen.text, 90) }
+        if lost { String::new() } else { self.summary(120) }
     }
 
     /// Whether the message ends in the middle of an answer: the connection was closed without one.
@@ -169,6 +170,10 @@ impl<'a> PodSignal<'a> for ImagePull<'a> {
 }
 
 impl ImagePull<'_> {
+    fn summary(&self, most: usize) -> String {
+        Message::parse(self.seen.text).summary(most, &[self.reference(), &self.container.image])
+    }
+
     fn has_failed_twice(&self, cause: &Matched) -> Result<(), Timestamp> {
         let case = self.case;
         let threshold = cause.threshold;

@@ -2,7 +2,7 @@
 
 use super::signal;
 use crate::facts::Condition;
-use crate::message::text;
+use crate::message;
 
 signal! {
     /// A condition of a node other than Ready that is True: of the kubelet, the cloud provider, or an agent such as
@@ -16,6 +16,6 @@ signal! {
     /// Its message, else its reason, at most 100 characters. Source: Node status.conditions[].message and .reason.
     "message": fn message(&self) -> String {
         let Condition { reason, message, .. } = self.condition;
-        text::line(if message.is_empty() { reason } else { message }, 100)
+        message::fit(if message.is_empty() { reason } else { message }, 100)
     }
 }

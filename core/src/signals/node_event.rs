@@ -2,7 +2,7 @@
 
 use super::signal;
 use crate::facts::NodeComplaint;
-use crate::message::text;
+use crate::message;
 
 signal! {
     /// A Warning Event of a kubelet on its node, in the 15 minutes after it: the kubelet repeats an Event of what lasts. The newest
@@ -14,5 +14,5 @@ signal! {
     "count": fn count(&self) -> u32 { self.event.count }
 
     /// Its message, at most 100 characters. Source: Event message.
-    "message": fn message(&self) -> String { text::line(&self.event.message, 100) }
+    "message": fn message(&self) -> String { message::fit(&self.event.message, 100) }
 }

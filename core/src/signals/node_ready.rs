@@ -10,7 +10,7 @@ use super::{Catalogue, Context, Matched, PodSignal, Source, Subject, signal};
 use crate::api::Evidence;
 use crate::case::{Case, Finding, Thresholds, Verdict, evidence};
 use crate::facts::{EventFacts, NodeState, Phase, Timestamp, after, seconds_between};
-use crate::message::text;
+use crate::message::{self, text};
 
 /// Seconds that a new node gets to start its network and its runtime. Until then it is not an incident.
 const JOINING: i64 = 300;
@@ -62,7 +62,7 @@ signal! {
     "window": fn window(&self) -> Option<String> { self.incident.flapping.map(|flapping| text::duration(flapping.window)) }
 
     /// The message of the incident, at most 100 characters. Source: status.conditions[Ready].message.
-    "message": fn message(&self) -> String { text::line(self.condition_message, 100) }
+    "message": fn message(&self) -> String { message::fit(self.condition_message, 100) }
 
     /// For how long the runtime has not answered the kubelet, such as `4m9s`; empty if the message names no time.
     /// Source: `pleg was last seen active 4m9.76s ago` in the message.
@@ -373,5 +373,5 @@ fn pleg_age(message: &str) -> Option<String> {
 
 /// The rest of the message after a marker.
 fn after_mark(message: &str, mark: &str) -> String {
-    message.split_once(mark).map_or_else(String::new, |(_, rest)| text::line(rest.trim_end_matches(']'), 100))
+    message.split_once(mark).map_or_else(String::new, |(_, rest)| message::fit(rest.trim_end_matches(']'), 100))
 }

@@ -3,7 +3,7 @@
 use super::signal;
 use crate::case::WorkloadCase;
 use crate::facts::parse_cpu;
-use crate::message;
+use crate::message::{self, Message};
 
 signal! {
     /// Pods of a workload that its controller cannot create: the API server rejects them, or the ReplicaSet or Job that would
@@ -22,7 +22,7 @@ signal! {
     }
 
     /// Error of the call of the webhook. Source: k8s.io/apiserver pkg/util/webhook ErrCallingWebhook.
-    "webhookError": fn webhook_error(&self) -> String { short(webhook_error(self.text)) }
+    "webhookError": fn webhook_error(&self) -> String { Message::parse(webhook_error(self.text)).summary(120, &[]) }
 
     /// Host and port of the webhook. Source: Go's url.Error in the message.
     "webhookAddress": fn webhook_address(&self) -> &str { host(self.text).unwrap_or_default() }
@@ -130,7 +130,7 @@ fn without_prefix(text: &str) -> &str {
 fn short(text: &str) -> String {
     const FITS: usize = 150;
     let text = text.trim();
-    if text.len() <= FITS { text.to_owned() } else { without_details(text) }
+    if text.len() <= FITS { text.to_owned() } else { message::fit(&without_details(text), FITS) }
 }
 
 /// The text without its parentheses: each violation of a Pod Security level lists the containers there.

@@ -23,7 +23,7 @@ signal! {
     "condition": fn condition_type(&self) -> &str { &self.condition.kind }
 
     /// Message of the condition, at most 120 characters. Source: status.conditions[].message.
-    "message": fn text(&self) -> String { text::line(&self.condition.message, 120) }
+    "message": fn text(&self) -> String { message::fit(&self.condition.message, 120) }
 
     /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.

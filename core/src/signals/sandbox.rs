@@ -4,7 +4,7 @@ use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
 use crate::facts::{EventFacts, State, Timestamp};
-use crate::message::{between, innermost, quoted_after};
+use crate::message::{Message, between, quoted_after};
 
 signal! {
     /// A sandbox (network, cgroup, directories, devices) that the node cannot create for the pod, so that no container is
@@ -15,8 +15,8 @@ signal! {
     pub(crate) struct Sandbox<'a> as "sandbox" { case: &'a Case<'a>, event: &'a EventFacts }
     reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
 
-    /// The error of the message, at most 90 characters.
-    "error": fn error(&self) -> String { innermost(&self.event.message, 90) }
+    /// The error of the message with its operation and object, at most 120 characters.
+    "error": fn error(&self) -> String { Message::parse(&self.event.message).summary(120, &[self.plugin()]) }
 
     /// The CNI plugin that failed, such as `flannel`; empty if the message names none.
     /// Source: `plugin type=` in the message, containernetworking/cni.

@@ -412,7 +412,7 @@ signal! {
     /// Labels of the pods in the required pod affinity or anti-affinity; empty unless exactly one term selects some. At most 60
     /// characters. Source: spec.affinity.podAffinity, or podAntiAffinity where that is the check.
     "affinityLabels": fn affinity_labels(&self) -> String {
-        self.affinity().map_or_else(String::new, |term| message::middle_cut(&term.selector, 60))
+        self.affinity().map_or_else(String::new, |term| message::name(&term.selector, 60))
     }
 
     /// The same in full, as kubectl takes it.

@@ -5,7 +5,7 @@ use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::Evidence;
 use crate::case::{Case, RootKind, evidence, roots};
 use crate::facts::{EventFacts, Timestamp, VolumeSource, seconds_between};
-use crate::message::{between, innermost, middle_cut, quoted_after};
+use crate::message::{self, Message, between, quoted_after};
 
 signal! {
     /// A volume that cannot be attached, mounted or resized while the pod waits for it, one occurrence a volume; or a fault
@@ -18,24 +18,19 @@ signal! {
 
     /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty if the message
     /// names none. Source: message of the Event.
-    "name": fn name(&self) -> String { volume_of(&self.event.message).map(|name| middle_cut(name, 45)).unwrap_or_default() }
+    "name": fn name(&self) -> String { volume_of(&self.event.message).map(|name| message::name(name, 45)).unwrap_or_default() }
 
     /// The volumes that are not mounted yet, separated by blanks; empty if the message lists none.
     /// Source: `unmounted volumes=[...]` in the message of the kubelet's sync.
     "unmounted": fn unmounted(&self) -> &str { self.between("unmounted volumes=[", "]") }
 
-    /// The error of the message, at most 90 characters, without the volume.
-    "error": fn error(&self) -> String {
-        let message = &*self.event.message;
-        let error = message.split_once("Volume.").and_then(|(_, rest)| rest.split_once("\" : "));
-        innermost(error.map_or(message, |(_, error)| error), 90)
-    }
+    /// The error of the message with its operation and object, at most 120 characters, without the volume.
+    "error": fn error(&self) -> String { self.summary(&self.event.message) }
 
-    /// What the mount command printed, at most 90 characters; the error of the message where it ran none.
+    /// What the mount command printed, at most 120 characters; the error of the message where it ran none.
     /// Source: `Output:` in the message, k8s.io/mount-utils.
     "mountOutput": fn mount_output(&self) -> String {
-        let output = self.event.message.rsplit_once("Output: ").map_or(&*self.event.message, |(_, output)| output);
-        innermost(output, 90)
+        self.summary(self.event.message.split_once("Output: ").map_or(&*self.event.message, |(_, output)| output))
     }
 
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
@@ -102,13 +97,13 @@ signal! {
     /// none. Source: `used by pod(s)` in the message of the attach controller.
     "usedBy": fn used_by(&self) -> String {
         let pods = self.event.message.split_once("used by pod(s) ");
-        pods.map(|(_, pods)| middle_cut(pods.trim().trim_end_matches('.'), 70)).unwrap_or_default()
+        pods.map(|(_, pods)| message::fit(pods.trim().trim_end_matches('.'), 70)).unwrap_or_default()
     }
 
     /// Why the path of a hostPath volume is refused, such as `/data is not a directory`, at most 90 characters.
     /// Source: message of the Event, pkg/volume/hostpath.
     "hostPathError": fn host_path_error(&self) -> String {
-        self.event.message.split_once("check failed: ").map(|(_, error)| middle_cut(error.trim(), 90)).unwrap_or_default()
+        self.event.message.split_once("check failed: ").map(|(_, error)| message::fit(error, 90)).unwrap_or_default()
     }
 
     /// Path of a hostPath volume that is refused; empty if none is. Source: message of the Event, pkg/volume/hostpath.
@@ -196,6 +191,10 @@ impl<'a> PodSignal<'a> for Volume<'a> {
 }
 
 impl<'a> Volume<'a> {
+    fn summary(&self, error: &str) -> String {
+        Message::parse(error).summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
+    }
+
     fn between(&self, start: &str, end: &str) -> &str {
         between(&self.event.message, start, end).unwrap_or_default()
     }

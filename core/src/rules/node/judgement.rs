@@ -6,7 +6,7 @@ use super::{judge, reboot};
 use crate::api::{Evidence, OtherFinding};
 use crate::case::{Thresholds, evidence};
 use crate::facts::{NodeState, Timestamp, after, seconds_between};
-use crate::message::text;
+use crate::message::{self, text};
 use crate::rules::catalog;
 use crate::signals::node_condition::NodeCondition;
 use crate::signals::node_event::NodeEvent;
@@ -47,7 +47,7 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let others = findings.map(|other| OtherFinding {
         cause: other.cause.to_owned(),
         container: None,
-        summary: text::line(&other.summary, text::SUMMARY_MAX),
+        summary: message::fit(&other.summary, text::SUMMARY_MAX),
     });
     Judgement { others: others.collect(), failure, wake: wake.into_iter().chain(event_ends).chain(until).min() }
 }

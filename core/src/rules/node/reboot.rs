@@ -6,7 +6,7 @@ use crate::api::{Confidence, Severity};
 use crate::case::{evidence, remedy};
 use crate::facts::{NodeState, Timestamp, after};
 use crate::language::{Language, translate};
-use crate::message::text;
+use crate::message::{self, text};
 
 /// Seconds for which a reboot is reported.
 const REPORTED_FOR: i64 = 600;
@@ -24,7 +24,7 @@ pub(super) fn of(language: Language, node: &NodeState, now: Timestamp) -> Option
         severity: Severity::Info,
         confidence: Confidence::Certain,
         since: Some(reboot.at),
-        summary: text::line(
+        summary: message::fit(
             &translate!(language, "node {name} was rebooted: its containers were lost and start again", name),
             text::SUMMARY_MAX,
         ),

@@ -4,7 +4,7 @@ use super::pods::{Group, Pods, count, is_of_update};
 use crate::api::{Confidence, Evidence, PodCounts, Root, Severity, TemplateChange};
 use crate::case::{Category, Operation, Remedy, WorkloadCase, WorkloadFailure, evidence};
 use crate::facts::Timestamp;
-use crate::message::text;
+use crate::message::{self, text};
 use crate::rules::catalog::{self};
 use crate::signals::{Context, Signal, Subject};
 
@@ -153,7 +153,7 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         severity: verdict.severity,
         confidence,
         container,
-        summary: text::line(&summary, text::SUMMARY_MAX),
+        summary: message::fit(&summary, text::SUMMARY_MAX),
         remedies,
         evidence,
         pods: PodCounts {

@@ -396,7 +396,7 @@ fn rollback_targets_a_good_template() {
     assert!(!remedies.iter().any(is_rollback), "{remedies:?}");
 }
 
-/// Revision 2 was never complete. Revision 1 has no pods any more; the conditions tell whether it was ever available.
+/// Revision 2 was never complete. Revision 1 has no pods any more; the conditions show whether it was ever available.
 #[test]
 fn rollback_names_only_a_revision_that_was_ready() {
     let undo = |since: &str, newest: &str, reason: &str| {
@@ -416,8 +416,10 @@ fn rollback_names_only_a_revision_that_was_ready() {
         commands.collect::<Vec<_>>()
     };
     let (new, growing) = ("2026-11-21T09:00:00Z", "ReplicaSetUpdated");
-    let (back, see) =
-        (["kubectl -n shop rollout undo deployment/web --to-revision=1"], ["kubectl -n shop rollout history deployment/web"]);
+    let (back, see) = (
+        ["kubectl -n shop rollout undo deployment/web --to-revision=1"],
+        ["kubectl -n shop rollout history deployment/web"],
+    );
     assert_eq!(undo("2026-11-21T09:00:05Z", new, growing), back, "it was available until the rollout");
     assert_eq!(undo("2026-11-21T08:59:25Z", new, growing), back, "Recreate: the old pods terminated first");
     let none: [&str; 0] = [];

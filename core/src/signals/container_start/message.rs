@@ -1,7 +1,7 @@
 //! Extracts objects, keys, users, programs and directories from the messages of kubelet and runtimes.
 
 use crate::facts::{Container, EnvRef, RefKind};
-use crate::message::{between, middle_cut, quoted_after};
+use crate::message::{Message, between, quoted_after};
 
 /// The ConfigMap or Secret that does not exist or lacks a key.
 pub(super) fn object(text: &str) -> Option<&str> {
@@ -88,7 +88,7 @@ pub(super) fn missing_in_hook(text: &str) -> Option<&str> {
 /// How a hook failed, with its output.
 pub(super) fn hook_error(text: &str) -> String {
     let error = text.split_once(" - error: ").map_or(text, |(_, error)| error);
-    let error = error.replace(", message: \"\"", "").replace("\\n", " ");
-    // The hook's output follows the colon.
-    middle_cut(error.trim_end().trim_end_matches(':'), 110)
+    // The hook's output follows: `command 'x' exited with 1: out, message: "err"`.
+    let error = error.replace(", message: \"\"", "").replace(": , message: ", ": ");
+    Message::parse(&error).summary(110, &[])
 }

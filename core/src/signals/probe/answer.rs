@@ -1,7 +1,7 @@
 //! Results of a probe.
 
 use crate::language::{Language, phrase, translate};
-use crate::message;
+use crate::message::Message;
 use crate::message::text;
 
 /// The result in an `Unhealthy` Event.
@@ -108,7 +108,7 @@ pub(super) fn answer(message: &str) -> Answer {
         if let Some(name) = after(words, "couldn't find port: ") {
             return Answer::NoSuchPort(text::line(name, 40));
         }
-        return Answer::CannotRun(message::innermost(words, 80));
+        return Answer::CannotRun(Message::parse(words).summary(80, &[]));
     }
     if text::has(words, &["connection refused"]) {
         return Answer::Refused;

@@ -185,7 +185,7 @@ fn next_start_is_computed_from_a_terminated_state() {
     assert_eq!((overdue.back_off, overdue.next_restart_time), (None, None), "something else keeps it");
     let never = yaml.replace("restartPolicy: Always", "restartPolicy: Never");
     let over = restarts(&Scenario::from_yaml(&never).at("2026-11-21T18:00:30Z"));
-    assert_eq!((over.back_off, over.next_restart_time), (None, None), "nobody starts it again");
+    assert_eq!((over.back_off, over.next_restart_time), (None, None), "it is not started again");
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! Replaces serialized objects in a text: JSON by the message in it, Go structs by nothing.
+
+use std::borrow::Cow;
+
+/// Keys of JSON errors that hold the message, the best first.
+const MESSAGES: &[&str] = &["message", "Message", "msg", "error_description", "errorMessage", "detail", "error"];
+
+/// Keys that hold a code: a word, shown before the message.
+const CODES: &[&str] = &["code", "Code"];
+
+/// Objects that are examined: each may be as long as the text.
+const EXAMINED: usize = 16;
+
+/// Bytes from which braces with several colons count as a struct, not as a word such as `{key: value}`.
+const STRUCT_LENGTH: usize = 60;
+
+/// The text with its serialized objects replaced. Takes linear time.
+pub(super) fn without_objects(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find('{') else { return text.into() };
+    let mut out = String::from(&text[..first]);
+    let mut from = first;
+    for _ in 0..EXAMINED {
+        let Some(found) = text[from..].find('{') else { break };
+        let start = from + found;
+        out.push_str(&text[from..start]);
+        let end = end_of(text, start);
+        let object = &text[start..end];
+        if is_json(object) {
+            trim_prefix(&mut out);
+            let message = message_of(object);
+            if !message.is_empty() {
+                // A line of its own stays one.
+                if !out.is_empty() && !out.ends_with('\n') {
+                    out.push(' ');
+                }
+                out.push_str(&message);
+            }
+            from = end + text[end..].len() - text[end..].trim_start_matches([']', '}']).len();
+        } else if is_struct(object) {
+            trim_prefix(&mut out);
+            from = end;
+        } else {
+            // A nested object is looked at on its own.
+            out.push('{');
+            from = start + 1;
+        }
+    }
+    out.push_str(&text[from..]);
+    out.into()
+}
+
+/// Where the object ends that begins at `start`; the end of the text where it is cut off.
+fn end_of(text: &str, start: usize) -> usize {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate().skip(start) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'{' if !is_quoted => depth += 1,
+            b'}' if !is_quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            // Too long to be looked at for each brace.
+            _ if at - start > 4 << 10 => return text.len(),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn is_json(object: &str) -> bool {
+    object[1..].trim_start().starts_with('"') && object.contains("\":")
+}
+
+fn is_struct(object: &str) -> bool {
+    let is_long = object.len() > STRUCT_LENGTH && object.bytes().filter(|b| *b == b':').count() > 2;
+    is_long && !object[1..].starts_with(' ') || object.starts_with("{0xc0") || object.contains("RespMetadata:")
+}
+
+/// Removes what introduces an object: `&v1.Pod`, `[`, `body: `.
+fn trim_prefix(out: &mut String) {
+    let word = out.rfind([' ', '\n']).map_or(0, |at| at + 1);
+    if out[word..].starts_with('&') {
+        out.truncate(word);
+    }
+    out.truncate(out.trim_end_matches([' ', '[']).len());
+}
+
+/// Code and message of a JSON object, `DENIED: requested access is denied`; empty where it has none.
+fn message_of(object: &str) -> String {
+    let code = CODES.iter().find_map(|key| string(object, key)).filter(|code| !code.contains(' '));
+    let message = MESSAGES.iter().find_map(|key| string(object, key)).filter(|message| !message.is_empty());
+    match (code, message) {
+        (Some(code), Some(message)) if !message.starts_with(&*code) => format!("{code}: {message}"),
+        (_, Some(message)) => message.into_owned(),
+        (code, None) => code.unwrap_or_default().into_owned(),
+    }
+}
+
+/// The string of a key, without its escapes.
+fn string<'t>(object: &'t str, key: &str) -> Option<Cow<'t, str>> {
+    let mut rest = object;
+    loop {
+        let at = rest.find(key)?;
+        let is_key = rest[..at].ends_with('"');
+        rest = &rest[at + key.len()..];
+        let value = rest.strip_prefix('"').and_then(|rest| rest.trim_start().strip_prefix(':')).map(str::trim_start);
+        if let Some(value) = value.filter(|_| is_key).and_then(|value| value.strip_prefix('"')) {
+            let mut is_escaped = false;
+            let end = value.find(|c| {
+                let ends = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                ends
+            });
+            let value = value[..end.unwrap_or(value.len())].trim();
+            return Some(if value.contains('\\') {
+                value.replace("\\\"", "\"").replace("\\n", " ").into()
+            } else {
+                value.into()
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_objects;
+
+    #[test]
+    fn json_is_replaced_by_its_message() {
+        for (text, expected) in [
+            (
+                r#"failed: {"error":{"code":"AuthorizationFailed","message":"The client 'a' may not read"}}"#,
+                "failed: AuthorizationFailed: The client 'a' may not read",
+            ),
+            (
+                r#"denied: {"errors":[{"code":"DENIED","message":"requested access to the resource is denied","detail":[]}]}"#,
+                "denied: DENIED: requested access to the resource is denied",
+            ),
+            (r#"cut: {"code":"X","message":"it ends he"#, "cut: X: it ends he"),
+            (r#"failed, body: {"a": 1}"#, "failed, body:"),
+            ("had taint {node.kubernetes.io/not-ready: }, that", "had taint {node.kubernetes.io/not-ready: }, that"),
+            ("${HOME} is unset", "${HOME} is unset"),
+            (
+                "cannot use &v1.Pod{TypeMeta:v1.TypeMeta{Kind:\"\", APIVersion:\"\"}, ObjectMeta:v1.ObjectMeta{Name:\"a\"}}: no",
+                "cannot use: no",
+            ),
+        ] {
+            assert_eq!(without_objects(text), expected);
+        }
+    }
+}

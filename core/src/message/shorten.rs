@@ -1,0 +1,273 @@
+//! Shortens texts to a number of characters. What is left out is marked with an ellipsis, and a text never ends in the
+//! middle of a word, a quote or a bracket.
+
+use std::borrow::Cow;
+
+use super::{split, text};
+
+/// Hexadecimal digits from which a word counts as an ID, and how many of them are shown.
+const ID_LENGTH: usize = 32;
+const ID_SHOWN: usize = 12;
+
+/// Characters from which a path is shortened to its last parts.
+const PATH_LENGTH: usize = 48;
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+pub(super) fn fits(text: &str, most: usize) -> bool {
+    text.len() <= most || length(text) <= most
+}
+
+/// One clean line of at most `most` characters. If the text is longer, the clauses between the first and the last ones
+/// are left out: the first names what fails, and the last states why.
+pub fn fit(text: &str, most: usize) -> String {
+    let line = text::line(text, usize::MAX);
+    if fits(&line, most) {
+        return line;
+    }
+    let line = short_paths(&short_ids(&line)).into_owned();
+    if fits(&line, most) {
+        return line;
+    }
+    if let Some(short) = with_short_brackets(&line, most) {
+        return short;
+    }
+    if let Some(short) = with_short_quote(&line, most) {
+        return short;
+    }
+    let parts = split::parts(&line);
+    let (Some(first), true) = (parts.first(), parts.len() > 1) else { return cut(&line, most) };
+    let head = line[..first.end].trim_end();
+    // No character takes more than 4 bytes.
+    let tails = || {
+        let each = parts[1..].iter().filter(|part| line.len() - part.start <= 4 * most + 1);
+        each.map(|part| line[part.start..].trim_start()).filter(|tail| !tail.is_empty())
+    };
+    let with_head = |tail: &&str| length(head) + length(tail) + 4 <= most;
+    if let Some(tail) = tails().find(with_head) {
+        return format!("{head}: … {tail}");
+    }
+    // The last clause is why it fails: the first one gives way, if half of the room is enough for the last.
+    match tails().next_back() {
+        Some(tail) if length(tail) + 4 <= most / 2 => format!("{}: {tail}", cut(head, most - length(tail) - 2)),
+        _ => cut(&line, most),
+    }
+}
+
+/// Characters of a quote that are worth showing.
+const QUOTE_SHOWN: usize = 20;
+
+/// The line with its last quote shortened: a line of a log that ends a summary matters less than what precedes it.
+fn with_short_quote(line: &str, most: usize) -> Option<String> {
+    let (head, quote) = line.split_at(line.find(": \"").filter(|_| line.ends_with('"'))?);
+    let room = most.saturating_sub(length(head));
+    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut(quote, room))).or_else(|| Some(fit(head, most)))
+}
+
+/// The line with the first clauses in the brackets at its end left out: `cannot connect to x (… connection refused)`.
+fn with_short_brackets(line: &str, most: usize) -> Option<String> {
+    let pair = split::pairs(line).pop().filter(|pair| pair.close + 1 == line.len())?;
+    let inner = line.get(pair.open + 1..pair.close).filter(|_| line.ends_with(')'))?;
+    let head = line.get(..=pair.open)?;
+    let room = most.checked_sub(length(head) + 3)?;
+    let tails = split::parts(inner).into_iter().skip(1).map(|part| inner[part.start..].trim_start());
+    let tail = tails.into_iter().find(|tail| !tail.is_empty() && tail.len() <= 4 * room && length(tail) <= room)?;
+    Some(format!("{head}… {tail})"))
+}
+
+/// Cuts to at most `most` characters at the end of a word, and closes the quotes and brackets that are open there.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if most == 0 {
+        return String::new();
+    }
+    if fits(text, most) {
+        return text.to_owned();
+    }
+    let mut room = most.saturating_sub(1);
+    loop {
+        let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+        let kept = &text[..word_end(text, end)];
+        let kept = kept.trim_end_matches([' ', ',', ';', ':', '(', '[', '{', '"', '\'', '`', '=', '…']);
+        let closing = unclosed(kept);
+        let count = length(kept) + closing.len() + 1;
+        if count <= most || room == 0 {
+            return format!("{kept}…{closing}");
+        }
+        room = room.min(length(kept)).saturating_sub(count - most);
+    }
+}
+
+/// Where the last whole word before `end` ends. A word that takes more than half of the text is cut where its parts meet.
+fn word_end(text: &str, end: usize) -> usize {
+    let before = &text[..end];
+    if text[end..].starts_with(char::is_whitespace) {
+        return end;
+    }
+    let is_wide = |c: char| !c.is_ascii() && c.is_alphabetic();
+    // Scripts without blanks between words end anywhere.
+    if before.chars().next_back().is_some_and(is_wide) {
+        return end;
+    }
+    match before.rfind(char::is_whitespace) {
+        Some(at) if at * 2 >= end => at,
+        _ => before.rfind(|c: char| !c.is_alphanumeric()).filter(|at| at * 2 >= end).unwrap_or(end),
+    }
+}
+
+/// What closes the quotes and brackets that are open at the end of a text.
+fn unclosed(text: &str) -> String {
+    let pairs = split::pairs(text);
+    let mut pairs = pairs.iter().peekable();
+    let mut closing = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(pair) = pairs.next_if(|pair| pair.open <= at) {
+            at = at.max(pair.close + 1);
+            continue;
+        }
+        let follows_word = at > 0 && bytes[at - 1].is_ascii_alphanumeric();
+        match bytes[at] {
+            b'(' => closing.push(')'),
+            b'[' => closing.push(']'),
+            b'{' => closing.push('}'),
+            b'"' if !follows_word => closing.push('"'),
+            _ => {}
+        }
+        at += 1;
+    }
+    // More than a few are no text but noise.
+    if closing.len() > 4 {
+        return String::new();
+    }
+    closing.iter().rev().collect()
+}
+
+/// The text with long hexadecimal IDs cut to their first digits.
+pub(super) fn short_ids(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let (mut from, mut start) = (0, 0);
+    for (at, byte) in text.bytes().chain([b' ']).enumerate() {
+        if byte.is_ascii_hexdigit() {
+            continue;
+        }
+        let ends_word = !byte.is_ascii_alphanumeric();
+        if at - start >= ID_LENGTH && ends_word {
+            out.push_str(&text[from..start + ID_SHOWN]);
+            out.push('…');
+            from = at;
+        }
+        start = at + 1;
+    }
+    if from == 0 {
+        return text.into();
+    }
+    out.push_str(&text[from..]);
+    out.into()
+}
+
+/// The text with the middle of long paths left out, and the queries of URLs: `/var/…/rootfs/etc/app`.
+fn short_paths(text: &str) -> Cow<'_, str> {
+    if !text.contains('/') {
+        return text.into();
+    }
+    let mut out = String::new();
+    for word in text.split_inclusive(' ') {
+        let starts = word.find('/').filter(|at| *at < 3);
+        if word.contains("://")
+            && let Some((url, query)) = word.split_once('?')
+        {
+            out.push_str(url);
+            out.push_str("?…");
+            out.push_str(&query[query.trim_end_matches(['"', ':', ' ', ',', ';', ')']).len()..]);
+            continue;
+        }
+        match starts {
+            Some(start) if word.len() > PATH_LENGTH => {
+                out.push_str(&word[..start]);
+                out.push_str(&short_path(&word[start..]));
+            }
+            _ => out.push_str(word),
+        }
+    }
+    out.into()
+}
+
+fn short_path(path: &str) -> Cow<'_, str> {
+    let second = path.match_indices('/').nth(1).map(|(at, _)| at);
+    let tail = path.rmatch_indices('/').take(3).last().map(|(at, _)| at);
+    match second.zip(tail) {
+        Some((second, tail)) if second < tail => format!("{}/…{}", &path[..second], &path[tail..]).into(),
+        _ => path.into(),
+    }
+}
+
+/// A name of at most `most` characters: the middle is left out where it is longer, because both ends of a path or an
+/// image matter.
+pub fn name(name: &str, most: usize) -> String {
+    if fits(name, most) {
+        return name.to_owned();
+    }
+    // Mask secrets before the cut: no pattern recognizes a part of a secret.
+    let name = text::line(name, usize::MAX);
+    let count = length(&name);
+    if count <= most {
+        return name;
+    }
+    let half = most.saturating_sub(1) / 2;
+    let head: String = name.chars().take(half).collect();
+    let tail: String = name.chars().skip(count - half).collect();
+    format!("{head}…{tail}")
+}
+
+/// The text with long paths shortened, if it is longer than `most`.
+pub(super) fn with_short_names(text: &str, most: usize) -> Cow<'_, str> {
+    if fits(text, most) { text.into() } else { short_paths(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_keeps_both_ends_and_masks_secrets() {
+        assert_eq!(name("registry.example.com/team/web:1.2.3", 21), "registry.e…/web:1.2.3");
+        assert_eq!(name("short", 21), "short");
+        let token = "ghp_".to_owned() + &"Ab1".repeat(12);
+        for most in 10..60 {
+            let cut = name(&format!("docker.io/push-{token}/web:{}", "1".repeat(30)), most);
+            assert!(!cut.contains("Ab1"), "{cut}");
+        }
+    }
+
+    #[test]
+    fn cut_ends_with_a_word_and_closes_quotes() {
+        assert_eq!(cut("the quick brown fox", 12), "the quick…");
+        assert_eq!(cut(r#"it printed "no such user in the file""#, 26), r#"it printed "no such user…""#);
+        assert_eq!(cut("web (exit code 1, restarted twice)", 20), "web (exit code 1…)");
+        assert_eq!(cut("ありがとう", 3), "あり…");
+        assert_eq!(cut("abcdefghij", 5), "abcd…");
+        assert_eq!(cut("a", 0), "");
+    }
+
+    #[test]
+    fn fit_leaves_out_the_middle() {
+        let text = "the pod is not ready: volume data cannot be mounted: failed to do one thing: failed to do another: permission denied";
+        assert_eq!(fit(text, 80), "the pod is not ready: … failed to do another: permission denied");
+        assert_eq!(fit("short: text", 80), "short: text");
+        let text =
+            r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not specified in the file""#;
+        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not…""#);
+        assert_eq!(
+            fit("image a/b cannot be pulled: node n cannot reach r (Get x: dial y: refused)", 66),
+            "image a/b cannot be pulled: node n cannot reach r (… refused)"
+        );
+        let id = "a".repeat(64);
+        assert_eq!(
+            fit(&format!("failed to remove {id}: it is busy"), 60),
+            "failed to remove aaaaaaaaaaaa…: it is busy"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Splits a line into clauses at colons, and leaves alone what stands in quotes or brackets.
+
+/// A closed pair of quotes or brackets: the bytes of its two marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) open: usize,
+    pub(super) close: usize,
+}
+
+/// The outermost closed pairs of a text, in order. Marks without a partner are ordinary characters. Takes linear time.
+pub(super) fn pairs(text: &str) -> Vec<Pair> {
+    let bytes = text.as_bytes();
+    let mut open: Vec<(u8, usize)> = Vec::new();
+    // How many marks of each kind are open: " ' ` ( [ {
+    let mut counts = [0_usize; 6];
+    let mut found: Vec<Pair> = Vec::new();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let Some((kind, is_closing)) = role(bytes, at, byte, &counts) else { continue };
+        if !is_closing {
+            counts[kind_index(kind)] += 1;
+            open.push((kind, at));
+            continue;
+        }
+        if counts[kind_index(kind)] == 0 {
+            continue;
+        }
+        // Marks that are still open inside of this pair have no partner.
+        while let Some((last, start)) = open.pop() {
+            counts[kind_index(last)] -= 1;
+            if last == kind {
+                while found.last().is_some_and(|inner| inner.open > start) {
+                    found.pop();
+                }
+                found.push(Pair { open: start, close: at });
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The kind of a mark, by its opening form, and whether it closes here; `None` for ordinary characters.
+fn role(bytes: &[u8], at: usize, byte: u8, counts: &[usize; 6]) -> Option<(u8, bool)> {
+    match byte {
+        b'(' | b'[' | b'{' => Some((byte, false)),
+        b')' => Some((b'(', true)),
+        b']' => Some((b'[', true)),
+        b'}' => Some((b'{', true)),
+        b'"' | b'\'' | b'`' => {
+            let before = at.checked_sub(1).map(|i| bytes[i]);
+            let after = bytes.get(at + 1).copied();
+            let is_space = |b: Option<u8>| b.is_none_or(|b| b.is_ascii_whitespace());
+            let follows_word = before.is_some_and(|b| b.is_ascii_alphanumeric());
+            let precedes_word = after.is_some_and(|b| b.is_ascii_alphanumeric() || b >= 0x80);
+            // The apostrophe of `didn't` and of `pods' `.
+            if byte == b'\'' && follows_word && (precedes_word || counts[kind_index(byte)] == 0) {
+                return None;
+            }
+            let is_open = counts[kind_index(byte)] > 0;
+            let closes = is_open && !is_space(before) && (!precedes_word || follows_word);
+            let opens = !is_space(after) && !follows_word;
+            if closes { Some((byte, true)) } else { opens.then_some((byte, false)) }
+        }
+        _ => None,
+    }
+}
+
+fn kind_index(kind: u8) -> usize {
+    match kind {
+        b'"' => 0,
+        b'\'' => 1,
+        b'`' => 2,
+        b'(' => 3,
+        b'[' => 4,
+        _ => 5,
+    }
+}
+
+/// Words that begin another error after a comma or a semicolon.
+const NEXT_ERROR: &[&str] = &["failed to ", "failed: ", "unable to ", "rpc error: "];
+
+/// A part of a line: a clause, and what separates it from the part before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// It begins another error, beside the one before: `failed to X: a, failed to Y: b`.
+    pub(super) is_next_error: bool,
+}
+
+/// The parts of a line: it is divided at `: ` and where another error begins, but not in quotes and brackets.
+pub(super) fn parts(line: &str) -> Vec<Part> {
+    let bytes = line.as_bytes();
+    let pairs = pairs(line);
+    let mut pairs = pairs.iter().peekable();
+    let mut found = Vec::new();
+    let mut part = Part { start: 0, end: 0, is_next_error: false };
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(pair) = pairs.next_if(|pair| pair.open <= at) {
+            at = at.max(pair.close + 1);
+            continue;
+        }
+        let next = bytes.get(at + 1).copied();
+        let ends = match bytes[at] {
+            b':' => next.is_none_or(|b| b == b' '),
+            b',' | b';' => next == Some(b' ') && (starts_error(&bytes[at + 2..]) || starts_cause(&bytes[at + 2..])),
+            b'\n' => true,
+            _ => false,
+        };
+        if ends {
+            found.push(Part { end: at, ..part });
+            let is_next_error = matches!(bytes[at], b',' | b';') && starts_error(&bytes[at + 2..]);
+            part = Part { start: (at + 1).min(bytes.len()), end: 0, is_next_error };
+        }
+        at += 1;
+    }
+    found.push(Part { end: bytes.len(), ..part });
+    found
+}
+
+/// Whether the cause follows: `failed to X, err: why`.
+fn starts_cause(rest: &[u8]) -> bool {
+    ["err: ", "error: ", "caused by: ", "reason: "].iter().any(|words| rest.starts_with(words.as_bytes()))
+}
+
+fn starts_error(rest: &[u8]) -> bool {
+    // The kubelet's list of volumes goes on: `unmounted volumes=[a], failed to process volumes=[a]: why`.
+    !rest.starts_with(b"failed to process volumes")
+        && NEXT_ERROR
+            .iter()
+            .any(|words| rest.len() >= words.len() && rest[..words.len()].eq_ignore_ascii_case(words.as_bytes()))
+}
+
+/// The content of a text that is a single pair of these quotes or brackets.
+pub(super) fn unwrapped(text: &str, marks: &[u8]) -> Option<(usize, usize)> {
+    let first = *text.as_bytes().first()?;
+    if !marks.contains(&first) {
+        return None;
+    }
+    match pairs(text).as_slice() {
+        [Pair { open: 0, close }] if close + 1 == text.len() => Some((1, *close)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> Vec<&str> {
+        parts(line).iter().map(|part| line[part.start..part.end].trim()).collect()
+    }
+
+    #[test]
+    fn colons_in_quotes_brackets_and_addresses_do_not_split() {
+        for (line, expected) in [
+            (r#"failed to X "a: b": c"#, vec![r#"failed to X "a: b""#, "c"]),
+            (
+                "dial tcp 10.0.0.1:443: connect: connection refused",
+                vec!["dial tcp 10.0.0.1:443", "connect", "connection refused"],
+            ),
+            ("unable to X (limit: 1, usage: 2): y", vec!["unable to X (limit: 1, usage: 2)", "y"]),
+            (r#"Get "https://x:10250/y": EOF"#, vec![r#"Get "https://x:10250/y""#, "EOF"]),
+            ("the node(s) didn't match: the pod's own: x", vec!["the node(s) didn't match", "the pod's own", "x"]),
+            (r#"a "b: c"#, vec![r#"a "b"#, "c"]),
+            (r#"caused "exec: "run": not found": unknown"#, vec![r#"caused "exec: "run": not found""#, "unknown"]),
+            ("no key 'a: b' in x: y", vec!["no key 'a: b' in x", "y"]),
+            ("a, failed to clean up b: c", vec!["a", "failed to clean up b", "c"]),
+            (r#"object "default"/"app: x" not registered"#, vec![r#"object "default"/"app: x" not registered"#]),
+        ] {
+            assert_eq!(split(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_a_text_that_is_one_pair_is_unwrapped() {
+        assert_eq!(unwrapped(r#""a: b""#, b"\""), Some((1, 5)));
+        assert_eq!(unwrapped(r#""a" and "b""#, b"\""), None);
+        assert_eq!(unwrapped("[a, b]", b"["), Some((1, 5)));
+    }
+}

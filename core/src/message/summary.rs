@@ -1,0 +1,206 @@
+//! Describes an error in a few words: operation, object and leaf, without wrappers and repetition.
+
+use super::chain::{Clause, Message};
+use super::shorten::{self, fits};
+use super::wrapper::Rank;
+
+/// Words of a clause that name nothing, in lower case.
+const FILLERS: &[&str] =
+    &["a", "an", "the", "to", "for", "of", "in", "on", "at", "is", "was", "with", "and", "from", "by", "it"];
+
+/// Bytes of a clause that is looked for in those before it.
+const COMPARED: usize = 300;
+
+impl Message<'_> {
+    /// The error in at most `most` characters: what failed, its object and why.
+    ///
+    /// Wrappers and repetition go first, also of the names in `shown`, which the reader sees already. Then the clauses
+    /// that tell least give way, and an ellipsis marks them. The leaf stays.
+    pub fn summary(&self, most: usize, shown: &[&str]) -> String {
+        let Some(leaf) = self.leaf_place() else { return String::new() };
+        let core = self.core_start(leaf);
+        let mut kept: Vec<Part> = Vec::new();
+        let mut seen = shown.join(" ").to_lowercase();
+        for (place, clause) in self.clauses()[..=leaf].iter().enumerate() {
+            let words = self.words(*clause);
+            let is_core = place >= core && clause.rank > Rank::Frame && !is_exit(words) || place == leaf;
+            if !is_core && clause.rank < Rank::Context || repeats(words, &seen, place == leaf) {
+                continue;
+            }
+            seen.push(' ');
+            seen.push_str(&words.to_lowercase());
+            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core });
+        }
+        if kept.is_empty() {
+            // All of it stands in the summary already, but for the error itself.
+            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true });
+        }
+        let error = shortened(kept, most);
+        self.with_others(self.with_code(error, most), most)
+    }
+
+    /// The first clause of the error itself: a condition such as `permission denied` needs the clauses before it, up to
+    /// one that names its object.
+    fn core_start(&self, leaf: usize) -> usize {
+        let clauses = self.clauses();
+        let mut start = leaf;
+        while start > 0
+            && (clauses[start].rank == Rank::Condition || start == leaf && clauses[start].rank < Rank::Context)
+        {
+            let tells = |clause: &Clause| clause.rank > Rank::Frame && !is_exit(self.words(*clause));
+            let Some(before) = clauses[..start].iter().rposition(tells) else { break };
+            start = before;
+        }
+        start
+    }
+
+    /// Adds the code, if it is specific, no word states the same, and there is room.
+    fn with_code(&self, error: String, most: usize) -> String {
+        let codes = self.codes();
+        let grpc = codes.grpc.filter(|code| code.adds_to(&error)).map(|code| code.name().to_owned());
+        let http =
+            codes.http.filter(|status| !error.contains(&status.to_string())).map(|status| format!("HTTP {status}"));
+        let Some(code) = http.or(grpc) else { return error };
+        let with_code = format!("{error} ({code})");
+        if !error.ends_with('…') && fits(&with_code, most) { with_code } else { error }
+    }
+
+    /// Adds the errors that the message joins to the first one, if there is room, or an ellipsis.
+    fn with_others(&self, mut error: String, most: usize) -> String {
+        for other in self.others() {
+            let other = Message::parse(other).summary(most, &[]);
+            let with_other = format!("{error}; {other}");
+            if repeats(&other, &error.to_lowercase(), false) {
+                continue;
+            }
+            if fits(&with_other, most) {
+                error = with_other;
+            } else if fits(&error, most.saturating_sub(3)) && !error.ends_with('…') {
+                error.push_str("; …");
+            }
+        }
+        error
+    }
+}
+
+/// Whether a clause states only that a command failed. What the command printed follows.
+fn is_exit(clause: &str) -> bool {
+    clause.starts_with("exit status ")
+}
+
+/// A clause that is shown.
+struct Part {
+    text: String,
+    /// Belongs to the error itself.
+    is_core: bool,
+}
+
+/// Joins the clauses. If they are too long, those outside of the core give way: first those without a name, the
+/// outermost first.
+fn shortened(mut parts: Vec<Part>, most: usize) -> String {
+    for part in &mut parts {
+        part.text = shorten::short_ids(&part.text).into_owned();
+    }
+    let joined = join(&parts);
+    if fits(&joined, most) {
+        return finished(&joined);
+    }
+    for part in &mut parts {
+        part.text = shorten::with_short_names(&part.text, most / 2).into_owned();
+    }
+    loop {
+        let joined = join(&parts);
+        if fits(&joined, most) {
+            return finished(&joined);
+        }
+        // The clause next to the core tells most.
+        let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
+        let outer = &parts[..core.saturating_sub(1)];
+        let least = |named: bool| outer.iter().position(|part| part.text != "…" && has_name(&part.text) == named);
+        let next = core.checked_sub(1).filter(|place| parts[*place].text != "…");
+        let Some(place) = least(false).or_else(|| least(true)).or(next) else { break };
+        "…".clone_into(&mut parts[place].text);
+        // One ellipsis for all clauses in a row.
+        parts.dedup_by(|after, before| after.text == "…" && before.text == "…");
+    }
+    // The core alone is too long: the leaf stays whole as far as it can.
+    let Some(leaf) = parts.pop() else { return String::new() };
+    let head = join(&parts);
+    let left = most.saturating_sub(leaf.text.chars().count() + 2);
+    // The beginning of a clause tells something if most of it is shown.
+    if left * 3 > head.chars().count() * 2 && !head.is_empty() {
+        return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
+    }
+    let mark = if head.is_empty() || left == 0 { "" } else { "… " };
+    shorten::cut(&finished(&format!("{mark}{}", leaf.text)), most)
+}
+
+fn join(parts: &[Part]) -> String {
+    let (mut out, mut is_gap) = (String::new(), false);
+    for part in parts {
+        if !out.is_empty() {
+            out.push_str(if is_gap { " " } else { ": " });
+        }
+        out.push_str(&part.text);
+        is_gap = part.text == "…";
+    }
+    out
+}
+
+/// The error without a full stop, and without quotes that have no partner.
+fn finished(error: &str) -> String {
+    let error = error.trim();
+    let error = if error.ends_with("..") { error } else { error.trim_end_matches('.') };
+    if error.bytes().filter(|b| *b == b'"').count() % 2 == 1 {
+        let bare = error.trim_matches(['"', '\\']);
+        if bare.bytes().filter(|b| *b == b'"').count() % 2 == 0 {
+            return bare.to_owned();
+        }
+        // A quote of several lines, of which one is shown.
+        if let Some((before, quote)) = error.rsplit_once(": \"").filter(|(_, quote)| !quote.contains('"')) {
+            return format!("{before}: {quote}");
+        }
+    }
+    error.to_owned()
+}
+
+/// Whether a clause names something: it has a digit, a quote or a path in it.
+fn has_name(clause: &str) -> bool {
+    clause.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'"' | b'/' | b'\''))
+}
+
+/// Whether a clause adds nothing to the text before it, in lower case: all of its words stand there; those of the leaf in
+/// one piece.
+fn repeats(clause: &str, seen: &str, is_leaf: bool) -> bool {
+    if seen.is_empty() || clause.len() > COMPARED {
+        return false;
+    }
+    let clause = clause.to_lowercase();
+    if is_leaf {
+        return seen.contains(clause.trim_end_matches('.'));
+    }
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
+    let mut words =
+        clause.split(|c: char| !is_part(c)).filter(|word| !word.is_empty() && !FILLERS.contains(word)).peekable();
+    words.peek().is_some() && words.all(|word| stands_in(word, seen))
+}
+
+/// Whether a word stands in a text. A short one must stand there alone: `x` does not in `exec`.
+fn stands_in(word: &str, text: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let is_apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        word.len() > 3 || is_apart(text[..at].chars().next_back()) && is_apart(text[at + word.len()..].chars().next())
+    })
+}
+
+/// A clause without the name at its end that the reader sees already: `failed to resolve reference "a/b:1"`.
+fn without_shown<'c>(clause: &'c str, shown: &[&str]) -> &'c str {
+    for name in shown.iter().filter(|name| name.len() > 2) {
+        let bare = clause.trim_end_matches(['"', '\'', '`']);
+        let before = bare.strip_suffix(name).map(|before| before.trim_end_matches(['"', '\'', '`']).trim_end());
+        if let Some(before) = before.filter(|before| before.contains(' ') && clause.len() - before.len() > name.len()) {
+            return before;
+        }
+    }
+    clause
+}
