@@ -25,12 +25,13 @@ signal! {
     "unmounted": fn unmounted(&self) -> &str { self.between("unmounted volumes=[", "]") }
 
     /// The error of the message with its operation and object, at most 120 characters, without the volume.
-    "error": fn error(&self) -> String { self.summary(&self.event.message) }
+    "error": fn error(&self) -> String { self.shortened(&self.event.message) }
 
     /// What the mount command printed, at most 120 characters; the error of the message where it ran none.
     /// Source: `Output:` in the message, k8s.io/mount-utils.
     "mountOutput": fn mount_output(&self) -> String {
-        self.summary(self.event.message.split_once("Output: ").map_or(&*self.event.message, |(_, output)| output))
+        let text = &*self.event.message;
+        self.shortened(text.split_once("Output: ").map_or(text, |(_, output)| output))
     }
 
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
@@ -191,7 +192,7 @@ impl<'a> PodSignal<'a> for Volume<'a> {
 }
 
 impl<'a> Volume<'a> {
-    fn summary(&self, error: &str) -> String {
+    fn shortened(&self, error: &str) -> String {
         Message::parse(error).summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
     }
 
