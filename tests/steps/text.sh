@@ -5,7 +5,7 @@ format() { cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Car
 
 scripts() {
   local file
-  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/{alerts,dashboard,gitops,krew}/check tests/forwarding/* tests/scale/scale deploy/image/* demo/demo .ci/run; do
+  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/{alerts,dashboard,gitops,krew}/check tests/forwarding/* tests/takeover/run tests/scale/scale deploy/image/* demo/demo .ci/run; do
     bash -n "$file"
   done
 }

@@ -53,18 +53,18 @@ impl<'t> Message<'t> {
         self.text.get(clause.start..clause.end).unwrap_or_default()
     }
 
-    /// The error itself: the last clause that tells something; empty for an empty message.
+    /// The error itself: the last clause with information; empty for an empty message.
     pub fn leaf(&self) -> &str {
         self.leaf_place().map_or("", |place| self.words(self.clauses[place]))
     }
 
     pub(super) fn leaf_place(&self) -> Option<usize> {
-        let tells = |place: &usize| {
+        let is_informative = |place: &usize| {
             let before = place.checked_sub(1).map_or("", |before| self.words(self.clauses[before]));
             let clause = self.clauses[*place];
             clause.rank > Rank::Frame && !wrapper::is_suffix(self.words(clause), before)
         };
-        let last = (0..self.clauses.len()).rev().find(tells);
+        let last = (0..self.clauses.len()).rev().find(is_informative);
         last.or_else(|| self.clauses.iter().rposition(|clause| clause.start < clause.end))
     }
 
@@ -197,9 +197,9 @@ impl<'t> Reader<'t> {
         }
         // Of the lines below, such as the output of a command, the last one with the words of an error decides.
         let Some(best) = rest.iter().max_by_key(|line| lines::weight(line)) else { return };
-        let is_told = self.clauses.last().is_some_and(|last| last.rank == Rank::Context);
+        let is_context = self.clauses.last().is_some_and(|last| last.rank == Rank::Context);
         let weight = lines::weight(best);
-        if weight < 0 || is_told && weight == 0 {
+        if weight < 0 || is_context && weight == 0 {
             return;
         }
         self.line(best, DEPTH);
@@ -257,7 +257,7 @@ impl<'t> Reader<'t> {
             return;
         }
         self.codes.http = code::http(clause).or(self.codes.http);
-        // A reference to a page is advice, unless nothing else is told.
+        // A reference to a page is advice, unless the message has nothing else.
         let is_page = clause.starts_with("http") && !clause.contains(' ');
         if (is_page || lines::is_noise(clause)) && !self.clauses.is_empty() {
             return;

@@ -151,7 +151,7 @@ fn is_stack_frame(line: &str) -> bool {
         || line.starts_with("#0 0x")
 }
 
-/// How much a text tells of the error: errors that only follow from another tell the least.
+/// How much information about the error a text has: errors that only follow from another have the least.
 pub(super) fn weight(text: &str) -> i32 {
     // What follows of an error is the next one.
     let text = text.split(", failed to ").next().unwrap_or(text);

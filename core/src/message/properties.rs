@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 
 use super::{Message, fit, text};
 
-/// Outer messages, around an error in place of `{}`.
+/// Enclosing messages, around an error in place of `{}`.
 const WRAPPERS: &[&str] = &[
     "{}",
     "Error: {}",

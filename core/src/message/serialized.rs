@@ -40,7 +40,7 @@ pub(super) fn without_objects(text: &str) -> Cow<'_, str> {
             trim_prefix(&mut out);
             from = end;
         } else {
-            // A nested object is looked at on its own.
+            // A nested object is examined on its own.
             out.push('{');
             from = start + 1;
         }
@@ -64,7 +64,7 @@ fn end_of(text: &str, start: usize) -> usize {
                     return at + 1;
                 }
             }
-            // Too long to be looked at for each brace.
+            // Too long to be examined for each brace.
             _ if at - start > 4 << 10 => return text.len(),
             _ => {}
         }

@@ -8,14 +8,14 @@ use super::wrapper::Rank;
 const FILLERS: &[&str] =
     &["a", "an", "the", "to", "for", "of", "in", "on", "at", "is", "was", "with", "and", "from", "by", "it"];
 
-/// Bytes of a clause that is looked for in those before it.
+/// Bytes of a clause that are searched for in the clauses before it.
 const COMPARED: usize = 300;
 
 impl Message<'_> {
     /// The error in at most `most` characters: what failed, its object and why.
     ///
     /// Wrappers and repetition go first, also of the names in `shown`, which the reader sees already. Then the clauses
-    /// that tell least give way, and an ellipsis marks them. The leaf stays.
+    /// with the least information give way, and an ellipsis marks them. The leaf stays.
     pub fn summary(&self, most: usize, shown: &[&str]) -> String {
         let Some(leaf) = self.leaf_place() else { return String::new() };
         let core = self.core_start(leaf);
@@ -47,8 +47,8 @@ impl Message<'_> {
         while start > 0
             && (clauses[start].rank == Rank::Condition || start == leaf && clauses[start].rank < Rank::Context)
         {
-            let tells = |clause: &Clause| clause.rank > Rank::Frame && !is_exit(self.words(*clause));
-            let Some(before) = clauses[..start].iter().rposition(tells) else { break };
+            let is_informative = |clause: &Clause| clause.rank > Rank::Frame && !is_exit(self.words(*clause));
+            let Some(before) = clauses[..start].iter().rposition(is_informative) else { break };
             start = before;
         }
         start
@@ -113,10 +113,10 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         if fits(&joined, most) {
             return finished(&joined);
         }
-        // The clause next to the core tells most.
+        // The clause next to the core has the most information.
         let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
-        let outer = &parts[..core.saturating_sub(1)];
-        let least = |named: bool| outer.iter().position(|part| part.text != "…" && has_name(&part.text) == named);
+        let enclosing = &parts[..core.saturating_sub(1)];
+        let least = |named: bool| enclosing.iter().position(|part| part.text != "…" && has_name(&part.text) == named);
         let next = core.checked_sub(1).filter(|place| parts[*place].text != "…");
         let Some(place) = least(false).or_else(|| least(true)).or(next) else { break };
         "…".clone_into(&mut parts[place].text);
@@ -127,7 +127,7 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     let Some(leaf) = parts.pop() else { return String::new() };
     let head = join(&parts);
     let left = most.saturating_sub(leaf.text.chars().count() + 2);
-    // The beginning of a clause tells something if most of it is shown.
+    // The beginning of a clause is informative if most of it is shown.
     if left * 3 > head.chars().count() * 2 && !head.is_empty() {
         return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
     }

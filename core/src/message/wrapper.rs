@@ -1,10 +1,10 @@
-//! Ranks clauses by what they tell: frames, wrappers, context, conditions.
+//! Ranks clauses by their information: frames, wrappers, context, conditions.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 
-/// What a clause tells.
+/// How much information a clause has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// Nothing: `rpc error`, `Error`, the place in a source file.
@@ -17,7 +17,7 @@ pub(super) enum Rank {
     Condition,
 }
 
-/// Beginnings of clauses that tell nothing, in lower case.
+/// Beginnings of clauses without information, in lower case.
 const FRAMES: &[&str] = &[
     "rpc error",
     "code = ",
@@ -70,7 +70,7 @@ const FRAMES: &[&str] = &[
     "error creating",
 ];
 
-/// Clauses that tell nothing.
+/// Clauses without information.
 const WHOLE_FRAMES: &[&str] = &[
     "error",
     "err",
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clauses_are_ranked_by_what_they_tell() {
+    fn clauses_are_ranked_by_their_information() {
         for (clause, expected) in [
             ("rpc error", Rank::Frame),
             ("Error", Rank::Frame),
