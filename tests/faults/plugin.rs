@@ -164,7 +164,7 @@ async fn with_an_operator_its_diagnoses_are_shown_and_missing_ones_are_detected(
     stage.operator.signal(Signal::STOP);
     diagnoses.delete_collection(&DeleteParams::default(), &ListParams::default()).await.unwrap();
     let output = plugin.run(&["-n", "plugin-operator"]);
-    output.is(0, &["before-0", "before-7"], &["the operator is installed and has not reported"]);
+    output.is(0, &["before-0", "before-7"], &["the operator is installed but has not reported"]);
     stage.operator.signal(Signal::CONT);
     stage.settle().await;
     stage.change_and_verify().await;
