@@ -1,5 +1,5 @@
 //! Parsing of error messages. [`Message`] is the one parser for the texts of Events, states and conditions: it splits
-//! them into clauses. [`between`] and [`quoted_after`] read a value at a known place.
+//! them into clauses. `between` and `quoted_after` read a value at a known place.
 
 mod chain;
 mod cloud;
