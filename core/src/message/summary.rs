@@ -69,10 +69,10 @@ impl Message<'_> {
     fn with_others(&self, mut error: String, most: usize) -> String {
         for other in self.others() {
             let other = Message::parse(other).summary(most, &[]);
-            let with_other = format!("{error}; {other}");
             if repeats(&other, &error.to_lowercase(), false) {
                 continue;
             }
+            let with_other = format!("{error}; {other}");
             if fits(&with_other, most) {
                 error = with_other;
             } else if fits(&error, most.saturating_sub(3)) && !error.ends_with('…') {
