@@ -17,11 +17,6 @@ pub(crate) fn resume(workload: &WorkloadFacts) -> String {
     rollout(workload, "resume")
 }
 
-/// The command that lists the revisions.
-pub(crate) fn history(workload: &WorkloadFacts) -> String {
-    rollout(workload, "history")
-}
-
 /// The command that rolls back to this revision. A paused rollout is resumed for it.
 pub(crate) fn command(workload: &WorkloadFacts, revision: impl Display) -> String {
     let undo = format!("{} --to-revision={revision}", rollout(workload, "undo"));

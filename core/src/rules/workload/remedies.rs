@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::actions::undo;
-use crate::case::{FailingPod, Operation, Remedy, WorkloadCase, remedy};
+use crate::case::{FailingPod, Operation, Remedy, WorkloadCase, remedy, target};
 use crate::language::{Language, phrase, translate};
 
 /// `kubectl -n NAMESPACE`.
@@ -27,12 +27,13 @@ fn way_back(language: Language, revision: impl Display, serves: bool) -> String 
 }
 
 /// Lists the revisions. Offered where none is known to have been ready.
-pub(super) fn revisions(case: &WorkloadCase<'_>) -> Remedy {
+pub(super) fn revisions(case: &WorkloadCase<'_>) -> Option<Remedy> {
+    let history = target::of_workload(case).history_command()?;
     let text = phrase!(
         case,
         "If an earlier revision worked, go back to it (rollout undo --to-revision=N). It is not known whether one was ready."
     );
-    remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::history(case.workload))
+    Some(remedy::command_for(remedy::mitigate(text), Operation::Rollback, history))
 }
 
 /// Rolls back an update of a StatefulSet and deletes the failing pod that it waits for.

@@ -38,6 +38,6 @@ pub(super) fn add_rollback(case: &WorkloadCase<'_>, old_ready: u32, verdict: &mu
     if serves {
         verdict.remedies.push(remedies::undo(case, back.revision, serves));
     } else {
-        verdict.after.push(remedies::revisions(case));
+        verdict.after.extend(remedies::revisions(case));
     }
 }

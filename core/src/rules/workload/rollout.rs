@@ -119,7 +119,7 @@ fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
         return;
     }
     let undo = match good {
-        Some(good) => remedies::undo(case, good.revision, good.ready > 0),
+        Some(good) => Some(remedies::undo(case, good.revision, good.ready > 0)),
         None => remedies::revisions(case),
     };
     // The template is not the cause if a pod of the old template occupies the place, or if that pod would not find one
@@ -128,7 +128,7 @@ fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {
     let lacks_room = is_quota_exceeded(verdict) && !requests_differ(back, newest);
     let is_doubtful = good.is_none() || waits_for_place || lacks_room;
     let place = if is_doubtful { &mut verdict.after } else { &mut verdict.remedies };
-    place.push(undo);
+    place.extend(undo);
 }
 
 fn is_quota_exceeded(verdict: &Verdict<'_>) -> bool {

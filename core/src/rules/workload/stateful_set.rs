@@ -71,7 +71,7 @@ fn rollback(case: &WorkloadCase<'_>, pods: &Pods<'_>, set: &StatefulSetFacts, po
     if pods.old_ready > 0 || (!has_failed && case.workload.has_completed_current(set)) {
         return Some(remedies::undo_and_replace(case, &set.current_revision, pod));
     }
-    (!has_failed).then(|| remedies::revisions(case))
+    if has_failed { None } else { remedies::revisions(case) }
 }
 
 /// The pods that wait for the pod with this ordinal: during creation, those above it; during an update, which goes from
