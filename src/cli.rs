@@ -144,6 +144,8 @@ enum Ending {
     Partly,
     /// Pods fail, and `--exit-code` was given.
     PodsFail,
+    /// A named object shows a failure that is not reported yet, and `--exit-code` was given.
+    FailsSoFar,
 }
 
 /// Standard output and standard error, or their replacements in tests.
@@ -152,7 +154,7 @@ struct Streams<'a> {
     err: &'a mut dyn Write,
 }
 
-/// Runs the program. Exit codes: 0 success, 1 error, 2 failing pods with `--exit-code`.
+/// Runs the program. Exit codes: 0 success, 1 error, 2 failing pods and 3 a failure that is not reported yet with `--exit-code`.
 pub fn main() -> ExitCode {
     let command = match command() {
         Ok(command) => command,
@@ -179,6 +181,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::Good) => ExitCode::SUCCESS,
         Ok(Ending::Partly) => ExitCode::FAILURE,
         Ok(Ending::PodsFail) => ExitCode::from(2),
+        Ok(Ending::FailsSoFar) => ExitCode::from(3),
         Err(e) if is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             let _ = writeln!(streams.err, "error: {}", error_chain(&e));

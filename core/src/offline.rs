@@ -3,10 +3,10 @@
 mod logs;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::api::REPORTER;
-use crate::case::{Health, Thresholds, immediate_workload, top_workload};
+use crate::case::{Case, Health, Thresholds, immediate_workload, top_workload};
 use crate::facts::{
     ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Lookup, LookupResult, ObjectKey, Phase, PodFacts,
     ReachedFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey,
@@ -14,6 +14,7 @@ use crate::facts::{
 use crate::outbox::Subject;
 use crate::reconcile;
 use crate::reconcile::{Intent, Policy, Write};
+use crate::rules;
 use crate::rules::diagnose as diagnose_case;
 use crate::state::{Caps, Change, Source, World};
 use crate::wire::{Dump, StorageClass, services_of, unbound_claims};
@@ -42,6 +43,32 @@ pub struct UndiagnosedPod {
     pub from: Option<Timestamp>,
     /// Whether its failure is ignored by an override.
     pub is_ignored: bool,
+    /// What the rules find if no threshold is awaited.
+    pub seen_so_far: Option<SeenSoFar>,
+}
+
+/// A failure that has not lasted long enough to be reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenSoFar {
+    pub cause: &'static str,
+    pub summary: String,
+}
+
+/// Causes that only mean that nothing has happened. Until the threshold has passed, they mean nothing.
+const BY_SILENCE: &[&str] = &["NoSchedulerForPod"];
+
+impl SeenSoFar {
+    fn of(case: &Case<'_>) -> Option<Self> {
+        static AT_ONCE: LazyLock<Vec<(&str, i64)>> =
+            LazyLock::new(|| rules::known().map(|known| (known.cause, 0)).collect());
+        let thresholds = Thresholds { chosen: &AT_ONCE, ..case.thresholds.awaiting_nothing() };
+        match diagnose_case(&Case { thresholds: &thresholds, ..*case }).health {
+            Health::Failing(diagnosis) if !BY_SILENCE.contains(&diagnosis.cause) => {
+                Some(Self { cause: diagnosis.cause, summary: diagnosis.summary.text().to_owned() })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A loaded dump, with all lookups performed that it can answer.
@@ -137,6 +164,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
                 workload: top_workload(case.pod, case.surroundings.known_job()),
                 from: outcome.wake,
                 is_ignored: outcome.leaves_out,
+                seen_so_far: if outcome.leaves_out { None } else { SeenSoFar::of(case) },
             });
             (plan, outcome.wake, undiagnosed)
         });

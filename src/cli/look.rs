@@ -72,7 +72,7 @@ pub(super) struct Args {
     /// With --wait: the time limit
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = Seconds::parse)]
     timeout: Seconds,
-    /// Exit with 2 if something fails
+    /// Exit with 2 if something fails, or with 3 if a named object shows a failure that is not reported yet
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -106,7 +106,11 @@ async fn look(args: &Args, asked: Asked, streams: &mut Streams<'_>) -> anyhow::R
     let now = clock();
     let gathered = question.answer(now).await?;
     print_answer(args, &question, &gathered, now, streams)?;
-    Ok(if args.exit_code && question.asked.fails(&gathered.found) { Ending::PodsFail } else { Ending::Good })
+    Ok(match args.exit_code {
+        true if question.asked.fails(&gathered.found) => Ending::PodsFail,
+        true if gathered.fails_so_far => Ending::FailsSoFar,
+        _ => Ending::Good,
+    })
 }
 
 async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
@@ -158,6 +162,7 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
                 notes: Vec::new(),
                 pods: 0,
                 unready: Vec::new(),
+                fails_so_far: false,
                 healthy_nodes: Vec::new(),
             };
             print_answer(args, question, &gathered, clock(), streams)?;
@@ -227,7 +232,7 @@ fn print_answer(
     now: Timestamp,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Gathered { found, by, notes, pods, unready, healthy_nodes } = gathered;
+    let Gathered { found, by, notes, pods, unready, healthy_nodes, fails_so_far: _ } = gathered;
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
@@ -281,8 +286,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
     if unready.is_empty() {
         return translate!(language, "{what}{place}{also}{among}.", what, place, also, among);
     }
-    let stands = unready.join("; ");
-    translate!(language, "{what}{place} yet{also}: {stands}.", what, place, also, stands)
+    translate!(language, "Not failing yet{place}{also}. {states}.", place, also, states = unready.join(". "))
 }
 
 /// The wall clock, read once for each answer.

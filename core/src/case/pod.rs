@@ -235,6 +235,23 @@ impl Thresholds {
         Self { unschedulable: if chosen { self.unschedulable } else { 0 }, patient: false, ..self }
     }
 
+    /// Thresholds of no duration, so that each failure counts at once.
+    #[must_use]
+    pub fn awaiting_nothing(self) -> Self {
+        Self {
+            unschedulable: 0,
+            unschedulable_scaling_up: 0,
+            never_ready: 0,
+            readiness_lost: 0,
+            creating: 0,
+            creating_pulling: 0,
+            init: 0,
+            patient: false,
+            event_grace: 0,
+            ..self
+        }
+    }
+
     /// Same settings with another language.
     #[must_use]
     pub fn in_language(self, language: Language) -> Self {

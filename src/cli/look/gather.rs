@@ -40,6 +40,8 @@ pub(in crate::cli) struct Gathered {
     /// The requested objects that are not failing but not ready, with their state and the time from which they count as
     /// failing.
     pub(in crate::cli) unready: Vec<String>,
+    /// Whether a failure is seen in one of these that has not lasted long enough to be reported.
+    pub(in crate::cli) fails_so_far: bool,
     /// Requested nodes that are healthy themselves but have failing pods.
     pub(in crate::cli) healthy_nodes: Vec<String>,
 }
@@ -49,6 +51,7 @@ struct Seen {
     found: Found,
     pods: usize,
     unready: Vec<String>,
+    fails_so_far: bool,
     knows_nodes: bool,
 }
 
@@ -79,21 +82,28 @@ impl Question<'_> {
         };
         notes.extend(self.deletion_notes(written.as_ref().unwrap_or(&ended))?);
         let Some(written) = written else {
-            let Seen { mut found, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
+            let Seen { mut found, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
             let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
             if self.ended || found.is_empty() {
                 // Ended diagnoses stay valid without a running operator.
                 found.add(ended);
             }
-            return Ok(Gathered { found, by: By::Here, notes, pods, unready, healthy_nodes });
+            return Ok(Gathered { found, by: By::Here, notes, pods, unready, fails_so_far, healthy_nodes });
         };
         if written.fails() || !written.is_empty() && !self.is_about_one() {
             let healthy_nodes = self.healthy_nodes(&written, notes.is_empty());
-            let (by, unready) = (By::Operator, Vec::new());
-            return Ok(Gathered { found: written, by, notes, pods: 0, unready, healthy_nodes });
+            return Ok(Gathered {
+                found: written,
+                by: By::Operator,
+                notes,
+                pods: 0,
+                unready: Vec::new(),
+                fails_so_far: false,
+                healthy_nodes,
+            });
         }
         // No diagnosis is no proof of health: the operator may be stopped or limited to other namespaces.
-        let Seen { found: seen, pods, unready, knows_nodes } = self.seen(now, &mut notes).await?;
+        let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
             seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
             seen if seen.fails() => (seen, By::HereInstead),
@@ -102,7 +112,7 @@ impl Question<'_> {
             _ => (written, By::Operator),
         };
         let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
-        Ok(Gathered { found, by, notes, pods, unready, healthy_nodes })
+        Ok(Gathered { found, by, notes, pods, unready, fails_so_far, healthy_nodes })
     }
 
     /// Whether the requested namespace is terminating, so that the operator cannot write diagnoses in it.
@@ -160,10 +170,6 @@ impl Question<'_> {
             }
             Asked::These(_) | Asked::Pods(_) => Detail::Full,
         }
-    }
-
-    fn asks_for_several(&self) -> bool {
-        matches!(&self.asked, Asked::These(subjects) if subjects.len() > 1)
     }
 
     fn is_about_one(&self) -> bool {
@@ -229,10 +235,8 @@ impl Question<'_> {
             Asked::All | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
         let Judged { found, undiagnosed } = self.judge(snapshot, now);
-        let unready = missing
-            .iter()
-            .map(|one| one.text(self.asks_for_several(), &undiagnosed, (self.thresholds.language, now)))
-            .collect();
+        let fails_so_far = missing.iter().any(|one| one.fails_so_far(&undiagnosed));
+        let unready = missing.iter().map(|one| one.text(&undiagnosed, (self.thresholds.language, now))).collect();
         // Its pods may fail all the same, but its health is unknown.
         if found.is_empty()
             && let Asked::These(subjects) = &self.asked
@@ -240,7 +244,7 @@ impl Question<'_> {
         {
             return Err(refusal).context(format!("cannot diagnose {subject}: not allowed to list {what}"));
         }
-        Ok(Seen { found, pods, unready, knows_nodes })
+        Ok(Seen { found, pods, unready, fails_so_far, knows_nodes })
     }
 
     fn is_in_place(&self, namespace: &str) -> bool {

@@ -7,7 +7,7 @@ use shindan_core::facts::{
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
-use shindan_core::offline::UndiagnosedPod;
+use shindan_core::offline::{SeenSoFar, UndiagnosedPod};
 use shindan_core::wire::Dump;
 
 use super::subject::{Kind, Subject};
@@ -20,18 +20,21 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// The state as text, with the object's name if it is `one_of` several, and with the time from which it counts as
-    /// failing, if known.
-    pub(super) fn text(
-        &self,
-        one_of: bool,
-        undiagnosed: &[UndiagnosedPod],
-        (language, now): (Language, Timestamp),
-    ) -> String {
+    /// Whether a failure is seen that has not lasted long enough to be reported.
+    pub(super) fn fails_so_far(&self, undiagnosed: &[UndiagnosedPod]) -> bool {
+        undiagnosed.iter().any(|pod| self.is_of_it(pod) && pod.seen_so_far.is_some())
+    }
+
+    /// The object and its state as text, with what is seen so far and the time from which it counts as failing, if
+    /// known.
+    pub(super) fn text(&self, undiagnosed: &[UndiagnosedPod], (language, now): (Language, Timestamp)) -> String {
         let own = || undiagnosed.iter().filter(|pod| self.is_of_it(pod));
-        let stands = if one_of { format!("{}: {}", self.subject, self.text) } else { self.text.clone() };
+        let mut stands = format!("{}: {}", self.subject, self.text);
         if own().any(|pod| pod.is_ignored) {
             return translate!(language, "{stands}; its cause is ignored (annotation shindan.dev/ignore)", stands);
+        }
+        if let Some(seen) = own().find_map(|pod| pod.seen_so_far.as_ref()) {
+            stands = format!("{stands}. {}", so_far(seen, language));
         }
         match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
             Some(from) => {
@@ -49,17 +52,28 @@ impl Missing {
     }
 
     fn is_of_it(&self, undiagnosed: &UndiagnosedPod) -> bool {
-        let is_here = self.namespace.as_ref().is_none_or(|namespace| *undiagnosed.pod.namespace == **namespace);
-        is_here
-            && match self.subject.kind {
-                Kind::Pod => *undiagnosed.pod.name == *self.subject.name,
-                Kind::Node => false,
-                Kind::Workload(kind) => {
-                    let of = undiagnosed.workload.as_ref();
-                    of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *self.subject.name)
-                }
-            }
+        is_of(&self.subject, self.namespace.as_deref(), undiagnosed)
     }
+}
+
+/// Whether a pod is the object, or belongs to the workload.
+pub(super) fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPod) -> bool {
+    let is_here = namespace.is_none_or(|namespace| *undiagnosed.pod.namespace == *namespace);
+    is_here
+        && match subject.kind {
+            Kind::Pod => *undiagnosed.pod.name == *subject.name,
+            Kind::Node => false,
+            Kind::Workload(kind) => {
+                let of = undiagnosed.workload.as_ref();
+                of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *subject.name)
+            }
+        }
+}
+
+/// A failure that is not reported yet, as a sentence without its full stop.
+pub(super) fn so_far(seen: &SeenSoFar, language: Language) -> String {
+    let SeenSoFar { cause, summary } = seen;
+    translate!(language, "Seen so far: {summary} ({cause})", summary, cause)
 }
 
 /// The missing state of each of `subjects` that is not healthy.
@@ -242,6 +256,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
             })),
             from: from.parse().ok(),
             is_ignored: from.is_empty(),
+            seen_so_far: None,
         };
         let of = |kind, name: &str| Missing {
             subject: Subject { kind, name: name.to_owned() },
@@ -255,14 +270,17 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
             undiagnosed("shop", "web-2", "web", "2026-11-21T09:02:00Z"),
         ];
         let web = of(Kind::Workload(WorkloadKind::Deployment), "web");
-        let later = "0 of 1 ready. If this continues, it is reported at 2026-11-21T09:01:00Z (in 60 s)";
-        assert_eq!(web.text(false, &all, (Language::English, now)), later);
-        assert_eq!(of(Kind::Pod, "web-1").text(true, &all, (Language::English, now)), format!("Pod web-1: {later}"));
-        assert_eq!(web.text(false, &all[..2], (Language::English, now)), "0 of 1 ready");
+        let later = "If this continues, it is reported at 2026-11-21T09:01:00Z (in 60 s)";
+        assert_eq!(web.text(&all, (Language::English, now)), format!("Deployment web: 0 of 1 ready. {later}"));
+        assert_eq!(
+            of(Kind::Pod, "web-1").text(&all, (Language::English, now)),
+            format!("Pod web-1: 0 of 1 ready. {later}")
+        );
+        assert_eq!(web.text(&all[..2], (Language::English, now)), "Deployment web: 0 of 1 ready");
         let ignored = [undiagnosed("shop", "web-1", "web", "")];
         assert_eq!(
-            web.text(false, &ignored, (Language::English, now)),
-            "0 of 1 ready; its cause is ignored (annotation shindan.dev/ignore)"
+            web.text(&ignored, (Language::English, now)),
+            "Deployment web: 0 of 1 ready; its cause is ignored (annotation shindan.dev/ignore)"
         );
     }
 }

@@ -10,12 +10,13 @@ use anyhow::{Context, bail};
 use shindan_core::api::Severity;
 use shindan_core::case::{Recovery, top_workload};
 use shindan_core::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
+use shindan_core::offline::{SeenSoFar, UndiagnosedPod};
 use shindan_core::rules;
 use shindan_core::wire::Dump;
 
 use super::LOOK_AGAIN;
-use super::gather::{Question, unseen};
-use super::standing::{still_to_come, workload};
+use super::gather::{Judged, Question, unseen};
+use super::standing::{self, still_to_come, workload};
 use super::subject::{Asked, Kind, Subject};
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cluster::snapshot::Lacking;
@@ -62,7 +63,7 @@ pub(super) async fn wait(
         // If Kubernetes has given up on the workload, the wait ends.
         let given_up = |subject: &Subject| workload(&snapshot.dump, subject).is_some_and(WorkloadFacts::has_given_up);
         let given_up = subjects.iter().any(given_up);
-        let found = question.judge(snapshot, now).found;
+        let Judged { found, undiagnosed } = question.judge(snapshot, now);
         if given_up && found.fails() || grace.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
@@ -71,7 +72,10 @@ pub(super) async fn wait(
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
                 format!("{text}; {}{of}: a restart may help", pod.status.head.cause)
             }
-            None => text,
+            None => match so_far(&undiagnosed, subjects, namespace) {
+                Some(seen) => format!("{text}. {}", standing::so_far(seen, question.thresholds.language)),
+                None => text,
+            },
         };
         if seconds_between(began, now) >= timeout {
             if found.fails() {
@@ -85,6 +89,16 @@ pub(super) async fn wait(
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
+}
+
+/// A failure of the objects that has not lasted long enough to be reported.
+fn so_far<'u>(
+    undiagnosed: &'u [UndiagnosedPod],
+    subjects: &[Subject],
+    namespace: Option<&str>,
+) -> Option<&'u SeenSoFar> {
+    let is_theirs = |pod: &&UndiagnosedPod| subjects.iter().any(|subject| standing::is_of(subject, namespace, pod));
+    undiagnosed.iter().filter(is_theirs).find_map(|pod| pod.seen_so_far.as_ref())
 }
 
 /// Warnings for the kinds that cannot be listed. An error if one is a kind of `subjects`, which could then never become
