@@ -1,5 +1,5 @@
 //! Embeds the catalogue of causes. Reads `catalog/<category>/<Cause>.yaml` and writes an array with two JSON texts for each cause:
-//! without its texts, and complete.
+//! without its texts, and complete and compressed.
 //!
 //! A file with an error fails the build, and the message has its file and line.
 
@@ -48,10 +48,15 @@ fn embed() -> Result<(), Vec<String>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    let both =
-        |cause: &CauseFile| Ok((serde_json::to_string(&cause.clone().without_texts())?, serde_json::to_string(cause)?));
-    let json: Result<Vec<(String, String)>, serde_json::Error> = causes.iter().map(both).collect();
-    let array = format!("&{:?}", json.map_err(|e| vec![e.to_string()])?);
+    let both = |cause: &CauseFile| {
+        let whole = lz4_flex::block::compress_prepend_size(&serde_json::to_vec(cause)?);
+        Ok((serde_json::to_string(&cause.clone().without_texts())?, whole))
+    };
+    let json: Result<Vec<(String, Vec<u8>)>, serde_json::Error> = causes.iter().map(both).collect();
+    let json = json.map_err(|e| vec![e.to_string()])?;
+    let entries: String =
+        json.iter().map(|(head, whole)| format!("({head:?}, b\"{}\"),", whole.escape_ascii())).collect();
+    let array = format!("&[{entries}]");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("catalog.rs");
     fs::write(&out, array).map_err(|e| vec![format!("{}: {e}", out.display())])
 }

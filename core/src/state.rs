@@ -12,6 +12,7 @@ mod decide;
 mod intake;
 mod kept;
 mod leadership;
+mod pool;
 mod reported;
 mod selection;
 mod settings;

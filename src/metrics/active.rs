@@ -8,6 +8,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
+use shindan_core::api::Severity;
 
 use super::{ActiveKey, OTHER};
 
@@ -17,8 +18,11 @@ const NAMESPACES: usize = 200;
 #[derive(Debug)]
 pub(super) struct Active {
     causes: BTreeSet<&'static str>,
-    counts: Mutex<BTreeMap<[String; 4], u64>>,
+    counts: Mutex<BTreeMap<Labels, u64>>,
 }
+
+/// Kind, namespace, cause and severity.
+type Labels = (&'static str, Arc<str>, &'static str, Severity);
 
 impl Active {
     pub(super) fn new(causes: BTreeSet<&'static str>) -> Self {
@@ -27,13 +31,13 @@ impl Active {
 
     pub(super) fn set(&self, counts: BTreeMap<ActiveKey, u64>) {
         let named = largest_namespaces(&counts);
+        let other: Arc<str> = OTHER.into();
         let mut grouped = BTreeMap::new();
         for (key, count) in counts {
-            let namespace = if named.contains(&key.namespace) { &*key.namespace } else { OTHER };
+            let namespace = if named.contains(&key.namespace) { key.namespace } else { other.clone() };
             let cause = self.causes.get(key.cause.as_str()).copied().unwrap_or(OTHER);
             let kind = key.kind.as_str().trim_end_matches("Diagnosis");
-            let labels = [kind.to_owned(), namespace.to_owned(), cause.to_owned(), key.severity.to_string()];
-            *grouped.entry(labels).or_default() += count;
+            *grouped.entry((kind, namespace, cause, key.severity)).or_default() += count;
         }
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = grouped;
     }
@@ -59,13 +63,9 @@ impl Collector for Active {
             None,
             MetricType::Gauge,
         )?;
-        for ([kind, namespace, cause, severity], count) in &counts {
-            let labels = [
-                ("kind", kind.as_str()),
-                ("namespace", namespace.as_str()),
-                ("cause", cause.as_str()),
-                ("severity", severity.as_str()),
-            ];
+        for ((kind, namespace, cause, severity), count) in &counts {
+            let severity = severity.to_string();
+            let labels = [("kind", *kind), ("namespace", &**namespace), ("cause", *cause), ("severity", &severity)];
             ConstGauge::new(*count).encode(metric.encode_family(&labels)?)?;
         }
         Ok(())

@@ -22,6 +22,24 @@ pub struct WorkloadName {
     pub name: Arc<str>,
 }
 
+impl WorkloadName {
+    /// The name of a referenced workload in `namespace`.
+    pub fn of(reference: &WorkloadRef, namespace: &Arc<str>) -> Self {
+        Self {
+            api_version: reference.api_version.as_str().into(),
+            kind: reference.kind.as_str().into(),
+            namespace: namespace.clone(),
+            name: reference.name.as_str().into(),
+        }
+    }
+}
+
+impl From<Arc<WorkloadName>> for WorkloadKey {
+    fn from(name: Arc<WorkloadName>) -> Self {
+        Self(name)
+    }
+}
+
 impl From<WorkloadName> for WorkloadKey {
     fn from(name: WorkloadName) -> Self {
         Self(Arc::new(name))
@@ -39,13 +57,7 @@ impl Deref for WorkloadKey {
 impl WorkloadKey {
     /// Key of the workload that an object in this namespace references.
     pub fn of(reference: &WorkloadRef, namespace: &Arc<str>) -> Self {
-        let name = WorkloadName {
-            api_version: reference.api_version.as_str().into(),
-            kind: reference.kind.as_str().into(),
-            namespace: namespace.clone(),
-            name: reference.name.as_str().into(),
-        };
-        name.into()
+        WorkloadName::of(reference, namespace).into()
     }
 
     /// The kind, if it is watched.

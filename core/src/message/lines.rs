@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Anchored, Input, StartKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, StartKind};
 
 /// What a line that states no error begins with. Sources: mount(8), systemd-run, e2fsprogs, nvidia-container-cli, runtimes
 /// of languages.
@@ -44,8 +44,9 @@ const NOISE: &[&str] = &[
     "--- ",
 ];
 
-static BEGINNINGS: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().start_kind(StartKind::Anchored).build(NOISE).ok());
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).start_kind(StartKind::Anchored).build(NOISE).ok()
+});
 
 /// Words that an error states, in lower case.
 const ERROR_WORDS: &[&str] = &[

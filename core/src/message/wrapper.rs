@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, MatchKind, StartKind};
 
 /// How much information a clause has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,6 +153,7 @@ const SUFFIXES: &[&str] = &["unknown", "failed precondition", "<nil>"];
 /// The beginnings of frames and wrappers, the frames first.
 static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let builder = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .match_kind(MatchKind::LeftmostFirst)
         .start_kind(StartKind::Anchored)
         .ascii_case_insensitive(true)

@@ -34,14 +34,14 @@ pub(crate) struct OfSignal {
     causes: Vec<Cause>,
 }
 
-/// Files of `catalog/` as `build.rs` read them: first without texts, then complete.
-const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+/// Files of `catalog/` as `build.rs` read them: first without texts, then complete and compressed.
+const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// All causes, by signal.
 static CATALOG: LazyLock<Vec<OfSignal>> = LazyLock::new(|| {
     let read =
         EMBEDDED.iter().filter_map(|(head, whole)| Some((serde_json::from_str::<CauseFile>(head).ok()?, *whole)));
-    let read: &'static [_] = read.collect::<Vec<_>>().leak();
+    let read: &'static [_] = Box::leak(read.collect());
     let embedded =
         read.iter().filter(|(file, _)| !is_replaced(file, added())).map(|(file, whole)| (file, Some(*whole)));
     let inputs: Vec<_> = embedded.chain(added().iter().map(|file| (file, None))).collect();
@@ -121,8 +121,14 @@ pub fn add(causes: &'static [CauseFile]) -> bool {
 /// The embedded files with all texts.
 fn embedded() -> &'static [CauseFile] {
     static FILES: LazyLock<Vec<CauseFile>> =
-        LazyLock::new(|| EMBEDDED.iter().filter_map(|(_, whole)| serde_json::from_str(whole).ok()).collect());
+        LazyLock::new(|| EMBEDDED.iter().filter_map(|(_, whole)| complete(whole)).collect());
     &FILES
+}
+
+/// The complete file of a cause, from its compressed form.
+fn complete(compressed: &[u8]) -> Option<CauseFile> {
+    let json = lz4_flex::block::decompress_size_prepended(compressed).ok()?;
+    serde_json::from_slice(&json).ok()
 }
 
 /// The explanation of a cause. A text without a translation is in English.

@@ -66,8 +66,9 @@ impl World {
         let subject = Subject::Object(key.clone());
         let active = self.reported.pod_records.summary_entry(key).filter(|record| record.is_active());
         let slim = active.filter(|record| self.cluster.pods.is_slim(&record.subject_uid));
-        let node =
-            slim.and_then(|record| self.cluster.pods.place(&record.subject_uid)).and_then(|place| place.node.clone());
+        let node = slim
+            .and_then(|record| self.cluster.pods.place(&record.subject_uid))
+            .and_then(|place| place.node.as_deref().cloned());
         let Some(node) = node else {
             self.cluster.lookups.forget(&subject);
             return plan.into();

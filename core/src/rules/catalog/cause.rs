@@ -21,10 +21,10 @@ use crate::signals::{Context, Definition, Matched, Subject, Value};
 /// A compiled cause.
 #[derive(Debug)]
 pub(crate) struct Cause {
-    /// Without texts, if they can be read again from `json`.
+    /// Without texts, if they can be read again from `whole`.
     pub(super) file: &'static CauseFile,
-    /// The embedded file.
-    pub(super) json: Option<&'static str>,
+    /// The embedded file, complete and compressed.
+    pub(super) whole: Option<&'static [u8]>,
     pub(super) signal: &'static Definition,
     /// At least one condition must hold. Without conditions the cause always applies.
     pub(super) conditions: Vec<Condition>,
@@ -49,7 +49,7 @@ pub(super) struct Report {
 
 impl Report {
     fn of(cause: &Cause) -> Self {
-        let file = match cause.json.and_then(|json| serde_json::from_str::<CauseFile>(json).ok()) {
+        let file = match cause.whole.and_then(super::complete) {
             // Lives as long as the catalogue.
             Some(whole) => &*Box::leak(Box::new(whole)),
             None => cause.file,

@@ -30,7 +30,7 @@ const SETTINGS: [Setting; 7] = [
 ];
 
 /// A cause file, and the embedded JSON with the texts that the file omits.
-pub(super) type Input = (&'static CauseFile, Option<&'static str>);
+pub(super) type Input = (&'static CauseFile, Option<&'static [u8]>);
 
 /// Compiles the conditions of causes. Adds errors to `problems` and returns the causes without errors.
 pub(super) fn compile(files: &[Input], problems: &mut Vec<Problem>) -> Vec<OfSignal> {
@@ -38,7 +38,7 @@ pub(super) fn compile(files: &[Input], problems: &mut Vec<Problem>) -> Vec<OfSig
     for definition in signals::ALL {
         let mut compiler = Compiler::new(definition);
         let of_signal = files.iter().filter(|(file, _)| file.on == definition.name);
-        let causes: Vec<Cause> = of_signal.filter_map(|(file, json)| compiler.cause(file, *json)).collect();
+        let causes: Vec<Cause> = of_signal.filter_map(|(file, whole)| compiler.cause(file, *whole)).collect();
         problems.append(&mut compiler.problems);
         let vocabulary = Vocabulary::new(compiler.parts);
         let causes = order::sorted(causes, &vocabulary, problems);
@@ -87,7 +87,7 @@ impl Compiler {
     }
 
     /// Compiles the conditions of a cause. Returns `None` after errors, which are all reported.
-    fn cause(&mut self, file: &'static CauseFile, json: Option<&'static str>) -> Option<Cause> {
+    fn cause(&mut self, file: &'static CauseFile, whole: Option<&'static [u8]>) -> Option<Cause> {
         let before = self.problems.len();
         self.cause = &file.cause;
         if Category::named(&file.category).is_none() {
@@ -99,7 +99,7 @@ impl Compiler {
         let signal = self.definition;
         (self.problems.len() == before).then_some(Cause {
             file,
-            json,
+            whole,
             signal,
             conditions,
             threshold,

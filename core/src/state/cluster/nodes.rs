@@ -121,7 +121,7 @@ impl Nodes {
     /// Moves the requests of a pod from its former node to its current one.
     pub(in crate::state) fn move_requests(&mut self, moved: &Moved) {
         let (before, after) = (moved.before.as_ref(), moved.after.as_ref());
-        fn spot(place: Option<&Place>) -> Option<(&Option<Arc<str>>, &Resources)> {
+        fn spot(place: Option<&Place>) -> Option<(&Option<Arc<Arc<str>>>, &Resources)> {
             place.filter(|p| !p.over).map(|p| (&p.node, &p.siblings_of_workload.requests))
         }
         if spot(before) == spot(after) {
@@ -136,7 +136,7 @@ impl Nodes {
     }
 
     fn requested_on(&mut self, place: &Place, change: impl Fn(&mut Resources, &Resources)) {
-        let Some(name) = place.node.as_ref().filter(|_| !place.over) else { return };
+        let Some(name) = place.node.as_deref().filter(|_| !place.over) else { return };
         if let Some(node) = self.by_name.get_mut(name) {
             change(&mut node.requested, &place.siblings_of_workload.requests);
             return;

@@ -12,6 +12,7 @@ use crate::api::ContainerType;
 use crate::case::{Attribution, Ledger, immediate_workload, top_workload};
 use crate::facts::{Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, Timestamp, WorkloadKey};
 use crate::state::compressed::Compressor;
+use crate::state::pool::Pool;
 
 #[derive(Debug, Default)]
 pub(in crate::state) struct Pods {
@@ -20,6 +21,7 @@ pub(in crate::state) struct Pods {
     /// Pods that are not scheduled and not terminated.
     waiting: HashSet<Slot>,
     siblings_of_workload: Pool<SiblingPods>,
+    node_names: Pool<Arc<str>>,
     compressor: Compressor,
     /// UIDs of the static pods, by the UID of their mirror pod.
     statics: HashMap<Arc<str>, Arc<str>>,
@@ -39,7 +41,8 @@ pub(in crate::state) enum Pod {
 pub(in crate::state) struct Place {
     name: Name,
     pub(in crate::state) siblings_of_workload: Arc<SiblingPods>,
-    pub(in crate::state) node: Option<Arc<str>>,
+    /// Shared by the pods of a node. The pointer is thin: that of an `Arc<str>` takes 8 bytes more for each pod.
+    pub(in crate::state) node: Option<Arc<Arc<str>>>,
     pub(in crate::state) ready: bool,
     /// Succeeded or Failed: the pod uses no capacity and is no endpoint.
     pub(in crate::state) over: bool,
@@ -130,39 +133,6 @@ impl Moved {
     }
 }
 
-/// Interned values that many pods share.
-#[derive(Debug)]
-struct Pool<T> {
-    known: HashSet<Arc<T>>,
-    /// The size at which unused values are dropped.
-    most: usize,
-}
-
-impl<T> Pool<T> {
-    const FEW: usize = 256;
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Self {
-        Self { known: HashSet::new(), most: Self::FEW }
-    }
-}
-
-impl<T: Eq + Hash> Pool<T> {
-    fn share(&mut self, value: T) -> Arc<T> {
-        if let Some(known) = self.known.get(&value) {
-            return known.clone();
-        }
-        if self.known.len() >= self.most {
-            self.known.retain(|known| Arc::strong_count(known) > 1);
-            self.most = (self.known.len() * 2).max(Self::FEW);
-        }
-        let shared = Arc::new(value);
-        self.known.insert(shared.clone());
-        shared
-    }
-}
-
 impl Pods {
     /// Adds the restart history stored in a diagnosis to the pod.
     pub(in crate::state) fn remember(&mut self, uid: &str, past: Ledger) {
@@ -231,7 +201,7 @@ impl Pods {
         Place {
             name: Name::of(&facts.key.name, siblings_of_workload.owner.as_ref()),
             siblings_of_workload: self.siblings_of_workload.share(siblings_of_workload),
-            node: facts.node_name.clone(),
+            node: facts.node_name.clone().map(|name| self.node_names.share(name)),
             ready: facts.is_ready() && facts.deletion.is_none(),
             over: facts.is_over(),
             deleting: facts.deletion.is_some(),
@@ -239,7 +209,7 @@ impl Pods {
     }
 
     fn reindex_node(&mut self, slot: Slot, moved: &Moved) {
-        let node = |place: &Option<Place>| place.as_ref().and_then(|p| p.node.clone());
+        let node = |place: &Option<Place>| place.as_ref().and_then(|p| p.node.as_deref().cloned());
         let (before, after) = (node(&moved.before), node(&moved.after));
         if before == after {
             return;

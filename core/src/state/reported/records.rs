@@ -7,12 +7,13 @@ use super::drift::{DriftDetection, Repair};
 use super::summary_entry::SummaryEntry;
 use crate::api::{Confidence, DiagnosisKind, Head};
 use crate::case::{Category, Diagnosis, Ledger, PastRun};
-use crate::facts::{ObjectKey, PodFacts, Timestamp, WorkloadKey, seconds_between};
+use crate::facts::{ObjectKey, PodFacts, Timestamp, WorkloadKey, WorkloadName, seconds_between};
 use crate::language::Language;
 use crate::outbox::Lane;
 use crate::reconcile::{DiagnosisKey, Intent, Plan, Policy, Record, Write};
 use crate::state::Touched;
 use crate::state::compressed::{Compressed, Compressor};
+use crate::state::pool::Pool;
 use crate::{reconcile, rules};
 
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(in crate::state) struct Records {
     by_key: HashMap<ObjectKey, Box<Kept>>,
     by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
     compressor: Compressor,
+    /// Names of the workloads that the summary entries have in common.
+    workloads: Pool<WorkloadName>,
     /// Diagnoses with a pending Event of an earlier run.
     owing: HashSet<ObjectKey>,
     /// Ended diagnoses that a cap evicts.
@@ -46,6 +49,7 @@ impl Records {
             by_key: HashMap::new(),
             by_namespace: HashMap::new(),
             compressor: Compressor::default(),
+            workloads: Pool::default(),
             owing: HashSet::new(),
             to_evict: HashSet::new(),
             drift: DriftDetection::default(),
@@ -69,7 +73,7 @@ impl Records {
         self.by_namespace.entry(key.namespace.clone()).or_default().insert(key.clone());
         let head = record.object.head();
         let kept = Kept {
-            summary_entry: SummaryEntry::of(&record),
+            summary_entry: SummaryEntry::of(&record, &mut self.workloads),
             event_owed: head.event_owed,
             record: self.compressor.compress(&head.cause, &record),
             uid: record.uid.into(),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::api::{DiagnosisKind, DiagnosisState, Root, Severity};
 use crate::case::{Diagnosis, RootKind};
-use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
+use crate::facts::{ObjectKey, Timestamp, WorkloadKey, WorkloadName};
 use crate::outbox::Subject;
 use crate::reconcile::Record;
 use crate::rules;
+use crate::state::pool::Pool;
 
 /// Summary of a diagnosis.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,14 +35,14 @@ pub struct SummaryEntry {
 }
 
 impl SummaryEntry {
-    pub(in crate::state) fn of(record: &Record) -> Self {
+    pub(in crate::state) fn of(record: &Record, workloads: &mut Pool<WorkloadName>) -> Self {
         let (object, head, key) = (&record.object, record.object.head(), record.key.object.clone());
         let pod = record.pod();
         Self {
             kind: record.key.kind,
             subject_uid: object.subject_uid().into(),
             node: pod.and_then(|pod| pod.spec.node_name.as_deref()).map(Into::into),
-            workload: object.workload().map(|workload| WorkloadKey::of(workload, &key.namespace)),
+            workload: object.workload().map(|of| workloads.share(WorkloadName::of(of, &key.namespace)).into()),
             key,
             state: head.state,
             cause: rules::find(&head.cause).map_or_else(|| head.cause.clone().into(), |rule| rule.cause.into()),
