@@ -436,7 +436,10 @@ fn checks_not_visible_on_nodes_come_from_the_message() {
         }
     }
     assert_eq!(cause_of_words("no nodes available to schedule pods"), Some("NoNodes"));
-    assert_eq!(cause_of_words("0/1 nodes are available: 1 node(s) were out of luck."), None, "left to Unknown");
+    assert_eq!(
+        cause_of_words("0/1 nodes are available: 1 node(s) were out of luck."),
+        Some("SchedulingPluginRejected")
+    );
 }
 
 #[test]

@@ -204,13 +204,15 @@ fn began(facts: &WorkloadFacts) -> Option<Timestamp> {
 /// The watched workload of an Event. Events of a `ReplicaSet` are not included; its Deployment reports the same
 /// failures.
 pub(in crate::state) fn key_of(event: &EventFacts) -> Option<WorkloadKey> {
-    let kind = WorkloadKind::ALL.into_iter().find(|kind| *kind.as_str() == *event.regarding.kind)?;
-    let name = WorkloadName {
-        api_version: Arc::from(kind.api_version()),
-        kind: event.regarding.kind.clone(),
-        namespace: event.regarding.namespace.clone(),
-        name: event.regarding.name.clone(),
+    let regarding = &event.regarding;
+    let (kind, name) = match &*regarding.kind {
+        // The name of its Deployment, and a hash. The ReplicaSet is compared with those of the Deployment later.
+        "ReplicaSet" => (Arc::from("Deployment"), Arc::from(regarding.name.rsplit_once('-')?.0)),
+        _ => (regarding.kind.clone(), regarding.name.clone()),
     };
+    let of = WorkloadKind::ALL.into_iter().find(|of| *of.as_str() == *kind)?;
+    let namespace = regarding.namespace.clone();
+    let name = WorkloadName { api_version: Arc::from(of.api_version()), kind, namespace, name };
     Some(name.into())
 }
 
