@@ -31,7 +31,7 @@ const ABSENT: [&str; 11] = [
 const FAILURES: [(&str, &str, &str); 7] = [
     (
         "creating",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -46,7 +46,7 @@ status:
     ),
     (
         "creating with a postStart hook",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -59,7 +59,7 @@ status:
     ),
     (
         "unscheduled without a condition",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -70,7 +70,7 @@ status: {phase: Pending}
     ),
     (
         "unscheduled without a message",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -81,7 +81,7 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reas
     ),
     (
         "failed without a reason",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -92,7 +92,7 @@ status: {phase: Failed}
     ),
     (
         "evicted without a message",
-        r#"{kind: Pod, namespace: shop, name: web, uid: u1}"#,
+        "{kind: Pod, namespace: shop, name: web, uid: u1}",
         r#"
 kind: Pod
 apiVersion: v1
@@ -103,7 +103,7 @@ status: {phase: Failed, reason: Evicted, startTime: "2026-11-21T08:00:00Z"}
     ),
     (
         "rollout without progress",
-        r#"{kind: ReplicaSet, namespace: shop, name: web-1, uid: r1}"#,
+        "{kind: ReplicaSet, namespace: shop, name: web-1, uid: r1}",
         r#"
 kind: Deployment
 apiVersion: apps/v1
@@ -119,6 +119,19 @@ status: {replicas: 0}
 "#,
     ),
 ];
+
+/// A pod that runs and is ready.
+const READY: &str = r#"
+kind: Pod
+apiVersion: v1
+metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
+spec: {nodeName: n1, containers: [{name: app, image: "app:1"}]}
+status:
+  phase: Running
+  startTime: "2026-11-21T08:00:00Z"
+  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-21T08:00:00Z"}, {type: Ready, status: "True", lastTransitionTime: "2026-11-21T08:00:10Z"}]
+  containerStatuses: [{name: app, image: "app:1", imageID: "", ready: true, started: true, restartCount: 0, state: {running: {startedAt: "2026-11-21T08:00:05Z"}}}]
+"#;
 
 fn event(object: &str, reason: &str, message: &str) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
@@ -179,5 +192,15 @@ proptest! {
             let denied = absent(&summary).filter(|words| !message.contains(words));
             prop_assert!(denied.is_none(), "{}: {}", name, summary);
         }
+    }
+
+    #[test]
+    fn pod_that_is_ready_stays_healthy(
+        reason in "[A-Z][A-Za-z]{0,24}",
+        message in "[a-z]{1,8}( [a-z0-9:/.\"'-]{1,12}){0,12}",
+    ) {
+        let (_, object, _) = FAILURES[0];
+        let found = summaries(&format!("{READY}{}", event(object, &reason, &message)));
+        prop_assert!(found.is_empty(), "{:?}", found);
     }
 }

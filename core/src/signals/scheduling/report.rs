@@ -40,8 +40,8 @@ impl<'a> Report<'a> {
         }
         // An autoscaler only adds to what the scheduler reports.
         let of_scheduler = |event: &&EventFacts| !scale_up::is_of_autoscaler(event);
-        let events = case.events_with("FailedScheduling").filter(of_scheduler);
-        let event = events.last().filter(|_| reason == UNSCHEDULABLE)?;
+        let mut events = case.events_with("FailedScheduling").filter(of_scheduler);
+        let event = events.next_back().filter(|_| reason == UNSCHEDULABLE)?;
         Some(Self { message: &event.message, at: event.first.or(event.last), source: Place::Event(event) })
     }
 

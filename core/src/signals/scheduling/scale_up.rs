@@ -94,9 +94,7 @@ pub(super) fn read<'a>(case: &Case<'a>) -> Option<ScaleUp<'a>> {
     let of_pod = case.events.iter().rev().find(is_present).and_then(of_pod);
     let failure = case.surroundings.scale_up_failures.last();
     match (of_pod, failure) {
-        (Some(found), Some(failure)) if found.state != Progress::Adding || failure.last < started(found.event) => {
-            Some(found)
-        }
+        (Some(found), Some(failure)) if !found.may_fail() || failure.last < started(found.event) => Some(found),
         (_, Some(failure)) => Some(of_failure(failure)),
         (found, None) => found,
     }
@@ -136,7 +134,7 @@ fn of_pod(event: &EventFacts) -> Option<ScaleUp<'_>> {
 }
 
 /// Reasons of the cluster autoscaler that lie in itself, not in the pod: they come first.
-const LIMITS: [&str; 3] = ["max node group size reached", "max total nodes in cluster reached", "limit"];
+const LIMITS: [&str; 3] = ["max node group size reached", "max total nodes in cluster reached", "limit reached"];
 const TROUBLE: [&str; 2] = ["in backoff after failed scale-up", "not ready for scale-up"];
 
 /// Parses `pod didn't trigger scale-up: 2 node(s) had untolerated taint {a: b}, 1 max node group size reached`.
@@ -227,7 +225,7 @@ fn of_node_pool(reason: &str) -> (Option<&str>, &str) {
     }
     // Before Karpenter 1.0: `no instance type satisfied resources {...} and requirements ... (no instance type ...)`.
     if let Some((_, inside)) = leaf.rsplit_once(" (no instance type") {
-        return (pool, &leaf[leaf.len() - inside.len() - "no instance type".len()..].trim_end_matches(')'));
+        return (pool, leaf[leaf.len() - inside.len() - "no instance type".len()..].trim_end_matches(')'));
     }
     for mark in [", requirements=", ", resources=", " (counts = "] {
         leaf = leaf.split_once(mark).map_or(leaf, |(before, _)| before);
@@ -254,6 +252,11 @@ fn of_failure(event: &EventFacts) -> ScaleUp<'_> {
 }
 
 impl ScaleUp<'_> {
+    /// Whether a failure to create the node explains the report: it is on its way, or a failed attempt is waited out.
+    fn may_fail(&self) -> bool {
+        matches!(self.state, Progress::Adding | Progress::Failing)
+    }
+
     /// The clause that it adds to the summary of the pod.
     pub(super) fn clause(&self, case: &Case<'_>) -> String {
         let (text, group) = (self.text.as_str(), self.group.as_str());

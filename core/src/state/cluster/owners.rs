@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between};
+use crate::facts::{
+    EventFacts, ReplicaSetFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between,
+};
 use crate::message::text;
 use crate::state::cleanup::CleanupSchedule;
 
@@ -173,10 +175,19 @@ impl Owners {
     }
 
     /// Events of a workload or of the Jobs of a `CronJob`, oldest first.
-    pub(in crate::state) fn events_of(&self, key: &WorkloadKey) -> Vec<EventFacts> {
+    pub(in crate::state) fn events_of(&self, key: &WorkloadKey, sets: &[ReplicaSetFacts]) -> Vec<EventFacts> {
+        let is_own = |event: &&EventFacts| {
+            let regarding = &event.regarding;
+            &*regarding.kind != "ReplicaSet" || sets.iter().any(|set| *set.name == *regarding.name)
+        };
         let jobs = self.jobs.get(key).into_iter().flatten();
-        let mut all: Vec<EventFacts> =
-            std::iter::once(key).chain(jobs).filter_map(|key| self.events.get(key)).flatten().cloned().collect();
+        let mut all: Vec<EventFacts> = std::iter::once(key)
+            .chain(jobs)
+            .filter_map(|key| self.events.get(key))
+            .flatten()
+            .filter(is_own)
+            .cloned()
+            .collect();
         all.sort_by_key(|event| event.last);
         all
     }
@@ -256,6 +267,6 @@ mod tests {
             most = most.max(len);
         }
         assert_eq!(most, WORKLOADS);
-        assert_eq!(owners.events_of(&real).len(), 1);
+        assert_eq!(owners.events_of(&real, &[]).len(), 1);
     }
 }
