@@ -219,7 +219,7 @@ fn fault(error: &str) -> &'static str {
         ("legacy Common Name", "wrongName"),
         ("no endpoints available", "noEndpoints"),
         ("no service port", "noService"),
-        ("not found", "noService"),
+        ("\" not found", "noService"),
         ("connection refused", "refused"),
         ("deadline exceeded", "timeout"),
         ("timeout", "timeout"),
