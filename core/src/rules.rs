@@ -5,6 +5,7 @@ mod advice;
 pub mod catalog;
 mod diagnose;
 mod impact;
+mod installation;
 mod misread;
 mod names;
 pub mod node;

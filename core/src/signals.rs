@@ -40,6 +40,7 @@ pub(crate) mod termination;
 pub(crate) mod unknown;
 pub(crate) mod volume;
 mod waits_for;
+pub(crate) mod warning;
 
 pub use self::context::CONTEXT;
 pub(crate) use self::seen::Seen;

@@ -57,6 +57,18 @@ impl Summary {
     }
 }
 
+impl Summary {
+    /// The summary with one more clause, for which it gives way if both are too long.
+    #[must_use]
+    pub(crate) fn with_clause(self, clause: &str) -> Self {
+        /// Characters of a statement that must remain.
+        const LEAST: usize = 40;
+        let clause = message::fit(clause, text::SUMMARY_MAX - LEAST - 2);
+        let room = text::SUMMARY_MAX - 2 - clause.chars().count();
+        format!("{}; {clause}", message::fit(&self.text, room)).into()
+    }
+}
+
 impl<T: AsRef<str>> From<T> for Summary {
     /// A summary without a detail and counts.
     fn from(text: T) -> Self {

@@ -221,6 +221,8 @@ pub struct Surroundings {
     pub overrides: Overrides,
     /// The Deployment has exceeded its progress deadline with the template of this pod.
     pub is_given_up: bool,
+    /// Warning Events of autoscalers that failed to add a node for this pod, oldest first.
+    pub scale_up_failures: Vec<EventFacts>,
 }
 
 /// Hanging image pulls. A node pulls images one after the other, so each blocks the next.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Rule, SIGNALS, catalog, claims_needed, impact, log_needed, report};
+use super::{Rule, SIGNALS, catalog, claims_needed, impact, installation, log_needed, report};
 use crate::api::OtherFinding;
 use crate::case::{Attribution, Case, Category, Finding, Health, Outcome, Recovery, Specificity, Verdict};
 use crate::facts::{Container, Timestamp, after};
@@ -36,7 +36,8 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     needed_lookups.extend(blamed.and_then(|container| log_needed(case, container)));
     let finding = restarts::with_other_terminations(case, first.rule.cause, first.finding, &attributions);
     let diagnosis = report::of_first(case, first.rule, finding, others, attributions);
-    let wake = evaluation.wake.into_iter().chain(recovery_time(case)).chain(until).min();
+    let installed = installation::end(case, first.rule.category);
+    let wake = evaluation.wake.into_iter().chain(recovery_time(case)).chain(until).chain(installed).min();
     Outcome { health: Health::Failing(Box::new(diagnosis)), leaves_out, wake, needed_lookups }
 }
 

@@ -1,7 +1,7 @@
 //! Builds the diagnosis of a pod from the finding that ranks first.
 
 use super::rule::Rule;
-use super::{catalog, impact, misread};
+use super::{catalog, impact, installation, misread};
 use crate::actions::manual_rollout;
 use crate::api::{Evidence, OtherFinding};
 use crate::case::{Attribution, Case, Category, Diagnosis, Finding, evidence, ownership, roots, target};
@@ -32,7 +32,10 @@ pub(super) fn of_first(
         remedy.command = remedy.command.take().filter(|command| !command.chars().any(char::is_control));
     }
     let impact = impact::of(case, finding.container.as_deref());
-    let severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    let mut severity = finding.severity.unwrap_or_else(|| impact::severity(case, &impact));
+    if installation::end(case, rule.category).is_some() {
+        severity = installation::at_most_warning(severity);
+    }
     let root = roots::of(case, rule.category, &finding);
     let ignored = target::ignored_manifest(case).map(evidence::event);
     let around: Vec<Evidence> =

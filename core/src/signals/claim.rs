@@ -28,7 +28,7 @@ signal! {
     /// The reason and the message are those of the claim's Event.
     pub(crate) struct Claim<'a> as "claim" { case: &'a Case<'a>, due: Timestamp, explained: Option<Explained<'a>> }
     // Claims are looked up only after the grace period. Until then the first reason represents all causes.
-    reason: |of| of.explained.map_or(PROVISIONING_FAILED, |explained| &explained.event.reason),
+    reason: |of| of.explained.map_or(PROVISIONING_FAILED, |explained| reason(explained.event)),
     message: of.explained.map_or("", |explained| &explained.event.message);
 
     /// Name of the claim. Source: PersistentVolumeClaim metadata.name.
@@ -156,7 +156,7 @@ pub(super) fn explained<'a>(case: &Case<'a>) -> Option<Explained<'a>> {
     let claims = case.surroundings.claims.as_ref()?;
     let all = claims.unbound.iter().filter(|claim| !wait.is_for_chosen_node || waits_for_pod(claims, claim));
     // Prefer the most certain reason; among equals the first claim.
-    let rank = |found: &Explained<'_>| match &*found.event.reason {
+    let rank = |found: &Explained<'_>| match reason(found.event) {
         PROVISIONING_FAILED => 0,
         EXTERNAL_PROVISIONING => 2,
         _ => 1,
@@ -175,7 +175,7 @@ fn explained_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Ex
     let classes = claims.classes.as_deref();
     let newest = |of: &dyn Fn(&EventFacts) -> bool| claim.events.iter().rev().find(|e| of(e));
     let of_controller = newest(&|e| &*e.reporter == CONTROLLER);
-    let failed = newest(&|e| &*e.reason == PROVISIONING_FAILED).filter(|event| {
+    let failed = newest(&|e| reason(e) == PROVISIONING_FAILED).filter(|event| {
         // The controller has made progress since. A provisioner's failure is followed by waiting Events and does not
         // count.
         let is_past = &*event.reporter == CONTROLLER && of_controller.is_some_and(|e| e.reason != event.reason);
@@ -192,6 +192,12 @@ fn explained_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Ex
         return None;
     }
     Some(Explained { claim, event, classes })
+}
+
+/// The reason of the Event that matches causes. A Warning with a reason of a provisioner's own is a failure too.
+fn reason(event: &EventFacts) -> &str {
+    let is_known = matches!(&*event.reason, "FailedBinding" | EXTERNAL_PROVISIONING);
+    if event.warning && !is_known { PROVISIONING_FAILED } else { &event.reason }
 }
 
 fn has(classes: &[ClassFacts], name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The signal `containerCreation`.
 
-use super::{Matched, PodSignal, Source, post_start, signal};
+use super::{Matched, PodSignal, Source, post_start, signal, warning};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, Phase, PullQueue, State, Timestamp, after};
@@ -43,6 +43,10 @@ signal! {
     /// Source: the diagnoses of those pods.
     "silentRegistry": fn silent_registry(&self) -> &str { self.known_queue().map_or("", |queue| &queue.registry.name) }
 
+    /// Reason and error of the newest Warning Event since the pod has a node, whatever its reason; empty if there is none.
+    /// Source: Events.
+    "warning": fn warning(&self) -> String { warning::newest_text(self.case.events, self.since()) }
+
     /// The PersistentVolumeClaims that the pod mounts. Source: spec.volumes[].persistentVolumeClaim.
     "claims": fn claims(&self) -> Vec<String> {
         self.case.pod.volumes.iter().filter_map(post_start::claim).map(str::to_owned).collect()
@@ -70,8 +74,10 @@ impl<'a> PodSignal<'a> for ContainerCreation<'a> {
         let path = format!("{}.state.waiting", self.waiting.status_path());
         let sandbox = self.case.pod.condition("PodReadyToStartContainers").filter(|_| self.queue().is_none());
         let waiting = evidence::field(path, format!("{reason} {message}").trim());
-        let last = self.case.events.last().map(evidence::event);
-        std::iter::once(waiting).chain(sandbox.map(evidence::condition)).chain(last).collect()
+        let last = self.case.events.last();
+        let warning = warning::newest(self.case.events, self.since()).filter(|event| last != Some(event));
+        let events = warning.into_iter().chain(last).map(evidence::event);
+        std::iter::once(waiting).chain(sandbox.map(evidence::condition)).chain(events).collect()
     }
 
     /// Downgrades the finding while the pod waits for image pulls of other pods. Pulls of the same workload have their

@@ -3,6 +3,7 @@
 use super::signal;
 use crate::case::WorkloadCase;
 use crate::facts::{CronJobFacts, EventFacts, WorkloadFacts, seconds_between};
+use crate::message;
 
 signal! {
     /// A Warning Event of the CronJob controller about the schedule of a CronJob.
@@ -14,6 +15,13 @@ signal! {
 
     /// Reason of the Event.
     "event": fn event_reason(&self) -> &str { &self.event.reason }
+
+    /// Error of the Event, at most 150 characters. Source: Event message.
+    "message": fn message(&self) -> String {
+        let message = &*self.event.message;
+        let error = message.strip_prefix("Cannot determine if job needs to be started: ").unwrap_or(message);
+        message::fit(error, 150)
+    }
 
     /// How often the Event occurred.
     "times": fn times(&self) -> u32 { self.event.count }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::termination::end::judged;
-use super::{Matched, PodSignal, Source, disruption, replacement, signal};
+use super::{Matched, PodSignal, Source, disruption, replacement, signal, warning};
 use crate::api::Evidence;
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Condition, Container, Phase, Timestamp, VolumeSource, format_bytes};
@@ -40,6 +40,9 @@ signal! {
     "disruption": fn disruption(&self) -> &str {
         self.by.map_or("", |by| if by.message.is_empty() { &by.reason } else { &by.message })
     }
+
+    /// Reason and error of the newest Warning Event of the pod, whatever its reason; empty if there is none. Source: Events.
+    "warning": fn warning(&self) -> String { warning::newest_text(self.case.events, self.case.pod.created) }
 
     /// Name of the emptyDir volume that exceeds its limit; empty if the message names none.
     /// Source: pkg/kubelet/eviction/helpers.go emptyDirMessageFmt.

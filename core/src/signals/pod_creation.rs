@@ -1,5 +1,8 @@
 //! The signal `podCreation`.
 
+mod denial;
+mod scc;
+
 use super::signal;
 use crate::case::WorkloadCase;
 use crate::facts::parse_cpu;
@@ -24,6 +27,11 @@ signal! {
     /// Error of the call of the webhook. Source: k8s.io/apiserver pkg/util/webhook ErrCallingWebhook.
     "webhookError": fn webhook_error(&self) -> String { Message::parse(webhook_error(self.text)).summary(120, &[]) }
 
+    /// What is wrong with the webhook: `expired` or `unknownAuthority` (its certificate), `wrongName` (its certificate is for
+    /// another host), `noEndpoints`, `noService`, `refused`, `timeout`, `badResponse`, or `other`; empty if none was called.
+    /// Source: the same error.
+    "webhookFault": fn webhook_fault(&self) -> &'static str { fault(webhook_error(self.text)) }
+
     /// Host and port of the webhook. Source: Go's url.Error in the message.
     "webhookAddress": fn webhook_address(&self) -> &str { host(self.text).unwrap_or_default() }
 
@@ -38,12 +46,35 @@ signal! {
     /// Source: k8s.io/apiserver pkg/admission/plugin/policy/validating.
     "policy": fn policy(&self) -> &str { message::between(self.text, "ValidatingAdmissionPolicy '", "'").unwrap_or_default() }
 
-    /// Message of the webhook or policy that denied the request.
+    /// Message of the webhook or policy that denied the request, with the rule of the policy if it has one.
     "denial": fn denial(&self) -> String {
-        let after = |mark| self.text.split_once(mark).map(|(_, rest)| rest);
-        let denial = after("denied the request").or_else(|| after("denied request"));
-        short(denial.unwrap_or_default().trim_start_matches(':'))
+        let found = denial::parse(self.text);
+        let rule = match found.rule {
+            "" => String::new(),
+            rule if found.text.contains(rule) => String::new(),
+            rule => format!("{rule}: "),
+        };
+        short(&format!("{rule}{}", found.text))
     }
+
+    /// The policy of Kyverno or the constraint of Gatekeeper that denied the request; empty if the message names none.
+    "deniedBy": fn denied_by(&self) -> &str { denial::parse(self.text).policy }
+
+    /// The policy engine of the webhook: `kyverno` or `gatekeeper`; empty for others. Source: name of the webhook.
+    "policyEngine": fn policy_engine(&self) -> &'static str {
+        match self.webhook() {
+            name if name.contains("kyverno") => "kyverno",
+            name if name.contains("gatekeeper") => "gatekeeper",
+            _ => "",
+        }
+    }
+
+    /// What the SecurityContextConstraints of OpenShift do not allow, those that the pods may use first.
+    /// Source: openshift/apiserver-library-go sccadmission.
+    "sccViolations": fn scc_violations(&self) -> String { message::fit(&scc::violations(self.text), 135) }
+
+    /// The first field that they do not allow. Source: the same message.
+    "sccField": fn scc_field(&self) -> &str { scc::field(self.text).unwrap_or_default() }
 
     /// Name of the ResourceQuota that rejected the request. Source: k8s.io/apiserver pkg/quota/v1 resource_access.
     "quota": fn quota(&self) -> &str {
@@ -84,7 +115,7 @@ signal! {
     }
 
     /// The checks of that level which the pod fails. Source: k8s.io/pod-security-admission policy.
-    "violations": fn violations(&self) -> String { short(violations(self.text)) }
+    "violations": fn violations(&self) -> String { short_violations(violations(self.text)) }
 
     /// Fields of the securityContext of each container that fix all violations; empty if other fields must change too.
     "securityContext": fn security_context(&self) -> String { settings(violations(self.text)).unwrap_or_default() }
@@ -133,6 +164,23 @@ fn short(text: &str) -> String {
     if text.len() <= FITS { text.to_owned() } else { message::fit(&without_details(text), FITS) }
 }
 
+/// Shortens the violations of a Pod Security level: first the names of the fields, then the details in parentheses.
+fn short_violations(text: &str) -> String {
+    const FITS: usize = 130;
+    let text = text.trim();
+    if text.len() <= FITS {
+        return text.to_owned();
+    }
+    let fields = text.replace("securityContext.", "");
+    let containers = fields.replace("container ", "");
+    let is_only_one = without_details(text).split(", ").count() == 1;
+    match (fields.len() <= FITS, is_only_one) {
+        (true, _) => fields,
+        (false, true) => message::fit(&containers, FITS),
+        (false, false) => message::fit(&without_details(text), FITS),
+    }
+}
+
 /// The text without its parentheses: each violation of a Pod Security level lists the containers there.
 fn without_details(text: &str) -> String {
     let mut depth = 0_u32;
@@ -157,6 +205,31 @@ fn webhook_error(text: &str) -> &str {
     };
     let error = error.strip_prefix("failed to call webhook: ").unwrap_or(error);
     error.strip_prefix("Post \"").and_then(|rest| Some(rest.split_once("\": ")?.1)).unwrap_or(error)
+}
+
+/// The kind of an error of a webhook call.
+fn fault(error: &str) -> &'static str {
+    const KINDS: [(&str, &str); 15] = [
+        ("certificate has expired", "expired"),
+        ("certificate signed by unknown authority", "unknownAuthority"),
+        ("unable to load root certificates", "unknownAuthority"),
+        ("certificate is valid for", "wrongName"),
+        ("certificate is not valid for any names", "wrongName"),
+        ("doesn't contain any IP SANs", "wrongName"),
+        ("legacy Common Name", "wrongName"),
+        ("no endpoints available", "noEndpoints"),
+        ("no service port", "noService"),
+        ("\" not found", "noService"),
+        ("connection refused", "refused"),
+        ("deadline exceeded", "timeout"),
+        ("timeout", "timeout"),
+        ("webhook response", "badResponse"),
+        ("the server could not find the requested resource", "badResponse"),
+    ];
+    if error.is_empty() {
+        return "";
+    }
+    KINDS.iter().find(|(words, _)| error.contains(words)).map_or("other", |(_, kind)| kind)
 }
 
 /// The host of a webhook: `policy.policy-system.svc:443` of `Post "https://policy.policy-system.svc:443/validate"`.
@@ -229,6 +302,12 @@ mod tests {
     fn parses_a_failed_webhook_call() {
         let text = r#"Internal error occurred: failed calling webhook "policy.example.com": failed to call webhook: Post "https://policy.policy-system.svc:443/validate?timeout=10s": service "policy" not found"#;
         assert_eq!(webhook_error(text), r#"service "policy" not found"#);
+        assert_eq!(fault(webhook_error(text)), "noService");
+        assert_eq!(
+            fault("tls: failed to verify certificate: x509: certificate has expired or is not yet valid"),
+            "expired"
+        );
+        assert_eq!((fault("EOF"), fault("")), ("other", ""));
         assert_eq!(host(text), Some("policy.policy-system.svc:443"));
         assert_eq!(service(text), Some(("policy", "policy-system")));
         assert_eq!(service(r#"Post "https://hooks.example.com/validate": EOF"#), None);

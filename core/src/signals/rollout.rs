@@ -1,6 +1,6 @@
 //! The signal `rollout`.
 
-use super::signal;
+use super::{signal, warning};
 use crate::case::WorkloadCase;
 
 signal! {
@@ -19,6 +19,10 @@ signal! {
 
     /// Whether a new pod is not ready yet, and may still become ready. Source: conditions of the pods.
     "mayBecomeReady": fn may_become_ready(&self) -> bool { self.case.undecided.is_some() }
+
+    /// Reason and error of the newest Warning Event of the workload or its ReplicaSets, whatever its reason; empty if there is
+    /// none. Source: Events.
+    "warning": fn warning(&self) -> String { warning::newest_text(self.case.events, self.case.workload.created) }
 
     /// Pods that should run. Source: spec.replicas.
     "desiredPods": fn desired_pods(&self) -> i64 { self.case.workload.desired }

@@ -11,6 +11,7 @@ pub(super) mod report;
 mod resource;
 mod room;
 mod root;
+mod scale_up;
 pub(super) mod similar;
 #[cfg(test)]
 mod tests;
@@ -77,7 +78,7 @@ signal! {
     /// The Node objects of the cluster are known.
     "nodesKnown": fn nodes_known(&self) -> bool { self.view().is_some() }
 
-    /// The scheduler's text for the check, at most 110 characters. Source: the scheduler's message.
+    /// The scheduler's text for the check, at most 125 characters. Source: the scheduler's message.
     "text": fn text(&self) -> String { self.analysis().map(Analysis::text).unwrap_or_default() }
 
     /// The scheduler's message, at most 150 characters. Source: condition PodScheduled.
@@ -473,6 +474,34 @@ signal! {
     "nodeDown": fn node_down(&self) -> &str {
         self.view().and_then(|view| root::node_down(self.case, view)).unwrap_or_default()
     }
+
+    /// What the scheduler of Fargate does not support or finds misconfigured, at most 150 characters.
+    /// Source: Event FailedScheduling, `Pod not supported on Fargate`.
+    "fargateError": fn fargate_error(&self) -> String {
+        let message = self.report().map_or("", |report| report.message);
+        message::fit(message.strip_prefix("Pod not supported on Fargate: ").unwrap_or(message), 150)
+    }
+
+    /// What an autoscaler does for the pod: `adding` a node, `atLimit` (a limit of its own forbids one), `failing` (the cloud
+    /// provider creates none), or `refused` (none that it could add fits the pod); empty if none has reported on the pod.
+    /// Source: Events TriggeredScaleUp and NotTriggerScaleUp of the cluster autoscaler, Nominated and FailedScheduling of Karpenter.
+    "scaleUp": fn scale_up_state(&self) -> &'static str { self.scale_up().map_or("", |found| found.state.as_str()) }
+
+    /// The autoscaler: `clusterAutoscaler` or `karpenter`; empty if none has reported on the pod. Source: Event source.component.
+    "scaler": fn scaler(&self) -> &'static str { self.scale_up().map_or("", |found| found.scaler.as_str()) }
+
+    /// The NodePool or node group that the autoscaler names first. Source: the same Events.
+    "scaledGroup": fn scaled_group(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.group) }
+
+    /// Why the autoscaler adds no node, at most 130 characters. Source: the same Events.
+    "scaleUpError": fn scale_up_error(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.text) }
+}
+
+impl<'a> Scheduling<'a> {
+    /// What an autoscaler does for a pod that no node fits.
+    fn scale_up(&self) -> Option<scale_up::ScaleUp<'a>> {
+        matches!(self.state, State::Unschedulable { .. }).then(|| scale_up::read(self.case))?
+    }
 }
 
 pub(crate) const SOURCE: Source = Source {
@@ -526,7 +555,8 @@ impl<'a> PodSignal<'a> for Scheduling<'a> {
             State::Unschedulable { analysis, .. } => {
                 let claims = (analysis.check == Check::PvcUnbound).then(|| claim::newest_events(case));
                 let asked = evidence::asked(case, analysis).into_iter().chain(claims.into_iter().flatten());
-                report.into_iter().chain(asked).chain(evidence::nodes(analysis)).collect()
+                let scale_up = self.scale_up().map(|found| found.evidence());
+                report.into_iter().chain(asked).chain(scale_up).chain(evidence::nodes(analysis)).collect()
             }
             State::Preempting(_) => evidence::preemption(case).into_iter().chain(report).collect(),
             State::Error(_) => report.into_iter().collect(),
@@ -545,6 +575,9 @@ impl<'a> PodSignal<'a> for Scheduling<'a> {
         }
         for (cause, text) in others::reasons(self.case, analysis).into_iter().chain(others::shortages(self, analysis)) {
             finding = finding.consequence(cause, None, text);
+        }
+        if let Some(found) = self.scale_up() {
+            finding.summary = finding.summary.with_clause(&found.clause(self.case));
         }
         Verdict::Yes(Box::new(finding))
     }

@@ -1,7 +1,8 @@
 //! The signal `unknown`.
 
+use super::scheduling::report;
 use super::termination::end::{crash, disruption, is_recent, is_unrecorded};
-use super::{Matched, PodSignal, Source, lasting, signal};
+use super::{Matched, PodSignal, Source, lasting, signal, warning};
 use crate::api::{ContainerType, Evidence};
 use crate::case::ownership::{JobState, job_state};
 use crate::case::{Case, evidence};
@@ -19,7 +20,8 @@ pub(super) enum What<'a> {
     Ended(&'a Container, &'a Terminated),
     Waits(&'a Container),
     PodFailed,
-    Unscheduled(&'a Condition),
+    /// The condition PodScheduled, if the scheduler has set it.
+    Unscheduled(Option<&'a Condition>),
 }
 
 signal! {
@@ -73,10 +75,13 @@ signal! {
     /// Message of the scheduler; empty if it gives none. Source: status.conditions[PodScheduled].message.
     "schedulerMessage": fn scheduler_message(&self) -> &str {
         match self.what {
-            What::Unscheduled(condition) => condition.message.trim(),
+            What::Unscheduled(Some(condition)) => condition.message.trim(),
             _ => "",
         }
     }
+
+    /// Reason and error of the newest Warning Event of the pod, whatever its reason; empty if there is none. Source: Events.
+    "warning": fn warning(&self) -> String { warning::newest_text(self.case.events, self.case.pod.created) }
 }
 
 pub(crate) const SOURCE: Source =
@@ -91,7 +96,8 @@ impl<'a> PodSignal<'a> for Unknown<'a> {
         let case = self.case;
         match self.what {
             What::Unscheduled(condition) => {
-                lasting::has_been(case, case.held_since(condition.last_transition), case.thresholds.unschedulable)
+                let since = condition.map_or(case.pod.created, |condition| condition.last_transition);
+                lasting::has_been(case, case.held_since(since), case.thresholds.unschedulable)
             }
             _ => Ok(()),
         }
@@ -147,8 +153,12 @@ fn read<'a>(case: &'a Case<'a>) -> Option<Box<dyn PodSignal<'a> + 'a>> {
         if pod.phase == Phase::Failed {
             return (job_state(case) != JobState::Complete).then_some(What::PodFailed);
         }
-        let scheduled = pod.condition("PodScheduled");
-        scheduled.filter(|c| c.status == "False" && c.reason != "SchedulingGated").map(What::Unscheduled)
+        let Some(scheduled) = pod.condition("PodScheduled") else {
+            let is_reported = report::waits(case) && warning::newest(case.events, pod.created).is_some();
+            return is_reported.then_some(What::Unscheduled(None));
+        };
+        let fails = scheduled.status == "False" && scheduled.reason != "SchedulingGated";
+        fails.then_some(What::Unscheduled(Some(scheduled)))
     })?;
     Some(Box::new(Unknown { case, what }))
 }

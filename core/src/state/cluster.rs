@@ -8,6 +8,7 @@ pub(in crate::state) mod overrides;
 pub(in crate::state) mod owners;
 pub(in crate::state) mod pod_index;
 pub(in crate::state) mod pods;
+pub(in crate::state) mod scale_ups;
 pub(in crate::state) mod services;
 pub(in crate::state) mod uid;
 pub(in crate::state) mod unhealthy;
@@ -22,6 +23,7 @@ use self::nodes::Nodes;
 use self::overrides::KnownOverrides;
 use self::owners::Owners;
 use self::pods::Pods;
+use self::scale_ups::ScaleUps;
 use self::services::Services;
 use self::workloads::Workloads;
 use super::{Decision, Source, Touched, earliest};
@@ -43,6 +45,7 @@ pub struct ClusterState {
     pub(in crate::state) workloads: Workloads,
     pub(in crate::state) owners: Owners,
     pub(in crate::state) services: Services,
+    pub(in crate::state) scale_ups: ScaleUps,
     /// Workloads that were deleted while their diagnosis still exists.
     pub(in crate::state) gone_workloads: HashSet<WorkloadKey>,
     /// Overrides of workloads, and those of the operator's configuration.
@@ -63,6 +66,7 @@ impl Default for ClusterState {
             workloads: Workloads::default(),
             owners: Owners::default(),
             services: Services::default(),
+            scale_ups: ScaleUps::default(),
             gone_workloads: HashSet::new(),
             overrides: KnownOverrides::default(),
             listed_sources: HashMap::new(),
@@ -216,6 +220,11 @@ impl ClusterState {
         if let Some(key) = owners::key_of(&event) {
             let is_news = self.owners.event(&key, event, now);
             return if is_news { vec![(Subject::Workload(key), Lane::Change)] } else { Vec::new() };
+        }
+        if scale_ups::is_failure(&event) {
+            let is_news = self.scale_ups.put(event, now);
+            let waiting = self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync));
+            return if is_news { waiting.collect() } else { Vec::new() };
         }
         if &*event.regarding.kind != "Pod" {
             return Vec::new();

@@ -87,8 +87,8 @@ impl Event {
             .or(first);
         let count = [self.count, self.deprecated_count, series.count].into_iter().map(Int::as_u32).max();
         let namespace = match (&*object.namespace, &*object.kind) {
-            // A Node has no namespace. A hand-written Event about a pod refers to its own namespace, or `default`.
-            ("", "Node") => "",
+            // A Node has no namespace, and a NodeClaim of Karpenter has none. A hand-written Event about a pod refers to its own namespace, or `default`.
+            ("", "Node" | "NodeClaim") => "",
             ("", _) => meta::namespace(&self.metadata),
             (namespace, _) => namespace,
         };
@@ -97,7 +97,9 @@ impl Event {
         let is_trusted = match self.metadata.namespace.as_deref() {
             // A file can omit the namespace; the API never does.
             None => true,
-            Some(home) if namespace.is_empty() || &*object.kind == "Node" => matches!(home, "default" | "kube-system"),
+            Some(home) if namespace.is_empty() || matches!(&*object.kind, "Node" | "NodeClaim") => {
+                matches!(home, "default" | "kube-system")
+            }
             Some(home) => home == namespace,
         };
         let kind = if is_trusted { &*object.kind } else { "" };

@@ -71,8 +71,16 @@ impl Watched for Node {
 }
 
 /// Reasons of Normal Events that a rule reads.
-const NORMAL_REASONS: [&str; 6] =
-    ["Killing", "Preempted", "TaintManagerEviction", "TriggeredScaleUp", "NodeNotReady", "JobAlreadyActive"];
+const NORMAL_REASONS: [&str; 8] = [
+    "Killing",
+    "Preempted",
+    "TaintManagerEviction",
+    "TriggeredScaleUp",
+    "NotTriggerScaleUp",
+    "Nominated",
+    "NodeNotReady",
+    "JobAlreadyActive",
+];
 
 impl Watched for Event {
     const SOURCE: Source = Source::Events;

@@ -44,14 +44,23 @@ fn in_conditions<'a>(case: &'a WorkloadCase<'a>) -> Option<(PodCreation<'a>, Tim
     Some((signal, since, evidence::condition(condition)))
 }
 
+/// Whether an Event reports that the API server rejected an object. Controllers use reasons of their own.
+fn is_rejection(event: &EventFacts) -> bool {
+    const WORDS: [&str; 5] =
+        ["rror creating", "denied the request", "failed calling webhook", "exceeded quota", "\" is forbidden: "];
+    // An audit of a policy engine quotes its policies, and rejects nothing.
+    let is_audit = &*event.reason == "PolicyViolation";
+    &*event.reason == "FailedCreate"
+        || event.warning && !is_audit && WORDS.iter().any(|words| event.message.contains(words))
+}
+
 fn in_events<'a>(
     case: &'a WorkloadCase<'a>,
     of_event: impl Fn(&EventFacts) -> bool,
 ) -> Option<(PodCreation<'a>, Timestamp, Evidence)> {
     let last = |event: &EventFacts| event.last.or(event.first).unwrap_or(case.now);
     let fresh = |event: &&EventFacts| case.now.as_second() - last(event).as_second() < STALE;
-    let mut rejections =
-        case.events.iter().filter(|event| &*event.reason == "FailedCreate" && of_event(event)).filter(fresh);
+    let mut rejections = case.events.iter().filter(|event| is_rejection(event) && of_event(event)).filter(fresh);
     // Consecutive rejected runs of a CronJob are one failure, which began with the first of them.
     let began = rejections.clone().map(|event| event.first.unwrap_or_else(|| last(event))).min()?;
     let event = rejections.next_back()?;

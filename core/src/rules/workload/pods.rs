@@ -7,7 +7,7 @@ use crate::case::{Category, FailingPod, Recovery, WorkloadCase};
 use crate::facts::{OwnFacts, WorkloadFacts};
 use crate::language::{Language, phrase, translate};
 use crate::rules;
-use crate::rules::impact;
+use crate::rules::{impact, installation};
 
 /// The failing pods of a workload, and the number of healthy ones.
 #[derive(Debug)]
@@ -195,10 +195,12 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// Critical if no pod is ready.
+    /// Critical if no pod is ready, unless its pods are being installed.
     pub(super) fn severity(&self, case: &WorkloadCase<'_>) -> Severity {
         let unserved = case.services.unwrap_or_default().iter().any(|service| service.ready_endpoints == 0);
-        if self.ready == 0 || unserved { Severity::Critical } else { Severity::Warning }
+        let is_alarm = self.failing.iter().any(|pod| pod.severity == Severity::Critical);
+        let is_installed = installation::is_of_workload(case) && !self.failing.is_empty() && !is_alarm;
+        if (self.ready == 0 || unserved) && !is_installed { Severity::Critical } else { Severity::Warning }
     }
 }
 

@@ -26,21 +26,46 @@ impl<'a> Analysis<'a> {
         checks.sort_unstable();
         checks.dedup();
         let view = View::new(case.pod, case.nodes);
+        let total = words::total(message);
+        let most = |is_known| reasons.iter().filter(|r| r.check.is_some() == is_known).filter_map(|r| r.nodes).max();
+        if most(false) > most(true) {
+            // Most nodes fail a check of a plugin.
+            checks.clear();
+        }
+        // A check that all nodes fail must be fixed, whatever the others are.
+        let fails_everywhere = |check: &Check| reasons.iter().any(|r| r.check == Some(*check) && r.nodes == total);
+        let is_one_of_several = checks.len() > 1 && total.is_some() && checks.iter().any(fails_everywhere);
+        if is_one_of_several {
+            checks.retain(fails_everywhere);
+        }
         let (check, certain) = match checks.as_slice() {
-            [] => return None,
-            [only] => (*only, reasons.iter().all(|r| r.check.is_some())),
+            [] if reasons.is_empty() => return None,
+            [] => (Check::Other, reasons.len() == 1),
+            [only] => (*only, is_one_of_several || reasons.iter().all(|r| r.check.is_some())),
             several => view
                 .as_ref()
                 .and_then(|view| view.choose(several))
                 .or_else(|| by_words(case.pod, &reasons).map(|check| (check, false)))?,
         };
-        let total = words::total(message);
         Some(Self { reasons, total, check, certain, view })
     }
 
     /// The number of nodes that `check` filtered out.
     pub(super) fn count(&self, check: Check) -> Option<u32> {
-        self.reasons.iter().filter(|r| r.check == Some(check)).filter_map(|r| r.nodes).reduce(u32::saturating_add)
+        let counts = self.of(check).filter_map(|r| r.nodes);
+        // A node stops at its first failed check and gives one reason, but one for each resource that is short.
+        let nodes = if check == Check::Extended { counts.max() } else { counts.reduce(u32::saturating_add) };
+        nodes.map(|nodes| nodes.min(self.total.unwrap_or(nodes)))
+    }
+
+    /// The reasons of a check.
+    fn of(&self, check: Check) -> impl Iterator<Item = &Reason<'a>> {
+        self.reasons.iter().filter(move |r| r.check.unwrap_or(Check::Other) == check)
+    }
+
+    /// The reason of the cause that most nodes have.
+    fn blamed(&self) -> Option<&Reason<'a>> {
+        self.of(self.check).min_by_key(|r| std::cmp::Reverse(r.nodes))
     }
 
     /// The reported taint that matters: that of the control plane only if there is no other.
@@ -122,8 +147,8 @@ fn may_be_control_plane_reason(pod: &PodFacts, taint: &Reason<'_>, reasons: &[Re
 impl Analysis<'_> {
     /// The scheduler's message for the check.
     pub(super) fn text(&self) -> String {
-        let reason = self.reasons.iter().find(|r| r.check == Some(self.check));
-        reason.map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 110))
+        self.blamed()
+            .map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 125))
     }
 
     /// Whether the scheduler's configuration restricts the nodes, not the pod.
@@ -133,15 +158,15 @@ impl Analysis<'_> {
 
     /// The claim in the scheduler's message.
     pub(super) fn claim(&self) -> Option<&str> {
-        self.reasons.iter().find(|r| r.check == Some(self.check)).and_then(|r| words::quoted(r.text))
+        self.blamed().and_then(|r| words::quoted(r.text))
     }
 }
 
 impl Analysis<'_> {
     /// The extended resource in the scheduler's message.
     pub(super) fn extended(&self) -> Option<&str> {
-        let named = |r: &Reason<'_>| r.check == Some(Check::Extended);
-        self.reasons.iter().find(|r| named(r)).and_then(|r| r.text.strip_prefix("Insufficient "))
+        let most = self.of(Check::Extended).min_by_key(|r| std::cmp::Reverse(r.nodes));
+        most.and_then(|r| r.text.strip_prefix("Insufficient "))
     }
 
     /// The scarce resource according to the message alone.

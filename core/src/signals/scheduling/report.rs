@@ -1,5 +1,6 @@
 //! The scheduler's report on a pending pod, and the grace period of the pod.
 
+use super::scale_up;
 use super::words::Check;
 use crate::api::Evidence;
 use crate::case::{Case, evidence};
@@ -37,13 +38,11 @@ impl<'a> Report<'a> {
                 source: Place::Condition(condition),
             });
         }
-        let event = case.events_with("FailedScheduling").next_back().filter(|_| reason == UNSCHEDULABLE)?;
-        let is_known = super::analysis::reasons(case.pod, &event.message).iter().any(|r| r.check.is_some());
-        is_known.then_some(Self {
-            message: &event.message,
-            at: event.first.or(event.last),
-            source: Place::Event(event),
-        })
+        // An autoscaler only adds to what the scheduler reports.
+        let of_scheduler = |event: &&EventFacts| !scale_up::is_of_autoscaler(event);
+        let mut events = case.events_with("FailedScheduling").filter(of_scheduler);
+        let event = events.next_back().filter(|_| reason == UNSCHEDULABLE)?;
+        Some(Self { message: &event.message, at: event.first.or(event.last), source: Place::Event(event) })
     }
 
     pub(super) fn evidence(&self) -> Evidence {
@@ -93,12 +92,9 @@ pub(in crate::signals) fn is_silent(case: &Case<'_>) -> bool {
     pod.phase == Phase::Pending && pod.conditions.is_empty() && case.events.is_empty()
 }
 
-/// Grace period in seconds: longer while the cluster autoscaler adds a node, or pods are preempted for this one.
+/// Grace period in seconds: longer while an autoscaler adds a node, or pods are preempted for this one.
 pub(super) fn grace_period(case: &Case<'_>) -> i64 {
-    let is_helped = case.pod.nominated_node.is_some()
-        || case
-            .events_with("TriggeredScaleUp")
-            .any(|e| e.last.is_none_or(|at| case.pod.created.is_none_or(|c| at >= c)));
+    let is_helped = case.pod.nominated_node.is_some() || scale_up::is_under_way(case);
     if is_helped { case.thresholds.unschedulable_scaling_up } else { case.thresholds.unschedulable }
 }
 

@@ -436,7 +436,10 @@ fn checks_not_visible_on_nodes_come_from_the_message() {
         }
     }
     assert_eq!(cause_of_words("no nodes available to schedule pods"), Some("NoNodes"));
-    assert_eq!(cause_of_words("0/1 nodes are available: 1 node(s) were out of luck."), None, "left to Unknown");
+    assert_eq!(
+        cause_of_words("0/1 nodes are available: 1 node(s) were out of luck."),
+        Some("SchedulingPluginRejected")
+    );
 }
 
 #[test]
@@ -653,4 +656,54 @@ fn taint_of_a_cordon_being_removed_is_not_tolerated() {
     assert_eq!(actual(cordon), None, "it goes in a moment");
     assert_eq!(actual(""), None, "it is gone, and the scheduler has not retried yet");
     assert_eq!(actual(other), Some("UntoleratedTaint"));
+}
+
+#[test]
+fn counts_are_nodes_and_never_a_sum_of_resources() {
+    let message = "0/3 nodes are available: 2 Insufficient nvidia.com/gpu, 3 Insufficient rdma/hca.";
+    let scenario = waiting(&asks("1"), message, &[]);
+    let found = summary(&scenario);
+    assert!(found.starts_with("InsufficientExtendedResource: "), "{found}");
+    assert!(found.contains("rdma/hca") && found.contains("3/3"), "{found}");
+}
+
+#[test]
+fn reason_that_all_nodes_give_comes_first() {
+    let message = "0/3 nodes are available: 3 Insufficient memory, 1 Insufficient cpu.";
+    assert_eq!(cause_of_words(message), Some("InsufficientMemory"));
+    // More nodes fail a check that is not known than any that is.
+    let message = "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were out of luck.";
+    assert_eq!(cause_of_words(message), Some("SchedulingPluginRejected"));
+}
+
+/// A pod that no node fits, with this Event of an autoscaler.
+fn with_scale_up(reporter: &str, reason: &str, message: &str) -> Scenario {
+    let event = format!(
+        "{{kind: Event, involvedObject: {{kind: Pod, name: web-5d9-x, namespace: demo, uid: u1}}, reason: {reason}, type: Normal, \
+         message: '{}', source: {{component: {reporter}}}, lastTimestamp: '2026-11-21T09:00:20Z'}}",
+        message.replace('\'', "''")
+    );
+    waiting(&asks("64"), CPU_1, &[event])
+}
+
+#[test]
+fn summary_names_why_no_node_is_added() {
+    let scenario = with_scale_up("karpenter", "FailedScheduling", "Failed to schedule pod, no nodepools found");
+    assert!(summary(&scenario).ends_with("; Karpenter adds no node: no nodepools found"), "{}", summary(&scenario));
+    let message = "pod didn't trigger scale-up: 1 max node group size reached";
+    let scenario = with_scale_up("cluster-autoscaler", "NotTriggerScaleUp", message);
+    let (_, finding, remedies) = diagnosed(&scenario).unwrap();
+    let clause = "; the cluster autoscaler adds no node: 1 max node group size reached";
+    assert!(finding.summary.text().ends_with(clause), "{}", finding.summary.text());
+    assert!(remedies[0].text.starts_with("Raise the maximum size of the node group"), "{:?}", remedies[0]);
+    assert!(finding.evidence.iter().any(|e| e.source == "event/NotTriggerScaleUp"));
+}
+
+#[test]
+fn node_that_karpenter_creates_extends_the_grace_period() {
+    let message = "Pod should schedule on: nodeclaim/default-8xq2p";
+    let scenario = with_scale_up("karpenter", "Nominated", message).at("2026-11-21T09:09:59Z");
+    assert_eq!(cause(&scenario), None);
+    let scenario = scenario.at("2026-11-21T09:10:00Z");
+    assert!(summary(&scenario).ends_with("; Karpenter adds nodeclaim/default-8xq2p for it"), "{}", summary(&scenario));
 }

@@ -43,6 +43,8 @@ pub(crate) enum Check {
     Selector,
     NodeName,
     NoNodes,
+    /// A reason that this version does not recognize, such as that of a plugin.
+    Other,
 }
 
 impl Check {
@@ -81,6 +83,7 @@ impl Check {
             Self::Selector => "nodeSelector",
             Self::NodeName => "nodeName",
             Self::NoNodes => "noNodes",
+            Self::Other => "other",
         }
     }
 
@@ -131,6 +134,9 @@ pub(in crate::signals) fn reasons(message: &str) -> Vec<Reason<'_>> {
     if let Some(found) = predicates(message).or_else(|| node_by_node(message)) {
         return found;
     }
+    if let Some(found) = whole_gang(message) {
+        return vec![found];
+    }
     let mut found: Vec<Reason<'_>> = Vec::new();
     let mut start = 0;
     let body = body(message);
@@ -147,6 +153,17 @@ pub(in crate::signals) fn reasons(message: &str) -> Vec<Reason<'_>> {
     }
     found
 }
+
+/// A message of Volcano about a gang, whose counts are pods and not nodes: `3/5 tasks in gang unschedulable: pod group is
+/// not ready, 3 Pending, 5 minAvailable`.
+fn whole_gang(message: &str) -> Option<Reason<'_>> {
+    let is_of_nodes = AVAILABLE.iter().any(|mark| message.contains(mark));
+    let text = message.trim().trim_end_matches('.');
+    (!is_of_nodes && check(text) == Some(Check::Gang)).then_some(Reason { check: Some(Check::Gang), nodes: None, text })
+}
+
+/// What precedes the reasons: the words of kube-scheduler, and of Volcano.
+const AVAILABLE: [&str; 2] = ["nodes are available: ", "nodes are unavailable: "];
 
 /// Parses `No nodes are available that match all of the predicates: Insufficient cpu (3), MatchNodeSelector (2).`
 fn predicates(message: &str) -> Option<Vec<Reason<'_>>> {
@@ -181,13 +198,13 @@ fn node_by_node(message: &str) -> Option<Vec<Reason<'_>>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The part between `nodes are available: ` and the result of preemption.
+/// The part between `nodes are available: ` (or `unavailable`) and the result of preemption.
 fn body(message: &str) -> &str {
     let message = message.trim().trim_start_matches('[');
     // Kubernetes 1.8 adds this prefix if a predicate could not be evaluated.
     let message = message.strip_prefix("SchedulerPredicates failed due to ").unwrap_or(message);
     let message = message.split_once(", which is unexpected").map_or(message, |(words, _)| words);
-    let rest = message.split_once("nodes are available: ").map_or(message, |(_, rest)| rest);
+    let rest = AVAILABLE.iter().find_map(|mark| message.split_once(mark)).map_or(message, |(_, rest)| rest);
     let mut end = rest.len();
     for marker in ["preemption:", "no new claims to deallocate", ". "] {
         if let Some(at) = rest.find(marker) {
@@ -236,8 +253,12 @@ fn check(text: &str) -> Option<Check> {
         return Some(Check::PvcNotFound);
     }
     // Part of a reason, and its check. Older wordings follow the current ones.
-    const WORDS: [(&str, Check); 46] = [
+    if text.ends_with("PodGroup") {
+        return Some(Check::Gang);
+    }
+    const WORDS: [(&str, Check); 52] = [
         ("Too many pods", Check::Pods),
+        ("pod number exceeded", Check::Pods),
         ("untolerated taint", Check::Taint),
         ("that the pod didn't tolerate", Check::Taint),
         ("didn't match Pod's node affinity/selector", Check::Selector),
@@ -279,6 +300,11 @@ fn check(text: &str) -> Option<Check> {
         ("declared features check failed", Check::NodeFeatures),
         ("pods from a gang", Check::Gang),
         ("waiting for minCount", Check::Gang),
+        ("tasks in gang", Check::Gang),
+        ("minAvailable", Check::Gang),
+        ("sibling pods", Check::Gang),
+        ("odGroup ", Check::Gang),
+        ("resource gap: ", Check::Gang),
         ("no nodes available to schedule pods", Check::NoNodes),
         ("cannot use node: had unschedulable", Check::Cordoned),
         ("enough resource: CPU,", Check::Cpu),
@@ -407,6 +433,15 @@ mod tests {
                        CPU, requested: 1000, used: 420, capacity: 1000\nfit failure on node (n2): Node didn't have \
                        enough resource: CPU, requested: 1000, used: 990, capacity: 1000\n";
         assert_eq!(checks(message), [(Some(Check::Cpu), Some(2))]);
+    }
+
+    #[test]
+    fn gang_schedulers_count_pods() {
+        let text = "3/5 tasks in gang unschedulable: pod group is not ready, 3 Pending, 5 minAvailable";
+        assert_eq!(reasons(text), [Reason { check: Some(Check::Gang), nodes: None, text }]);
+        let message = "0/3 nodes are unavailable: 2 node(s) pod number exceeded, 1 Insufficient cpu.";
+        assert_eq!(checks(message), [(Some(Check::Pods), Some(2)), (Some(Check::Cpu), Some(1))]);
+        assert_eq!(checks("0/3 nodes are available: PodGroup not found."), [(Some(Check::Gang), None)]);
     }
 
     #[test]

@@ -177,6 +177,8 @@ fn is_same_kind(a: &EventFacts, b: &EventFacts) -> bool {
         "Unhealthy" => e.message.split(' ').next().map(str::to_owned),
         "Failed" => Some(e.message.starts_with("Error:").to_string()),
         "FailedMount" | "FailedAttachVolume" => e.message.split('"').nth(1).map(str::to_owned),
+        // The scheduler and Karpenter use the same reason.
+        "FailedScheduling" => Some(e.reporter.to_string()),
         _ => None,
     };
     a.reason == b.reason && a.regarding.container == b.regarding.container && first_word(a) == first_word(b)

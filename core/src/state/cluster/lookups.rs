@@ -179,6 +179,7 @@ impl Lookups {
             queue: None,
             overrides: Overrides::default(),
             is_given_up: false,
+            scale_up_failures: Vec::new(),
         }
     }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::facts::{EventFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between};
+use crate::facts::{
+    EventFacts, ReplicaSetFacts, Timestamp, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, seconds_between,
+};
 use crate::message::text;
 use crate::state::cleanup::CleanupSchedule;
 
@@ -173,10 +175,19 @@ impl Owners {
     }
 
     /// Events of a workload or of the Jobs of a `CronJob`, oldest first.
-    pub(in crate::state) fn events_of(&self, key: &WorkloadKey) -> Vec<EventFacts> {
+    pub(in crate::state) fn events_of(&self, key: &WorkloadKey, sets: &[ReplicaSetFacts]) -> Vec<EventFacts> {
+        let is_own = |event: &&EventFacts| {
+            let regarding = &event.regarding;
+            &*regarding.kind != "ReplicaSet" || sets.iter().any(|set| *set.name == *regarding.name)
+        };
         let jobs = self.jobs.get(key).into_iter().flatten();
-        let mut all: Vec<EventFacts> =
-            std::iter::once(key).chain(jobs).filter_map(|key| self.events.get(key)).flatten().cloned().collect();
+        let mut all: Vec<EventFacts> = std::iter::once(key)
+            .chain(jobs)
+            .filter_map(|key| self.events.get(key))
+            .flatten()
+            .filter(is_own)
+            .cloned()
+            .collect();
         all.sort_by_key(|event| event.last);
         all
     }
@@ -204,13 +215,15 @@ fn began(facts: &WorkloadFacts) -> Option<Timestamp> {
 /// The watched workload of an Event. Events of a `ReplicaSet` are not included; its Deployment reports the same
 /// failures.
 pub(in crate::state) fn key_of(event: &EventFacts) -> Option<WorkloadKey> {
-    let kind = WorkloadKind::ALL.into_iter().find(|kind| *kind.as_str() == *event.regarding.kind)?;
-    let name = WorkloadName {
-        api_version: Arc::from(kind.api_version()),
-        kind: event.regarding.kind.clone(),
-        namespace: event.regarding.namespace.clone(),
-        name: event.regarding.name.clone(),
+    let regarding = &event.regarding;
+    let (kind, name) = match &*regarding.kind {
+        // The name of its Deployment, and a hash. The ReplicaSet is compared with those of the Deployment later.
+        "ReplicaSet" => (Arc::from("Deployment"), Arc::from(regarding.name.rsplit_once('-')?.0)),
+        _ => (regarding.kind.clone(), regarding.name.clone()),
     };
+    let of = WorkloadKind::ALL.into_iter().find(|of| *of.as_str() == *kind)?;
+    let namespace = regarding.namespace.clone();
+    let name = WorkloadName { api_version: Arc::from(of.api_version()), kind, namespace, name };
     Some(name.into())
 }
 
@@ -254,6 +267,6 @@ mod tests {
             most = most.max(len);
         }
         assert_eq!(most, WORKLOADS);
-        assert_eq!(owners.events_of(&real).len(), 1);
+        assert_eq!(owners.events_of(&real, &[]).len(), 1);
     }
 }

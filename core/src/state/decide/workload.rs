@@ -158,7 +158,8 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
     let settled =
         if world.settings.lookups_enabled { after(known.since, lookups::SETTLE).min(now) } else { known.since };
     let services = world.cluster.lookups.services_for(&key.namespace, &labels, settled);
-    let (events, jobs) = (world.cluster.owners.events_of(key), world.cluster.owners.jobs_of(key));
+    let events = world.cluster.owners.events_of(key, &known.facts.replica_sets);
+    let jobs = world.cluster.owners.jobs_of(key);
     let ready = world.cluster.workloads.ready_by_owner(key);
     let gone = gone_pods(world, key, &jobs);
     let unmatched = world.cluster.services.unmatched_services_of(key);

@@ -1,0 +1,79 @@
+//! Parser of the denials by policy engines.
+
+use std::borrow::Cow;
+
+/// What a policy engine denies, without its wrappers: policy, rule and message.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Denial<'t> {
+    /// The policy or the constraint; empty if the message names none.
+    pub(super) policy: &'t str,
+    pub(super) rule: &'t str,
+    pub(super) text: Cow<'t, str>,
+}
+
+/// The message after `denied the request: `.
+pub(super) fn of(text: &str) -> &str {
+    let after = |mark| text.split_once(mark).map(|(_, rest)| rest);
+    let denial = after("denied the request").or_else(|| after("denied request")).unwrap_or_default();
+    denial.trim_start_matches(':').trim()
+}
+
+pub(super) fn parse(text: &str) -> Denial<'_> {
+    let denial = of(text);
+    kyverno(denial)
+        .or_else(|| kyverno_cel(denial))
+        .or_else(|| gatekeeper(denial))
+        .unwrap_or(Denial { text: denial.into(), ..Denial::default() })
+}
+
+/// Parses `resource Pod/shop/web was blocked due to the following policies`, and after it, each on a line of its own,
+/// `require-limits:` and `  check-limits: 'validation error: ...'`.
+fn kyverno(denial: &str) -> Option<Denial<'_>> {
+    let (_, list) = denial.split_once("blocked due to the following policies")?;
+    let (policy, rest) = list.trim().split_once(':')?;
+    let (rule, message) = rest.trim().split_once(": ")?;
+    let message = message.trim_start();
+    // The message is YAML: quoted if it contains a colon, folded if it is long.
+    let end = match message.strip_prefix('\'') {
+        Some(quoted) => quoted.find("'\n").unwrap_or(quoted.trim_end().trim_end_matches('\'').len()) + 1,
+        None => message.find("\n  ").unwrap_or(message.len()),
+    };
+    let message = message.get(..end).unwrap_or(message).trim_matches(['\'', '"', '|', '>', '-', ' ', '\n']);
+    let message = ["validation error: ", "validation failure: "]
+        .iter()
+        .find_map(|frame| message.strip_prefix(frame))
+        .unwrap_or(message);
+    Some(Denial { policy: policy.trim(), rule: rule.trim(), text: message.replace("''", "'").into() })
+}
+
+/// Parses `Policy require-team failed: label team is missing` of a Kyverno ValidatingPolicy.
+fn kyverno_cel(denial: &str) -> Option<Denial<'_>> {
+    let (policy, message) = denial.strip_prefix("Policy ")?.split_once(" failed: ")?;
+    (!policy.contains(' ')).then(|| Denial { policy, rule: "", text: message.into() })
+}
+
+/// Parses `[must-have-owner] you must provide labels: {"owner"}`.
+fn gatekeeper(denial: &str) -> Option<Denial<'_>> {
+    let (policy, _) = denial.strip_prefix('[')?.split_once("] ")?;
+    // The brackets stay: they are how Gatekeeper shows a constraint.
+    (!policy.contains(' ')).then(|| Denial { policy, rule: "", text: denial.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_rule_and_message_are_read() {
+        let text = "admission webhook \"validate.kyverno.svc-fail\" denied the request: \n\nresource Pod/shop/web was blocked due to the following policies \n\nrequire-limits:\n  check-limits: 'validation error: CPU limits are required. rule check-limits failed at path /spec/'\n  other: 'more'";
+        let denial = parse(text);
+        assert_eq!((denial.policy, denial.rule), ("require-limits", "check-limits"));
+        assert_eq!(denial.text, "CPU limits are required. rule check-limits failed at path /spec/");
+        let denial = parse("denied the request: Policy require-team failed: label team is missing");
+        assert_eq!((denial.policy, &*denial.text), ("require-team", "label team is missing"));
+        let denial = parse("denied the request: [must-have-owner] you must provide labels");
+        assert_eq!((denial.policy, &*denial.text), ("must-have-owner", "[must-have-owner] you must provide labels"));
+        assert_eq!(parse("denied the request: no").text, "no");
+        assert_eq!(parse(""), Denial::default());
+    }
+}
