@@ -2,6 +2,7 @@
 //! them into clauses. `between` and `quoted_after` read a value at a known place.
 
 mod chain;
+mod class;
 mod cloud;
 mod code;
 mod lines;
@@ -18,6 +19,7 @@ mod wordings;
 mod wrapper;
 
 pub use chain::Message;
+pub use class::Class;
 pub use code::{Codes, Grpc};
 pub use object::{Object, ObjectKind};
 pub(crate) use shorten::cut;

@@ -88,7 +88,7 @@ impl<'t> Message<'t> {
     }
 
     /// The clauses from the leaf outward.
-    fn outward(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn outward(&self) -> impl Iterator<Item = &str> {
         let end = self.leaf_place().map_or(0, |place| place + 1);
         self.clauses[..end].iter().rev().map(|clause| self.words(*clause))
     }
