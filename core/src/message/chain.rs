@@ -109,6 +109,10 @@ fn prepared(text: &str) -> (Cow<'_, str>, Option<u16>) {
         status = found;
         text
     });
+    let text = changed(text, |text| match text.split_once(" with error(") {
+        Some((before, rest)) if rest.ends_with(')') => format!("{before}: {}", &rest[..rest.len() - 1]).into(),
+        _ => text.into(),
+    });
     let text = changed(text, |text| {
         if text.contains(", stdout: , stderr: ") {
             text.replace(", stdout: , stderr: ", "\n").into()

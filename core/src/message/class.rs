@@ -52,7 +52,18 @@ class! {
 
 /// Words of errors, in lower case. Of several in a clause, those of the first line decide.
 const WORDS: &[(Class, &[&str])] = &[
-    (Class::Exhausted, &["rate limit", "too many requests", "toomanyrequests", "throttl", "rateexceeded", "limitexceeded"]),
+    (
+        Class::Exhausted,
+        &[
+            "rate limit",
+            "too many requests",
+            "toomanyrequests",
+            "throttl",
+            "rateexceeded",
+            "limitexceeded",
+            "would exceed context",
+        ],
+    ),
     (Class::Timeout, &["handshake timeout", "deadline exceeded", "operation now in progress"]),
     (
         Class::Dns,
@@ -148,6 +159,7 @@ const WORDS: &[(Class, &[&str])] = &[
             "too many",
             "limit exceeded",
             "exceeds the limit",
+            "exceeds allowed",
             "exceeded the limit",
             "over the limit",
             "limit reached",
@@ -307,8 +319,10 @@ impl Message<'_> {
         let mut clauses = self.outward();
         let leaf = clauses.next()?;
         let codes = self.codes();
-        by_words(leaf)
-            .or_else(|| clauses.next().filter(|_| codes.errno.is_none()).and_then(numbered))
+        clauses
+            .take(2)
+            .find_map(numbered)
+            .or_else(|| by_words(leaf))
             .or_else(|| codes.http.and_then(of_http))
             .or_else(|| codes.grpc.and_then(of_grpc))
             .or_else(|| self.outward().skip(1).find_map(by_words))
@@ -320,7 +334,7 @@ fn by_words(clause: &str) -> Option<Class> {
     let found = FINDER.as_ref()?.find_overlapping_iter(clause).map(|found| found.pattern().as_usize()).min();
     found.and_then(of_pattern).or_else(|| numbered(clause)).or_else(|| {
         // `no available topology found`
-        (starts_with(clause, "no ") && clause.ends_with(" found")).then_some(Class::NotFound)
+        (starts_with(clause, "no ") && clause.contains(" found")).then_some(Class::NotFound)
     })
 }
 
@@ -341,6 +355,10 @@ fn starts_with(clause: &str, words: &str) -> bool {
 /// The class of an error that is given by its number: `mount error(13)`, `ret=-110`.
 fn numbered(clause: &str) -> Option<Class> {
     let rest = ["error(", "ret=-"].iter().find_map(|mark| clause.split_once(mark).map(|(_, rest)| rest))?;
+    // The mount system call has no file system of this type.
+    if rest.starts_with("19)") {
+        return Some(Class::Unsupported);
+    }
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let words = code::words_of(rest[..digits].parse().ok()?)?;
     by_words(words)
