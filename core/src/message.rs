@@ -5,6 +5,7 @@ mod chain;
 mod class;
 mod cloud;
 mod code;
+mod deferred;
 mod lines;
 mod object;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod wrapper;
 pub use chain::Message;
 pub use class::Class;
 pub use code::{Codes, Grpc};
+pub use deferred::is_deferred;
 pub use object::{Object, ObjectKind};
 pub(crate) use shorten::cut;
 pub use shorten::{fit, name};

@@ -362,7 +362,7 @@ mod tests {
             assert_eq!(short_paths(&text), expected);
         }
         let text = "the new claim must be greater than its source in size, requested 5 but source is 9";
-        assert_eq!(cut_middle(text, 60), "the new claim must be greater than… 5 but source is 9");
+        assert_eq!(cut_middle(text, 60), "the new claim must be greater than its… 5 but source is 9");
         assert_eq!(cut_middle("It reached the limit. Wait for 6 hours", 30), "It reached the limit");
     }
 

@@ -8,6 +8,9 @@ use super::wrapper::{self, Rank};
 const FILLERS: &[&str] =
     &["a", "an", "the", "to", "for", "of", "in", "on", "at", "is", "was", "with", "and", "from", "by", "it"];
 
+/// Characters of a clause from which a part of it says something.
+const LONG: usize = 60;
+
 /// Bytes of a clause that are searched for in the clauses before it.
 const COMPARED: usize = 300;
 
@@ -136,7 +139,7 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         // Of a long clause next to the core, most may fit.
         let own = parts[place].text.chars().count();
         let room = (most + own).saturating_sub(joined.chars().count());
-        if Some(place) == next && room * 3 > own * 2 {
+        if Some(place) == next && own >= LONG && room * 3 > own * 2 {
             parts[place].text = shorten::cut_middle(&parts[place].text, room);
             return finished(&join(&parts));
         }

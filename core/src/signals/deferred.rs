@@ -1,23 +1,7 @@
 //! Operations that are refused because an earlier one has not finished. The Event of the earlier one explains the failure.
 
 use crate::facts::EventFacts;
-
-/// Words of such refusals, in lower case. Sources: CSI specification (Aborted), the volume locks of drivers, the back-off
-/// of drivers.
-const WORDS: &[&str] = &[
-    "operation with the given",
-    "operation pending for",
-    "operation is pending",
-    "already in progress",
-    "due to backoff condition",
-    "aborted due to rate limit",
-];
-
-/// Whether a message states only that an earlier operation has not finished, or that it is too early for a retry.
-pub(super) fn is_deferred(message: &str) -> bool {
-    let message = message.to_ascii_lowercase();
-    WORDS.iter().any(|words| message.contains(words))
-}
+use crate::message::is_deferred;
 
 /// The newest Event of the same operation that explains why `event` was refused; `None` if it explains itself.
 pub(super) fn earlier<'a>(
@@ -39,16 +23,4 @@ pub(super) fn earlier<'a>(
 /// The step that a message is about, such as `MountVolume.SetUp failed`.
 fn step(message: &str) -> Option<&str> {
     message.split_once(" for volume ").map(|(step, _)| step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_deferred;
-
-    #[test]
-    fn refusals_of_a_second_operation_are_deferred() {
-        assert!(is_deferred("rpc error: code = Aborted desc = An operation with the given Volume ID v already exists"));
-        assert!(is_deferred("Create volume request for pvc-1 is already in progress"));
-        assert!(!is_deferred("volume v already exists with another size"));
-    }
 }

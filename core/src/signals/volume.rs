@@ -36,7 +36,7 @@ signal! {
 
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.
-    "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || deferred::is_deferred(&self.event.message) }
+    "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(&self.event.message) }
 
     /// The error of the message with its operation and object, at most 120 characters, without the volume.
     "error": fn error(&self) -> String { self.shortened(&self.event.message) }
