@@ -95,7 +95,7 @@ fn is_struct(object: &str) -> bool {
 /// The message of a fault of vSphere in a struct: `LocalizedMessage: (string) (len=6) "denied"`.
 fn localized_message(object: &str) -> Option<&str> {
     let (_, rest) = object.split_once("LocalizedMessage: (string) (len=")?;
-    let (_, quoted) = rest.split_once("\"")?;
+    let (_, quoted) = rest.split_once('"')?;
     quoted.split_once('"').map(|(message, _)| message)
 }
 

@@ -233,7 +233,7 @@ fn short_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text without the group of a resource that RBAC refuses: its name says enough.
+/// The text without the group of a resource that RBAC refuses: its name is enough.
 fn without_api_group(text: &str) -> Cow<'_, str> {
     let Some((before, rest)) = text.split_once(" in API group \"") else { return text.into() };
     let Some((_, after)) = rest.split_once('"') else { return text.into() };
@@ -283,7 +283,7 @@ pub(super) fn cut_middle(text: &str, most: usize) -> String {
     format!("{} {tail}", cut(head, most - length(tail) - 1))
 }
 
-/// The first sentence of a text, if it says enough.
+/// The first sentence of a text, if it has more than a few words.
 fn first_sentence(text: &str) -> &str {
     let ends = text.match_indices(". ").map(|(at, _)| at);
     let is_end = |at: &usize| text[at + 2..].starts_with(char::is_uppercase) && text[..*at].split(' ').count() > 3;

@@ -8,7 +8,7 @@ use super::wrapper::{self, Rank};
 const FILLERS: &[&str] =
     &["a", "an", "the", "to", "for", "of", "in", "on", "at", "is", "was", "with", "and", "from", "by", "it"];
 
-/// Characters of a clause from which a part of it says something.
+/// Characters of a clause from which a part of it is informative.
 const LONG: usize = 60;
 
 /// Bytes of a clause that are searched for in the clauses before it.
@@ -147,7 +147,7 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         // One ellipsis for all clauses in a row.
         parts.dedup_by(|after, before| after.text == "…" && before.text == "…");
     }
-    // The code of an API and the leaf say most.
+    // The code of an API and the leaf have most of the information.
     if let Some(code) = parts.iter().rposition(|part| part.is_code)
         && let Some(leaf) = parts.last()
     {
