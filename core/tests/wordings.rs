@@ -7,6 +7,8 @@
 //! `WORDINGS=longhorn cargo test -p shindan-core --test wordings` tests only what contains this word.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "a test reads its files")]
+#![allow(clippy::struct_field_names, reason = "the fields have the names of the file")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
