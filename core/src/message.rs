@@ -2,8 +2,10 @@
 //! them into clauses. `between` and `quoted_after` read a value at a known place.
 
 mod chain;
+mod class;
 mod cloud;
 mod code;
+mod deferred;
 mod lines;
 mod object;
 #[cfg(test)]
@@ -18,7 +20,9 @@ mod wordings;
 mod wrapper;
 
 pub use chain::Message;
+pub use class::Class;
 pub use code::{Codes, Grpc};
+pub use deferred::is_deferred;
 pub use object::{Object, ObjectKind};
 pub(crate) use shorten::cut;
 pub use shorten::{fit, name};

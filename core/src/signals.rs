@@ -7,6 +7,8 @@ pub(crate) mod container_creation;
 pub(crate) mod container_start;
 mod context;
 pub(crate) mod cron_job;
+mod csi;
+mod deferred;
 pub(crate) mod deletion;
 pub(crate) mod disruption;
 pub(crate) mod eviction;

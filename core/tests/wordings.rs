@@ -17,6 +17,7 @@ use std::{env, fs};
 use serde::Deserialize;
 use shindan_core::api::{DiagnosisState, Severity};
 use shindan_core::case::Thresholds;
+use shindan_core::message::{Class, Message};
 use shindan_core::offline;
 use shindan_core::wire::Dump;
 
@@ -50,6 +51,8 @@ struct Wording {
     /// The words that the summary must contain.
     #[serde(default)]
     names: Vec<String>,
+    /// The class of the error, such as `timeout`.
+    class: Option<String>,
 }
 
 fn folder() -> PathBuf {
@@ -115,6 +118,11 @@ fn problems(wording: &Wording) -> Vec<String> {
     if let Some(reason) = &wording.untested {
         return if reason.len() > 10 { Vec::new() } else { vec!["`untested` needs a reason".to_owned()] };
     }
+    let mut problems = Vec::new();
+    let class = Message::parse(&wording.text).class().map_or("none", Class::name);
+    if wording.class.as_deref().is_some_and(|expected| expected != class) {
+        problems.push(format!("class {class}, expected {}", wording.class.as_deref().unwrap_or_default()));
+    }
     let Some(carrier) = &wording.carrier else { return vec!["it needs `as` or `untested`".to_owned()] };
     let path = folder().join("carriers").join(format!("{carrier}.yaml"));
     let Ok(carrier) = fs::read_to_string(&path) else { return vec![format!("no carrier {carrier:?}")] };
@@ -127,9 +135,11 @@ fn problems(wording: &Wording) -> Vec<String> {
     }
     let Some((cause, summary)) = diagnose(&manifest) else {
         let is_quiet = wording.causes.iter().any(|cause| cause == "none");
-        return if is_quiet { Vec::new() } else { vec!["nothing is diagnosed".to_owned()] };
+        if !is_quiet {
+            problems.push("nothing is diagnosed".to_owned());
+        }
+        return problems;
     };
-    let mut problems = Vec::new();
     if !wording.causes.contains(&cause) {
         problems.push(format!("cause {cause}, expected {}: {summary}", wording.causes.join(" or ")));
     }

@@ -88,7 +88,7 @@ impl<'t> Message<'t> {
     }
 
     /// The clauses from the leaf outward.
-    fn outward(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn outward(&self) -> impl Iterator<Item = &str> {
         let end = self.leaf_place().map_or(0, |place| place + 1);
         self.clauses[..end].iter().rev().map(|clause| self.words(*clause))
     }
@@ -108,6 +108,10 @@ fn prepared(text: &str) -> (Cow<'_, str>, Option<u16>) {
         let (text, found) = cloud::without_requests(text);
         status = found;
         text
+    });
+    let text = changed(text, |text| match text.split_once(" with error(") {
+        Some((before, rest)) if rest.ends_with(')') => format!("{before}: {}", &rest[..rest.len() - 1]).into(),
+        _ => text.into(),
     });
     let text = changed(text, |text| {
         if text.contains(", stdout: , stderr: ") {

@@ -26,6 +26,8 @@ enum Change {
     Bracket,
     /// The mark is removed up to the end of a list.
     List,
+    /// The mark becomes a colon, because the message follows.
+    Colon,
     /// `, flags: 0x5001, data: x` is removed up to the next clause.
     Flags,
 }
@@ -60,6 +62,9 @@ const MARKS: &[(&str, Change)] = &[
     ("Code=\"", Change::CodeAndMessage),
     ("(via /proc/self/fd/", Change::Bracket),
     (", flags: 0x", Change::Flags),
+    ("ErrorCode=", Change::Mark),
+    (", ErrorMessage=", Change::Colon),
+    ("opId: ", Change::Field),
 ];
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -83,6 +88,7 @@ pub(super) fn without_requests(text: &str) -> (Cow<'_, str>, Option<u16>) {
         let rest = &text[found.end()..];
         let (kept, length): (Cow<'_, str>, usize) = match change {
             Change::Mark => ("".into(), 0),
+            Change::Colon => (": ".into(), 0),
             Change::Field => ("".into(), value_length(rest)),
             Change::Status => {
                 status = status.or(code::http(rest));

@@ -109,6 +109,38 @@ pub(super) fn errno(clause: &str) -> Option<&'static str> {
     ERRNOS.iter().find(|(words, _)| ends(words)).map(|(_, name)| *name)
 }
 
+/// Words of the kernel's errors that programs report by number.
+const NUMBERED: &[(u32, &str)] = &[
+    (1, "operation not permitted"),
+    (2, "no such file or directory"),
+    (5, "input/output error"),
+    (6, "no such device or address"),
+    (12, "cannot allocate memory"),
+    (13, "permission denied"),
+    (16, "device or resource busy"),
+    (17, "file exists"),
+    (19, "no such device"),
+    (22, "invalid argument"),
+    (28, "no space left on device"),
+    (95, "operation not supported"),
+    (101, "network is unreachable"),
+    (107, "transport endpoint is not connected"),
+    (108, "host is down"),
+    (110, "connection timed out"),
+    (111, "connection refused"),
+    (112, "host is down"),
+    (113, "no route to host"),
+    (115, "operation now in progress"),
+    (116, "stale file handle"),
+    (122, "disk quota exceeded"),
+    (126, "required key not available"),
+];
+
+/// What the C library prints for an error of Linux.
+pub(super) fn words_of(number: u32) -> Option<&'static str> {
+    NUMBERED.iter().find(|(of, _)| *of == number).map(|(_, words)| *words)
+}
+
 /// The HTTP status at the start of a text: `403 Forbidden`, `403`.
 pub(super) fn http(text: &str) -> Option<u16> {
     let digits = text.get(..3)?;

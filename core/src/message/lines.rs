@@ -77,6 +77,7 @@ const ERROR_WORDS: &[&str] = &[
     "exhausted",
     "expired",
     "no space",
+    " in use",
 ];
 
 /// Words of an error that only follows from another: cleaning up after it.
@@ -161,7 +162,7 @@ pub(super) fn weight(text: &str) -> i32 {
         return -1;
     }
     // The output of the command states why.
-    if text.contains("mount failed: exit status") {
+    if text.contains("mount failed: exit status") || text.starts_with("unable to find suitable address") {
         return 0;
     }
     i32::from(ERROR_WORDS.iter().any(|words| text.contains(words)))

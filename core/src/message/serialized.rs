@@ -38,7 +38,15 @@ pub(super) fn without_objects(text: &str) -> Cow<'_, str> {
             from = end + text[end..].len() - text[end..].trim_start_matches([']', '}']).len();
         } else if is_struct(object) {
             trim_prefix(&mut out);
+            if let Some(message) = localized_message(object) {
+                out.push(' ');
+                out.push_str(message);
+            }
             from = end;
+            // Objects as go-spew prints them stand in brackets and quotes.
+            if object.contains(": (types.") {
+                from = text.len() - text[end..].trim_start_matches([')', '\n', '"']).len();
+            }
         } else {
             // A nested object is examined on its own.
             out.push('{');
@@ -78,14 +86,28 @@ fn is_json(object: &str) -> bool {
 
 fn is_struct(object: &str) -> bool {
     let is_long = object.len() > STRUCT_LENGTH && object.bytes().filter(|b| *b == b':').count() > 2;
-    is_long && !object[1..].starts_with(' ') || object.starts_with("{0xc0") || object.contains("RespMetadata:")
+    is_long && !object[1..].starts_with(' ')
+        || object.contains(": (types.")
+        || object.starts_with("{0xc0")
+        || object.contains("RespMetadata:")
+}
+
+/// The message of a fault of vSphere in a struct: `LocalizedMessage: (string) (len=6) "denied"`.
+fn localized_message(object: &str) -> Option<&str> {
+    let (_, rest) = object.split_once("LocalizedMessage: (string) (len=")?;
+    let (_, quoted) = rest.split_once('"')?;
+    quoted.split_once('"').map(|(message, _)| message)
 }
 
 /// Removes what introduces an object: `&v1.Pod`, `[`, `body: `.
 fn trim_prefix(out: &mut String) {
     let word = out.rfind([' ', '\n']).map_or(0, |at| at + 1);
-    if out[word..].starts_with('&') {
+    let is_printed = out[word..].trim_start_matches('"').starts_with("(*");
+    if out[word..].starts_with('&') || is_printed {
         out.truncate(word);
+    }
+    if is_printed && out.ends_with("createSpec: ") {
+        out.truncate(out.len() - "createSpec: ".len());
     }
     out.truncate(out.trim_end_matches([' ', '[']).len());
 }

@@ -168,14 +168,16 @@ pub(super) fn short_ids(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// The text with the middle of long paths left out, and the queries of URLs: `/var/…/rootfs/etc/app`.
+/// The text with the middle of long paths left out, the queries of URLs, the heads of ARNs and the content of maps:
+/// `/var/…/rootfs/etc/app`.
 fn short_paths(text: &str) -> Cow<'_, str> {
-    if !text.contains('/') {
+    if !text.contains(['/', '[']) && !text.contains(" in API group ") {
         return text.into();
     }
+    let text = short_maps(text);
+    let text = without_api_group(&text);
     let mut out = String::new();
     for word in text.split_inclusive(' ') {
-        let starts = word.find('/').filter(|at| *at < 3);
         if word.contains("://")
             && let Some((url, query)) = word.split_once('?')
         {
@@ -184,10 +186,18 @@ fn short_paths(text: &str) -> Cow<'_, str> {
             out.push_str(&query[query.trim_end_matches(['"', ':', ' ', ',', ';', ')']).len()..]);
             continue;
         }
-        match starts {
-            Some(start) if word.len() > PATH_LENGTH => {
+        let arn = word.find("arn:aws").filter(|at| *at < 3);
+        if let Some((start, (resource, _))) = arn.zip(word.match_indices(':').nth(4)) {
+            out.push_str(&word[..start]);
+            out.push_str("arn:…");
+            out.push_str(&word[resource..]);
+            continue;
+        }
+        match path_in(word) {
+            Some((start, end)) if end - start > PATH_LENGTH => {
                 out.push_str(&word[..start]);
-                out.push_str(&short_path(&word[start..]));
+                out.push_str(&short_path(&word[start..end]));
+                out.push_str(&word[end..]);
             }
             _ => out.push_str(word),
         }
@@ -195,13 +205,110 @@ fn short_paths(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// Start and end of the path in a word: `"/a/b":`, `disk(/a/b)`, `target=/a/b,`.
+fn path_in(word: &str) -> Option<(usize, usize)> {
+    let bytes = word.as_bytes();
+    let begins = |at: &usize| at.checked_sub(1).is_none_or(|before| b"([{=,\"'`".contains(&bytes[before]));
+    let of_google = word.find("projects/").filter(begins);
+    let start = of_google.or_else(|| word.match_indices('/').map(|(at, _)| at).find(begins))?;
+    let end = word[start..].find([')', '"', '\'', ']', ',', ';', '`', ' ']).map_or(word.len(), |at| start + at);
+    let path = word[start..end].trim_end_matches([':', '.']);
+    // A share of a server is short.
+    (!path.starts_with("//")).then_some((start, start + path.len()))
+}
+
 fn short_path(path: &str) -> Cow<'_, str> {
+    let segments = |count: usize| path.rmatch_indices('/').take(count).last().map(|(at, _)| &path[at..]);
+    // Only the ends of these name something: a directory of the kubelet, a resource of Azure or Google.
+    if path.starts_with("/var/lib/kubelet/") {
+        return format!("/var/…{}", segments(1).unwrap_or_default()).into();
+    }
+    if path.starts_with("/subscriptions/") || path.starts_with("projects/") {
+        return format!("…{}", segments(2).unwrap_or_default()).into();
+    }
     let second = path.match_indices('/').nth(1).map(|(at, _)| at);
-    let tail = path.rmatch_indices('/').take(3).last().map(|(at, _)| at);
-    match second.zip(tail) {
-        Some((second, tail)) if second < tail => format!("{}/…{}", &path[..second], &path[tail..]).into(),
+    match second.zip(segments(3)) {
+        Some((second, tail)) if second + tail.len() < path.len() => format!("{}/…{tail}", &path[..second]).into(),
         _ => path.into(),
     }
+}
+
+/// The text without the group of a resource that RBAC refuses: its name is enough.
+fn without_api_group(text: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = text.split_once(" in API group \"") else { return text.into() };
+    let Some((_, after)) = rest.split_once('"') else { return text.into() };
+    format!("{before}{after}").into()
+}
+
+/// Bytes from which a map as Go prints it is left out.
+const MAP_LENGTH: usize = 30;
+
+/// The text with the content of long maps left out: `map[…]`.
+fn short_maps(text: &str) -> Cow<'_, str> {
+    if !text.contains("map[") {
+        return text.into();
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once("map[") {
+        out.push_str(before);
+        out.push_str("map[");
+        let length = inside.find(']').unwrap_or(0);
+        if length > MAP_LENGTH {
+            out.push('…');
+            rest = &inside[length..];
+        } else {
+            rest = inside;
+        }
+    }
+    out.push_str(rest);
+    out.into()
+}
+
+/// An error of at most `most` characters. Sentences behind the first one give way, then the middle: both ends of an
+/// error matter.
+pub(super) fn cut_middle(text: &str, most: usize) -> String {
+    if fits(text, most) {
+        return text.to_owned();
+    }
+    let text = first_sentence(text);
+    if fits(text, most) {
+        return text.to_owned();
+    }
+    let room = most * 2 / 5;
+    let words = text.match_indices(' ').map(|(at, _)| at + 1).filter(|start| text.len() - start <= 4 * room);
+    let tail = words.map(|start| &text[start..]).find(|tail| length(tail) <= room && is_balanced(tail));
+    let Some(tail) = tail.filter(|tail| tail.contains(' ')) else { return cut(text, most) };
+    let head = text[..text.len() - tail.len()].trim_end();
+    format!("{} {tail}", cut(head, most - length(tail) - 1))
+}
+
+/// The first sentence of a text, if it has more than a few words.
+fn first_sentence(text: &str) -> &str {
+    let ends = text.match_indices(". ").map(|(at, _)| at);
+    let is_end = |at: &usize| text[at + 2..].starts_with(char::is_uppercase) && text[..*at].split(' ').count() > 3;
+    ends.take(8).find(is_end).map_or(text, |at| &text[..at])
+}
+
+/// Whether each quote and bracket of a text has its partner.
+fn is_balanced(text: &str) -> bool {
+    let (mut round, mut square, mut curly, mut quotes) = (0_i32, 0_i32, 0_i32, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'(' => round += 1,
+            b')' => round -= 1,
+            b'[' => square += 1,
+            b']' => square -= 1,
+            b'{' => curly += 1,
+            b'}' => curly -= 1,
+            b'"' => quotes += 1,
+            _ => {}
+        }
+        if round < 0 || square < 0 || curly < 0 {
+            return false;
+        }
+    }
+    (round, square, curly, quotes % 2) == (0, 0, 0, 0)
 }
 
 /// A name of at most `most` characters: the middle is left out where it is longer, because both ends of a path or an
@@ -240,6 +347,23 @@ mod tests {
             let cut = name(&format!("docker.io/push-{token}/web:{}", "1".repeat(30)), most);
             assert!(!cut.contains("Ab1"), "{cut}");
         }
+    }
+
+    #[test]
+    fn names_and_the_middle_are_shortened() {
+        let kubelet = "/var/lib/kubelet/pods/5b0e8f6e-6a1c-4a52-9a53-0c1f6f3f9b21/volumes/kubernetes.io~csi/a/mount";
+        let disk = "/subscriptions/0f1e2d3c/resourceGroups/mc_shop/providers/Microsoft.Compute/disks/d1";
+        for (text, expected) in [
+            (format!("mount at \"{kubelet}\": no"), "mount at \"/var/…/mount\": no"),
+            (format!("resize disk({disk})"), "resize disk(…/disks/d1)"),
+            ("labels map[a.example.com/zone:1 b.example.com/zone:2] of it".to_owned(), "labels map[…] of it"),
+            ("on arn:aws:ec2:eu-west-1:111122223333:volume/* or so".to_owned(), "on arn:…:volume/* or so"),
+        ] {
+            assert_eq!(short_paths(&text), expected);
+        }
+        let text = "the new claim must be greater than its source in size, requested 5 but source is 9";
+        assert_eq!(cut_middle(text, 60), "the new claim must be greater than its… 5 but source is 9");
+        assert_eq!(cut_middle("It reached the limit. Wait for 6 hours", 30), "It reached the limit");
     }
 
     #[test]

@@ -101,6 +101,12 @@ pub(super) fn parts(line: &str) -> Vec<Part> {
             at = at.max(pair.close + 1);
             continue;
         }
+        if let Some(length) = failed_with(&bytes[at..]) {
+            found.push(Part { end: at + FAILED.len(), ..part });
+            at += length;
+            part = Part { start: at, end: 0, is_next_error: false };
+            continue;
+        }
         let next = bytes.get(at + 1).copied();
         let ends = match bytes[at] {
             b':' => next.is_none_or(|b| b == b' '),
@@ -117,6 +123,17 @@ pub(super) fn parts(line: &str) -> Vec<Part> {
     }
     found.push(Part { end: bytes.len(), ..part });
     found
+}
+
+const FAILED: &[u8] = b" failed";
+
+/// Bytes of ` failed with ` before a cause: `attach of X failed with why`. A status of a command is no cause.
+fn failed_with(rest: &[u8]) -> Option<usize> {
+    let cause = rest.strip_prefix(FAILED)?.strip_prefix(b" with ")?;
+    let is_status = [&b"exit"[..], b"status", b"code", b"signal", b"error", b"err:", b"statuscode", b"HTTP"];
+    let begins = |words: &&[u8]| cause.starts_with(words);
+    let is_cause = !is_status.iter().any(begins) && !cause.first().is_none_or(u8::is_ascii_digit);
+    is_cause.then_some(rest.len() - cause.len())
 }
 
 /// Whether the cause follows: `failed to X, err: why`.
@@ -167,6 +184,8 @@ mod tests {
             (r#"caused "exec: "run": not found": unknown"#, vec![r#"caused "exec: "run": not found""#, "unknown"]),
             ("no key 'a: b' in x: y", vec!["no key 'a: b' in x", "y"]),
             ("a, failed to clean up b: c", vec!["a", "failed to clean up b", "c"]),
+            ("attach of a failed with no luns", vec!["attach of a failed", "no luns"]),
+            ("hook failed with exit code 1", vec!["hook failed with exit code 1"]),
             (r#"object "default"/"app: x" not registered"#, vec![r#"object "default"/"app: x" not registered"#]),
         ] {
             assert_eq!(split(line), expected, "{line}");

@@ -2,11 +2,14 @@
 
 use super::chain::{Clause, Message};
 use super::shorten::{self, fits};
-use super::wrapper::Rank;
+use super::wrapper::{self, Rank};
 
 /// Words of a clause that name nothing, in lower case.
 const FILLERS: &[&str] =
     &["a", "an", "the", "to", "for", "of", "in", "on", "at", "is", "was", "with", "and", "from", "by", "it"];
+
+/// Characters of a clause from which a part of it is informative.
+const LONG: usize = 60;
 
 /// Bytes of a clause that are searched for in the clauses before it.
 const COMPARED: usize = 300;
@@ -29,11 +32,12 @@ impl Message<'_> {
             }
             seen.push(' ');
             seen.push_str(&words.to_lowercase());
-            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core });
+            let is_code = place < leaf && is_code(words);
+            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core, is_code });
         }
         if kept.is_empty() {
             // All of it stands in the summary already, but for the error itself.
-            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true });
+            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true, is_code: false });
         }
         let error = shortened(kept, most);
         self.with_others(self.with_code(error, most), most)
@@ -93,6 +97,18 @@ struct Part {
     text: String,
     /// Belongs to the error itself.
     is_core: bool,
+    /// The code of an API that the error begins with.
+    is_code: bool,
+}
+
+/// Whether a clause is the code that an API gives an error: `UnauthorizedOperation`, `InvalidVolume.ZoneMismatch`.
+fn is_code(clause: &str) -> bool {
+    let of = |is: fn(&u8) -> bool| clause.bytes().filter(is).count();
+    (8..60).contains(&clause.len())
+        && clause.starts_with(|c: char| c.is_ascii_uppercase())
+        && clause.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
+        && of(u8::is_ascii_uppercase) > 1
+        && of(u8::is_ascii_lowercase) > 2
 }
 
 /// Joins the clauses. If they are too long, those outside of the core give way: first those without a name, the
@@ -116,23 +132,50 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         // The clause next to the core has the most information.
         let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
         let enclosing = &parts[..core.saturating_sub(1)];
-        let least = |named: bool| enclosing.iter().position(|part| part.text != "…" && has_name(&part.text) == named);
-        let next = core.checked_sub(1).filter(|place| parts[*place].text != "…");
+        let gives_way = |part: &Part| part.text != "…" && !part.is_code;
+        let least = |named: bool| enclosing.iter().position(|part| gives_way(part) && has_name(&part.text) == named);
+        let next = core.checked_sub(1).filter(|place| gives_way(&parts[*place]));
         let Some(place) = least(false).or_else(|| least(true)).or(next) else { break };
+        // Of a long clause next to the core, most may fit.
+        let own = parts[place].text.chars().count();
+        let room = (most + own).saturating_sub(joined.chars().count());
+        if Some(place) == next && own >= LONG && room * 3 > own * 2 {
+            parts[place].text = shorten::cut_middle(&parts[place].text, room);
+            return finished(&join(&parts));
+        }
         "…".clone_into(&mut parts[place].text);
         // One ellipsis for all clauses in a row.
         parts.dedup_by(|after, before| after.text == "…" && before.text == "…");
+    }
+    // The code of an API and the leaf have most of the information.
+    if let Some(code) = parts.iter().rposition(|part| part.is_code)
+        && let Some(leaf) = parts.last()
+    {
+        let first = shorten::cut_middle(&leaf.text, leaf.text.chars().count() * 2 / 3);
+        let whole = [leaf.text.as_str(), first.as_str()];
+        let joint = if code + 2 == parts.len() { "" } else { "… " };
+        let with = |error: &&str| format!("{}: {joint}{error}", parts[code].text);
+        // The rest of a leaf of several sentences is worth less than the code.
+        let of_sentence = |error: &&&str| **error == leaf.text || leaf.text.starts_with(**error);
+        if let Some(short) = whole.iter().filter(of_sentence).map(with).find(|error| fits(error, most)) {
+            return finished(&short);
+        }
     }
     // The core alone is too long: the leaf stays whole as far as it can.
     let Some(leaf) = parts.pop() else { return String::new() };
     let head = join(&parts);
     let left = most.saturating_sub(leaf.text.chars().count() + 2);
+    // A value means nothing without the clause before it.
+    if wrapper::is_value(&leaf.text) && !head.is_empty() {
+        let both = finished(&format!("{head}: {}", leaf.text));
+        return if leaf.text.contains('[') { shorten::cut(&both, most) } else { shorten::cut_middle(&both, most) };
+    }
     // The beginning of a clause is informative if most of it is shown.
     if left * 3 > head.chars().count() * 2 && !head.is_empty() {
         return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
     }
     let mark = if head.is_empty() || left == 0 { "" } else { "… " };
-    shorten::cut(&finished(&format!("{mark}{}", leaf.text)), most)
+    shorten::cut_middle(&finished(&format!("{mark}{}", leaf.text)), most)
 }
 
 fn join(parts: &[Part]) -> String {

@@ -71,7 +71,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         CRIO,
         r#"plugin type="multus" name="multus-cni-network" failed (add): cannot find a network-attachment-definition (macvlan) in namespace (shop): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
-        r#"… network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
+        r#"cannot find a network… in namespace (shop): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
     ),
     (
         RUNTIME,
@@ -217,7 +217,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         SETUP,
         "mount failed: exit status 32\nMounting command: mount\nMounting arguments: -t ext4 /dev/sdb /x\nOutput: mount: /var/lib/kubelet/pods/5b0e/volumes/data: wrong fs type, bad option, bad superblock on /dev/sdb, missing codepage or helper program, or other error.\n       dmesg(1) may have more information after failed mount system call.\n",
-        "mount: wrong fs type, bad option, bad superblock on /dev/sdb, missing codepage or helper program, or other error",
+        "wrong fs type, bad option, bad superblock on /dev/sdb, missing codepage or helper program, or other error",
     ),
     (
         SETUP,
@@ -283,7 +283,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         ATTACH,
         r#"Attach volume /subscriptions/a/resourceGroups/b/providers/Microsoft.Compute/disks/d1 to instance vm1 failed with Retriable: false, RetryAfter: 0s, HTTPStatusCode: 409, RawError: {"error":{"code":"AttachDiskWhileBeingDetached","message":"Cannot attach data disk 'd1' to VM 'vm1' because the disk is currently being detached."}}"#,
-        "… Cannot attach data disk 'd1' to VM 'vm1' because the disk is currently being detached (HTTP 409)",
+        "… AttachDiskWhileBeingDetached: Cannot attach data disk 'd1' to VM 'vm1' because the disk is currently being detached",
     ),
     (
         PROVISION,

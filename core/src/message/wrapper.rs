@@ -68,6 +68,8 @@ const FRAMES: &[&str] = &[
     "networkready=false",
     "runtimeready=false",
     "error creating",
+    "volume provisioning failed with",
+    "strconv.",
 ];
 
 /// Clauses without information.
@@ -93,6 +95,7 @@ const WHOLE_FRAMES: &[&str] = &[
     "tls",
     "x509",
     "dial tcp",
+    "mount",
 ];
 
 /// Beginnings of clauses that name a step which every failure of their kind goes through, in lower case.
@@ -208,10 +211,18 @@ fn is_condition(clause: &str) -> bool {
     if words > 1 && super::object::is_call(clause) {
         return false;
     }
-    is_status(clause) && words <= 5
+    is_value(clause)
+        || is_status(clause) && words <= 5
         || words <= 6 && !has_name && (words <= 2 || super::code::errno(clause).is_some())
         || clause.eq_ignore_ascii_case("context deadline exceeded")
         || clause.eq_ignore_ascii_case("timed out waiting for the condition")
+}
+
+/// Whether the clause is only a value, such as a list, a map or `size=5, free=2`. What it is stands before it.
+pub(super) fn is_value(clause: &str) -> bool {
+    let is_list = clause.ends_with(']') && (clause.starts_with('[') || clause.starts_with("map["));
+    let has_pairs = || clause.split(", ").all(|pair| !pair.contains(' ') && pair.contains(['=', ':']));
+    is_list || clause.contains('=') && has_pairs()
 }
 
 /// An HTTP status: `403 Forbidden`.
@@ -241,10 +252,13 @@ const ADVICE: &[&str] = &[
 /// The clause without the advice at its end: sentences and parts after a semicolon that begin with a word of advice.
 pub(super) fn without_advice(clause: &str) -> &str {
     let mut from = 0;
-    while let Some(found) = clause[from..].find(['.', ';', ',', '!']) {
+    while let Some(found) = clause[from..].find(['.', ';', ',', '!', '-']) {
         let at = from + found;
         from = at + 1;
         let Some(rest) = clause[from..].strip_prefix(' ').map(str::trim_start).filter(|_| at > 0) else { continue };
+        if clause.as_bytes()[at] == b'-' && !clause[..at].ends_with(' ') {
+            continue;
+        }
         // A comma precedes advice only in `, check ...` and `, please ...`.
         let is_sentence = clause.as_bytes()[at] != b',' || rest.starts_with("check ") || rest.starts_with("please ");
         let begins = |words: &&str| {
@@ -286,6 +300,7 @@ mod tests {
         assert_eq!(without_advice("pull rate limit reached. You may increase it"), "pull rate limit reached");
         assert_eq!(without_advice("name is taken; check if another is in progress"), "name is taken");
         assert_eq!(without_advice("wrong fs type, bad option"), "wrong fs type, bad option");
+        assert_eq!(without_advice("no name - check that it resolves"), "no name");
         assert_eq!(without_advice("a.b.c"), "a.b.c");
     }
 }

@@ -3,16 +3,17 @@
 //! The scheduler reports only that a claim is unbound, and nothing while it waits for a volume that is provisioned for
 //! the chosen node. The claim's Events and its StorageClass explain the rest, and are looked up for such pods only.
 
+use super::csi::Component;
 use super::scheduling::report::{self, Report};
 use super::scheduling::similar::alike;
 use super::scheduling::words::{self, Check, names};
-use super::{Matched, PodSignal, Source, signal};
+use super::{Matched, PodSignal, Source, deferred, signal};
 use crate::api::Evidence;
 use crate::case::{Case, evidence, target};
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
 };
-use crate::message::Message;
+use crate::message::{Class, Message};
 
 /// Reporter of the Events of claims that no provisioner has picked up.
 const CONTROLLER: &str = "persistentvolume-controller";
@@ -85,6 +86,26 @@ signal! {
         self.explained.map_or_else(String::new, |explained| Message::parse(&explained.event.message).summary(120, &[]))
     }
 
+    /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
+    /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
+    /// Source: words, gRPC code, HTTP status and errno of the Event.
+    "errorClass": fn error_class(&self) -> &'static str {
+        self.explained.and_then(|explained| Message::parse(&explained.event.message).class()).map_or("", Class::name)
+    }
+
+    /// The controller of the provisioner, such as `EBS CSI controller`; empty if it is not known.
+    /// Source: labels of the driver's own manifests.
+    "component": fn component_name(&self) -> &'static str { self.component().map_or("", |of| of.of_part(false).name) }
+
+    /// The namespace into which the driver's own manifests install it.
+    "componentNamespace": fn component_namespace(&self) -> &'static str { self.component().map_or("", |of| of.namespace) }
+
+    /// The label of its pods, such as `app=ebs-csi-controller`.
+    "componentLabel": fn component_label(&self) -> &'static str { self.component().map_or("", |of| of.of_part(false).label) }
+
+    /// Its container that logs the operation, such as `ebs-plugin`.
+    "componentContainer": fn component_container(&self) -> &'static str { self.component().map_or("", |of| of.of_part(false).container) }
+
     /// The provisioner that the claim waits for. Source: Event ExternalProvisioning, else StorageClass provisioner.
     "provisioner": fn provisioner(&self) -> &str {
         self.explained.and_then(|explained| explained.provisioner()).unwrap_or_default()
@@ -142,6 +163,15 @@ impl<'a> PodSignal<'a> for Claim<'a> {
     }
 }
 
+impl Claim<'_> {
+    fn component(&self) -> Option<&'static Component> {
+        let explained = self.explained?;
+        // A provisioner reports as `DRIVER_POD_UUID`.
+        let reporter = explained.event.reporter.split('_').next().filter(|driver| driver.contains('.'));
+        Component::of(explained.provisioner().or(reporter), &explained.event.message)
+    }
+}
+
 /// A claim, and the Event that explains why it has no volume.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Explained<'a> {
@@ -186,6 +216,7 @@ fn explained_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Ex
         "FailedBinding" => e.message.contains("no storage class is set"),
         reason => reason == EXTERNAL_PROVISIONING,
     };
+    let failed = failed.map(|event| deferred::earlier(claim.events.iter(), event).unwrap_or(event));
     let event = failed.or_else(|| of_controller.filter(is_decisive))?;
     // If only Events are known, the claim may have been bound in the meantime.
     if newest(&|e| &*e.reason == "ProvisioningSucceeded").is_some_and(|done| done.last >= event.last) {

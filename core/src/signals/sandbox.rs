@@ -4,7 +4,7 @@ use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
 use crate::facts::{EventFacts, State, Timestamp};
-use crate::message::{Message, between, quoted_after};
+use crate::message::{Class, Message, between, quoted_after};
 
 signal! {
     /// A sandbox (network, cgroup, directories, devices) that the node cannot create for the pod, so that no container is
@@ -17,6 +17,11 @@ signal! {
 
     /// The error of the message with its operation and object, at most 120 characters.
     "error": fn error(&self) -> String { Message::parse(&self.event.message).summary(120, &[self.plugin()]) }
+
+    /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
+    /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
+    /// Source: words, gRPC code, HTTP status and errno of the message.
+    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class().map_or("", Class::name) }
 
     /// The CNI plugin that failed, such as `flannel`; empty if the message names none.
     /// Source: `plugin type=` in the message, containernetworking/cni.

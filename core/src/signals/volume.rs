@@ -1,11 +1,12 @@
 //! The signal `volume`.
 
+use super::csi::{self, Component};
 use super::sandbox::{self, is_being_set_up};
-use super::{Matched, PodSignal, Source, lasting, signal};
+use super::{Matched, PodSignal, Source, deferred, lasting, signal};
 use crate::api::Evidence;
 use crate::case::{Case, RootKind, evidence, roots};
 use crate::facts::{EventFacts, Timestamp, VolumeSource, seconds_between};
-use crate::message::{self, Message, between, quoted_after};
+use crate::message::{self, Class, Message, between, quoted_after};
 
 signal! {
     /// A volume that cannot be attached, mounted or resized while the pod waits for it, one occurrence a volume; or a fault
@@ -13,7 +14,7 @@ signal! {
     /// Source: the newest Event of each volume: FailedMount, FailedAttachVolume, FailedMapVolume,
     /// FailedMountOnFilesystemMismatch, VolumePermissionChangeInProgress, VolumeResizeFailed, FileSystemResizeFailed,
     /// VolumeConditionAbnormal.
-    pub(crate) struct Volume<'a> as "volume" { case: &'a Case<'a>, event: &'a EventFacts }
+    pub(crate) struct Volume<'a> as "volume" { case: &'a Case<'a>, event: &'a EventFacts, refused: Option<&'a EventFacts> }
     reason: |of| &of.event.reason, message: &of.event.message;
 
     /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty if the message
@@ -23,6 +24,19 @@ signal! {
     /// The volumes that are not mounted yet, separated by blanks; empty if the message lists none.
     /// Source: `unmounted volumes=[...]` in the message of the kubelet's sync.
     "unmounted": fn unmounted(&self) -> &str { self.between("unmounted volumes=[", "]") }
+
+    /// The object that the volume consists of, such as `ConfigMap app-config`, `Secret tls` or `claim data`, separated by
+    /// commas, at most 60 characters; empty if it is another kind or not known. Source: spec.volumes[].
+    "source": fn source(&self) -> String { source(self.case, self.in_pod()) }
+
+    /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
+    /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
+    /// Source: words, gRPC code, HTTP status and errno of the message.
+    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class().map_or("", Class::name) }
+
+    /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
+    /// down. The message is that of the earlier operation, if its Event is known.
+    "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(&self.event.message) }
 
     /// The error of the message with its operation and object, at most 120 characters, without the volume.
     "error": fn error(&self) -> String { self.shortened(&self.event.message) }
@@ -36,7 +50,13 @@ signal! {
 
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
     /// Source: `Mounting arguments:` in the message, k8s.io/mount-utils.
-    "device": fn device(&self) -> &str { device(&self.event.message).unwrap_or_default() }
+    "device": fn device(&self) -> String {
+        let device = device(&self.event.message).unwrap_or_default();
+        match device.strip_prefix("/var/lib/kubelet/").and_then(|path| path.rsplit('/').next()) {
+            Some(directory) => format!("/var/…/{directory}"),
+            None => message::name(device, 60),
+        }
+    }
 
     /// The mount helper that the node lacks, such as `mount.nfs`; empty if the message names none.
     /// Source: util-linux mount, in the message.
@@ -88,10 +108,42 @@ signal! {
     /// PersistentVolume of the volume; empty if the message does not name it. Source: message of the Event.
     "persistentVolume": fn persistent_volume(&self) -> String { self.root(RootKind::PersistentVolume) }
 
-    /// CSI driver that the message names, such as `ebs.csi.aws.com`; empty if it names none.
+    /// CSI driver of the volume, such as `ebs.csi.aws.com`; empty if the message neither names it nor has words that only
+    /// one driver prints.
     "driver": fn driver(&self) -> &str {
-        let named = self.between("driver name ", " not found");
-        if named.is_empty() { self.between("external-attacher of ", " CSI driver") } else { named }
+        let message = &*self.event.message;
+        csi::driver(message).or_else(|| self.component().map(|component| component.driver)).unwrap_or_default()
+    }
+
+    /// The part of the CSI driver that failed, such as `EBS CSI controller`; empty if it is not known.
+    /// Source: labels of the driver's own manifests.
+    "component": fn component_name(&self) -> &'static str { self.component().map_or("", |of| of.of_part(self.is_on_node()).name) }
+
+    /// The namespace into which the driver's own manifests install that part.
+    "componentNamespace": fn component_namespace(&self) -> &'static str { self.component().map_or("", |of| of.namespace) }
+
+    /// The label of its pods, such as `app=ebs-csi-controller`.
+    "componentLabel": fn component_label(&self) -> &'static str { self.component().map_or("", |of| of.of_part(self.is_on_node()).label) }
+
+    /// Its container that logs the operation, such as `ebs-plugin`.
+    "componentContainer": fn component_container(&self) -> &'static str {
+        self.component().map_or("", |of| of.of_part(self.is_on_node()).container)
+    }
+
+    /// SecretProviderClass that does not exist; empty if the message names none.
+    /// Source: `failed to get secretproviderclass` in the message of the Secrets Store CSI driver.
+    "missingProviderClass": fn missing_provider_class(&self) -> &str {
+        let named = self.between("failed to get secretproviderclass ", ",").rsplit('/').next().unwrap_or_default();
+        if self.event.message.ends_with(" not found") { named } else { "" }
+    }
+
+    /// Provider of the Secrets Store CSI driver that does not respond on the node, such as `vault`; empty if the message
+    /// names none.
+    "secretProvider": fn secret_provider(&self) -> &str { self.quoted_after(&["error connecting to provider ", "provider not found: provider "]) }
+
+    /// Whether the operation runs on the node of the pod: a mount or an expansion of the file system, not an attach.
+    "isOnNode": fn is_on_node(&self) -> bool {
+        &*self.event.reason != "FailedAttachVolume" && !self.event.message.starts_with("resize volume ")
     }
 
     /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty if the message names
@@ -177,7 +229,14 @@ fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
     }
     let events: Vec<&EventFacts> =
         if is_being_set_up(case) { current(case).collect() } else { abnormal(case).into_iter().collect() };
-    events.into_iter().map(|event| Box::new(Volume { case, event }) as Box<dyn PodSignal<'a> + 'a>).collect()
+    let volume = |event: &'a EventFacts| {
+        let earlier = deferred::earlier(
+            case.events.iter().filter(|other| volume_of(&other.message) == volume_of(&event.message)),
+            event,
+        );
+        Volume { case, event: earlier.unwrap_or(event), refused: earlier.map(|_| event) }
+    };
+    events.into_iter().map(|event| Box::new(volume(event)) as Box<dyn PodSignal<'a> + 'a>).collect()
 }
 
 impl<'a> PodSignal<'a> for Volume<'a> {
@@ -187,11 +246,21 @@ impl<'a> PodSignal<'a> for Volume<'a> {
     }
 
     fn evidence(&self, _: &Matched) -> Vec<Evidence> {
-        vec![evidence::event(self.event)]
+        std::iter::once(self.event).chain(self.refused).map(evidence::event).collect()
     }
 }
 
 impl<'a> Volume<'a> {
+    /// The volume of the pod that the message is about.
+    fn in_pod(&self) -> Option<&str> {
+        let only = || Some(self.unmounted()).filter(|all| !all.is_empty() && !all.contains(' '));
+        volume_of(&self.event.message).or_else(only)
+    }
+
+    fn component(&self) -> Option<&'static Component> {
+        Component::of(csi::driver(&self.event.message), &self.event.message)
+    }
+
     fn shortened(&self, error: &str) -> String {
         Message::parse(error).summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
     }
@@ -262,10 +331,27 @@ fn is_transient(case: &Case<'_>, event: &EventFacts) -> bool {
 /// The volume in a message: by its name in the pod, or that of its PersistentVolume.
 fn volume_of(message: &str) -> Option<&str> {
     quoted_after(message, "for volume ")
+        .or_else(|| quoted_after(message.strip_prefix("resize volume ").map_or("", |_| message), "resize volume "))
         .or_else(|| between(message, "ownership for ", " is taking"))
         .or_else(|| between(message, "ownership for ", ", processed "))
         .or_else(|| between(message, "volume ", " has volumeMode"))
         .or_else(|| message.strip_prefix("Volume ")?.split_once(": ").map(|(volume, _)| volume))
+}
+
+/// Kinds and names of the objects that a volume of the pod consists of.
+fn source(case: &Case<'_>, volume: Option<&str>) -> String {
+    let Some(source) = volume.and_then(|name| case.pod.volume_source(name)) else { return String::new() };
+    let named = |source: &VolumeSource| match source {
+        VolumeSource::ConfigMap { name, .. } => Some(format!("ConfigMap {name}")),
+        VolumeSource::Secret { name, .. } => Some(format!("Secret {name}")),
+        VolumeSource::Claim { name, .. } => Some(format!("claim {name}")),
+        _ => None,
+    };
+    let names: Vec<String> = match source {
+        VolumeSource::Projected { sources } => sources.iter().filter_map(named).collect(),
+        source => named(source).into_iter().collect(),
+    };
+    message::name(&names.join(", "), 60)
 }
 
 /// The device: the second to last argument of the mount command. The last is the directory.

@@ -176,7 +176,11 @@ fn is_same_kind(a: &EventFacts, b: &EventFacts) -> bool {
     let first_word = |e: &EventFacts| match &*e.reason {
         "Unhealthy" => e.message.split(' ').next().map(str::to_owned),
         "Failed" => Some(e.message.starts_with("Error:").to_string()),
-        "FailedMount" | "FailedAttachVolume" => e.message.split('"').nth(1).map(str::to_owned),
+        // A refusal because an earlier operation has not finished does not replace the error of that one.
+        "FailedMount" | "FailedAttachVolume" => {
+            let is_deferred = crate::message::is_deferred(&e.message);
+            e.message.split('"').nth(1).map(|volume| format!("{volume} {is_deferred}"))
+        }
         // The scheduler and Karpenter use the same reason.
         "FailedScheduling" => Some(e.reporter.to_string()),
         _ => None,

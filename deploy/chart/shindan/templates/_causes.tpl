@@ -93,9 +93,11 @@
 - SandboxNameReserved
 - SandboxTimeout
 - SchedulerError
+- SecretsStoreMountFailed
 - ServicesNotSynced
 - SidecarBlocksJob
 - SidecarNotStarted
+- SmbMountFailed
 - StorageCapacityShort
 - TaintEviction
 - TerminatingFinalizer
@@ -104,6 +106,7 @@
 - TooManyPods
 - TopologySpreadUnsatisfied
 - UntoleratedTaint
+- VolumeOperationPending
 - VolumeResizeFailed
 - VolumeZoneConflict
 {{- end }}
