@@ -47,7 +47,7 @@ pub fn fit(text: &str, most: usize) -> String {
     };
     let with_head = |tail: &&str| length(head) + length(tail) + 4 <= most;
     if let Some(tail) = tails().find(with_head) {
-        return format!("{head}: … {tail}");
+        return format!("{head}: … {}", tail.trim_start_matches("… "));
     }
     // The last clause is why it fails: the first one gives way, if half of the room is enough for the last.
     match tails().next_back() {
@@ -63,7 +63,16 @@ const QUOTE_SHOWN: usize = 20;
 fn with_short_quote(line: &str, most: usize) -> Option<String> {
     let (head, quote) = line.split_at(line.find(": \"").filter(|_| line.ends_with('"'))?);
     let room = most.saturating_sub(length(head));
-    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut(quote, room))).or_else(|| Some(fit(head, most)))
+    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit(head, most)))
+}
+
+/// A quote at the end of a summary, `: "..."`, in at most `most` characters. Of its clauses the first and the last stay.
+pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
+    let inner = quote.strip_prefix(": \"").and_then(|quote| quote.strip_suffix('"'));
+    match inner.filter(|_| !fits(quote, most)) {
+        Some(inner) if most >= QUOTE_SHOWN => format!(": \"{}\"", fit(inner, most - 4)),
+        _ => cut(quote, most),
+    }
 }
 
 /// The line with the first clauses in the brackets at its end left out: `cannot connect to x (… connection refused)`.

@@ -80,14 +80,15 @@ const NO_FILE: [&str; 12] = [
 /// The file or directory that the program has no permission for. Paths of the kernel depend on capabilities and are
 /// excluded.
 pub(super) fn forbidden_path(line: &str) -> Option<&str> {
-    let lower = line.to_ascii_lowercase();
+    // A context of MongoDB, which is not about a socket.
+    let lower = line.to_ascii_lowercase().replace("initandlisten", "initandserves");
     if NO_FILE.iter().any(|word| lower.contains(word)) {
         return None;
     }
     path_beside(
         line,
         &lower,
-        &["permission denied", "eacces", "access denied", "not writable", "accessdenied", "is denied"],
+        &["permission denied", "eacces", "access denied", "not writable", "accessdenied", "is denied", "operation not permitted"],
     )
 }
 

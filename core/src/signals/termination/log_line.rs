@@ -9,13 +9,13 @@ mod structured;
 #[cfg(test)]
 mod tests;
 
-use self::feature::{NOISE, is_error};
+use self::feature::{Features, NOISE, is_error};
 pub(crate) use self::prefix::bare;
 use super::end;
 use crate::api::Evidence;
 use crate::case::{Case, evidence};
 use crate::facts::{Container, LogKey, Lookup, Terminated};
-use crate::message::text;
+use crate::message;
 
 /// Maximum number of lines that are examined, from the last.
 const MAX_LINES: usize = 60;
@@ -56,6 +56,20 @@ pub(crate) fn error_lines<'a>(
     chosen.map(|(line, in_log)| Line { text: line.to_owned(), in_log })
 }
 
+/// The few lines above a line, the nearest first.
+pub(crate) fn lines_above<'a>(
+    case: &Case<'a>,
+    container: &Container,
+    run: &'a Terminated,
+    line: &Line,
+) -> impl Iterator<Item = Line> + use<'a> {
+    const NEAR: usize = 5;
+    let lines: Vec<_> = all(case, container, run).collect();
+    let at = lines.iter().rposition(|(other, _)| !other.is_empty() && line.text.contains(other)).unwrap_or_default();
+    let above = lines.into_iter().take(at).rev().take(NEAR);
+    above.map(|(line, in_log)| Line { text: bare(line).to_owned(), in_log })
+}
+
 /// All known lines, in order.
 pub(crate) fn all<'a>(
     case: &Case<'a>,
@@ -82,7 +96,10 @@ pub(crate) fn ends_log(case: &Case<'_>, container: &Container, run: &Terminated,
 fn follows(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let is_rest = NOISE.iter().chain(&TRAILERS).any(|noise| lower.starts_with(noise));
-    line.is_empty() || is_rest || INFO_LEVELS.iter().any(|level| line.contains(level))
+    line.is_empty()
+        || is_rest
+        || INFO_LEVELS.iter().any(|level| line.contains(level))
+        || Features::of(line, None).is_announcement()
 }
 
 /// Whether one of the few stack frames around the last `line` contains `part`, ignoring case.
@@ -103,7 +120,7 @@ impl Line {
 
     /// Formats the line for a summary: `: "..."`.
     fn quoted(&self, most: usize) -> String {
-        format!(": \"{}\"", text::line(bare(&self.text), most))
+        format!(": \"{}\"", shown(&self.text, most))
     }
 
     pub(crate) fn evidence(&self, container: &Container) -> Evidence {
@@ -117,6 +134,34 @@ pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
     } else {
         evidence::field(format!("{}.message", container.last_end_path()), line)
     }
+}
+
+/// Advice that follows an error in the same line. An error names its object before it.
+const ADVICE: [&str; 14] = [
+    ". Create ",
+    ". Ensure ",
+    ". Also ",
+    ". To ",
+    ". Please ",
+    ". See ",
+    ". Use ",
+    ". You ",
+    ". Ask ",
+    ". Check ",
+    ". Consider ",
+    ". For more",
+    "; for more information",
+    ". Remove ",
+];
+
+/// The message of a line, for a summary.
+pub(crate) fn shown(line: &str, most: usize) -> String {
+    let line = bare(line);
+    let line = match ADVICE.iter().filter_map(|advice| line.find(advice)).min() {
+        Some(end) if end > 20 => line.get(..end).unwrap_or(line),
+        _ => line,
+    };
+    message::fit(line, most)
 }
 
 /// Formats the decisive line for a summary: `: "..."`; empty if there is none.

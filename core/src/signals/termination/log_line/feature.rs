@@ -121,6 +121,9 @@ const NPM: [&str; 2] = ["npm err!", "npm error"];
 
 /// Conditions: the leaf of an error, in lower case.
 const CONDITIONS: &[&str] = &[
+    "eaddrinuse", "eacces", "econnrefused", "enoent", "enospc", "erofs", "etimedout", "enotfound", "eai_again", "eperm",
+    "emfile", "eaddrnotavail", "cannot allocate", "requires a", "does not appear", "still running", "failed to bind",
+    "input/output error", "could not bind", "does not have", "mismatch", "no frameworks", "crc check",
     "denied",
     "refused",
     "not found",
@@ -220,7 +223,7 @@ const CONDITIONS: &[&str] = &[
     "no readable",
     "is empty",
     "unbound",
-    "have failed",
+    
     "no matches",
     "not a number",
     "mounting",
@@ -241,7 +244,7 @@ const GIVES_UP: &[&str] = &[
     "aborting",
     "aborted",
     "shutting down",
-    "shut down",
+    "is shut down",
     "shutdown",
     "giving up",
     "terminating",
@@ -272,6 +275,7 @@ const GIVES_UP: &[&str] = &[
 
 /// Advice about what to do. It names the objects of an example.
 const ADVICE: &[&str] = &[
+    "to install ", "to force ", "to see ", "you need ", "ask ", "learn more", "check ", "remove ", "create the ", "also ",
     "hint:",
     "you must ",
     "you may ",
@@ -304,11 +308,17 @@ static OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#""[^"]{2,}"|'[^']{2,}'|`[^`]{2,}`|\[[^\]]*[a-z0-9][^\]]*\]"#,
         r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|(?i:port:?) [0-9]+|[*a-z]:[0-9]{2,5}(?-u:\b)",
         r"(?-u:\b)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?-u:\b)",
-        r"[a-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?-u:\b)",
+        r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+(?-u:\b)",
         r"[A-Za-z0-9_]+-[0-9]+(?-u:\b)",
         r"(?i:host|member|node|file|class|module|version|property|relation|key|user) [\S]*[a-z0-9]",
     ];
     Regex::new(&patterns.join("|")).ok()
+});
+
+/// A shell's report of a signal: `/entrypoint.sh: line 12:    25 Killed`.
+static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let ends = "Killed|Illegal instruction|Segmentation fault|Aborted|Terminated|Bus error|Trace/breakpoint trap";
+    Regex::new(&format!(r": line [0-9]+: +[0-9]+ (?:{ends})")).ok()
 });
 
 /// An exception at the beginning of a line: `KafkaException: `, `java.lang.IllegalStateException: `, `Error: `.
@@ -382,6 +392,8 @@ pub(super) struct Features {
     gives_up: bool,
     is_advice: bool,
     is_launcher: bool,
+    /// A title in capitals, or between asterisks. The failure stands below.
+    is_banner: bool,
     pub(super) level: Option<Level>,
 }
 
@@ -389,19 +401,26 @@ impl Features {
     pub(super) fn of(text: &str, level: Option<Level>) -> Self {
         let bare = bare(text);
         let lower = bare.to_ascii_lowercase();
-        let is_launcher = SUPERVISOR_MESSAGES.iter().chain(&NPM).any(|words| lower.contains(words));
+        let is_launcher = SUPERVISOR_MESSAGES.iter().chain(&NPM).any(|words| lower.contains(words))
+            || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
         let has = |words: &LazyLock<Option<AhoCorasick>>| words.as_ref().is_some_and(|words| words.is_match(&lower));
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
             is_error: is_error(text) || is_launcher || has_level,
-            object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(without_source(bare)))),
+            object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
             condition: has(&CONDITION),
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
             gives_up: has(&GIVE_UP),
             is_advice: ADVICE.iter().any(|words| lower.starts_with(words)),
             is_launcher,
+            is_banner: bare.starts_with("***") || !bare.contains(|c: char| c.is_ascii_lowercase()),
             level,
         }
+    }
+
+    /// Whether the line only announces the end, or is the message of a launcher.
+    pub(super) fn is_announcement(self) -> bool {
+        self.is_launcher || self.gives_up && !(self.condition && self.object)
     }
 
     /// How much the line explains: more for one that names an object and a condition, less for one that only announces
@@ -422,17 +441,14 @@ impl Features {
             (true, true, false) => 2,
             (true, false, _) => 4,
         };
-        score -= if self.is_error { 0 } else { 6 };
-        score -= if self.is_advice { 4 } else { 0 };
+        score -= match (self.is_error, self.condition) {
+            (true, _) => 0,
+            (false, true) => 2,
+            (false, false) => 6,
+        };
+        score -= if self.is_advice { 8 } else { 0 };
+        score -= if self.is_banner { 5 } else { 0 };
         score - if self.is_launcher { 8 } else { 0 }
-    }
-}
-
-/// A message without the names of source files: `(kafka.server.KafkaServer)`, `main.go:12`.
-fn without_source(text: &str) -> &str {
-    match text.rfind(" (").filter(|_| text.ends_with(')')) {
-        Some(at) if !text[at + 2..].contains(' ') => &text[..at],
-        _ => text,
     }
 }
 

@@ -9,12 +9,30 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     [
         // klog
         r"^[IWEF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+ +[0-9]+ \S+:[0-9]+\] ",
+        // Redis: process, role, time, level
+        r"^[0-9]+:[A-Z] [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:.]+ [*#.-] ",
+        // ZooKeeper
+        r"^\[myid:[0-9]*\] - [A-Z]+ +\[.*@[0-9]+\] - ",
+        // Rust's tracing
+        r"^\[ *[0-9.]+s\] +[A-Z]+ ThreadId\([0-9]+\) [A-Za-z0-9_:]+: ",
+        // Ruby: place of an exception
+        r"^/\S+\.rb:[0-9]+:in [`'][^']*': +",
         // Time
-        r"^\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, ] *",
+        r"^\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
         // Envoy
         r"^\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
         // libpq, for a response of the server
         r#"^(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port [0-9]+ failed: FATAL: +"#,
+        // Istio: level and scope; the component of Envoy
+        r"^(?:error|warn|warning|fatal|critical)\t+",
+        r"^[a-z]+\t+",
+        r"^envoy [a-z]+ external/\S+\t+",
+        // MySQL: connection, level, code, subsystem
+        r"^[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
+        // Erlang's process
+        r"^<[0-9.]+> +",
+        // nginx without a log file
+        r"^nginx: \[[a-z]+\] ",
         // .NET
         r"^(?:Unhandled exception\. |---> )",
         // The JVM's own
@@ -28,19 +46,36 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"^[0-9]+#[0-9]+: ",
         r"^\[[0-9]+\] ",
         // Logger and thread
-        r"^\[[A-Za-z][0-9A-Za-z_.$/-]*\] ",
-        r"^\([0-9A-Za-z_-]+\) ",
+        r"^\[[A-Za-z][0-9A-Za-z_.$/-]*\]:? ",
+        r"^\([0-9A-Za-z_-]+\) (?:: )?(?:config : )?",
         r"^thread '[^']*' (?:\([0-9]+\) )?panicked at \S+: ",
         // Elasticsearch
-        r"^.*bootstrap check failure \[1\] of \[[0-9]+\]: ",
+        r"^.*bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ",
     ]
     .iter()
     .filter_map(|head| Regex::new(head).ok())
     .collect()
 });
 
+/// A level that the message follows without a colon.
+static LEVEL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
+
 /// The message of a line without its prefixes, for a summary.
 pub(crate) fn bare(line: &str) -> &str {
+    without_package(without_source(without_prefix(line)))
+}
+
+/// The line without the class that logged it: `(kafka.server.KafkaServer)`.
+fn without_source(line: &str) -> &str {
+    let class = line.strip_suffix(')').and_then(|line| line.rsplit_once(" ("));
+    match class {
+        Some((message, class)) if class.contains('.') && !class.contains([' ', '/', ':', '(', '"', '\'']) => message,
+        _ => line,
+    }
+}
+
+/// A line without time, level, source.
+pub(super) fn without_prefix(line: &str) -> &str {
     let mut rest = line;
     while let Some(head) = PREFIXES.iter().find_map(|head| head.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {
@@ -49,7 +84,8 @@ pub(crate) fn bare(line: &str) -> &str {
             _ => break,
         }
     }
-    without_package(rest)
+    let level = LEVEL.as_ref().and_then(|level| level.find(rest));
+    level.and_then(|level| rest.get(level.end() - 1..)).unwrap_or(rest)
 }
 
 /// The exception without its package: `IllegalStateException: no token` of `java.lang.IllegalStateException: no token`.

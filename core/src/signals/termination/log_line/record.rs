@@ -6,8 +6,8 @@
 
 use super::MAX_LINES;
 use super::feature::{Features, Level, is_frame};
-use super::prefix::bare;
-use super::special::{spring_description, zod_error};
+use super::prefix::{bare, without_prefix};
+use super::special::{dotnet_host, spring_description, zod_error};
 use super::structured;
 
 /// Other lines between two errors from which they belong to different failures.
@@ -32,6 +32,8 @@ struct Record {
     level: Option<Level>,
     /// Has no time, level or logger: it may belong to the record above.
     is_plain: bool,
+    /// The indented line before, if it announces a list.
+    heading: Option<String>,
     features: Features,
 }
 
@@ -40,7 +42,7 @@ pub(super) fn decisive(log: &str) -> Option<Chosen> {
     let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim_start().is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
-    if let Some(text) = spring_description(&trimmed).or_else(|| zod_error(&trimmed)) {
+    if let Some(text) = spring_description(&trimmed).or_else(|| zod_error(&trimmed)).or_else(|| dotnet_host(&trimmed)) {
         return Some(Chosen { score: Features::of(&text, None).score().max(1), text });
     }
     let records = split(without_usage(lines, &trimmed));
@@ -99,7 +101,7 @@ fn detail(line: &str) -> Option<&str> {
 
 /// Whether a line has no time, level or logger.
 fn is_plain(line: &str) -> bool {
-    bare(line).len() == line.len()
+    without_prefix(line).len() == line.len()
         && Level::of_line(line).is_none()
         && !line.starts_with(|c: char| c.is_ascii_digit())
         && !line.starts_with('{')
@@ -121,7 +123,7 @@ impl Record {
             Some(found) => found.text,
             None => line.trim_start_matches(">>> ").to_owned(),
         };
-        Self { features: Features::of(&text, level), text, at, level, is_plain }
+        Self { features: Features::of(&text, level), text, at, level, is_plain, heading: None }
     }
 
     /// Whether the next line belongs to this one.
@@ -134,6 +136,15 @@ impl Record {
     fn extend(&mut self, line: &str) {
         let line = line.trim_start_matches(['-', '*', '>', ' ']);
         let features = Features::of(line, None);
+        let is_vague = !self.features.condition && !self.features.object && !self.text.ends_with(':');
+        if let Some(heading) = self.heading.take().filter(|_| is_vague) {
+            self.text = format!("{heading} {line}");
+            self.features = Features::of(&self.text, self.level);
+            return;
+        }
+        if line.ends_with(':') {
+            self.heading = Some(line.to_owned());
+        }
         let adds_reason = !self.features.condition && features.is_error && (features.condition || features.exception);
         if self.text.ends_with(':') || line.starts_with("Is the server running on host ") {
             self.text = format!("{} {line}", self.text);
@@ -157,7 +168,7 @@ fn best(records: &[Record]) -> Option<(usize, i32)> {
     let mut best: Option<(usize, i32)> = None;
     let (mut distance, mut last_error) = (0, None);
     for (place, record) in records.iter().enumerate().rev() {
-        if record.features.is_error {
+        if record.features.is_error && !record.features.is_announcement() {
             let gap = last_error.map_or(0, |last: usize| last.saturating_sub(record.at));
             distance += if gap > GAP { DISTANCE_MAX } else { i32::from(last_error.is_some()) };
             last_error = Some(record.at);
@@ -177,7 +188,8 @@ fn with_object(records: &[Record], at: usize) -> String {
     let names_object = record.features.object || !record.features.condition;
     let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
     let is_outer = |above: &&Record| {
-        let is_chain = record.text.starts_with("Caused by: ") || record.is_plain && above.is_plain;
+        let is_chain = record.text.starts_with("Caused by: ")
+            || record.is_plain && (above.is_plain || record.features.exception);
         let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
         let is_informative = above.features.is_error && above.features.score() > 0;
         above.features.object && is_chain && (is_quote || is_informative)

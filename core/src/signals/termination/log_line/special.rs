@@ -13,7 +13,11 @@ pub(super) fn spring_description(lines: &[&str]) -> Option<String> {
     let first = *text.first()?;
     // A list, or labels with values, belongs to the sentence above it.
     let is_part = |line: &&&str| first.ends_with(':') || line.starts_with("Reason: ");
-    let parts = text.iter().skip(1).filter(is_part).map(|line| line.trim_start_matches("- ").trim());
+    let is_name = |line: &&&str| !line.strip_prefix("Property: ").is_some_and(|name| first.contains(name));
+    // A cycle is drawn with lines, and each bean has the place of its definition.
+    let parts = text.iter().skip(1).filter(is_part).filter(is_name);
+    let parts = parts.map(|line| line.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    let parts = parts.map(|line| line.split(" defined in ").next().unwrap_or(line));
     let parts: Vec<&str> = parts.filter(|line| line.contains(char::is_alphanumeric)).collect();
     if parts.is_empty() {
         return Some(first.to_owned());
@@ -30,4 +34,17 @@ pub(super) fn zod_error(lines: &[&str]) -> Option<String> {
     let field = rest.get(path + 1)?.trim_matches(['"', ',']);
     let message = rest.iter().find_map(|line| value(line, "\"message\""))?;
     Some(format!("ZodError: {field}: {message}"))
+}
+
+/// The framework that the host of .NET does not find.
+pub(super) fn dotnet_host(lines: &[&str]) -> Option<String> {
+    let begin = lines.iter().rposition(|line| line.starts_with("You must install or update .NET"))?;
+    let rest = lines.get(begin..)?;
+    let framework = rest.iter().find_map(|line| line.strip_prefix("Framework: "))?;
+    let found = rest.iter().position(|line| line.starts_with("The following frameworks were found"));
+    let found = found.and_then(|at| rest.get(at + 1)).and_then(|line| line.split(" at [").next());
+    Some(match found {
+        Some(found) => format!("the .NET framework {framework} was not found, only {found}"),
+        None => format!("the .NET framework {framework} was not found"),
+    })
 }
