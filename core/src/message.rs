@@ -20,7 +20,7 @@ mod wrapper;
 pub use chain::Message;
 pub use code::{Codes, Grpc};
 pub use object::{Object, ObjectKind};
-pub(crate) use shorten::{cut, cut_quote};
+pub(crate) use shorten::{cut_quote, error_line};
 pub use shorten::{fit, name};
 
 /// The part of `text` between two markers, without surrounding quotes and spaces.

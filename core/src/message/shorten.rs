@@ -66,12 +66,61 @@ fn with_short_quote(line: &str, most: usize) -> Option<String> {
     (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit(head, most)))
 }
 
-/// A quote at the end of a summary, `: "..."`, in at most `most` characters. Of its clauses the first and the last stay.
+/// A quote at the end of a summary, `: "..."`, in at most `most` characters.
 pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
     let inner = quote.strip_prefix(": \"").and_then(|quote| quote.strip_suffix('"'));
     match inner.filter(|_| !fits(quote, most)) {
-        Some(inner) if most >= QUOTE_SHOWN => format!(": \"{}\"", fit(inner, most - 4)),
+        Some(inner) if most >= QUOTE_SHOWN => format!(": \"{}\"", error_line(inner, most - 4)),
         _ => cut(quote, most),
+    }
+}
+
+/// Words of a label at the beginning of a line, such as `Error` or `KafkaException`.
+const LABEL_WORDS: usize = 2;
+
+/// A line that reports an error, in at most `most` characters: labels at its beginning go first, then its middle. Its
+/// beginning has the operation, and its last clauses the leaf with the object next to it.
+pub(crate) fn error_line(line: &str, most: usize) -> String {
+    let whole = text::line(line, usize::MAX);
+    let mut line = whole.as_str();
+    if !fits(line, most)
+        && let Some((before, _)) = line.split_once(": current time ")
+    {
+        line = before;
+    }
+    while !fits(line, most)
+        && let Some((label, rest)) = line.split_once(": ")
+        && label.split(' ').count() <= LABEL_WORDS
+        && !label.contains(['/', '"', '\'', '.', '`', '[', '='])
+        && rest.contains(' ')
+    {
+        line = rest;
+    }
+    if fits(line, most) {
+        return line.to_owned();
+    }
+    let short = short_ids(line);
+    let line = &*short;
+    let clauses: Vec<usize> = line.match_indices(": ").map(|(at, _)| at + 2).collect();
+    let size = |from: usize| length(&line[from..]);
+    // The last clauses take up to half of the room, the last one alone some more.
+    let half = clauses.iter().copied().find(|from| size(*from) * 2 <= most);
+    let last = clauses.last().copied().filter(|from| size(*from) * 5 <= most * 3);
+    match half.or(last) {
+        Some(from) => {
+            let head = cut(line[..from].trim_end_matches([':', ' ']), most - size(from) - 1);
+            let head = head.trim_end_matches(['…', '"', ')', ']', '}', '\'']).trim_end_matches([',', ':', ' ']);
+            format!("{head}… {}", &line[from..])
+        }
+        // The last clause is long: it begins with its subject.
+        None => match clauses.last().copied().filter(|from| *from * 2 > most) {
+            Some(from) => {
+                let head = cut(line[..from].trim_end_matches([':', ' ']), most * 2 / 5);
+                let head = head.trim_end_matches(['…', '"', ')', ']', '}', '\'']);
+                format!("{head}… {}", cut(&line[from..], most.saturating_sub(length(head) + 2)))
+            }
+            None => cut(line, most),
+        },
     }
 }
 

@@ -21,7 +21,6 @@ use super::{Matched, PodSignal, Source, of_containers, restarts, signal};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
-use crate::message::text;
 
 /// Adds reason, exit code and uptime of a run as evidence.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {

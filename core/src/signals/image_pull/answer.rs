@@ -74,6 +74,12 @@ pub(super) fn reason(text: &str) -> String {
     while let Some(code) = CODES.iter().find(|code| reason.to_ascii_lowercase().starts_with(**code)) {
         reason = reason.get(code.len()..).unwrap_or_default();
     }
+    // IAM names the whole user and resource.
+    if let Some((user, action)) = reason.split_once(" is not authorized to perform: ") {
+        let user = user.rsplit("::").next().unwrap_or(user).rsplit(':').next().unwrap_or(user);
+        let action = action.split(' ').next().unwrap_or(action);
+        return message::fit(&format!("no permission for {action} as {user}"), 90);
+    }
     let bare = reason.trim_end_matches('.').to_ascii_lowercase();
     let is_generic = GENERIC.contains(&&*bare) || bare.starts_with('<') || bare.starts_with('{');
     if is_generic { String::new() } else { message::fit(reason.trim_end_matches('.'), 90) }

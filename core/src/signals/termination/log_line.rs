@@ -137,7 +137,8 @@ pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
 }
 
 /// Advice that follows an error in the same line. An error names its object before it.
-const ADVICE: [&str; 14] = [
+const ADVICE: [&str; 15] = [
+    ": make a backup ",
     ". Create ",
     ". Ensure ",
     ". Also ",
@@ -161,7 +162,7 @@ pub(crate) fn shown(line: &str, most: usize) -> String {
         Some(end) if end > 20 => line.get(..end).unwrap_or(line),
         _ => line,
     };
-    message::fit(line, most)
+    message::error_line(line.trim_end_matches(':'), most)
 }
 
 /// Formats the decisive line for a summary: `: "..."`; empty if there is none.

@@ -122,8 +122,8 @@ const NPM: [&str; 2] = ["npm err!", "npm error"];
 /// Conditions: the leaf of an error, in lower case.
 const CONDITIONS: &[&str] = &[
     "eaddrinuse", "eacces", "econnrefused", "enoent", "enospc", "erofs", "etimedout", "enotfound", "eai_again", "eperm",
-    "emfile", "eaddrnotavail", "cannot allocate", "requires a", "does not appear", "still running", "failed to bind",
-    "input/output error", "could not bind", "does not have", "mismatch", "no frameworks", "crc check",
+    "emfile", "eaddrnotavail", "cannot allocate", "requires a", "does not appear", "still running",
+    "input/output error", "does not have", "mismatch", "no frameworks", "crc check",
     "denied",
     "refused",
     "not found",
@@ -389,6 +389,8 @@ pub(super) struct Features {
     /// States a condition, such as `permission denied`.
     pub(super) condition: bool,
     pub(super) exception: bool,
+    /// Its words report no error, only its level.
+    by_level: bool,
     gives_up: bool,
     is_advice: bool,
     is_launcher: bool,
@@ -407,13 +409,16 @@ impl Features {
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
             is_error: is_error(text) || is_launcher || has_level,
+            by_level: level == Some(Level::Error) && !is_error(bare),
             object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
             condition: has(&CONDITION),
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
             gives_up: has(&GIVE_UP),
             is_advice: ADVICE.iter().any(|words| lower.starts_with(words)),
             is_launcher,
-            is_banner: bare.starts_with("***") || !bare.contains(|c: char| c.is_ascii_lowercase()),
+            is_banner: bare.starts_with("***")
+                || bare.starts_with('/') && bare.contains(".rb:") && bare.ends_with(')')
+                || !bare.contains(|c: char| c.is_ascii_lowercase()),
             level,
         }
     }
@@ -441,9 +446,10 @@ impl Features {
             (true, true, false) => 2,
             (true, false, _) => 4,
         };
+        score -= if self.by_level && !self.condition { 3 } else { 0 };
         score -= match (self.is_error, self.condition) {
             (true, _) => 0,
-            (false, true) => 2,
+            (false, true) => 4,
             (false, false) => 6,
         };
         score -= if self.is_advice { 8 } else { 0 };

@@ -33,6 +33,9 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"^<[0-9.]+> +",
         // nginx without a log file
         r"^nginx: \[[a-z]+\] ",
+        // initdb, after a step that it reports
+        r"^[a-z][^:]* \.\.\. initdb: error: ",
+        r"^initdb: error: ",
         // .NET
         r"^(?:Unhandled exception\. |---> )",
         // The JVM's own

@@ -146,7 +146,9 @@ impl Record {
             self.heading = Some(line.to_owned());
         }
         let adds_reason = !self.features.condition && features.is_error && (features.condition || features.exception);
-        if self.text.ends_with(':') || line.starts_with("Is the server running on host ") {
+        // Advice: `class X has no main method, please define it as:`
+        let is_complete = self.features.condition && self.features.object && !features.is_error;
+        if self.text.ends_with(':') && !is_complete || line.starts_with("Is the server running on host ") {
             self.text = format!("{} {line}", self.text);
         } else if adds_reason {
             self.append(line);
@@ -197,7 +199,7 @@ fn with_object(records: &[Record], at: usize) -> String {
     match above.filter(is_outer) {
         Some(above) => {
             let own = record.text.strip_prefix("Caused by: ").unwrap_or(&record.text);
-            format!("{}: {}", above.text.trim_end_matches(['.', ':']), bare(own))
+            format!("{}: {}", bare(&above.text).trim_end_matches(['.', ':']), bare(own))
         }
         None => record.text.clone(),
     }

@@ -12,13 +12,20 @@ pub(super) fn spring_description(lines: &[&str]) -> Option<String> {
     let text: Vec<&str> = rest.iter().skip(described + 1).take_while(is_text).take(DESCRIBED).copied().collect();
     let first = *text.first()?;
     // A list, or labels with values, belongs to the sentence above it.
-    let is_part = |line: &&&str| first.ends_with(':') || line.starts_with("Reason: ");
+    let is_part = |_: &&&str| first.ends_with(':');
     let is_name = |line: &&&str| !line.strip_prefix("Property: ").is_some_and(|name| first.contains(name));
     // A cycle is drawn with lines, and each bean has the place of its definition.
     let parts = text.iter().skip(1).filter(is_part).filter(is_name);
     let parts = parts.map(|line| line.trim_start_matches(|c: char| !c.is_alphanumeric()));
     let parts = parts.map(|line| line.split(" defined in ").next().unwrap_or(line));
+    let parts = parts.map(|line| line.split(": defined by ").next().unwrap_or(line));
     let parts: Vec<&str> = parts.filter(|line| line.contains(char::is_alphanumeric)).collect();
+    let has_value = parts.iter().any(|line| line.starts_with("Value: "));
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|line| !(has_value && line.starts_with("Reason: ")))
+        .map(|line| line.replacen(": ", " ", 1))
+        .collect();
     if parts.is_empty() {
         return Some(first.to_owned());
     }
