@@ -69,8 +69,18 @@ fn with_short_quote(line: &str, most: usize) -> Option<String> {
 /// A quote at the end of a summary, `: "..."`, in at most `most` characters.
 pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
     let inner = quote.strip_prefix(": \"").and_then(|quote| quote.strip_suffix('"'));
-    match inner.filter(|_| !fits(quote, most)) {
-        Some(inner) if most >= QUOTE_SHOWN => format!(": \"{}\"", error_line(inner, most - 4)),
+    // A quote mark behind a word closes: then this is not one quote, but text between two.
+    let closes = |inner: &str| {
+        inner.find('"').is_some_and(|at| inner[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | ')')))
+    };
+    match inner.filter(|inner| !fits(quote, most) && !closes(inner)) {
+        Some(inner) if most >= QUOTE_SHOWN => {
+            let shown = error_line(inner, most - 4);
+            if shown.bytes().filter(|b| *b == b'"').count() % 2 == 1 {
+                return cut(quote, most);
+            }
+            format!(": \"{shown}\"")
+        }
         _ => cut(quote, most),
     }
 }
@@ -93,6 +103,7 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
         && label.split(' ').count() <= LABEL_WORDS
         && !label.contains(['/', '"', '\'', '.', '`', '[', '='])
         && rest.contains(' ')
+        && !rest.starts_with('"')
     {
         line = rest;
     }
@@ -106,22 +117,29 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
     // The last clauses take up to half of the room, the last one alone some more.
     let half = clauses.iter().copied().find(|from| size(*from) * 2 <= most);
     let last = clauses.last().copied().filter(|from| size(*from) * 5 <= most * 3);
-    match half.or(last) {
-        Some(from) => {
-            let head = cut(line[..from].trim_end_matches([':', ' ']), most - size(from) - 1);
-            let head = head.trim_end_matches(['…', '"', ')', ']', '}', '\'']).trim_end_matches([',', ':', ' ']);
-            format!("{head}… {}", &line[from..])
-        }
+    let shortened = match half.or(last) {
+        Some(from) => join(&line[..from], &line[from..], most - size(from) - 1),
         // The last clause is long: it begins with its subject.
         None => match clauses.last().copied().filter(|from| *from * 2 > most) {
             Some(from) => {
-                let head = cut(line[..from].trim_end_matches([':', ' ']), most * 2 / 5);
-                let head = head.trim_end_matches(['…', '"', ')', ']', '}', '\'']);
-                format!("{head}… {}", cut(&line[from..], most.saturating_sub(length(head) + 2)))
+                let head = most * 2 / 5;
+                join(&line[..from], &cut(&line[from..], most - head - 1), head)
             }
             None => cut(line, most),
         },
-    }
+    };
+    let is_balanced = |text: &str| text.bytes().filter(|b| *b == b'"').count() % 2 == 0;
+    if is_balanced(&shortened) || !is_balanced(line) { shortened } else { cut(line, most) }
+}
+
+/// The beginning of a line in at most `most` characters, and its end.
+fn join(head: &str, tail: &str, most: usize) -> String {
+    let head = cut(head.trim_end_matches([':', ' ']), most);
+    // A quote that begins in what is left out.
+    let is_open = tail.bytes().filter(|b| *b == b'"').count() % 2 == 1;
+    let tail = if is_open { tail.trim_end_matches('"') } else { tail };
+    let mark = if head.contains('…') { "" } else { "…" };
+    format!("{head}{mark} {tail}")
 }
 
 /// The line with the first clauses in the brackets at its end left out: `cannot connect to x (… connection refused)`.

@@ -92,9 +92,9 @@ fn named(line: &str, found: String) -> String {
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     let with_port = format!(":{port}");
-    let mut names = line.match_indices(&with_port).filter(|(at, _)| {
-        !line[at + with_port.len()..].starts_with(|c: char| c.is_ascii_digit())
-    });
+    let mut names = line
+        .match_indices(&with_port)
+        .filter(|(at, _)| !line[at + with_port.len()..].starts_with(|c: char| c.is_ascii_digit()));
     let names = names.find_map(|(at, _)| {
         let name = line[..at].rsplit(|c: char| !is_part(c)).next()?;
         name.starts_with(|c: char| c.is_ascii_lowercase()).then_some(name)
@@ -194,8 +194,18 @@ pub(super) fn is_connection_attempt(line: &str) -> bool {
 /// Whether the line is about an address that the program itself listens on.
 pub(super) fn is_about_listening(line: &str) -> bool {
     const LISTENING: [&str; 12] = [
-        "bind(", "bind:", "bind to", "bind on", "to bind", "bindexception", "not bind", "listen ", "listening socket",
-        "socket server", "listener", "error binding",
+        "bind(",
+        "bind:",
+        "bind to",
+        "bind on",
+        "to bind",
+        "bindexception",
+        "not bind",
+        "listen ",
+        "listening socket",
+        "socket server",
+        "listener",
+        "error binding",
     ];
     let lower = line.to_ascii_lowercase();
     LISTENING.iter().any(|words| lower.contains(words)) && !lower.contains("initandlisten")

@@ -121,9 +121,27 @@ const NPM: [&str; 2] = ["npm err!", "npm error"];
 
 /// Conditions: the leaf of an error, in lower case.
 const CONDITIONS: &[&str] = &[
-    "eaddrinuse", "eacces", "econnrefused", "enoent", "enospc", "erofs", "etimedout", "enotfound", "eai_again", "eperm",
-    "emfile", "eaddrnotavail", "cannot allocate", "requires a", "does not appear", "still running",
-    "input/output error", "does not have", "mismatch", "no frameworks", "crc check",
+    "eaddrinuse",
+    "eacces",
+    "econnrefused",
+    "enoent",
+    "enospc",
+    "erofs",
+    "etimedout",
+    "enotfound",
+    "eai_again",
+    "eperm",
+    "emfile",
+    "eaddrnotavail",
+    "cannot allocate",
+    "requires a",
+    "does not appear",
+    "still running",
+    "input/output error",
+    "does not have",
+    "mismatch",
+    "no frameworks",
+    "crc check",
     "denied",
     "refused",
     "not found",
@@ -223,7 +241,6 @@ const CONDITIONS: &[&str] = &[
     "no readable",
     "is empty",
     "unbound",
-    
     "no matches",
     "not a number",
     "mounting",
@@ -275,7 +292,16 @@ const GIVES_UP: &[&str] = &[
 
 /// Advice about what to do. It names the objects of an example.
 const ADVICE: &[&str] = &[
-    "to install ", "to force ", "to see ", "you need ", "ask ", "learn more", "check ", "remove ", "create the ", "also ",
+    "to install ",
+    "to force ",
+    "to see ",
+    "you need ",
+    "ask ",
+    "learn more",
+    "check ",
+    "remove ",
+    "create the ",
+    "also ",
     "hint:",
     "you must ",
     "you may ",
@@ -454,7 +480,7 @@ impl Features {
         };
         score -= if self.is_advice { 8 } else { 0 };
         score -= if self.is_banner { 5 } else { 0 };
-        score - if self.is_launcher { 8 } else { 0 }
+        score - if self.is_launcher { 12 } else { 0 }
     }
 }
 
@@ -469,6 +495,12 @@ fn without_class(text: &str) -> &str {
         Some((class, rest)) if !class.contains([' ', '/', '"']) && class.contains('.') => rest,
         _ => text,
     }
+}
+
+/// Whether a message only announces the end of the program.
+pub(super) fn announces_end(message: &str) -> bool {
+    let features = Features::of(message, None);
+    features.gives_up && !features.condition && !features.object
 }
 
 /// Whether a line reports an error, and not only its location.

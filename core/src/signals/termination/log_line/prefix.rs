@@ -61,7 +61,8 @@ static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// A level that the message follows without a colon.
-static LEVEL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
+static LEVEL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
 
 /// The message of a line without its prefixes, for a summary.
 pub(crate) fn bare(line: &str) -> &str {

@@ -70,7 +70,7 @@ fn split(lines: &[&str]) -> Vec<Record> {
     for (at, raw) in lines.iter().enumerate() {
         let line = raw.trim_start();
         let lower = line.to_ascii_lowercase();
-        if is_frame(line, &lower) || !line.contains(char::is_alphanumeric) {
+        if is_frame(line, &lower) || is_blank(line) {
             in_stack = is_frame(line, &lower);
             continue;
         }
@@ -91,6 +91,13 @@ fn split(lines: &[&str]) -> Vec<Record> {
         records.push(Record::new(line, at));
     }
     records
+}
+
+/// Whether a line has no message: a rule, or a time and level alone.
+fn is_blank(line: &str) -> bool {
+    let message = without_prefix(line);
+    let mut words = message.split_whitespace().filter(|word| !word.starts_with(['[', '<']));
+    !words.any(|word| word.contains(char::is_alphanumeric))
 }
 
 /// The text of a line that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb.
@@ -170,7 +177,7 @@ fn best(records: &[Record]) -> Option<(usize, i32)> {
     let mut best: Option<(usize, i32)> = None;
     let (mut distance, mut last_error) = (0, None);
     for (place, record) in records.iter().enumerate().rev() {
-        if record.features.is_error && !record.features.is_announcement() {
+        if record.features.is_error && record.features.score() > 0 {
             let gap = last_error.map_or(0, |last: usize| last.saturating_sub(record.at));
             distance += if gap > GAP { DISTANCE_MAX } else { i32::from(last_error.is_some()) };
             last_error = Some(record.at);
@@ -190,8 +197,8 @@ fn with_object(records: &[Record], at: usize) -> String {
     let names_object = record.features.object || !record.features.condition;
     let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
     let is_outer = |above: &&Record| {
-        let is_chain = record.text.starts_with("Caused by: ")
-            || record.is_plain && (above.is_plain || record.features.exception);
+        let is_chain =
+            record.text.starts_with("Caused by: ") || record.is_plain && (above.is_plain || record.features.exception);
         let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
         let is_informative = above.features.is_error && above.features.score() > 0;
         above.features.object && is_chain && (is_quote || is_informative)

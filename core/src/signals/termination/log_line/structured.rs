@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::feature::announces_end;
+
 /// A field of a line of key=value pairs: its name, and its value with or without quotes.
 static FIELD: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?:^|\s)(msg|message|err|error|level|lvl)=(?:"((?:[^"\\]|\\.)*)"|(\S+))"#).ok());
@@ -82,6 +84,8 @@ fn logfmt(line: &str) -> Option<Structured> {
 fn joined(message: Option<String>, error: Option<String>) -> Option<String> {
     match (message, error) {
         (Some(message), Some(error)) if message.contains(&error) => Some(message),
+        // `terminating` adds nothing to the error.
+        (Some(message), Some(error)) if announces_end(&message) => Some(error),
         (Some(message), Some(error)) => Some(format!("{message}: {error}")),
         (one, other) => one.or(other),
     }
