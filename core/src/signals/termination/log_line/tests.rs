@@ -181,3 +181,53 @@ fn message_and_error_of_a_json_line_are_joined() {
     let pairs = r#"ts=2026-11-23T10:00:00Z caller=main.go:1 level=error msg="Error loading config" file=/etc/a.yml err="open \"/etc/a.yml\": no such file or directory""#;
     assert_eq!(chosen(pairs).as_deref(), Some(r#"Error loading config: open "/etc/a.yml": no such file or directory"#));
 }
+
+#[test]
+fn cause_precedes_the_announcement_of_the_end() {
+    for (log, line) in [
+        (
+            "[2026-11-21 08:58:58,000] ERROR Fatal error during broker startup. Prepare to shutdown (kafka.server.BrokerServer)\n\
+             org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /data. A Kafka instance in another process or thread is using this directory.\n\
+             \tat kafka.server.BrokerServer.startup(BrokerServer.scala:180)\n\
+             [2026-11-21 08:58:58,100] INFO shutting down (kafka.server.BrokerServer)\n\
+             [2026-11-21 08:58:58,310] ERROR Exiting Kafka due to fatal exception during startup. (kafka.Kafka$)\n",
+            "org.apache.kafka.common.KafkaException: Failed to acquire lock on file .lock in /data. A Kafka instance in another process or thread is using this directory.",
+        ),
+        (
+            "2026-11-21 08:58:58.100 UTC [1] FATAL:  database files are incompatible with server\n\
+             2026-11-21 08:58:58.101 UTC [1] DETAIL:  The data directory was initialized by PostgreSQL version 15.\n\
+             2026-11-21 08:58:58.102 UTC [1] HINT:  Use the old version.\n",
+            "2026-11-21 08:58:58.100 UTC [1] FATAL:  database files are incompatible with server: The data directory was initialized by PostgreSQL version 15.",
+        ),
+        (
+            "\n*** FATAL CONFIG FILE ERROR (Redis 7.2.4) ***\nReading the configuration file, at line 5\n>>> 'maxmemory-polcy x'\nBad directive or wrong number of arguments\n",
+            "'maxmemory-polcy x': Bad directive or wrong number of arguments",
+        ),
+        (
+            "Caused by: java.io.IOException: Failed to bind to /0.0.0.0:8080\n\tat a.b.C.d(C.java:1)\nCaused by: java.net.BindException: Address already in use\n\t... 2 more\nexiting abnormally\n",
+            "Caused by: java.io.IOException: Failed to bind to /0.0.0.0:8080: BindException: Address already in use",
+        ),
+        (
+            "connecting to the queue\nERROR: no credentials for queue \"orders\" found in /etc/queue\n/entrypoint.sh: line 12:    25 Aborted     (core dumped) run\n",
+            "ERROR: no credentials for queue \"orders\" found in /etc/queue",
+        ),
+    ] {
+        assert_eq!(chosen(log).as_deref(), Some(line), "{log}");
+    }
+}
+
+#[test]
+fn warnings_of_startup_do_not_replace_the_failure() {
+    let log = "WARN: config file /etc/app.yaml not found, using defaults\nINFO: started on port 8080\nINFO: 1\nINFO: 2\n\
+               panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\nmain.main()\n\t/app/main.go:8 +0x39\n";
+    assert_eq!(chosen(log).as_deref(), Some("panic: runtime error: index out of range [3] with length 3"));
+}
+
+#[test]
+fn lines_are_shown_without_advice_and_with_both_ends() {
+    let mongod =
+        "NonExistentPath: Data directory /data/db not found. Create the missing directory or specify another path";
+    assert_eq!(shown(mongod, 130), "NonExistentPath: Data directory /data/db not found");
+    let long = "failed to warm certificate: failed to generate workload certificate: create certificate: rpc error: code = Unavailable desc = dial tcp: lookup istiod.istio-system.svc: no such host";
+    assert_eq!(shown(long, 90), "failed to warm certificate: failed to… lookup istiod.istio-system.svc: no such host");
+}
