@@ -3,7 +3,6 @@
 use super::{end, log_line};
 use crate::case::Case;
 use crate::facts::{Container, State, Terminated};
-use crate::message::text;
 
 /// Words of a log about a shortage of memory.
 const WORDS: [&str; 9] = [
@@ -21,10 +20,16 @@ const WORDS: [&str; 9] = [
 /// Lines at the end of a log that count.
 const LAST_LINES: usize = 20;
 
+/// Whether a line is about memory of the container, and not that of a GPU.
+fn is_about_memory(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    WORDS.iter().any(|words| lower.contains(words)) && !lower.contains("cuda") && !lower.contains("gpu")
+}
+
 /// The sign, or an empty text.
 pub(super) fn of(case: &Case<'_>, container: &Container, run: &Terminated) -> &'static str {
     let lines: Vec<&str> = log_line::all(case, container, run).map(|(line, _)| line).collect();
-    if lines.iter().rev().take(LAST_LINES).any(|line| text::has(line, &WORDS) && !text::has(line, &["cuda"])) {
+    if lines.iter().rev().take(LAST_LINES).any(|line| is_about_memory(line)) {
         return "log";
     }
     if case.ledger.of(&container.name).any(|past| &*past.reason == end::OOM_KILLED) {

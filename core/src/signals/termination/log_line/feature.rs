@@ -237,6 +237,8 @@ const CONDITIONS: &[&str] = &[
     "cannot assign",
     "not assign",
     "more recent version",
+    "newer than",
+    "older than",
     "no main manifest",
     "no readable",
     "is empty",
@@ -472,7 +474,11 @@ impl Features {
             (true, true, false) => 2,
             (true, false, _) => 4,
         };
-        score -= if self.by_level && !self.condition { 3 } else { 0 };
+        score -= match (self.by_level && !self.condition, self.object) {
+            (false, _) => 0,
+            (true, true) => 2,
+            (true, false) => 3,
+        };
         score -= match (self.is_error, self.condition) {
             (true, _) => 0,
             (false, true) => 4,
