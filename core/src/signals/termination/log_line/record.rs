@@ -190,20 +190,20 @@ fn best(records: &[Record]) -> Option<(usize, i32)> {
     best
 }
 
-/// The text of a record. If it names no object, and the line above it does, that line is added: the outer exception, the
+/// The text of a record. If it names no object, and the line above it does, that line is added: the enclosing exception, the
 /// quoted line of a configuration file.
 fn with_object(records: &[Record], at: usize) -> String {
     let Some(record) = records.get(at) else { return String::new() };
     let names_object = record.features.object || !record.features.condition;
     let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
-    let is_outer = |above: &&Record| {
+    let encloses = |above: &&Record| {
         let is_chain =
             record.text.starts_with("Caused by: ") || record.is_plain && (above.is_plain || record.features.exception);
         let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
         let is_informative = above.features.is_error && above.features.score() > 0;
         above.features.object && is_chain && (is_quote || is_informative)
     };
-    match above.filter(is_outer) {
+    match above.filter(encloses) {
         Some(above) => {
             let own = record.text.strip_prefix("Caused by: ").unwrap_or(&record.text);
             format!("{}: {}", bare(&above.text).trim_end_matches(['.', ':']), bare(own))
