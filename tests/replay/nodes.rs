@@ -106,7 +106,7 @@ fn a_node_that_runs_out_of_memory_explains_its_pods_whenever_its_event_comes() {
     late.node(&node("n1", "True", "", "01:00:00"));
     late.pod(&killed);
     late.advance(10);
-    assert_eq!(late.status("a").head.cause, "OOMReportedAsError");
+    assert_eq!(late.status("a").head.cause, "SigKilledNotOom");
     late.event(&ran_out);
     assert_eq!(late.status("a").head.cause, "OOMKilledByNode", "the pod itself has not changed");
     let mut early = Operator::idle();
@@ -117,7 +117,7 @@ fn a_node_that_runs_out_of_memory_explains_its_pods_whenever_its_event_comes() {
     assert_eq!(early.status("a").head.cause, "OOMKilledByNode");
     early.pod(&pod("b", "u2", false, &crashed(9, 137, "Error")));
     early.advance(10);
-    assert_eq!(early.status("b").head.cause, "OOMReportedAsError", "a kill at another time is another matter");
+    assert_eq!(early.status("b").head.cause, "SigKilledNotOom", "a kill at another time is another matter");
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Summary {
         let (statement, detail) = line.split_at_checked(until).unwrap_or((&line, ""));
         let mut text = message::fit(statement, text::SUMMARY_MAX);
         let statement = text.len();
-        text.push_str(&message::cut(detail, room(&text)));
+        text.push_str(&message::cut_quote(detail, room(&text)));
         let head = text.len();
         // Counts of a few restarts are not worth half of their words.
         if text.len() == line.len() && counts.chars().count() <= room(&text) {

@@ -47,7 +47,7 @@ pub fn fit(text: &str, most: usize) -> String {
     };
     let with_head = |tail: &&str| length(head) + length(tail) + 4 <= most;
     if let Some(tail) = tails().find(with_head) {
-        return format!("{head}: … {tail}");
+        return format!("{head}: … {}", tail.trim_start_matches("… "));
     }
     // The last clause is why it fails: the first one gives way, if half of the room is enough for the last.
     match tails().next_back() {
@@ -63,7 +63,83 @@ const QUOTE_SHOWN: usize = 20;
 fn with_short_quote(line: &str, most: usize) -> Option<String> {
     let (head, quote) = line.split_at(line.find(": \"").filter(|_| line.ends_with('"'))?);
     let room = most.saturating_sub(length(head));
-    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut(quote, room))).or_else(|| Some(fit(head, most)))
+    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit(head, most)))
+}
+
+/// A quote at the end of a summary, `: "..."`, in at most `most` characters.
+pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
+    let inner = quote.strip_prefix(": \"").and_then(|quote| quote.strip_suffix('"'));
+    // A quote mark behind a word closes: then this is not one quote, but text between two.
+    let closes = |inner: &str| {
+        inner.find('"').is_some_and(|at| inner[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | ')')))
+    };
+    match inner.filter(|inner| !fits(quote, most) && !closes(inner)) {
+        Some(inner) if most >= QUOTE_SHOWN => {
+            let shown = error_line(inner, most - 4);
+            if shown.bytes().filter(|b| *b == b'"').count() % 2 == 1 {
+                return cut(quote, most);
+            }
+            format!(": \"{shown}\"")
+        }
+        _ => cut(quote, most),
+    }
+}
+
+/// Words of a label at the beginning of a line, such as `Error` or `KafkaException`.
+const LABEL_WORDS: usize = 2;
+
+/// A line that reports an error, in at most `most` characters: labels at its beginning go first, then its middle. Its
+/// beginning has the operation, and its last clauses the leaf with the object next to it.
+pub(crate) fn error_line(line: &str, most: usize) -> String {
+    let whole = text::line(line, usize::MAX);
+    let mut line = whole.as_str();
+    if !fits(line, most)
+        && let Some((before, _)) = line.split_once(": current time ")
+    {
+        line = before;
+    }
+    while !fits(line, most)
+        && let Some((label, rest)) = line.split_once(": ")
+        && label.split(' ').count() <= LABEL_WORDS
+        && !label.contains(['/', '"', '\'', '.', '`', '[', '='])
+        && rest.contains(' ')
+        && !rest.starts_with('"')
+    {
+        line = rest;
+    }
+    if fits(line, most) {
+        return line.to_owned();
+    }
+    let short = short_ids(line);
+    let line = &*short;
+    let clauses: Vec<usize> = line.match_indices(": ").map(|(at, _)| at + 2).collect();
+    let size = |from: usize| length(&line[from..]);
+    // The last clauses take up to half of the room, the last one alone some more.
+    let half = clauses.iter().copied().find(|from| size(*from) * 2 <= most);
+    let last = clauses.last().copied().filter(|from| size(*from) * 5 <= most * 3);
+    let shortened = match half.or(last) {
+        Some(from) => join(&line[..from], &line[from..], most - size(from) - 1),
+        // The last clause is long: it begins with its subject.
+        None => match clauses.last().copied().filter(|from| *from * 2 > most) {
+            Some(from) => {
+                let head = most * 2 / 5;
+                join(&line[..from], &cut(&line[from..], most - head - 1), head)
+            }
+            None => cut(line, most),
+        },
+    };
+    let is_balanced = |text: &str| text.bytes().filter(|b| *b == b'"').count() % 2 == 0;
+    if is_balanced(&shortened) || !is_balanced(line) { shortened } else { cut(line, most) }
+}
+
+/// The beginning of a line in at most `most` characters, and its end.
+fn join(head: &str, tail: &str, most: usize) -> String {
+    let head = cut(head.trim_end_matches([':', ' ']), most);
+    // A quote that begins in what is left out.
+    let is_open = tail.bytes().filter(|b| *b == b'"').count() % 2 == 1;
+    let tail = if is_open { tail.trim_end_matches('"') } else { tail };
+    let mark = if head.contains('…') { "" } else { "…" };
+    format!("{head}{mark} {tail}")
 }
 
 /// The line with the first clauses in the brackets at its end left out: `cannot connect to x (… connection refused)`.

@@ -1,5 +1,7 @@
 //! The signal `imagePull`.
 
+mod answer;
+
 use super::{Matched, PodSignal, Seen, Source, lasting, of_containers, signal};
 use crate::api::{Confidence, Evidence};
 use crate::case::{Case, Finding, Specificity, Verdict, evidence};
@@ -55,6 +57,19 @@ signal! {
     "proxy": fn proxy(&self) -> &str {
         let proxy = looked_up(self.seen.text).or_else(|| peer(self.seen.text));
         proxy.filter(|_| self.seen.has("proxyconnect")).unwrap_or_default()
+    }
+
+    /// Host of the mirror or pull-through cache that the runtime asked instead of the registry; empty if it asked the registry.
+    /// Source: the URL in the message; containerd adds `?ns=REGISTRY` to the requests to a mirror.
+    "mirror": fn mirror(&self) -> &str { answer::mirror(self.seen.text, registry_of(self.reference())).unwrap_or_default() }
+
+    /// The reason that the registry gives, at most 90 characters; empty where it states no more than its status.
+    /// Source: the registry's answer.
+    "answer": fn answer(&self) -> String { answer::reason(self.seen.text) }
+
+    /// Whether a certificate has expired or is not valid yet. Source: Go crypto/x509 in the message.
+    "certificateExpired": fn certificate_expired(&self) -> bool {
+        self.seen.has("certificate has expired") || self.seen.has("not yet valid")
     }
 
     /// Whether the credentials have expired, for all images of the registry. Source: the registry's answer.

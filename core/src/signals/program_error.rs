@@ -37,8 +37,8 @@ signal! {
     }
     reason: |of| &of.run.reason, message: &of.line.text;
 
-    /// The line without time stamp, level and logger, at most 90 characters.
-    "message": fn message(&self) -> String { text::line(log_line::bare(&self.line.text), 90) }
+    /// The line without time stamp, level and logger, at most 130 characters.
+    "message": fn message(&self) -> String { log_line::shown(&self.line.text, 130) }
 
     /// Exit code. Source: state.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }
@@ -131,6 +131,9 @@ signal! {
     "dialedEndpoint": fn dialed_endpoint(&self) -> String {
         words::certain_endpoint(&self.line.text).unwrap_or_default()
     }
+
+    /// Whether the line is about an address that the program itself listens on, not one that it connects to.
+    "isAboutListening": fn is_about_listening(&self) -> bool { words::is_about_listening(&self.line.text) }
 
     /// Host of the endpoint.
     "host": fn host(&self) -> &str { words::host(self.endpoint()) }
@@ -400,7 +403,12 @@ fn decisive_line(case: &Case<'_>, container: &Container, run: &Terminated) -> Op
     if let Some(named) = log_line::error_lines(case, container, run).find(names) {
         return Some(named);
     }
-    Some(match log_line::error_lines(case, container, run).find(tried) {
+    if let Some(named) = log_line::error_lines(case, container, run).find(tried) {
+        return Some(last.after(&named));
+    }
+    // The attempt itself is no error: `Connecting to MASTER redis-0:6379`.
+    let near = log_line::lines_above(case, container, run, &last).find(tried);
+    Some(match near {
         Some(named) => last.after(&named),
         None => last,
     })

@@ -7,6 +7,7 @@ pub(crate) mod exit_code;
 pub(crate) mod hook;
 pub(crate) mod log_line;
 mod lost;
+mod memory_sign;
 mod node_shortage;
 mod program;
 #[cfg(test)]
@@ -20,7 +21,6 @@ use super::{Matched, PodSignal, Source, of_containers, restarts, signal};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
-use crate::message::text;
 
 /// Adds reason, exit code and uptime of a run as evidence.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -141,10 +141,10 @@ signal! {
     /// Whether the run took less than 30 seconds.
     "endedAtStart": fn ended_at_start(&self) -> bool { self.run.ran_for().is_some_and(|seconds| seconds < 30) }
 
-    /// The decisive line of the termination message or log, at most 80 characters; empty where there is none.
+    /// The decisive line of the termination message or log, at most 130 characters; empty where there is none.
     "line": fn line(&self) -> String {
         let line = log_line::line(self.case, self.container, self.run);
-        line.map_or_else(String::new, |line| text::line(log_line::bare(&line.text), 80))
+        line.map_or_else(String::new, |line| log_line::shown(&line.text, 130))
     }
 
     /// Whether the container fails again and again: it is in back-off, or it was restarted more than once.
@@ -172,6 +172,11 @@ signal! {
     /// Whether the runtime reports each out-of-memory kill (containerd since 2.3).
     /// Source: node status.nodeInfo.containerRuntimeVersion.
     "reportsOom": fn reports_oom(&self) -> bool { reports_oom_reliably(self.case) }
+
+    /// What suggests that the container was out of memory, though the runtime reports no such kill: `log` (its last lines are
+    /// about memory), `earlierRun` or `otherContainer` (OOMKilled); empty where nothing does. SIGKILL alone shows nothing:
+    /// a user, an agent on the node and a forced deletion send it too.
+    "memorySign": fn memory_sign(&self) -> &'static str { memory_sign::of(self.case, self.container, self.run) }
 
     /// What shows that the node as a whole was out of memory: `systemOOM` (Event) or `memoryPressure` (condition of the
     /// Node); empty where nothing does.

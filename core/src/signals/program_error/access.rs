@@ -80,15 +80,24 @@ const NO_FILE: [&str; 12] = [
 /// The file or directory that the program has no permission for. Paths of the kernel depend on capabilities and are
 /// excluded.
 pub(super) fn forbidden_path(line: &str) -> Option<&str> {
-    let lower = line.to_ascii_lowercase();
-    if NO_FILE.iter().any(|word| lower.contains(word)) {
+    // A context of MongoDB, which is not about a socket.
+    let lower = line.to_ascii_lowercase().replace("initandlisten", "initandserves");
+    let marks = [
+        "permission denied",
+        "eacces",
+        "access denied",
+        "not writable",
+        "accessdenied",
+        "is denied",
+        "operation not permitted",
+    ];
+    // Advice in the next sentence may name anything.
+    let at = marks.iter().find_map(|mark| lower.find(mark))?;
+    let end = lower.get(at..).and_then(|rest| rest.find(". ")).map_or(lower.len(), |length| at + length);
+    if NO_FILE.iter().any(|word| lower.get(..end).is_some_and(|lower| lower.contains(word))) {
         return None;
     }
-    path_beside(
-        line,
-        &lower,
-        &["permission denied", "eacces", "access denied", "not writable", "accessdenied", "is denied"],
-    )
+    path_beside(line, &lower, &marks)
 }
 
 /// The missing file or directory.

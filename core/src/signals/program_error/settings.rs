@@ -48,6 +48,7 @@ pub(super) fn heap_setting(line: &str) -> &'static str {
     let settings = [
         ("javascript heap", "--max-old-space-size (NODE_OPTIONS)"),
         ("metaspace", "-XX:MaxMetaspaceSize (JAVA_TOOL_OPTIONS)"),
+        ("object heap", "-XX:MaxRAMPercentage or -Xmx (JAVA_TOOL_OPTIONS)"),
         ("java", "-XX:MaxRAMPercentage or -Xmx (JAVA_TOOL_OPTIONS)"),
         ("allowed memory size", "memory_limit in php.ini"),
     ];

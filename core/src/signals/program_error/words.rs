@@ -43,6 +43,8 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
         ("connect(2) for ", r#"connect\(2\) for "?(?<host>[A-Za-z0-9._-]+)"? port (?<port>[0-9]+)"#),
         // MySQL
         ("server on '", r"server on '(?<host>[^':]+)(?::(?<port>[0-9]+))?'"),
+        // HAProxy
+        ("resolve address '", r"resolve address '(?<host>[A-Za-z0-9._-]+)'"),
         // nginx, HAProxy
         (r#"upstream ""#, r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?"#),
         // Java
@@ -55,7 +57,7 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
         // Redis and PostgreSQL clients, and programs that log the address in full
         (
             "connect",
-            r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:host )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>[0-9]+)",
+            r"(?i)connect(?:ing|ion)?(?: refused)? (?:to|at|with) (?:[a-z]+ )?(?<host>[A-Za-z0-9._-]+)[:/ ](?<port>[0-9]+)",
         ),
         ("://", r"://(?:[^@/\s]*@)?(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?"),
         (
@@ -79,7 +81,25 @@ static VARIABLE: LazyLock<Option<Regex>> =
 
 /// The unreachable endpoint in the line: `db:5432`, or the host alone.
 pub(super) fn endpoint(line: &str) -> Option<String> {
-    first_of(&ENDPOINTS, line)
+    first_of(&ENDPOINTS, line).map(|found| named(line, found))
+}
+
+/// The endpoint by the name that the line has for it: `failed to connect to db.shop.svc:5432: dial tcp 10.96.3.9:5432`.
+fn named(line: &str, found: String) -> String {
+    let Some((host, port)) = found.rsplit_once(':') else { return found };
+    if host.contains(|c: char| c.is_ascii_alphabetic()) || host.starts_with('[') {
+        return found;
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    let with_port = format!(":{port}");
+    let mut names = line
+        .match_indices(&with_port)
+        .filter(|(at, _)| !line[at + with_port.len()..].starts_with(|c: char| c.is_ascii_digit()));
+    let names = names.find_map(|(at, _)| {
+        let name = line[..at].rsplit(|c: char| !is_part(c)).next()?;
+        name.starts_with(|c: char| c.is_ascii_lowercase()).then_some(name)
+    });
+    names.map_or_else(|| found.clone(), |name| format!("{name}:{port}"))
 }
 
 /// Like [`endpoint`], but only from the error of a client, and only outside the pod.
@@ -167,7 +187,28 @@ pub(super) fn unnamed(line: &str) -> Option<(&'static str, &'static str)> {
 
 /// Whether the line reports a connection attempt. Its result may follow below.
 pub(super) fn is_connection_attempt(line: &str) -> bool {
-    line.to_ascii_lowercase().contains("failed to connect to ")
+    let lower = line.to_ascii_lowercase();
+    ["connect to ", "connecting to "].iter().any(|words| lower.contains(words))
+}
+
+/// Whether the line is about an address that the program itself listens on.
+pub(super) fn is_about_listening(line: &str) -> bool {
+    const LISTENING: [&str; 12] = [
+        "bind(",
+        "bind:",
+        "bind to",
+        "bind on",
+        "to bind",
+        "bindexception",
+        "not bind",
+        "listen ",
+        "listening socket",
+        "socket server",
+        "listener",
+        "error binding",
+    ];
+    let lower = line.to_ascii_lowercase();
+    LISTENING.iter().any(|words| lower.contains(words)) && !lower.contains("initandlisten")
 }
 
 pub(super) fn is_refusal(line: &str) -> bool {

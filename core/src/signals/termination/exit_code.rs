@@ -87,7 +87,7 @@ pub(crate) fn ended(case: &Case<'_>, container: &Container, run: &Terminated) ->
         container = display_name(container),
         end = ended_with(case.language(), run),
         when = when(case, container),
-        line = log_line::quoted(case, container, run, 80),
+        line = log_line::quoted(case, container, run, 130),
         tail = restarts::tail(case, container)
     )
 }

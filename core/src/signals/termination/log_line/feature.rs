@@ -1,0 +1,541 @@
+//! What a line of a log states, as typed features: a failure, its object, its condition, an announcement to give up.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use regex::Regex;
+
+use super::prefix::bare;
+
+/// Markers of a line that reports a failure.
+const ERROR_MARKERS: [&str; 42] = [
+    "error",
+    "fatal",
+    "panic",
+    "exception",
+    "failed",
+    "failure",
+    "cannot",
+    "can't",
+    "could not",
+    "unable to",
+    "denied",
+    "refused",
+    "not found",
+    "no such",
+    "no module",
+    "no route",
+    "in use",
+    "out of memory",
+    "heap space",
+    "insufficient memory",
+    "too low",
+    "temporarily unavailable",
+    "too many open files",
+    "no space left",
+    "read-only",
+    "not set",
+    "must be set",
+    "unbound variable",
+    "not specified",
+    "missing",
+    "required",
+    "timed out",
+    "timeout occurred",
+    "bad address",
+    "can't reach",
+    "not defined",
+    "unknown ",
+    "unrecognized",
+    "already running",
+    "invalid",
+    "illegal",
+    "forbidden",
+];
+
+/// Prefixes of lines with such a marker but no information: stack frames, and wrappers of another failure.
+pub(super) const NOISE: [&str; 20] = [
+    "at ",
+    "from ",
+    "goroutine ",
+    "panic(",
+    "created by ",
+    "throw ",
+    "npm err!",
+    "npm error",
+    "nginx: configuration file ",
+    "--- end of",
+    "node.js v",
+    "emitted 'error' event",
+    "error command failed with exit code",
+    "error: command failed with exit code",
+    "code: ",
+    "codename: ",
+    "errno: ",
+    "note: run with",
+    "exit status ",
+    "(background on this error at",
+];
+
+/// Messages of launchers and supervisors about the termination of another program, which has logged the reason before;
+/// and references to further documentation.
+const SUPERVISOR_MESSAGES: [&str; 33] = [
+    "for further information visit",
+    "an error report file with more information",
+    "worker failed to boot",
+    "shutting down: master",
+    "exited with code",
+    "did not exit normally",
+    "exited unexpectedly, with exit code",
+    "for more details run the same command",
+    "fpm initialization failed",
+    "failed to post process the configuration",
+    "failed to load configuration file '/usr/local/etc/php-fpm.conf'",
+    "unable to create mmap-ed active query log",
+    "application run failed",
+    "aborted (core dumped)",
+    "to see the full stack trace",
+    "failed to start component",
+    "exiting due to fatal exception",
+    "aborting startup due to",
+    "could not create the java virtual machine",
+    "a fatal exception has occurred",
+    "still could not bind()",
+    "[server] aborting",
+    "contains errors",
+    "validation error count",
+    // Controllers that may not read the objects that they watch, or whose kind does not exist.
+    "caches to sync",
+    "cache to sync",
+    "failed listening on port",
+    "aborting after fassert() failure",
+    "\"msg\":\"fatal assertion\"",
+    "data dictionary initialization failed",
+    "failed to initialize dd storage engine",
+    "bootstrap checks failed",
+    "elasticsearch died while starting up",
+];
+
+/// Prefixes of npm messages. They count only if the program that npm ran logged nothing.
+const NPM: [&str; 2] = ["npm err!", "npm error"];
+
+/// Conditions: the leaf of an error, in lower case.
+const CONDITIONS: &[&str] = &[
+    "eaddrinuse",
+    "eacces",
+    "econnrefused",
+    "enoent",
+    "enospc",
+    "erofs",
+    "etimedout",
+    "enotfound",
+    "eai_again",
+    "eperm",
+    "emfile",
+    "eaddrnotavail",
+    "cannot allocate",
+    "requires a",
+    "does not appear",
+    "still running",
+    "input/output error",
+    "does not have",
+    "mismatch",
+    "no frameworks",
+    "crc check",
+    "denied",
+    "refused",
+    "not found",
+    "no such",
+    "already in use",
+    "in use",
+    "is using",
+    "no space",
+    "read-only",
+    "readonly",
+    "not permitted",
+    "not allowed",
+    "timed out",
+    "timeout",
+    "unreachable",
+    "no route",
+    "not known",
+    "not resolve",
+    "nxdomain",
+    "reset by peer",
+    "broken pipe",
+    "out of memory",
+    "too many",
+    "too low",
+    "too large",
+    "too long",
+    "not set",
+    "must be",
+    "must not",
+    "must have",
+    "is required",
+    "required",
+    "missing",
+    "unknown",
+    "unrecognized",
+    "unexpected",
+    "invalid",
+    "illegal",
+    "bad ",
+    "wrong ",
+    "mismatch",
+    "not match",
+    "doesn't match",
+    "incompatible",
+    "not compatible",
+    "unsupported",
+    "not supported",
+    "corrupt",
+    "not a ",
+    "not readable",
+    "not writable",
+    "not in the form",
+    "is a directory",
+    "not empty",
+    "not exist",
+    "doesn't exist",
+    "already exists",
+    "already running",
+    "expired",
+    "unknown authority",
+    "not trusted",
+    "self-signed",
+    "self signed",
+    "exceeded",
+    "exhausted",
+    "insufficient",
+    "not defined",
+    "undefined",
+    "not available",
+    "unavailable",
+    "not enough",
+    "no live",
+    "forbidden",
+    "unauthorized",
+    "authentication",
+    "noauth",
+    "wrongpass",
+    "uninitialized",
+    "not specified",
+    "not provided",
+    "conflict",
+    "exclusive",
+    "duplicate",
+    "not terminated",
+    "not installed",
+    "are pending",
+    "could not be found",
+    "cannot find",
+    "could not find",
+    "no default value",
+    "unclosed",
+    "temporarily unavailable",
+    "cannot assign",
+    "not assign",
+    "more recent version",
+    "newer than",
+    "older than",
+    "no main manifest",
+    "no readable",
+    "is empty",
+    "unbound",
+    "no matches",
+    "not a number",
+    "mounting",
+    "no live upstreams",
+    "syntax",
+    "cycle",
+    "not one of",
+    "cannot be cast",
+    "no enabled",
+    "is locked",
+    "not equal",
+    "disallowed",
+];
+
+/// Announcements that the program gives up. The reason stands elsewhere, unless the same line states it.
+const GIVES_UP: &[&str] = &[
+    "exiting",
+    "aborting",
+    "aborted",
+    "shutting down",
+    "is shut down",
+    "shutdown",
+    "giving up",
+    "terminating",
+    "terminated",
+    "stopping",
+    "exited",
+    "quitting",
+    "exit code",
+    "exit status",
+    "check server logs",
+    "see above",
+    "errors found in",
+    "unable to start server",
+    "failed to start",
+    "startup failed",
+    "start failed",
+    "do you already have another",
+    "boot failed",
+    "crash dump",
+    "init terminating",
+    "application start error",
+    "dumped core",
+    "check the log",
+    "error during startup",
+    "errors were found",
+    "test failed",
+];
+
+/// Advice about what to do. It names the objects of an example.
+const ADVICE: &[&str] = &[
+    "to install ",
+    "to force ",
+    "to see ",
+    "you need ",
+    "ask ",
+    "learn more",
+    "check ",
+    "remove ",
+    "create the ",
+    "also ",
+    "hint:",
+    "you must ",
+    "you may ",
+    "please ",
+    "try ",
+    "consider ",
+    "for example",
+    "to resolve ",
+    "see http",
+    "see also",
+    "use --",
+    "run `",
+    "did you mean",
+    "ensure ",
+    "make sure ",
+    "if you ",
+    "docs",
+    "action:",
+    "refer to ",
+    "verify that ",
+];
+
+static CONDITION: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(CONDITIONS).ok());
+static GIVE_UP: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(GIVES_UP).ok());
+
+/// What an object looks like: a path, a quote, a port, an environment variable, an IP address.
+static OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let patterns = [
+        r#"(?:^|[\s"'`(=:])\.{0,2}/[A-Za-z0-9._-]+"#,
+        r#""[^"]{2,}"|'[^']{2,}'|`[^`]{2,}`|\[[^\]]*[a-z0-9][^\]]*\]"#,
+        r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+|(?i:port:?) [0-9]+|[*a-z]:[0-9]{2,5}(?-u:\b)",
+        r"(?-u:\b)[A-Z][A-Z0-9]*_[A-Z0-9_]+(?-u:\b)",
+        r"[a-z][a-z0-9-]*(?:\.[A-Za-z0-9-]+)+(?-u:\b)",
+        r"[A-Za-z0-9_]+-[0-9]+(?-u:\b)",
+        r"(?i:host|member|node|file|class|module|version|property|relation|key|user) [\S]*[a-z0-9]",
+    ];
+    Regex::new(&patterns.join("|")).ok()
+});
+
+/// A shell's report of a signal: `/entrypoint.sh: line 12:    25 Killed`.
+static SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let ends = "Killed|Illegal instruction|Segmentation fault|Aborted|Terminated|Bus error|Trace/breakpoint trap";
+    Regex::new(&format!(r": line [0-9]+: +[0-9]+ (?:{ends})")).ok()
+});
+
+/// An exception at the beginning of a line: `KafkaException: `, `java.lang.IllegalStateException: `, `Error: `.
+static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let class = r"[A-Za-z_][0-9A-Za-z_.$]*(?:[Ee]rror|Exception|Throwable|Failure)";
+    let heads = r#"Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |Uncaught |panic: |fatal error: "#;
+    Regex::new(&format!(r"^(?:{heads}|(?:{class})(?: \[[^\]]*\])?(?::|$| \())")).ok()
+});
+
+/// The level of a line, as far as it names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Info,
+    Warning,
+    /// Also where a line names no level.
+    Error,
+    Fatal,
+}
+
+static LEVEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let words = "emerg|alert|fatal|critical|crit|panic|severe|error|warning|warn|notice|note|info|debug|trace";
+    Regex::new(&format!(
+        r"^(?:.{{0,60}}?[\[ |(/:.])?[\[<]?(?:(?P<own>(?i:{words}))[\]>:]|(?P<upper>EMERG|ALERT|FATAL|CRITICAL|SEVERE|ERROR|WARNING|WARN|NOTICE|INFO|DEBUG|TRACE)(?:[ \]|/]))"
+    ))
+    .ok()
+});
+
+impl Level {
+    /// A level by its name.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Some(match &*name.to_ascii_lowercase() {
+            "emerg" | "emergency" | "alert" | "fatal" | "critical" | "crit" | "panic" | "severe" | "f" | "dpanic" => {
+                Self::Fatal
+            }
+            "error" | "err" | "e" => Self::Error,
+            "warning" | "warn" | "w" => Self::Warning,
+            "notice" | "note" | "info" | "information" | "debug" | "trace" | "i" | "d" | "verbose" => Self::Info,
+            _ => return None,
+        })
+    }
+
+    /// The level in the head of a line.
+    pub(super) fn of_line(line: &str) -> Option<Self> {
+        let bytes = line.as_bytes();
+        // klog
+        if bytes.len() > 5 && bytes[1..5].iter().all(u8::is_ascii_digit) && bytes[5] == b' ' {
+            return Self::of_name(line.get(..1)?);
+        }
+        // Redis: `1:M 21 Nov 2026 08:59:00.123 # message`; `*`, `-` and `.` are informational.
+        if let Some((head, _)) = line.split_once(" * ").or_else(|| line.split_once(" - "))
+            && head.len() < 40
+            && head.as_bytes().first().is_some_and(u8::is_ascii_digit)
+            && head.contains(':')
+        {
+            return Some(Self::Info);
+        }
+        let found = LEVEL.as_ref()?.captures(line)?;
+        Self::of_name(found.name("own").or_else(|| found.name("upper"))?.as_str())
+    }
+}
+
+/// What a line states.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Features {
+    pub(super) is_error: bool,
+    /// Names an object: a path, an address, a quoted name.
+    pub(super) object: bool,
+    /// States a condition, such as `permission denied`.
+    pub(super) condition: bool,
+    pub(super) exception: bool,
+    /// Its words report no error, only its level.
+    by_level: bool,
+    gives_up: bool,
+    is_advice: bool,
+    is_launcher: bool,
+    /// A title in capitals, or between asterisks. The failure stands below.
+    is_banner: bool,
+    pub(super) level: Option<Level>,
+}
+
+impl Features {
+    pub(super) fn of(text: &str, level: Option<Level>) -> Self {
+        let bare = bare(text);
+        let lower = bare.to_ascii_lowercase();
+        let is_launcher = SUPERVISOR_MESSAGES.iter().chain(&NPM).any(|words| lower.contains(words))
+            || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
+        let has = |words: &LazyLock<Option<AhoCorasick>>| words.as_ref().is_some_and(|words| words.is_match(&lower));
+        let has_level = level.is_some_and(|level| level >= Level::Error);
+        Self {
+            is_error: is_error(text) || is_launcher || has_level,
+            by_level: level == Some(Level::Error) && !is_error(bare),
+            object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
+            condition: has(&CONDITION),
+            exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
+            gives_up: has(&GIVE_UP),
+            is_advice: ADVICE.iter().any(|words| lower.starts_with(words)),
+            is_launcher,
+            is_banner: bare.starts_with("***")
+                || bare.starts_with('/') && bare.contains(".rb:") && bare.ends_with(')')
+                || !bare.contains(|c: char| c.is_ascii_lowercase()),
+            level,
+        }
+    }
+
+    /// Whether the line only announces the end, or is the message of a launcher.
+    pub(super) fn is_announcement(self) -> bool {
+        self.is_launcher || self.gives_up && !(self.condition && self.object)
+    }
+
+    /// How much the line explains: more for one that names an object and a condition, less for one that only announces
+    /// the end.
+    pub(super) fn score(self) -> i32 {
+        let mut score = 0;
+        score += if self.condition { 3 } else { 0 };
+        score += if self.object { 2 } else { 0 };
+        score += i32::from(self.exception);
+        score += match self.level {
+            Some(Level::Fatal) => 1,
+            Some(Level::Error) | None => 0,
+            Some(Level::Warning) => -2,
+            Some(Level::Info) => -6,
+        };
+        score -= match (self.gives_up, self.condition, self.object) {
+            (false, ..) | (true, true, true) => 0,
+            (true, true, false) => 2,
+            (true, false, _) => 4,
+        };
+        score -= match (self.by_level && !self.condition, self.object) {
+            (false, _) => 0,
+            (true, true) => 2,
+            (true, false) => 3,
+        };
+        score -= match (self.is_error, self.condition) {
+            (true, _) => 0,
+            (false, true) => 4,
+            (false, false) => 6,
+        };
+        score -= if self.is_advice { 8 } else { 0 };
+        score -= if self.is_banner { 5 } else { 0 };
+        score - if self.is_launcher { 12 } else { 0 }
+    }
+}
+
+/// A message without the class of its exception.
+fn without_class(text: &str) -> &str {
+    let text = text.strip_prefix("Caused by: ").unwrap_or(text);
+    let text = match text.strip_prefix("Exception in thread \"") {
+        Some(rest) => rest.split_once("\" ").map_or(rest, |(_, rest)| rest),
+        None => text,
+    };
+    match text.split_once(": ") {
+        Some((class, rest)) if !class.contains([' ', '/', '"']) && class.contains('.') => rest,
+        _ => text,
+    }
+}
+
+/// Whether a message only announces the end of the program.
+pub(super) fn announces_end(message: &str) -> bool {
+    let features = Features::of(message, None);
+    features.gives_up && !features.condition && !features.object
+}
+
+/// Whether a line reports an error, and not only its location.
+pub(super) fn is_error(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let is_launcher = || SUPERVISOR_MESSAGES.iter().any(|words| lower.contains(words));
+    let is_npm = NPM.iter().any(|npm| lower.starts_with(npm));
+    !is_npm && !is_frame(line, &lower) && !is_launcher() && ERROR_MARKERS.iter().any(|sign| lower.contains(sign))
+}
+
+/// Whether a line is a part of a stack, or a location.
+pub(super) fn is_frame(line: &str, lower: &str) -> bool {
+    NOISE.iter().any(|noise| lower.starts_with(noise) && !is_npm_error(lower))
+        || is_native_frame(line)
+        || is_go_frame(line)
+}
+
+/// A frame of V8's own stack: `1: 0xb80c0c node::OOMErrorHandler(...)`.
+fn is_native_frame(line: &str) -> bool {
+    line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// A frame of a Go stack: `/usr/local/go/src/runtime/panic.go:1077 +0x5c`.
+fn is_go_frame(line: &str) -> bool {
+    line.starts_with('/') && line.contains(".go:") && !line.contains(": ")
+}
+
+/// Whether a line in lower case is an error message of npm itself.
+fn is_npm_error(lower: &str) -> bool {
+    let text = NPM.iter().find_map(|npm| lower.strip_prefix(npm)).map(str::trim_start);
+    text.is_some_and(|text| ERROR_MARKERS.iter().any(|sign| text.contains(sign)) && !text.starts_with("code "))
+}

@@ -1,0 +1,109 @@
+//! Removes what precedes the message of a log line: time, level, source.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Prefixes of a message, removed one after the other: time, level and source.
+static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // klog
+        r"^[IWEF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+ +[0-9]+ \S+:[0-9]+\] ",
+        // Redis: process, role, time, level
+        r"^[0-9]+:[A-Z] [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:.]+ [*#.-] ",
+        // ZooKeeper
+        r"^\[myid:[0-9]*\] - [A-Z]+ +\[.*@[0-9]+\] - ",
+        // Rust's tracing
+        r"^\[ *[0-9.]+s\] +[A-Z]+ ThreadId\([0-9]+\) [A-Za-z0-9_:]+: ",
+        // Ruby: place of an exception
+        r"^/\S+\.rb:[0-9]+:in [`'][^']*': +",
+        // Time
+        r"^\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
+        // Envoy
+        r"^\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
+        // libpq, for a response of the server
+        r#"^(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port [0-9]+ failed: FATAL: +"#,
+        // Istio: level and scope; the component of Envoy
+        r"^(?:error|warn|warning|fatal|critical)\t+",
+        r"^[a-z]+\t+",
+        r"^envoy [a-z]+ external/\S+\t+",
+        // MySQL: connection, level, code, subsystem
+        r"^[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
+        // Erlang's process
+        r"^<[0-9.]+> +",
+        // nginx without a log file
+        r"^nginx: \[[a-z]+\] ",
+        // initdb, after a step that it reports
+        r"^[a-z][^:]* \.\.\. initdb: error: ",
+        r"^initdb: error: ",
+        // .NET
+        r"^(?:Unhandled exception\. |---> )",
+        // The JVM's own
+        r"^# ",
+        // Spring Boot, after its level
+        r"^[A-Z]+ +[0-9]+ --- (?:\[[^\]]*\] )*\S+ *: ",
+        // Level
+        r"^\[(?i:error|fatal|critical|severe|emerg|alert|panic|warn|warning)\] +",
+        r"^(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][0-9A-Za-z_.$/-]*\] )",
+        // nginx's process ID, or another in brackets
+        r"^[0-9]+#[0-9]+: ",
+        r"^\[[0-9]+\] ",
+        // Logger and thread
+        r"^\[[A-Za-z][0-9A-Za-z_.$/-]*\]:? ",
+        r"^\([0-9A-Za-z_-]+\) (?:: )?(?:config : )?",
+        r"^thread '[^']*' (?:\([0-9]+\) )?panicked at \S+: ",
+        // Elasticsearch
+        r"^.*bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ",
+    ]
+    .iter()
+    .filter_map(|head| Regex::new(head).ok())
+    .collect()
+});
+
+/// A level that the message follows without a colon.
+static LEVEL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
+
+/// The message of a line without its prefixes, for a summary.
+pub(crate) fn bare(line: &str) -> &str {
+    without_package(without_source(without_prefix(line)))
+}
+
+/// The line without the class that logged it: `(kafka.server.KafkaServer)`.
+fn without_source(line: &str) -> &str {
+    let class = line.strip_suffix(')').and_then(|line| line.rsplit_once(" ("));
+    match class {
+        Some((message, class)) if class.contains('.') && !class.contains([' ', '/', ':', '(', '"', '\'']) => message,
+        _ => line,
+    }
+}
+
+/// A line without time, level, source.
+pub(super) fn without_prefix(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(head) = PREFIXES.iter().find_map(|head| head.find(rest)) {
+        match rest.get(head.end()..).map(str::trim_start) {
+            // A level alone, or one that is part of the sentence, is not a prefix.
+            Some(shorter) if shorter.split_whitespace().count() > 1 => rest = shorter,
+            _ => break,
+        }
+    }
+    let level = LEVEL.as_ref().and_then(|level| level.find(rest));
+    level.and_then(|level| rest.get(level.end() - 1..)).unwrap_or(rest)
+}
+
+/// The exception without its package: `IllegalStateException: no token` of `java.lang.IllegalStateException: no token`.
+fn without_package(line: &str) -> &str {
+    let class = line.split_once(": ").map_or("", |(class, _)| class);
+    let parts = class.split('.');
+    let is_package = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && part.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let packages = parts.clone().take_while(|part| is_package(part)).count();
+    let is_class = packages >= 2
+        && parts.count() == packages + 1
+        && class.rsplit('.').next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+        && !class.contains(' ');
+    if is_class { class.rfind('.').and_then(|at| line.get(at + 1..)).unwrap_or(line) } else { line }
+}

@@ -1,0 +1,213 @@
+//! Splits a log into records and chooses the one that explains the termination.
+//!
+//! A record is a line with what belongs to it: indented lines, the details that a database prints below it, the line
+//! after a colon. The last line of a log often reports only that the program gives up, so each record is scored by what
+//! it states ([`Features`]), and a record further up loses points.
+
+use super::MAX_LINES;
+use super::feature::{Features, Level, is_frame};
+use super::prefix::{bare, without_prefix};
+use super::special::{dotnet_host, spring_description, zod_error};
+use super::structured;
+
+/// Other lines between two errors from which they belong to different failures.
+const GAP: usize = 8;
+
+/// Lines further down cost at most this many points: several errors in a row have one reason.
+const DISTANCE_MAX: i32 = 4;
+
+/// The text that explains a termination, and how much it explains.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) text: String,
+    pub(super) score: i32,
+}
+
+/// A line of a log with the lines that belong to it.
+#[derive(Debug)]
+struct Record {
+    text: String,
+    /// Place of its first line.
+    at: usize,
+    level: Option<Level>,
+    /// Has no time, level or logger: it may belong to the record above.
+    is_plain: bool,
+    /// The indented line before, if it announces a list.
+    heading: Option<String>,
+    features: Features,
+}
+
+/// The text that explains why the program ended.
+pub(super) fn decisive(log: &str) -> Option<Chosen> {
+    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim_start().is_empty()).collect();
+    let lines = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
+    let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+    if let Some(text) = spring_description(&trimmed).or_else(|| zod_error(&trimmed)).or_else(|| dotnet_host(&trimmed)) {
+        return Some(Chosen { score: Features::of(&text, None).score().max(1), text });
+    }
+    let records = split(without_usage(lines, &trimmed));
+    let Some((at, score)) = best(&records) else {
+        return Some(Chosen { text: (*trimmed.last()?).to_owned(), score: i32::MIN });
+    };
+    Some(Chosen { text: with_object(&records, at), score })
+}
+
+/// The lines above usage instructions, if these report an error.
+fn without_usage<'l, 't>(lines: &'t [&'l str], trimmed: &[&str]) -> &'t [&'l str] {
+    let is_usage = |line: &&str| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("usage"));
+    let Some(usage) = trimmed.iter().rposition(is_usage) else { return lines };
+    let is_error =
+        usage.checked_sub(1).and_then(|above| trimmed.get(above)).is_some_and(|line| Features::of(line, None).is_error);
+    if is_error { &lines[..usage] } else { lines }
+}
+
+fn split(lines: &[&str]) -> Vec<Record> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let least = lines.iter().map(|line| indent(line)).min().unwrap_or_default();
+    let mut records: Vec<Record> = Vec::new();
+    // Whether the line before is a frame of a stack, below which indented lines are frames too.
+    let mut in_stack = false;
+    for (at, raw) in lines.iter().enumerate() {
+        let line = raw.trim_start();
+        let lower = line.to_ascii_lowercase();
+        if is_frame(line, &lower) || is_blank(line) {
+            in_stack = is_frame(line, &lower);
+            continue;
+        }
+        let is_indented = indent(raw) > least;
+        if let Some(above) = records.last_mut() {
+            if let Some(detail) = detail(line) {
+                above.append(detail);
+                continue;
+            }
+            if is_plain(line) && (is_indented || above.goes_on(line)) && !line.starts_with("Caused by: ") {
+                if !in_stack || !is_indented {
+                    above.extend(line);
+                }
+                continue;
+            }
+        }
+        in_stack = false;
+        records.push(Record::new(line, at));
+    }
+    records
+}
+
+/// Whether a line has no message: a rule, or a time and level alone.
+fn is_blank(line: &str) -> bool {
+    let message = without_prefix(line);
+    let mut words = message.split_whitespace().filter(|word| !word.starts_with(['[', '<']));
+    !words.any(|word| word.contains(char::is_alphanumeric))
+}
+
+/// The text of a line that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb.
+fn detail(line: &str) -> Option<&str> {
+    let bare = bare(line);
+    ["DETAIL: ", "initdb: detail: ", "detail: "].iter().find_map(|label| bare.strip_prefix(label)).map(str::trim)
+}
+
+/// Whether a line has no time, level or logger.
+fn is_plain(line: &str) -> bool {
+    without_prefix(line).len() == line.len()
+        && Level::of_line(line).is_none()
+        && !line.starts_with(|c: char| c.is_ascii_digit())
+        && !line.starts_with('{')
+}
+
+impl Record {
+    fn new(line: &str, at: usize) -> Self {
+        let structured = structured::read(line);
+        let level = match &structured {
+            Some(found) => Level::of_name(&found.level),
+            None => Level::of_line(line),
+        };
+        let is_plain = structured.is_none() && is_plain(line);
+        let text = match structured {
+            // The message of a line may itself be a log.
+            Some(found) if found.text.trim().contains('\n') => {
+                decisive(&found.text).map_or(found.text, |chosen| chosen.text)
+            }
+            Some(found) => found.text,
+            None => line.trim_start_matches(">>> ").to_owned(),
+        };
+        Self { features: Features::of(&text, level), text, at, level, is_plain, heading: None }
+    }
+
+    /// Whether the next line belongs to this one.
+    fn goes_on(&self, next: &str) -> bool {
+        let is_heading = self.text.ends_with(':') && self.features.is_error;
+        is_heading || next.starts_with("Is the server running on host ")
+    }
+
+    /// Adds a line that belongs to this one, if it names more.
+    fn extend(&mut self, line: &str) {
+        let line = line.trim_start_matches(['-', '*', '>', ' ']);
+        let features = Features::of(line, None);
+        let is_vague = !self.features.condition && !self.features.object && !self.text.ends_with(':');
+        if let Some(heading) = self.heading.take().filter(|_| is_vague) {
+            self.text = format!("{heading} {line}");
+            self.features = Features::of(&self.text, self.level);
+            return;
+        }
+        if line.ends_with(':') {
+            self.heading = Some(line.to_owned());
+        }
+        let adds_reason = !self.features.condition && features.is_error && (features.condition || features.exception);
+        // Advice: `class X has no main method, please define it as:`
+        let is_complete = self.features.condition && self.features.object && !features.is_error;
+        if self.text.ends_with(':') && !is_complete || line.starts_with("Is the server running on host ") {
+            self.text = format!("{} {line}", self.text);
+        } else if adds_reason {
+            self.append(line);
+            return;
+        } else {
+            return;
+        }
+        self.features = Features::of(&self.text, self.level);
+    }
+
+    fn append(&mut self, detail: &str) {
+        self.text = format!("{}: {detail}", self.text.trim_end_matches(['.', ':']));
+        self.features = Features::of(&self.text, self.level);
+    }
+}
+
+/// The place of the record that explains most, and its score.
+fn best(records: &[Record]) -> Option<(usize, i32)> {
+    let mut best: Option<(usize, i32)> = None;
+    let (mut distance, mut last_error) = (0, None);
+    for (place, record) in records.iter().enumerate().rev() {
+        if record.features.is_error && record.features.score() > 0 {
+            let gap = last_error.map_or(0, |last: usize| last.saturating_sub(record.at));
+            distance += if gap > GAP { DISTANCE_MAX } else { i32::from(last_error.is_some()) };
+            last_error = Some(record.at);
+        }
+        let score = record.features.score() - distance.min(DISTANCE_MAX);
+        if best.is_none_or(|(_, most)| score > most) {
+            best = Some((place, score));
+        }
+    }
+    best
+}
+
+/// The text of a record. If it names no object, and the line above it does, that line is added: the enclosing exception, the
+/// quoted line of a configuration file.
+fn with_object(records: &[Record], at: usize) -> String {
+    let Some(record) = records.get(at) else { return String::new() };
+    let names_object = record.features.object || !record.features.condition;
+    let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
+    let encloses = |above: &&Record| {
+        let is_chain =
+            record.text.starts_with("Caused by: ") || record.is_plain && (above.is_plain || record.features.exception);
+        let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
+        let is_informative = above.features.is_error && above.features.score() > 0;
+        above.features.object && is_chain && (is_quote || is_informative)
+    };
+    match above.filter(encloses) {
+        Some(above) => {
+            let own = record.text.strip_prefix("Caused by: ").unwrap_or(&record.text);
+            format!("{}: {}", bare(&above.text).trim_end_matches(['.', ':']), bare(own))
+        }
+        None => record.text.clone(),
+    }
+}
