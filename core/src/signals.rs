@@ -10,6 +10,7 @@ pub(crate) mod cron_job;
 pub(crate) mod deletion;
 pub(crate) mod disruption;
 pub(crate) mod eviction;
+mod gpu;
 pub(crate) mod image_pull;
 pub(crate) mod init_container;
 pub(crate) mod job;
