@@ -29,11 +29,11 @@ impl Message<'_> {
             }
             seen.push(' ');
             seen.push_str(&words.to_lowercase());
-            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core });
+            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core, is_shown: true });
         }
         if kept.is_empty() {
             // All of it stands in the summary already, but for the error itself.
-            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true });
+            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true, is_shown: true });
         }
         let error = shortened(kept, most);
         self.with_others(self.with_code(error, most), most)
@@ -93,37 +93,45 @@ struct Part {
     text: String,
     /// Belongs to the error itself.
     is_core: bool,
+    /// False if there is no room for it.
+    is_shown: bool,
 }
 
 /// Joins the clauses. If they are too long, those outside of the core give way: first those without a name, the
-/// outermost first.
+/// outermost first. Those that still fit then return, the innermost first.
 fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     for part in &mut parts {
         part.text = shorten::short_ids(&part.text).into_owned();
     }
-    let joined = join(&parts);
-    if fits(&joined, most) {
-        return finished(&joined);
+    if fits(&join(&parts), most) {
+        return finished(&join(&parts));
     }
     for part in &mut parts {
         part.text = shorten::with_short_names(&part.text, most / 2).into_owned();
     }
-    loop {
-        let joined = join(&parts);
-        if fits(&joined, most) {
-            return finished(&joined);
-        }
+    let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
+    while !fits(&join(&parts), most) {
         // The clause next to the core has the most information.
-        let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
         let enclosing = &parts[..core.saturating_sub(1)];
-        let least = |named: bool| enclosing.iter().position(|part| part.text != "…" && has_name(&part.text) == named);
-        let next = core.checked_sub(1).filter(|place| parts[*place].text != "…");
-        let Some(place) = least(false).or_else(|| least(true)).or(next) else { break };
-        "…".clone_into(&mut parts[place].text);
-        // One ellipsis for all clauses in a row.
-        parts.dedup_by(|after, before| after.text == "…" && before.text == "…");
+        let least = |named: bool| enclosing.iter().position(|part| part.is_shown && has_name(&part.text) == named);
+        let next = core.checked_sub(1).filter(|place| parts[*place].is_shown);
+        let Some(place) = least(false).or_else(|| least(true)).or(next) else {
+            return with_leaf(parts, core, most);
+        };
+        parts[place].is_shown = false;
     }
-    // The core alone is too long: the leaf stays whole as far as it can.
+    for place in (0..core).rev() {
+        let is_sentence = has_name(&parts[place].text) && !parts[place].text.starts_with(['[', '(']);
+        if is_sentence && !parts[place].is_shown {
+            parts[place].is_shown = true;
+            parts[place].is_shown = fits(&join(&parts), most);
+        }
+    }
+    finished(&join(&parts))
+}
+
+/// The core alone is too long: the leaf stays whole as far as it can.
+fn with_leaf(mut parts: Vec<Part>, core: usize, most: usize) -> String {
     let Some(leaf) = parts.pop() else { return String::new() };
     let head = join(&parts);
     let left = most.saturating_sub(leaf.text.chars().count() + 2);
@@ -131,18 +139,22 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     if left * 3 > head.chars().count() * 2 && !head.is_empty() {
         return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
     }
-    let mark = if head.is_empty() || left == 0 { "" } else { "… " };
+    let mark = if core == 0 && parts.is_empty() || left == 0 { "" } else { "… " };
     shorten::cut(&finished(&format!("{mark}{}", leaf.text)), most)
 }
 
+/// Joins the clauses that are shown, with an ellipsis for those in a row that are not.
 fn join(parts: &[Part]) -> String {
     let (mut out, mut is_gap) = (String::new(), false);
     for part in parts {
+        if !part.is_shown && is_gap {
+            continue;
+        }
         if !out.is_empty() {
             out.push_str(if is_gap { " " } else { ": " });
         }
-        out.push_str(&part.text);
-        is_gap = part.text == "…";
+        out.push_str(if part.is_shown { &part.text } else { "…" });
+        is_gap = !part.is_shown;
     }
     out
 }

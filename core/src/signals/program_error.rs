@@ -16,7 +16,7 @@ use super::termination::{end_evidence, log_line};
 use super::{Matched, PodSignal, Source, of_containers, signal};
 use crate::case::{Case, Finding, Verdict};
 use crate::facts::{Container, Mount, RefKind, Terminated, Timestamp, VolumeSource, format_bytes};
-use crate::message::text;
+use crate::message::{self, text};
 
 /// Exit code of SIGABRT. Some runtimes abort their own process if memory runs out or an assertion fails.
 const ABORTED: i32 = 134;
@@ -37,8 +37,8 @@ signal! {
     }
     reason: |of| &of.run.reason, message: &of.line.text;
 
-    /// The line without time stamp, level and logger, at most 90 characters.
-    "message": fn message(&self) -> String { text::line(log_line::bare(&self.line.text), 90) }
+    /// The line without time stamp, level and logger, at most 100 characters.
+    "message": fn message(&self) -> String { message::fit(log_line::bare(&self.line.text), 100) }
 
     /// Exit code. Source: state.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }

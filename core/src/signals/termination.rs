@@ -20,7 +20,7 @@ use super::{Matched, PodSignal, Source, of_containers, restarts, signal};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
-use crate::message::text;
+use crate::message;
 
 /// Adds reason, exit code and uptime of a run as evidence.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -141,10 +141,10 @@ signal! {
     /// Whether the run took less than 30 seconds.
     "endedAtStart": fn ended_at_start(&self) -> bool { self.run.ran_for().is_some_and(|seconds| seconds < 30) }
 
-    /// The decisive line of the termination message or log, at most 80 characters; empty where there is none.
+    /// The decisive line of the termination message or log, at most 100 characters; empty where there is none.
     "line": fn line(&self) -> String {
         let line = log_line::line(self.case, self.container, self.run);
-        line.map_or_else(String::new, |line| text::line(log_line::bare(&line.text), 80))
+        line.map_or_else(String::new, |line| message::fit(log_line::bare(&line.text), 100))
     }
 
     /// Whether the container fails again and again: it is in back-off, or it was restarted more than once.

@@ -9,7 +9,7 @@ use super::end;
 use crate::api::Evidence;
 use crate::case::{Case, evidence};
 use crate::facts::{Container, LogKey, Lookup, Terminated};
-use crate::message::text;
+use crate::message;
 
 /// Maximum number of lines that are examined, from the last.
 const MAX_LINES: usize = 60;
@@ -204,7 +204,7 @@ impl Line {
 
     /// Formats the line for a summary: `: "..."`.
     fn quoted(&self, most: usize) -> String {
-        format!(": \"{}\"", text::line(bare(&self.text), most))
+        format!(": \"{}\"", message::fit(bare(&self.text), most))
     }
 
     pub(crate) fn evidence(&self, container: &Container) -> Evidence {
