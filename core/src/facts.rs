@@ -25,7 +25,10 @@ pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;
 pub use manager::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
-pub use node::{NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom, Taint};
+pub use node::{
+    MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom,
+    Taint,
+};
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Mount, Operator, Owner, Phase, PodFacts, PodTerm,

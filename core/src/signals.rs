@@ -12,6 +12,7 @@ mod deferred;
 pub(crate) mod deletion;
 pub(crate) mod disruption;
 pub(crate) mod eviction;
+mod gpu;
 pub(crate) mod image_pull;
 pub(crate) mod init_container;
 pub(crate) mod job;

@@ -120,6 +120,12 @@ pub struct SystemOom {
     pub message: Arc<str>,
 }
 
+/// Type of the condition that stands for the annotations of OpenShift's machine-config-daemon.
+pub const MACHINE_CONFIG: &str = "machineconfiguration.openshift.io/state";
+
+/// The annotation with the error of OpenShift's machine-config-daemon.
+pub const MACHINE_CONFIG_REASON: &str = "machineconfiguration.openshift.io/reason";
+
 /// A Warning Event about a Node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeComplaint {
@@ -127,6 +133,27 @@ pub struct NodeComplaint {
     pub message: Arc<str>,
     pub count: u32,
     pub last: Timestamp,
+    pub reporter: Arc<str>,
+    /// It was emitted by an agent, and not by a component of Kubernetes.
+    pub is_of_agent: bool,
+}
+
+impl NodeComplaint {
+    /// Name of the problem: the reason, unless the message begins with a name of its own.
+    pub fn problem(&self) -> &str {
+        problem_of(&self.reason, &self.message)
+    }
+}
+
+/// The name of the problem in an Event about a Node. Agents that emit Events of a condition set its type as the reason
+/// and begin the message with the problem: `SoftLockup: CPU stuck for 22s`.
+fn problem_of<'e>(reason: &'e str, message: &'e str) -> &'e str {
+    let is_name = |word: &str| {
+        let has_capitals = word.chars().filter(char::is_ascii_uppercase).count() > 1;
+        word.len() > 3 && has_capitals && word.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let begins = message.split_once(": ").map(|(word, _)| word).filter(|word| is_name(word));
+    begins.filter(|_| reason.ends_with("Ready") || reason.ends_with("Healthy")).unwrap_or(reason)
 }
 
 /// The kubelet found another boot ID than the one it reported before.

@@ -120,6 +120,14 @@ fn prepared(text: &str) -> (Cow<'_, str>, Option<u16>) {
             text.into()
         }
     });
+    // How the kubelet prints the verdict of another controller.
+    let text = changed(text, |text| {
+        if text.contains(" reason=\"") && text.contains("\" message=\"") {
+            text.replace(" reason=\"", " ").replace("\" message=\"", ": ").trim_end_matches('"').to_owned().into()
+        } else {
+            text.into()
+        }
+    });
     (text, status)
 }
 

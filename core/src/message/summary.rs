@@ -33,11 +33,12 @@ impl Message<'_> {
             seen.push(' ');
             seen.push_str(&words.to_lowercase());
             let is_code = place < leaf && is_code(words);
-            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core, is_code });
+            kept.push(Part { text: without_shown(words, shown).to_owned(), is_core, is_code, is_shown: true });
         }
         if kept.is_empty() {
             // All of it stands in the summary already, but for the error itself.
-            kept.push(Part { text: self.words(self.clauses()[leaf]).to_owned(), is_core: true, is_code: false });
+            let text = self.words(self.clauses()[leaf]).to_owned();
+            kept.push(Part { text, is_core: true, is_code: false, is_shown: true });
         }
         let error = shortened(kept, most);
         self.with_others(self.with_code(error, most), most)
@@ -99,6 +100,8 @@ struct Part {
     is_core: bool,
     /// The code of an API that the error begins with.
     is_code: bool,
+    /// False if there is no room for it.
+    is_shown: bool,
 }
 
 /// Whether a clause is the code that an API gives an error: `UnauthorizedOperation`, `InvalidVolume.ZoneMismatch`.
@@ -112,7 +115,7 @@ fn is_code(clause: &str) -> bool {
 }
 
 /// Joins the clauses. If they are too long, those outside of the core give way: first those without a name, the
-/// outermost first.
+/// outermost first. Those that still fit then return, the innermost first.
 fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     for part in &mut parts {
         part.text = shorten::short_ids(&part.text).into_owned();
@@ -124,18 +127,15 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     for part in &mut parts {
         part.text = shorten::with_short_names(&part.text, most / 2).into_owned();
     }
-    loop {
-        let joined = join(&parts);
-        if fits(&joined, most) {
-            return finished(&joined);
-        }
+    let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
+    let mut joined = join(&parts);
+    while !fits(&joined, most) {
         // The clause next to the core has the most information.
-        let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
         let enclosing = &parts[..core.saturating_sub(1)];
-        let gives_way = |part: &Part| part.text != "…" && !part.is_code;
+        let gives_way = |part: &Part| part.is_shown && !part.is_code;
         let least = |named: bool| enclosing.iter().position(|part| gives_way(part) && has_name(&part.text) == named);
         let next = core.checked_sub(1).filter(|place| gives_way(&parts[*place]));
-        let Some(place) = least(false).or_else(|| least(true)).or(next) else { break };
+        let Some(place) = least(false).or_else(|| least(true)).or(next) else { return with_leaf(parts, most) };
         // Of a long clause next to the core, most may fit.
         let own = parts[place].text.chars().count();
         let room = (most + own).saturating_sub(joined.chars().count());
@@ -143,10 +143,21 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
             parts[place].text = shorten::cut_middle(&parts[place].text, room);
             return finished(&join(&parts));
         }
-        "…".clone_into(&mut parts[place].text);
-        // One ellipsis for all clauses in a row.
-        parts.dedup_by(|after, before| after.text == "…" && before.text == "…");
+        parts[place].is_shown = false;
+        joined = join(&parts);
     }
+    for place in (0..core).rev() {
+        let is_sentence = has_name(&parts[place].text) && !parts[place].text.starts_with(['[', '(']);
+        if is_sentence && !parts[place].is_shown {
+            parts[place].is_shown = true;
+            parts[place].is_shown = fits(&join(&parts), most);
+        }
+    }
+    finished(&join(&parts))
+}
+
+/// The core alone is too long: the leaf stays whole as far as it can.
+fn with_leaf(mut parts: Vec<Part>, most: usize) -> String {
     // The code of an API and the leaf have most of the information.
     if let Some(code) = parts.iter().rposition(|part| part.is_code)
         && let Some(leaf) = parts.last()
@@ -161,7 +172,6 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
             return finished(&short);
         }
     }
-    // The core alone is too long: the leaf stays whole as far as it can.
     let Some(leaf) = parts.pop() else { return String::new() };
     let head = join(&parts);
     let left = most.saturating_sub(leaf.text.chars().count() + 2);
@@ -178,14 +188,18 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     shorten::cut_middle(&finished(&format!("{mark}{}", leaf.text)), most)
 }
 
+/// Joins the clauses that are shown, with an ellipsis for those in a row that are not.
 fn join(parts: &[Part]) -> String {
     let (mut out, mut is_gap) = (String::new(), false);
     for part in parts {
+        if !part.is_shown && is_gap {
+            continue;
+        }
         if !out.is_empty() {
             out.push_str(if is_gap { " " } else { ": " });
         }
-        out.push_str(&part.text);
-        is_gap = part.text == "…";
+        out.push_str(if part.is_shown { &part.text } else { "…" });
+        is_gap = !part.is_shown;
     }
     out
 }

@@ -8,7 +8,7 @@ mod reboot;
 
 use super::{Known, catalog};
 use crate::case::Thresholds;
-use crate::facts::{NodeState, Timestamp};
+use crate::facts::{EventFacts, NodeState, Timestamp};
 use crate::signals::node_condition::NodeCondition;
 use crate::signals::node_event::NodeEvent;
 use crate::signals::node_ready;
@@ -26,6 +26,31 @@ pub(crate) fn known() -> impl Iterator<Item = Known> {
 /// Whether a cause matches Events about a Node with this reason.
 pub fn is_complaint(reason: &str) -> bool {
     catalog::names_reason(NodeEvent::DEFINITION.name, reason)
+}
+
+/// Components of Kubernetes and of cloud providers. Of their Warning Events about a Node, only those that a cause names
+/// count: the others are steps of their work, or follow from the conditions of the node.
+const COMPONENTS: [&str; 14] = [
+    "attachdetach-controller",
+    "cidrAllocator",
+    "cloud-node-controller",
+    "cloud-node-lifecycle-controller",
+    "cluster-autoscaler",
+    "default-scheduler",
+    "karpenter",
+    "kube-proxy",
+    "kubelet",
+    "node-controller",
+    "node-lifecycle-controller",
+    "route_controller",
+    "service-controller",
+    "taint-eviction-controller",
+];
+
+/// Whether the Event is a Warning of an agent on the node, such as node-problem-detector: what it reports is a problem,
+/// whatever its reason.
+pub fn is_of_agent(event: &EventFacts) -> bool {
+    event.warning && !event.reporter.is_empty() && !COMPONENTS.contains(&&*event.reporter)
 }
 
 /// Finds the incident of a node's Ready condition.
@@ -293,6 +318,49 @@ mod tests {
             node(&[(0, "False", DOWN), (1, "True", ""), (3, "False", DOWN), (4, "True", ""), (8, "False", DOWN)]);
         ill.facts.created = Some(at(0));
         assert!(flapping(&judgement(&ill, &thresholds, at(8)).failure.unwrap()).is_some());
+    }
+
+    #[test]
+    fn young_node_has_time_to_set_up_its_network() {
+        let unavailable = Condition {
+            kind: "NetworkUnavailable".to_owned(),
+            status: "True".to_owned(),
+            reason: "NoRouteCreated".to_owned(),
+            message: "Node created without a route".to_owned(),
+            last_transition: Some(at(0)),
+        };
+        let thresholds = Thresholds::default();
+        for status in ["False", "True"] {
+            let mut young = node(&[(0, status, "")]);
+            young.facts.created = Some(at(0));
+            young.facts.conditions.push(unavailable.clone());
+            let early = judgement(&young, &thresholds, at(4));
+            assert_eq!((early.failure, early.wake), (None, Some(at(5))), "Ready {status}");
+            assert!(judgement(&young, &thresholds, at(5)).failure.is_some(), "Ready {status}");
+        }
+    }
+
+    #[test]
+    fn warnings_of_agents_count_and_those_of_components_do_not() {
+        let event = |reporter: &str, warning| EventFacts {
+            regarding: crate::facts::Regarding {
+                kind: "Node".into(),
+                namespace: "default".into(),
+                name: "n1".into(),
+                uid: "n1".into(),
+                container: None,
+            },
+            reason: "AnyReason".into(),
+            message: "any message".into(),
+            warning,
+            first: None,
+            last: Some(at(0)),
+            count: 1,
+            reporter: reporter.into(),
+        };
+        assert!(is_of_agent(&event("kernel-monitor", true)));
+        assert!(!is_of_agent(&event("kernel-monitor", false)));
+        assert!(!is_of_agent(&event("kubelet", true)) && !is_of_agent(&event("", true)));
     }
 
     #[test]

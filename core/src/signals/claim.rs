@@ -13,7 +13,7 @@ use crate::case::{Case, evidence, target};
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
 };
-use crate::message::{Class, Message};
+use crate::message::{Class, Message, quoted_after};
 
 /// Reporter of the Events of claims that no provisioner has picked up.
 const CONTROLLER: &str = "persistentvolume-controller";
@@ -81,9 +81,18 @@ signal! {
         message.split_once("no volume plugin matched name: ").map_or("", |(_, plugin)| plugin)
     }
 
+    /// PersistentVolume that the claim names and that does not fit; empty if that is not the failure.
+    /// Source: Event VolumeMismatch, `Cannot bind to requested volume`.
+    "requestedVolume": fn requested_volume(&self) -> &str {
+        let message = self.explained.map_or("", |explained| &explained.event.message);
+        quoted_after(message, "requested volume ").unwrap_or_default()
+    }
+
     /// The error of the Event with its operation and object, at most 120 characters.
     "error": fn error(&self) -> String {
-        self.explained.map_or_else(String::new, |explained| Message::parse(&explained.event.message).summary(120, &[]))
+        let message = self.explained.map_or("", |explained| &explained.event.message);
+        let mismatch = message.strip_prefix("Cannot bind to requested volume ").and_then(|rest| rest.split_once(": "));
+        Message::parse(mismatch.map_or(message, |(_, error)| error)).summary(120, &[])
     }
 
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
@@ -214,7 +223,7 @@ fn explained_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Ex
     });
     let is_decisive = |e: &&EventFacts| match &*e.reason {
         "FailedBinding" => e.message.contains("no storage class is set"),
-        reason => reason == EXTERNAL_PROVISIONING,
+        reason => reason == EXTERNAL_PROVISIONING || reason == "VolumeMismatch",
     };
     let failed = failed.map(|event| deferred::earlier(claim.events.iter(), event).unwrap_or(event));
     let event = failed.or_else(|| of_controller.filter(is_decisive))?;

@@ -1,6 +1,6 @@
 //! The signal `containerCreation`.
 
-use super::{Matched, PodSignal, Source, post_start, signal, warning};
+use super::{Matched, PodSignal, Source, lasting, post_start, signal, warning};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, Phase, PullQueue, State, Timestamp, after};
@@ -13,6 +13,11 @@ signal! {
 
     /// The first container that waits. Source: containerStatuses[].state.waiting.
     "container": fn first(&self) -> &str { &self.waiting.name }
+
+    /// How often the pod's sandbox had to be created again; not known if it never was. Source: Event SandboxChanged.
+    "sandboxChanges": fn sandbox_changes(&self) -> Option<i64> {
+        self.case.events_with("SandboxChanged").map(|event| i64::from(event.count.max(1))).max()
+    }
 
     /// Its image. Source: spec.containers[].image.
     "image": fn image(&self) -> &str { &self.waiting.image }
@@ -66,6 +71,8 @@ impl<'a> PodSignal<'a> for ContainerCreation<'a> {
         let case = self.case;
         let usual = if self.is_pulling() { case.thresholds.creating_pulling } else { cause.threshold };
         let due = after(case.held_since(self.since()), case.grace(cause.name, usual));
+        // The pods of a new node wait for its network and its drivers.
+        let due = lasting::joining_until(case).map_or(due, |joined| due.max(joined));
         if case.now < due { Err(due) } else { Ok(()) }
     }
 

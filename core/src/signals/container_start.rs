@@ -42,6 +42,23 @@ signal! {
     /// The same, at most 110 characters.
     "shortError": fn short_error(&self) -> String { Message::parse(self.seen.text).summary(110, &[]) }
 
+    /// Condition of the image that the GPU driver of the node does not meet, such as `cuda>=12.2`; empty if the message names
+    /// none. Source: libnvidia-container src/cli/dsl.c.
+    "gpuRequirement": fn gpu_requirement(&self) -> &str {
+        let condition = self.seen.text.split_once("unsatisfied condition: ").map_or("", |(_, condition)| condition);
+        let end = condition.find([',', '\n', '\\', '"']).unwrap_or(condition.len());
+        let condition = &condition[..end];
+        condition.strip_suffix(": unknown").unwrap_or(condition).trim()
+    }
+
+    /// Whether the NVIDIA container toolkit rejects a value of a variable such as NVIDIA_VISIBLE_DEVICES.
+    /// Source: message of the NVIDIA container toolkit.
+    "isGpuVariable": fn is_gpu_variable(&self) -> bool {
+        ["unknown driver capability", ": unknown device", "mig-config", "runtime.nvidia.com"]
+            .iter()
+            .any(|words| self.seen.text.contains(words))
+    }
+
     /// Exit code of the start that failed: 128 under containerd and CRI-O, 126 or 127 under docker.
     /// Source: lastState.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> Option<i32> { self.container?.last_end().map(|end| end.exit_code) }

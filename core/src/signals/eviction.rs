@@ -8,9 +8,15 @@ use super::termination::end::judged;
 use super::{Matched, PodSignal, Source, disruption, replacement, signal, warning};
 use crate::api::Evidence;
 use crate::case::{Case, Finding, Verdict, evidence};
-use crate::facts::{Condition, Container, Phase, Timestamp, VolumeSource, format_bytes};
+use crate::facts::{Condition, Container, Phase, Timestamp, VolumeSource, format_bytes, parse_bytes};
 use crate::message::text;
 
+/// Matches the threshold of the eviction and what was left.
+static THRESHOLD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"Threshold quantity: ([^,\s]+), available: ([0-9.]*[0-9][A-Za-z]*)").ok());
+/// Matches the limit that a container or the pod exceeds.
+static LIMIT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?:storage limit|total limit of containers) "?([0-9.]*[0-9][A-Za-z]*)"#).ok());
 /// Matches a container in the message, its usage and its request. The second wording of `used` is that of Kubernetes
 /// before 1.25; before 1.15 the message began with a lower-case letter.
 static CONTAINER: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -28,6 +34,7 @@ signal! {
     pub(crate) struct Eviction<'a> as "eviction" {
         case: &'a Case<'a>,
         container: Option<&'a Container>,
+        usage: Option<Usage<'a>>,
         by: Option<&'a Condition>,
     }
     reason: |of| &of.case.pod.reason, message: &of.case.pod.message;
@@ -79,12 +86,24 @@ signal! {
         }
     }
 
-    /// How much of the resource the container used; empty if the message does not name exactly one container.
+    /// How much of the resource the container used that exceeds its request most; empty if the message names none.
     /// Source: pkg/kubelet/eviction/helpers.go containerMessageFmt.
-    "used": fn used(&self) -> &'a str { self.container.map_or("", |_| self.group(&CONTAINER, 2)) }
+    "used": fn used(&self) -> &'a str { self.usage.map_or("", |usage| usage.used) }
 
     /// How much of it the container requests. Source: pkg/kubelet/eviction/helpers.go containerMessageFmt.
-    "request": fn request(&self) -> &'a str { self.container.map_or("", |_| self.group(&CONTAINER, 3)) }
+    "request": fn request(&self) -> &'a str { self.usage.map_or("", |usage| usage.request) }
+
+    /// The amount of the resource below which the kubelet evicts pods; empty if the message has none.
+    /// Source: pkg/kubelet/eviction/helpers.go thresholdMetMessageFmt.
+    "threshold": fn threshold(&self) -> &'a str { self.group(&THRESHOLD, 1) }
+
+    /// How much of it was left on the node; empty if the message has none.
+    /// Source: pkg/kubelet/eviction/helpers.go thresholdMetMessageFmt.
+    "available": fn available(&self) -> &'a str { self.group(&THRESHOLD, 2) }
+
+    /// The ephemeral-storage limit of the container or of the pod that was exceeded; empty if the message has none.
+    /// Source: pkg/kubelet/eviction/helpers.go.
+    "exceededLimit": fn exceeded_limit(&self) -> &'a str { self.group(&LIMIT, 1) }
 }
 
 pub(crate) const SOURCE: Source =
@@ -135,12 +154,34 @@ fn read<'a>(case: &'a Case<'a>) -> Option<Box<dyn PodSignal<'a> + 'a>> {
     // A node under pressure rejects new pods with the same reason. The signal `admission` covers these.
     let is_admission = || text::has(&pod.message, &["the node had condition"]);
     let is_evicted = pod.phase == Phase::Failed && pod.reason == "Evicted" && !is_admission();
-    (by.is_some() || is_evicted).then(|| Box::new(Eviction { case, container: named_container(case), by }) as _)
+    (by.is_some() || is_evicted).then(|| {
+        let largest = largest_excess(case);
+        let container = largest.and_then(|usage| case.pod.container(usage.name));
+        let usage = largest.filter(|usage| container.is_some() && !usage.used.is_empty());
+        Box::new(Eviction { case, container, usage, by }) as _
+    })
 }
 
-/// The only container in the message. If there are several, none of them alone is the reason.
-fn named_container<'a>(case: &Case<'a>) -> Option<&'a Container> {
-    let mut named = CONTAINER.as_ref()?.captures_iter(&case.pod.message);
-    let only = named.next().filter(|_| named.next().is_none())?;
-    case.pod.container(only.get(1)?.as_str())
+/// A container in the message, and how much it used.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage<'a> {
+    name: &'a str,
+    used: &'a str,
+    request: &'a str,
+}
+
+/// The container in the message that exceeds its request most.
+fn largest_excess<'a>(case: &Case<'a>) -> Option<Usage<'a>> {
+    let message = &case.pod.message;
+    let named = CONTAINER.as_ref()?.captures_iter(message).filter_map(|found| {
+        let group = |n| found.get(n).map_or("", |group| group.as_str());
+        (!group(1).is_empty()).then(|| Usage { name: group(1), used: group(2), request: group(3) })
+    });
+    // The first of equals, as the message orders them.
+    let excess = |usage: &Usage<'_>| quantity(usage.used) - quantity(usage.request);
+    named.reduce(|most, next| if excess(&next) > excess(&most) { next } else { most })
+}
+
+fn quantity(text: &str) -> i64 {
+    parse_bytes(text).unwrap_or_default()
 }

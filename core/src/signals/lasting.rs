@@ -1,6 +1,6 @@
 //! Duration and repetition of a failure, compared with the threshold of its cause.
 
-use super::Matched;
+use super::{Matched, node_ready};
 use crate::case::Case;
 use crate::facts::{EventFacts, Timestamp, after, seconds_between};
 
@@ -38,6 +38,11 @@ pub(crate) fn has_lasted(case: &Case<'_>, since: Timestamp, seconds: i64, times:
     } else {
         Err(after(since, seconds))
     }
+}
+
+/// The end of the time that the pod's node has to start its network and its drivers, while the node is new.
+pub(crate) fn joining_until(case: &Case<'_>) -> Option<Timestamp> {
+    node_ready::joining_until(case.node?, case.now)
 }
 
 /// The first time of an Event, never later than now.

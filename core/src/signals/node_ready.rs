@@ -15,6 +15,11 @@ use crate::message::{self, text};
 /// Seconds that a new node gets to start its network and its runtime. Until then it is not an incident.
 const JOINING: i64 = 300;
 
+/// The end of the time that a new node has to start its network and its drivers; `None` if that is over.
+pub(crate) fn joining_until(node: &NodeState, now: Timestamp) -> Option<Timestamp> {
+    node.facts.created.map(|created| after(created, JOINING)).filter(|joined| now < *joined)
+}
+
 /// Taints of a node whose machine is off, set by the cloud provider or an administrator.
 const OFF: [&str; 2] = ["node.cloudprovider.kubernetes.io/shutdown", "node.kubernetes.io/out-of-service"];
 

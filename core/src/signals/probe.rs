@@ -452,7 +452,9 @@ impl<'a> ProbeFailure<'a> {
         const LONG: i64 = 120;
         let Some((event, answer)) = self.unhealthy.zip(self.answer.as_ref()) else { return false };
         let threshold = u32::try_from(probe.failure_threshold).unwrap_or(u32::MAX);
-        let span = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
+        let seen = event.first.zip(event.last).map_or(0, |(first, last)| seconds_between(first, last));
+        // An Event of the API events.k8s.io, or one that was merged, may lack the time of the first failure.
+        let span = seen.max(i64::from(event.count.saturating_sub(1)) * probe.period);
         (answer.is_about_the_probe() && event.count > threshold) || (event.count >= OFTEN && span >= LONG)
     }
 

@@ -22,8 +22,8 @@ signal! {
     /// Type of the condition: PodResizePending or PodResizeInProgress. Source: status.conditions[].type.
     "condition": fn condition_type(&self) -> &str { &self.condition.kind }
 
-    /// Message of the condition, at most 120 characters. Source: status.conditions[].message.
-    "message": fn text(&self) -> String { message::fit(&self.condition.message, 120) }
+    /// Message of the condition, at most 140 characters. Source: status.conditions[].message.
+    "message": fn text(&self) -> String { message::fit(self.condition.message.trim_end_matches('.'), 140) }
 
     /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.

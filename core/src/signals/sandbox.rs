@@ -16,7 +16,18 @@ signal! {
     reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
 
     /// The error of the message with its operation and object, at most 120 characters.
-    "error": fn error(&self) -> String { Message::parse(&self.event.message).summary(120, &[self.plugin()]) }
+    "error": fn error(&self) -> String {
+        Message::parse(&self.event.message).summary(120, &[self.plugin(), self.claim()])
+    }
+
+    /// ResourceClaim whose devices cannot be prepared; empty if the message names none.
+    /// Source: `for ResourceClaim` in the message, pkg/kubelet/cm/dra/manager.go.
+    "claim": fn claim(&self) -> &str {
+        let message = &*self.event.message;
+        let marks = ["failed for ResourceClaim ", "fetch ResourceClaim ", "use ResourceClaim ", "with same name "];
+        let named = marks.iter().find_map(|mark| message.split_once(mark)).map_or("", |(_, rest)| rest);
+        named.split([' ', ':']).next().unwrap_or_default().trim_matches('"')
+    }
 
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
@@ -94,6 +105,9 @@ impl<'a> PodSignal<'a> for Sandbox<'a> {
     fn due(&self, cause: &Matched) -> Result<(), Timestamp> {
         // Repetition proves nothing on a node that is still joining.
         let is_of_joining = cause.threshold > SECOND_TRY;
+        if let Some(joined) = lasting::joining_until(self.case).filter(|_| is_of_joining) {
+            return Err(joined);
+        }
         let times = if is_of_joining { 1 } else { self.event.count };
         lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), times)
     }

@@ -68,6 +68,12 @@ signal! {
     /// Secret that does not exist; empty if the message names none. Source: message of the Event.
     "missingSecret": fn missing_secret(&self) -> &str { self.quoted_after(&["secret ", "secrets "]) }
 
+    /// Namespace of that Secret, which for a CSI driver need not be that of the pod. Source: message of the Event.
+    "secretNamespace": fn secret_namespace(&self) -> &str {
+        let named = self.between("in the namespace ", " with error");
+        if named.is_empty() { &self.case.pod.key.namespace } else { named }
+    }
+
     /// ServiceAccount that does not exist; empty if the message names none. Source: message of the Event.
     "missingServiceAccount": fn missing_service_account(&self) -> &str { self.quoted_after(&["serviceaccounts "]) }
 
@@ -149,8 +155,15 @@ signal! {
     /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty if the message names
     /// none. Source: `used by pod(s)` in the message of the attach controller.
     "usedBy": fn used_by(&self) -> String {
-        let pods = self.event.message.split_once("used by pod(s) ");
+        let pods = self.event.message.split_once("used by pod(s) ").filter(|_| self.used_elsewhere().is_empty());
         pods.map(|(_, pods)| message::fit(pods.trim().trim_end_matches('.'), 70)).unwrap_or_default()
+    }
+
+    /// How many pods of other namespaces use the volume, such as `2 pod(s) in different namespaces`, after the pods of the own
+    /// one; empty if the message names none. Source: message of the attach controller.
+    "usedElsewhere": fn used_elsewhere(&self) -> &str {
+        let users = self.event.message.split_once("already used by ").map_or("", |(_, users)| users.trim_end_matches('.'));
+        if users.contains(" in different namespaces") { users.trim_start_matches("pod(s) ") } else { "" }
     }
 
     /// Why the path of a hostPath volume is refused, such as `/data is not a directory`, at most 90 characters.
@@ -242,6 +255,11 @@ fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
 impl<'a> PodSignal<'a> for Volume<'a> {
     /// Repetition does not count: the first tries follow each other within 1 or 2 seconds.
     fn due(&self, cause: &Matched) -> Result<(), Timestamp> {
+        // The drivers of a new node register one after another.
+        let is_unregistered = self.event.message.contains("not found in the list of registered CSI drivers");
+        if let Some(joined) = lasting::joining_until(self.case).filter(|_| is_unregistered) {
+            return Err(joined);
+        }
         lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), 1)
     }
 

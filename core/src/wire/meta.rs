@@ -9,8 +9,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use super::Interner;
 use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use crate::facts::{
-    ARGO_CD_TRACKING, Carried, Condition, DIAGNOSIS, HELM_RELEASE, IGNORE, Manager, NEVER_READY_AFTER, ObjectKey,
-    Overrides, Owner, Timestamp,
+    ARGO_CD_TRACKING, Carried, Condition, DIAGNOSIS, HELM_RELEASE, IGNORE, MACHINE_CONFIG, MACHINE_CONFIG_REASON,
+    Manager, NEVER_READY_AFTER, ObjectKey, Overrides, Owner, Timestamp,
 };
 
 /// Annotation of mirror pods, which a kubelet creates for its static pods.
@@ -103,7 +103,8 @@ impl<'de> Deserialize<'de> for Key {
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
                 let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS, HELM_RELEASE, ARGO_CD_TRACKING];
-                let mut kept = [MIRROR, REVISION, CLASS].into_iter().chain(DEFAULT_CLASS).chain(own);
+                let read = [MIRROR, REVISION, CLASS, MACHINE_CONFIG, MACHINE_CONFIG_REASON];
+                let mut kept = read.into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
         }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Interner;
 use super::lenient::{Amounts, Flag, List, Name, Obj, Text};
 use super::meta::{self, WireCondition};
-use crate::facts::{NodeFacts, Taint};
+use crate::facts::{Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeFacts, Taint};
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = k8s_openapi::api::core::v1::Node)]
@@ -54,8 +54,11 @@ struct NodeInfo {
 impl Node {
     pub fn into_facts(self, strings: &mut Interner) -> NodeFacts {
         let mut meta = self.metadata;
+        let machine_config = machine_config(&meta);
         let spec = self.spec.or_default();
         let status = self.status.or_default();
+        let mut conditions: Vec<Condition> = status.conditions.map(Into::into);
+        conditions.extend(machine_config);
         let name = strings.intern(meta.name.as_deref().unwrap_or_default());
         NodeFacts {
             uid: meta.uid.as_deref().map_or_else(|| name.clone(), Arc::from),
@@ -70,8 +73,22 @@ impl Node {
             } else {
                 status.allocatable.0
             },
-            conditions: status.conditions.map(Into::into),
+            conditions,
             runtime: status.node_info.or_default().container_runtime_version.0,
         }
     }
+}
+
+/// The failure that OpenShift's machine-config-daemon reports in annotations, as a condition: it has none of its own.
+fn machine_config(meta: &ObjectMeta) -> Option<Condition> {
+    let annotations = meta.annotations.as_ref()?;
+    let state =
+        annotations.get(MACHINE_CONFIG).filter(|state| matches!(state.as_str(), "Degraded" | "Unreconcilable"))?;
+    Some(Condition {
+        kind: MACHINE_CONFIG.to_owned(),
+        status: "Degraded".to_owned(),
+        reason: state.clone(),
+        message: annotations.get(MACHINE_CONFIG_REASON).cloned().unwrap_or_default(),
+        last_transition: None,
+    })
 }

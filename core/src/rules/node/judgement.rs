@@ -5,12 +5,12 @@ use super::finding::{NodeFinding, ReadyTrouble};
 use super::{judge, reboot};
 use crate::api::{Evidence, OtherFinding};
 use crate::case::{Thresholds, evidence};
-use crate::facts::{NodeState, Timestamp, after, seconds_between};
+use crate::facts::{Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeState, Timestamp, after, seconds_between};
 use crate::message::{self, text};
 use crate::rules::catalog;
-use crate::signals::node_condition::NodeCondition;
+use crate::signals::node_condition::{NodeCondition, is_raised};
 use crate::signals::node_event::NodeEvent;
-use crate::signals::node_ready::Judged;
+use crate::signals::node_ready::{Judged, joining_until};
 use crate::signals::{Context, Signal, Subject};
 
 /// Seconds for which an Event counts. The kubelet repeats Events while a failure lasts (garbage collection every 5
@@ -31,8 +31,13 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let Judged { incident, wake } = judge(node, thresholds, now);
     // While a kubelet does not report, its other conditions are out of date or overwritten.
     let is_down = incident.as_ref().is_some_and(|ready| !ready.is_ready());
-    let beside = if is_down { Vec::new() } else { of_conditions(node, subject) };
-    let of_events = of_events(node, subject, now);
+    // Nor do those of a node that has not been Ready yet count while it starts.
+    let joined = joining_until(node, now);
+    let is_starting = joined.is_some() && !node.facts.is_ready();
+    let is_young = joined.is_some();
+    let is_held_back = is_young && node.facts.conditions.iter().any(|c| is_raised(c) && is_of_network(c));
+    let beside = if is_down || is_starting { Vec::new() } else { of_conditions(node, subject, is_young) };
+    let of_events = if is_starting { Vec::new() } else { of_events(node, subject, now) };
     let event_ends = of_events.iter().filter_map(|finding| finding.since).map(|last| after(last, COUNTS_FOR)).min();
     let (rebooted, until) = reboot::of(thresholds.language, node, now).unzip();
     let incident = incident.and_then(|ready| {
@@ -49,16 +54,32 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
         container: None,
         summary: message::fit(&other.summary, text::SUMMARY_MAX),
     });
-    Judgement { others: others.collect(), failure, wake: wake.into_iter().chain(event_ends).chain(until).min() }
+    Judgement {
+        others: others.collect(),
+        failure,
+        wake: wake.into_iter().chain(event_ends).chain(until).chain(joined.filter(|_| is_held_back)).min(),
+    }
 }
 
-/// Findings for the conditions other than Ready that are True, most severe first.
-fn of_conditions(node: &NodeState, subject: Subject<'_>) -> Vec<NodeFinding> {
-    let conditions = node.facts.conditions.iter().filter(|c| c.status == "True" && c.kind != "Ready");
+/// Findings for the conditions other than Ready that report a problem, most severe first.
+/// The network of a young node may still start.
+fn of_conditions(node: &NodeState, subject: Subject<'_>, is_young: bool) -> Vec<NodeFinding> {
+    let conditions = node.facts.conditions.iter().filter(|c| is_raised(c) && c.kind != "Ready");
+    let conditions = conditions.filter(|c| !is_young || !is_of_network(c));
     ranked(conditions.filter_map(|condition| {
-        let evidence = evidence::node_condition(&node.facts.name, condition);
+        let name = &node.facts.name;
+        let evidence = if condition.kind == MACHINE_CONFIG {
+            evidence::field(format!("node/{name}.metadata.annotations[{MACHINE_CONFIG_REASON}]"), &*condition.message)
+        } else {
+            evidence::node_condition(name, condition)
+        };
         found(&NodeCondition { condition }, subject, condition.last_transition, evidence)
     }))
+}
+
+/// Whether the condition is about the network of the node, which is set up after the node has joined.
+fn is_of_network(condition: &Condition) -> bool {
+    condition.kind.starts_with("Network")
 }
 
 /// Findings for the Events that still count.

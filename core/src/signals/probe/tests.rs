@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests read fixtures")]
 
-use crate::case::Health;
+use crate::case::{Health, Thresholds};
 use crate::rules::diagnose;
 use crate::testing::Scenario;
 
@@ -47,4 +47,44 @@ fn path_that_was_served_for_long_has_been_removed() {
     let Health::Failing(found) = diagnose(&Scenario::from_yaml(&later).case()).health else { panic!("it fails") };
     let first = &found.remedies[0].text;
     assert!(first.contains("Find what removes") && !first.contains("does not serve"), "{first}");
+}
+
+/// A dump of a pod that started 3 minutes ago, whose readiness probe has failed `count` times.
+fn failing_readiness(count: u32) -> Option<String> {
+    let dump = format!(
+        "apiVersion: v1
+kind: Pod
+metadata: {{name: web, namespace: shop, uid: u1, creationTimestamp: \"2026-11-21T08:56:50Z\"}}
+spec:
+  nodeName: n1
+  containers: [{{name: app, image: web, readinessProbe: {{httpGet: {{path: /healthz, port: 8080}}, periodSeconds: 10, failureThreshold: 3}}}}]
+status:
+  phase: Running
+  conditions: [{{type: Ready, status: \"False\", reason: ContainersNotReady, lastTransitionTime: \"2026-11-21T08:56:50Z\"}}]
+  containerStatuses: [{{name: app, image: web, ready: false, started: true, restartCount: 0, state: {{running: {{startedAt: \"2026-11-21T08:57:00Z\"}}}}}}]
+---
+apiVersion: v1
+kind: Event
+metadata: {{name: e, namespace: shop}}
+type: Warning
+reason: Unhealthy
+message: 'Readiness probe failed: Get \"http://10.0.0.7:8080/healthz\": dial tcp 10.0.0.7:8080: connect: connection refused'
+involvedObject: {{kind: Pod, namespace: shop, name: web, uid: u1, fieldPath: \"spec.containers{{app}}\"}}
+lastTimestamp: \"2026-11-21T08:59:50Z\"
+count: {count}
+"
+    );
+    let mut read = crate::wire::Dump::default();
+    read.read(&dump);
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    let now = "2026-11-21T09:00:00Z".parse().unwrap();
+    let thresholds = Thresholds { patient: false, ..Thresholds::default() };
+    let report = crate::offline::diagnose(read, crate::offline::Logs::default(), now, thresholds);
+    report.pods.first().map(|write| write.object.head().cause.clone())
+}
+
+#[test]
+fn readiness_probe_that_has_failed_many_times_in_a_dump_is_lasting() {
+    assert_eq!(failing_readiness(17).as_deref(), Some("ReadinessProbeFailed"), "without the time of the first one");
+    assert_eq!(failing_readiness(4), None, "the program may still start");
 }

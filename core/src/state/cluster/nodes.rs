@@ -20,7 +20,9 @@ const REBOOTS: usize = 4;
 const MESSAGE_MAX: usize = 128;
 /// Most unknown nodes whose Events are kept.
 const UNKNOWN_NODES: usize = 1000;
-/// Most bytes of a kubelet complaint.
+/// Most complaints kept per node. An agent chooses the reasons of its Events.
+const COMPLAINTS: usize = 16;
+/// Most bytes of a complaint.
 const COMPLAINT_MAX: usize = 256;
 
 #[derive(Debug, Default)]
@@ -148,7 +150,7 @@ impl Nodes {
         }
     }
 
-    /// Registers an Event of a node: NotReady, out of memory, reboot or a kubelet complaint. Returns whether it may
+    /// Registers an Event of a node: NotReady, out of memory, reboot or a complaint. Returns whether it may
     /// explain the termination of a container on the node.
     pub(in crate::state) fn event(&mut self, event: &EventFacts) -> bool {
         let kept = self.not_ready.len() + self.early_ooms.len() + self.early_reboots.len();
@@ -159,7 +161,7 @@ impl Nodes {
             "NodeNotReady" => self.was_not_ready(event),
             "SystemOOM" => return self.ran_out_of_memory(event),
             "Rebooted" => return self.was_rebooted(event),
-            reason if node::is_complaint(reason) => self.complained(event),
+            reason if node::is_complaint(reason) || node::is_of_agent(event) => self.complained(event),
             _ => {}
         }
         false
@@ -193,20 +195,29 @@ impl Nodes {
         *last = event.last.max(*last);
     }
 
-    /// Keeps the newest kubelet complaint per reason, in addition to the conditions.
+    /// Keeps the newest complaint per problem, in addition to the conditions.
     fn complained(&mut self, event: &EventFacts) {
         let (Some(last), Some(node)) = (event.last.or(event.first), self.by_name.get_mut(&event.regarding.name)) else {
             return;
         };
-        let reason = event.reason.clone();
-        let known = node.complaints.iter().position(|c| c.reason == reason).map(|at| node.complaints.remove(at));
-        let before = known.filter(|known| known.last > last);
-        node.complaints.push(before.unwrap_or_else(|| NodeComplaint {
-            reason,
+        let complaint = NodeComplaint {
+            reason: event.reason.clone(),
             message: text::beginning(&event.message, COMPLAINT_MAX).into(),
             count: event.count.max(1),
             last,
-        }));
+            reporter: event.reporter.clone(),
+            is_of_agent: node::is_of_agent(event),
+        };
+        let is_same =
+            |known: &NodeComplaint| (&known.reason, known.problem()) == (&complaint.reason, complaint.problem());
+        let known = node.complaints.iter().position(is_same).map(|at| node.complaints.remove(at));
+        node.complaints.push(known.filter(|known| known.last > last).unwrap_or(complaint));
+        if node.complaints.len() > COMPLAINTS {
+            let oldest = node.complaints.iter().enumerate().min_by_key(|(_, complaint)| complaint.last);
+            if let Some((oldest, _)) = oldest {
+                node.complaints.remove(oldest);
+            }
+        }
     }
 
     fn count_not_ready(&mut self, name: &str, now: Timestamp) {
