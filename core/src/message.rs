@@ -6,6 +6,7 @@ mod cloud;
 mod code;
 mod lines;
 mod object;
+mod phrases;
 #[cfg(test)]
 mod properties;
 mod serialized;
@@ -13,6 +14,7 @@ mod shorten;
 mod split;
 mod summary;
 pub mod text;
+pub(crate) mod windows;
 #[cfg(test)]
 mod wordings;
 mod wrapper;
