@@ -147,6 +147,12 @@ signal! {
     /// The step that takes so long; empty if the message names none. Source: cri-o server/utils.go getResourceOrWait.
     "stage": fn stage(&self) -> &str { between(self.seen.text, "Currently at stage ", ": ").unwrap_or_default() }
 
+    /// Whether a hook of the node's runtime fails, such as that of the NVIDIA container toolkit.
+    /// Source: runc libcontainer/configs/config.go; crun src/libcrun/utils.c.
+    "isRuntimeHook": fn is_runtime_hook(&self) -> bool {
+        ["hook #", "error running hook", "hook ran past", "error executing hook"].iter().any(|words| self.seen.has(words))
+    }
+
     /// What the node has no more of: `disk`, `keys` (of the kernel), `processes`, `files` (open) or `memory`; empty if the message names none.
     /// Source: errno of the kernel in the message.
     "exhausted": fn exhausted(&self) -> &'static str { message::exhausted(self.seen.text) }
@@ -302,9 +308,6 @@ signal! {
         let name = self.mounted_file().rsplit('/').next().filter(|name| !name.is_empty());
         name.map_or_else(String::new, |name| format!("{}/{name}", self.mount_path().trim_end_matches('/')))
     }
-
-    /// Whether the runtime ignores CDI by its configuration. Source: containerd internal/cri/server/container_create_linux.go.
-    "isCdiDisabled": fn is_cdi_disabled(&self) -> bool { self.seen.has("cdi support is explicitly disabled") }
 
     /// Whether the node's cgroups are at fault, not a limit that the kernel refuses. Source: runc libcontainer/cgroups.
     "isCgroupOfNode": fn is_cgroup_of_node(&self) -> bool {
