@@ -59,15 +59,12 @@ pub(super) fn short_refusals(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(mark) {
         let (before, after) = (&rest[..at], &rest[at + mark.len()..]);
         out.push_str(before);
-        match refusal(after) {
-            Some((short, length)) => {
-                out.push_str(&short);
-                rest = &after[length..];
-            }
-            None => {
-                out.push_str(mark);
-                rest = after;
-            }
+        if let Some((short, length)) = refusal(after) {
+            out.push_str(&short);
+            rest = &after[length..];
+        } else {
+            out.push_str(mark);
+            rest = after;
         }
     }
     if out.is_empty() {
@@ -79,9 +76,9 @@ pub(super) fn short_refusals(text: &str) -> Cow<'_, str> {
 
 /// The refusal in few words, and the length of what it replaces.
 fn refusal(text: &str) -> Option<(String, usize)> {
-    let (user, rest) = text.split_once("\" cannot ")?;
-    let (verb, rest) = rest.split_once(" resource \"").filter(|(verb, _)| !verb.contains(' '))?;
-    let (resource, mut rest) = rest.split_once('"')?;
+    let (user, rest) = text.split_once('"')?;
+    let (verb, rest) = rest.strip_prefix(" cannot ")?.split_once(' ')?;
+    let (resource, mut rest) = rest.strip_prefix("resource \"")?.split_once('"')?;
     let user = match user.strip_prefix("system:serviceaccount:").and_then(|name| name.split_once(':')) {
         Some((namespace, name)) => format!("service account {namespace}/{name}"),
         None => user.to_owned(),

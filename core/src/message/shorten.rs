@@ -257,7 +257,7 @@ pub(super) fn with_short_groups(text: &str, is_leaf: bool) -> Cow<'_, str> {
     for pair in split::pairs(text) {
         let inner = &text[pair.open + 1..pair.close];
         let is_bracket = matches!(text.as_bytes()[pair.open], b'(' | b'[' | b'{');
-        if fits(inner, most) || inner.contains("://") || is_leaf && !is_bracket {
+        if fits(inner, most) || inner.starts_with('/') || inner.contains("://") || is_leaf && !is_bracket {
             continue;
         }
         out.push_str(&text[from..=pair.open]);

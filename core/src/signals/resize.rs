@@ -22,8 +22,8 @@ signal! {
     /// Type of the condition: PodResizePending or PodResizeInProgress. Source: status.conditions[].type.
     "condition": fn condition_type(&self) -> &str { &self.condition.kind }
 
-    /// The error of the condition, at most 110 characters. Source: status.conditions[].message.
-    "message": fn text(&self) -> String { message::Message::parse(&self.condition.message).summary(110, &[]) }
+    /// The error of the condition, at most 130 characters. Source: status.conditions[].message.
+    "message": fn text(&self) -> String { message::Message::parse(&self.condition.message).summary(130, &[]) }
 
     /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
