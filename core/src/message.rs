@@ -8,6 +8,7 @@ mod code;
 mod deferred;
 mod lines;
 mod object;
+mod phrases;
 #[cfg(test)]
 mod properties;
 mod serialized;
@@ -15,6 +16,7 @@ mod shorten;
 mod split;
 mod summary;
 pub mod text;
+pub(crate) mod windows;
 #[cfg(test)]
 mod wordings;
 mod wrapper;

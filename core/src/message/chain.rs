@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::code::{self, Codes, Grpc};
 use super::object::{self, Object};
 use super::wrapper::{self, Rank};
-use super::{cloud, lines, serialized, split, text};
+use super::{cloud, lines, phrases, serialized, split, text};
 
 /// Clauses that are kept of one message: the first ones and the last ones.
 const CLAUSES: usize = 64;
@@ -102,7 +102,11 @@ impl<'t> Message<'t> {
 /// The text without what is no part of an error, and the HTTP status of a request in it.
 fn prepared(text: &str) -> (Cow<'_, str>, Option<u16>) {
     let text = changed(text::lines(text), unescaped);
+    let text = changed(text, phrases::without_log_fields);
+    let text = changed(text, phrases::without_properties);
     let text = changed(text, serialized::without_objects);
+    let text = changed(text, phrases::without_roots);
+    let text = changed(text, phrases::short_refusals);
     let mut status = None;
     let text = changed(text, |text| {
         let (text, found) = cloud::without_requests(text);
@@ -180,6 +184,20 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// Bytes from which brackets before a clause are its context, as of a log, and not part of the sentence.
+const CONTEXT: usize = 40;
+
+/// The clause without long brackets before it: `[shop/web 3f1b7c9a network default] failed to get pod annotation`.
+fn without_context(clause: &str) -> &str {
+    let mut rest = clause.strip_prefix('\'').filter(|rest| rest.starts_with('[')).unwrap_or(clause);
+    while rest.starts_with('[')
+        && let Some((_, after)) = rest.split_once("] ").filter(|(context, _)| context.len() > CONTEXT)
+    {
+        rest = after;
+    }
+    if rest.len() < clause.len() - CONTEXT.min(clause.len()) { rest } else { clause }
+}
+
 /// Collects the clauses of a text.
 struct Reader<'t> {
     text: &'t str,
@@ -238,7 +256,7 @@ impl<'t> Reader<'t> {
 
     /// Reads a clause: its code is noted, and a quote or list of clauses is opened.
     fn clause(&mut self, clause: &'t str, depth: u8) {
-        let mut clause = clause.trim();
+        let mut clause = without_context(clause.trim());
         if let Some(rest) = clause.strip_prefix("code = ") {
             let (code, rest) = rest.split_once(" desc = ").unwrap_or((rest, ""));
             // The innermost code is the one of the component that failed.
@@ -246,13 +264,19 @@ impl<'t> Reader<'t> {
             clause = rest;
         }
         clause = clause.strip_prefix("desc = ").unwrap_or(clause);
-        if let Some((_, message)) = clause.split_once(" message:") {
+        if let Some((_, message)) = clause.split_once(" message:").filter(|(head, _)| head.contains("reason:")) {
             clause = message;
         }
         if let Some((before, inner)) = clause.split_once(" caused \"") {
             self.push(before);
             clause = inner.strip_suffix('"').unwrap_or(inner);
             return if depth == 0 { self.push(clause) } else { self.line(clause, depth - 1) };
+        }
+        // What a command printed: `exit status 1   "ovs-vsctl: no row"`.
+        if let Some((exit, quote)) = clause.split_once(" \"").filter(|(exit, _)| exit.starts_with("exit status ")) {
+            self.push(exit);
+            let printed = quote.trim_end_matches('"');
+            return if depth == 0 { self.push(printed) } else { self.line(printed, depth - 1) };
         }
         let inner = split::unwrapped(clause, b"\"'`[").and_then(|(start, end)| clause.get(start..end));
         if let Some(inner) =

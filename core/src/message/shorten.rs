@@ -254,12 +254,8 @@ fn short_paths(text: &str) -> Cow<'_, str> {
     let text = without_api_group(&text);
     let mut out = String::new();
     for word in text.split_inclusive(' ') {
-        if word.contains("://")
-            && let Some((url, query)) = word.split_once('?')
-        {
-            out.push_str(url);
-            out.push_str("?…");
-            out.push_str(&query[query.trim_end_matches(['"', ':', ' ', ',', ';', ')']).len()..]);
+        if let Some(scheme) = word.find("://") {
+            push_short_url(&mut out, word, scheme + 3);
             continue;
         }
         let arn = word.find("arn:aws").filter(|at| *at < 3);
@@ -291,6 +287,25 @@ fn path_in(word: &str) -> Option<(usize, usize)> {
     let path = word[start..end].trim_end_matches([':', '.']);
     // A share of a server is short.
     (!path.starts_with("//")).then_some((start, start + path.len()))
+}
+
+/// Adds a URL without its query and without the middle of a long path: `https://10.96.0.1:443/…/default`.
+fn push_short_url(out: &mut String, word: &str, host: usize) {
+    let (url, query) = word.split_once('?').unwrap_or((word, ""));
+    let path = url[host..].find('/').map_or(url.len(), |at| host + at);
+    let last = url.rfind('/').filter(|last| url.len() > PATH_LENGTH && path < *last);
+    match last {
+        Some(last) => {
+            out.push_str(&url[..path]);
+            out.push_str("/…");
+            out.push_str(&url[last..]);
+        }
+        None => out.push_str(url),
+    }
+    if url.len() < word.len() {
+        out.push_str("?…");
+        out.push_str(&query[query.trim_end_matches(['"', ':', ' ', ',', ';', ')']).len()..]);
+    }
 }
 
 fn short_path(path: &str) -> Cow<'_, str> {
@@ -408,6 +423,35 @@ pub fn name(name: &str, most: usize) -> String {
 /// The text with long paths shortened, if it is longer than `most`.
 pub(super) fn with_short_names(text: &str, most: usize) -> Cow<'_, str> {
     if fits(text, most) { text.into() } else { short_paths(text) }
+}
+
+/// Characters of a quote or bracket that is shown whole; of one in the leaf, which may be what matters, more of them.
+const GROUP: usize = 40;
+const GROUP_OF_LEAF: usize = 50;
+
+/// The text with long quotes shortened, and the content of long brackets left out: `unit "a.scope" (…)`. Quotes in the
+/// leaf stay.
+pub(super) fn with_short_groups(text: &str, is_leaf: bool) -> Cow<'_, str> {
+    let most = if is_leaf { GROUP_OF_LEAF } else { GROUP };
+    if fits(text, most) {
+        return text.into();
+    }
+    let (mut out, mut from) = (String::new(), 0);
+    for pair in split::pairs(text) {
+        let inner = &text[pair.open + 1..pair.close];
+        let is_bracket = matches!(text.as_bytes()[pair.open], b'(' | b'[' | b'{');
+        if fits(inner, most) || inner.starts_with('/') || inner.contains("://") || is_leaf && !is_bracket {
+            continue;
+        }
+        out.push_str(&text[from..=pair.open]);
+        out.push_str(&if is_bracket { "…".to_owned() } else { name(inner, GROUP) });
+        from = pair.close;
+    }
+    if from == 0 {
+        return text.into();
+    }
+    out.push_str(&text[from..]);
+    out.into()
 }
 
 #[cfg(test)]

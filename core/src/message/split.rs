@@ -95,7 +95,7 @@ pub(super) fn parts(line: &str) -> Vec<Part> {
     let mut pairs = pairs.iter().peekable();
     let mut found = Vec::new();
     let mut part = Part { start: 0, end: 0, is_next_error: false };
-    let mut at = 0;
+    let (mut at, mut comma) = (0, usize::MAX);
     while at < bytes.len() {
         if let Some(pair) = pairs.next_if(|pair| pair.open <= at) {
             at = at.max(pair.close + 1);
@@ -108,7 +108,11 @@ pub(super) fn parts(line: &str) -> Vec<Part> {
             continue;
         }
         let next = bytes.get(at + 1).copied();
+        if bytes[at] == b',' {
+            comma = at;
+        }
         let ends = match bytes[at] {
+            b':' if comma < at && comma > part.start && is_detail(line, comma, at) => false,
             b':' => next.is_none_or(|b| b == b' '),
             b',' | b';' => next == Some(b' ') && (starts_error(&bytes[at + 2..]) || starts_cause(&bytes[at + 2..])),
             b'\n' => true,
@@ -118,6 +122,7 @@ pub(super) fn parts(line: &str) -> Vec<Part> {
             found.push(Part { end: at, ..part });
             let is_next_error = matches!(bytes[at], b',' | b';') && starts_error(&bytes[at + 2..]);
             part = Part { start: (at + 1).min(bytes.len()), end: 0, is_next_error };
+            comma = usize::MAX;
         }
         at += 1;
     }
@@ -136,9 +141,24 @@ fn failed_with(rest: &[u8]) -> Option<usize> {
     is_cause.then_some(rest.len() - cause.len())
 }
 
+/// Longest key of a detail, in bytes.
+const KEY_MAX: usize = 20;
+
+/// Whether the colon belongs to a detail of the same clause: `only directories are supported, path: "a/b", flags: 0`.
+fn is_detail(line: &str, comma: usize, colon: usize) -> bool {
+    let key = line[comma + 1..colon].trim_start();
+    let is_key = (1..=KEY_MAX).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let value = line[colon + 1..].trim_start();
+    let starts = value.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '"' | '/' | '[' | '{'));
+    let word = value.split(' ').next().unwrap_or_default();
+    is_key && colon + 1 < line.len() && (starts || word.len() > 1 && word.ends_with(','))
+}
+
 /// Whether the cause follows: `failed to X, err: why`.
 fn starts_cause(rest: &[u8]) -> bool {
-    ["err: ", "error: ", "caused by: ", "reason: "].iter().any(|words| rest.starts_with(words.as_bytes()))
+    ["err: ", "error: ", "caused by: ", "reason: ", "stderr: ", "output: "]
+        .iter()
+        .any(|words| rest.starts_with(words.as_bytes()))
 }
 
 fn starts_error(rest: &[u8]) -> bool {

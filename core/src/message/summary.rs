@@ -27,7 +27,15 @@ impl Message<'_> {
         for (place, clause) in self.clauses()[..=leaf].iter().enumerate() {
             let words = self.words(*clause);
             let is_core = place >= core && clause.rank > Rank::Frame && !is_exit(words) || place == leaf;
-            if !is_core && clause.rank < Rank::Context || repeats(words, &seen, place == leaf) {
+            if !is_core && let Some(plugin) = plugin(words).filter(|name| !seen.contains(name)) {
+                seen.push(' ');
+                seen.push_str(plugin);
+                let text = format!("plugin \"{plugin}\"");
+                kept.push(Part { text, is_core: false, is_code: false, is_shown: true });
+                continue;
+            }
+            if !is_core && clause.rank < Rank::Context || repeats(words, &seen, (place == leaf).then_some(clause.rank))
+            {
                 continue;
             }
             seen.push(' ');
@@ -74,7 +82,7 @@ impl Message<'_> {
     fn with_others(&self, mut error: String, most: usize) -> String {
         for other in self.others() {
             let other = Message::parse(other).summary(most, &[]);
-            if repeats(&other, &error.to_lowercase(), false) {
+            if repeats(&other, &error.to_lowercase(), None) {
                 continue;
             }
             let with_other = format!("{error}; {other}");
@@ -91,6 +99,11 @@ impl Message<'_> {
 /// Whether a clause states only that a command failed. What the command printed follows.
 fn is_exit(clause: &str) -> bool {
     clause.starts_with("exit status ")
+}
+
+/// The network plugin of a clause of CNI: `plugin type="calico" name="k8s-pod-network" failed (add)`.
+fn plugin(clause: &str) -> Option<&str> {
+    clause.strip_prefix("plugin type=\"")?.split_once('"').map(|(name, _)| name).filter(|name| !name.is_empty())
 }
 
 /// A clause that is shown.
@@ -124,8 +137,10 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
     if fits(&joined, most) {
         return finished(&joined);
     }
-    for part in &mut parts {
+    let last = parts.len() - 1;
+    for (place, part) in parts.iter_mut().enumerate() {
         part.text = shorten::with_short_names(&part.text, most / 2).into_owned();
+        part.text = shorten::with_short_groups(&part.text, place == last).into_owned();
     }
     let core = parts.iter().position(|part| part.is_core).unwrap_or(parts.len());
     let mut joined = join(&parts);
@@ -228,13 +243,15 @@ fn has_name(clause: &str) -> bool {
 
 /// Whether a clause adds nothing to the text before it, in lower case: all of its words stand there; those of the leaf in
 /// one piece.
-fn repeats(clause: &str, seen: &str, is_leaf: bool) -> bool {
+fn repeats(clause: &str, seen: &str, leaf: Option<Rank>) -> bool {
     if seen.is_empty() || clause.len() > COMPARED {
         return false;
     }
     let clause = clause.to_lowercase();
-    if is_leaf {
-        return seen.contains(clause.trim_end_matches('.'));
+    if let Some(rank) = leaf {
+        let clause = clause.trim_end_matches('.');
+        // A condition such as `no such file or directory` may stand in the text before for another object.
+        return if rank == Rank::Condition { seen.ends_with(clause) } else { seen.contains(clause) };
     }
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '-' | '_');
     let mut words =
@@ -254,6 +271,10 @@ fn stands_in(word: &str, text: &str) -> bool {
 fn without_shown<'c>(clause: &'c str, shown: &[&str]) -> &'c str {
     for name in shown.iter().filter(|name| name.len() > 2) {
         let bare = clause.trim_end_matches(['"', '\'', '`']);
+        // A plain word such as `bridge` may belong to the sentence.
+        if bare.len() == clause.len() && name.bytes().all(|b| b.is_ascii_alphabetic()) {
+            continue;
+        }
         let before = bare.strip_suffix(name).map(|before| before.trim_end_matches(['"', '\'', '`']).trim_end());
         if let Some(before) = before.filter(|before| before.contains(' ') && clause.len() - before.len() > name.len()) {
             return before;

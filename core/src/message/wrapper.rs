@@ -67,7 +67,6 @@ const FRAMES: &[&str] = &[
     "container runtime network not ready",
     "networkready=false",
     "runtimeready=false",
-    "error creating",
     "volume provisioning failed with",
     "strconv.",
 ];
@@ -96,6 +95,7 @@ const WHOLE_FRAMES: &[&str] = &[
     "x509",
     "dial tcp",
     "mount",
+    "error creating",
 ];
 
 /// Beginnings of clauses that name a step which every failure of their kind goes through, in lower case.
@@ -119,6 +119,10 @@ const WRAPPERS: &[&str] = &[
     "failed to set up sandbox container",
     "failed to set up pod",
     "failed to create pod network sandbox",
+    "failed to destroy network for sandbox",
+    "network teardown failed for pod sandbox",
+    "network plugin returns error",
+    "error removing pod",
     "failed to generate ",
     "failed to get container spec opts",
     "failed to create container for ",
@@ -249,8 +253,20 @@ const ADVICE: &[&str] = &[
     "for several ",
 ];
 
+/// What a question to the reader begins with.
+const QUESTIONS: &[&str] = &["have you ", "did you ", "do you ", "are you ", "Have you ", "Did you ", "Do you "];
+
 /// The clause without the advice at its end: sentences and parts after a semicolon that begin with a word of advice.
 pub(super) fn without_advice(clause: &str) -> &str {
+    let clause = match clause.split_once("? ") {
+        Some((question, rest)) if QUESTIONS.iter().any(|words| question.starts_with(words)) => rest,
+        _ => clause,
+    };
+    // The label of the next clause: `still waiting for x. pollimmediate error: timed out`.
+    let clause = match clause.rsplit_once(". ") {
+        Some((sentence, label)) if label.ends_with(" error") && label.split(' ').count() < 3 => sentence,
+        _ => clause,
+    };
     let mut from = 0;
     while let Some(found) = clause[from..].find(['.', ';', ',', '!', '-']) {
         let at = from + found;

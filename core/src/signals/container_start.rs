@@ -14,10 +14,13 @@ use super::{Matched, PodSignal, Seen, Source, lasting, sandbox, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, Mount, Timestamp};
-use crate::message::{Message, between, name, quoted_after};
+use crate::message::{Message, between, name, quoted_after, windows};
 
 /// Termination reasons of containers that never ran.
 const NEVER_RAN: [&str; 2] = ["StartError", "ContainerCannotRun"];
+
+/// Bytes of a memory limit in which the runtime starts any process: many times the 16 MiB that it needs.
+const AMPLE_LIMIT: i64 = 64 << 20;
 
 /// Reason of the kubelet's Event, and of this signal if a container was killed after its hook failed.
 const HOOK_EVENT: &str = "FailedPostStartHook";
@@ -68,6 +71,18 @@ signal! {
 
     /// Whether the container has a memory limit. Source: resources.limits.memory.
     "hasMemoryLimit": fn has_memory_limit(&self) -> bool { self.container.is_some_and(|c| c.limits.memory.is_some()) }
+
+    /// Whether the memory limit is far above what the runtime needs to start a process, so that a higher limit may not help.
+    /// Source: resources.limits.memory.
+    "isLimitAmple": fn is_limit_ample(&self) -> bool {
+        self.container.and_then(|c| c.limits.memory).is_some_and(|limit| limit >= AMPLE_LIMIT)
+    }
+
+    /// The least memory limit that the runtime accepts, in bytes; empty if the message names none.
+    /// Source: cri-o internal/config/cgmgr VerifyMemoryIsEnough.
+    "minimumMemory": fn minimum_memory(&self) -> &str {
+        between(self.seen.text, "should be at least ", " ").unwrap_or_default()
+    }
 
     /// Image reference of the container, at most 70 characters. Source: spec.containers[].image.
     "image": fn image(&self) -> String { self.container.map_or_else(String::new, |c| name(&c.image, 70)) }
@@ -124,9 +139,57 @@ signal! {
     /// Whether a group is missing, not a user. Source: containerd pkg/oci; cri-o.
     "isGroupUnknown": fn is_group_unknown(&self) -> bool { self.seen.has("find group") || self.seen.has("group file") }
 
-    /// The profile that is missing: `seccomp` or `AppArmor`; empty if the message names neither.
+    /// Name of the profile that cannot be used; empty if the message names none. Source: containerd, cri-o, runc.
+    "profile": fn profile(&self) -> &str { message::profile(self.seen.text).unwrap_or_default() }
+
+    /// Meaning of the code of the Host Compute Service (HCS), where the message has only the code; empty otherwise.
+    /// Source: hcsshim; HCSHResult of Microsoft's API reference.
+    "computeMeaning": fn compute_meaning(&self) -> &'static str {
+        let has_words = !self.seen.has("windows system call (0x");
+        windows::of_compute(self.seen.text).filter(|_| !has_words).map_or("", |status| status.meaning)
+    }
+
+    /// Error by which the kernel refused to execute the program: `exec format error` or `no such file or directory` (of its
+    /// interpreter or loader); empty otherwise. Source: runc `exec /X: exec format error`; crun.
+    "execError": fn exec_error(&self) -> &'static str {
+        if self.seen.has("exec format error") {
+            "exec format error"
+        } else if self.seen.has("missing dynamic library") {
+            "no such file or directory"
+        } else {
+            ""
+        }
+    }
+
+    /// The step that takes so long; empty if the message names none. Source: cri-o server/utils.go getResourceOrWait.
+    "stage": fn stage(&self) -> &str { between(self.seen.text, "Currently at stage ", ": ").unwrap_or_default() }
+
+    /// Whether a hook of the node's runtime fails, such as that of the NVIDIA container toolkit.
+    /// Source: runc libcontainer/configs/config.go; crun src/libcrun/utils.c.
+    "isRuntimeHook": fn is_runtime_hook(&self) -> bool {
+        ["hook #", "error running hook", "hook ran past", "error executing hook"].iter().any(|words| self.seen.has(words))
+    }
+
+    /// What the node has no more of: `disk`, `keys` (of the kernel), `processes`, `files` (open) or `memory`; empty if the message names none.
+    /// Source: errno of the kernel in the message.
+    "exhausted": fn exhausted(&self) -> &'static str { message::exhausted(self.seen.text) }
+
+    /// The kind of the profile: `seccomp`, `AppArmor` or `SELinux`; empty if the message names none.
     "profileType": fn profile_type(&self) -> &'static str {
-        if self.seen.has("apparmor") { "AppArmor" } else if self.seen.has("seccomp") { "seccomp" } else { "" }
+        let types = [("apparmor", "AppArmor"), ("seccomp", "seccomp"), ("selinux", "SELinux")];
+        types.into_iter().find(|(word, _)| self.seen.has(word)).map_or("", |(_, name)| name)
+    }
+
+    /// What is wrong with the profile: `missing` on the node; `refused`, the kernel or the runtime does not accept it;
+    /// `unsupported`, the node has no such feature. Source: containerd, cri-o, runc, crun.
+    "profileProblem": fn profile_problem(&self) -> &'static str {
+        if ["not supported", "is disabled", "is not initialized"].iter().any(|words| self.seen.has(words)) {
+            "unsupported"
+        } else if ["unable to init seccomp", "seccomp get action", "is forbidden"].iter().any(|words| self.seen.has(words)) {
+            "refused"
+        } else {
+            "missing"
+        }
     }
 
     /// Name of the volume whose subPath cannot be prepared; empty if the message names none.

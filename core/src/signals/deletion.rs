@@ -48,9 +48,9 @@ signal! {
     /// empty if there is none. Source: Events.
     "event": fn event_reason(&self) -> &str { self.event().map_or("", |event| &event.reason) }
 
-    /// Its message, at most 100 characters. Source: Events.
+    /// Its message, at most 130 characters. Source: Events.
     "eventMessage": fn event_message(&self) -> String {
-        self.event().map(|event| Message::parse(&event.message).summary(100, &[])).unwrap_or_default()
+        self.event().map(|event| Message::parse(&event.message).summary(130, &[])).unwrap_or_default()
     }
 
     /// The container whose postStart hook seems not to end, so that the kubelet does not get to stop the pod; empty if

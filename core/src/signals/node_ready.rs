@@ -73,11 +73,11 @@ signal! {
     /// Source: `pleg was last seen active 4m9.76s ago` in the message.
     "runtimeSilence": fn runtime_silence(&self) -> String { pleg_age(self.condition_message).unwrap_or_default() }
 
-    /// Message of the container runtime, such as `cni plugin not initialized`, at most 100 characters; empty if it has none.
+    /// Message of the container runtime, such as `cni plugin not initialized`, at most 120 characters; empty if it has none.
     /// Source: RuntimeStatus of the CRI, after `message:` in the message.
     "runtimeMessage": fn runtime_message(&self) -> String { after_mark(self.condition_message, "message:") }
 
-    /// Error of the write of the CSINode object, at most 100 characters; empty if the message has none.
+    /// Error of the write of the CSINode object, at most 120 characters; empty if the message has none.
     /// Source: kubelet pkg/volume/csi/csi_plugin.go.
     "csiNodeError": fn csi_node_error(&self) -> String { after_mark(self.condition_message, "initialize CSINode: ") }
 
@@ -378,5 +378,7 @@ fn pleg_age(message: &str) -> Option<String> {
 
 /// The rest of the message after a marker.
 fn after_mark(message: &str, mark: &str) -> String {
-    message.split_once(mark).map_or_else(String::new, |(_, rest)| message::fit(rest.trim_end_matches(']'), 100))
+    message
+        .split_once(mark)
+        .map_or_else(String::new, |(_, rest)| message::Message::parse(rest.trim_end_matches(']')).summary(120, &[]))
 }

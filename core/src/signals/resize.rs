@@ -22,8 +22,8 @@ signal! {
     /// Type of the condition: PodResizePending or PodResizeInProgress. Source: status.conditions[].type.
     "condition": fn condition_type(&self) -> &str { &self.condition.kind }
 
-    /// Message of the condition, at most 140 characters. Source: status.conditions[].message.
-    "message": fn text(&self) -> String { message::fit(self.condition.message.trim_end_matches('.'), 140) }
+    /// The error of the condition, at most 140 characters. Source: status.conditions[].message.
+    "message": fn text(&self) -> String { message::Message::parse(&self.condition.message).summary(140, &[]) }
 
     /// The resource that the node has too little of; empty if the message names none.
     /// Source: pkg/kubelet/allocation/allocation_manager.go.
@@ -42,9 +42,11 @@ signal! {
     "capacity": fn capacity(&self) -> &str { self.shortage.as_ref().map_or("", |s| &s.capacity) }
 
     /// Whether the new memory limit is below what the container uses.
-    /// Source: pkg/kubelet/kuberuntime, `cannot decrease memory limits`.
+    /// Source: pkg/kubelet/kuberuntime, `cannot decrease memory limits`; the same of runc and crun.
     "limitBelowUsage": fn limit_below_usage(&self) -> bool {
-        text::has(&self.condition.message, &["cannot decrease memory limits"])
+        ["cannot decrease memory limits", "unable to set memory limit", "memory limit lower than its current usage"]
+            .iter()
+            .any(|words| text::has(&self.condition.message, &[words]))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
-use crate::facts::{EventFacts, State, Timestamp};
+use crate::facts::{EventFacts, State, Timestamp, seconds_between};
 use crate::message::{Class, Message, between, quoted_after};
 
 signal! {
@@ -11,13 +11,13 @@ signal! {
     /// created; or a sync of the pod that fails while it is not ready. The status of the containers shows only
     /// ContainerCreating.
     /// Source: the newest Event of FailedCreatePodSandBox, NetworkNotReady, FailedCreatePodContainer,
-    /// FailedPrepareDynamicResources, FailedPodSandBoxStatus, Failed; and the newest Event FailedSync.
+    /// FailedPrepareDynamicResources, FailedPodSandBoxStatus, Failed, ErrorAddingLogicalPort, ErrorAddingResource; and the newest Event FailedSync.
     pub(crate) struct Sandbox<'a> as "sandbox" { case: &'a Case<'a>, event: &'a EventFacts }
     reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
 
-    /// The error of the message with its operation and object, at most 120 characters.
+    /// The error of the message with its operation and object, at most 140 characters.
     "error": fn error(&self) -> String {
-        Message::parse(&self.event.message).summary(120, &[self.plugin(), self.claim()])
+        Message::parse(&self.event.message).summary(140, &[self.plugin(), self.claim()])
     }
 
     /// ResourceClaim whose devices cannot be prepared; empty if the message names none.
@@ -39,6 +39,28 @@ signal! {
     "plugin": fn plugin(&self) -> &str {
         let message = &*self.event.message;
         quoted_after(message, "plugin type=").or_else(|| between(message, "plugin type=\\\"", "\\\"")).unwrap_or_default()
+    }
+
+    /// The NetworkAttachmentDefinition that does not exist, as `namespace/name`; empty if none is missing.
+    /// Source: multus-cni pkg/k8sclient/k8sclient.go getKubernetesDelegate.
+    "missingNetwork": fn missing_network(&self) -> String {
+        let message = &*self.event.message;
+        let named = between(message, "network-attachment-definition (", ")").zip(between(message, "in namespace (", ")"));
+        named.map_or_else(String::new, |(name, namespace)| format!("{namespace}/{name}"))
+    }
+
+    /// Whether an interface, address, route or allocation of an earlier pod is left on the node and in the way.
+    /// Source: message of the Event, containernetworking/plugins, calico, ovn-kubernetes.
+    "isStateStale": fn is_state_stale(&self) -> bool {
+        const WORDS: [&str; 5] = [
+            "already has an ip address different from",
+            "already exists",
+            "duplicate allocation",
+            "file exists",
+            "lock acquire error",
+        ];
+        let lower = self.event.message.to_ascii_lowercase();
+        WORDS.iter().any(|words| lower.contains(words))
     }
 
     /// The CNI plugin whose program is not on the node; empty if none is missing.
@@ -64,7 +86,18 @@ signal! {
 
     /// Handler of a RuntimeClass that the node's runtime does not know; empty if the message names none.
     /// Source: message of the Event, containerd internal/cri/config.
-    "runtimeHandler": fn runtime_handler(&self) -> &str { self.quoted_after("no runtime for ") }
+    "runtimeHandler": fn runtime_handler(&self) -> &str {
+        let named = between(&self.event.message, "runtime handler ", " from ");
+        let shim = || Some(self.quoted_after("binary not installed ")).filter(|shim| !shim.is_empty());
+        named.or_else(shim).unwrap_or_else(|| self.quoted_after("no runtime for "))
+    }
+
+    /// The step that does not end in time; empty if the message names none. Source: message of the Event, without its codes.
+    "stage": fn stage(&self) -> String {
+        let error = Message::parse(&self.event.message).summary(110, &[]);
+        let is_bare = error.is_empty() || error.eq_ignore_ascii_case("context deadline exceeded");
+        if is_bare { String::new() } else { error }
+    }
 
     /// Image of the sandbox that the runtime cannot pull; empty if the message names none.
     /// Source: message of the Event, containerd internal/cri/server.
@@ -74,13 +107,14 @@ signal! {
     /// Source: message of the Event, runc.
     "sysctl": fn sysctl(&self) -> String {
         let path = between(&self.event.message, "/proc/sys/", ": ").map(|path| path.replace('/', "."));
-        path.unwrap_or_else(|| self.quoted_after("sysctl ").to_owned())
+        let named = || between(&self.event.message, "sysctl `", "`").unwrap_or_else(|| self.quoted_after("sysctl "));
+        path.unwrap_or_else(|| named().to_owned())
     }
 }
 
 pub(crate) const SOURCE: Source = Source { definition: &Sandbox::DEFINITION, read };
 
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 9] = [
     "FailedCreatePodSandBox",
     "NetworkNotReady",
     "FailedCreatePodContainer",
@@ -88,6 +122,9 @@ const EVENTS: [&str; 7] = [
     "FailedPodSandBoxStatus",
     "FailedSync",
     "Failed",
+    // ovn-kubernetes go-controller: the control plane, before the plugin on the node.
+    "ErrorAddingLogicalPort",
+    "ErrorAddingResource",
 ];
 
 /// The kubelet's retry interval in seconds, rounded up. A failure that occurs only once has passed by then.
@@ -135,7 +172,31 @@ pub(crate) fn failure<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
             }
     };
     let newest = case.events.iter().filter(of_pod).max_by_key(|e| e.last)?;
-    is_being_set_up(case).then_some(newest)
+    (is_being_set_up(case) && !is_outdated(case, newest)).then_some(newest)
+}
+
+/// Reasons of Events of steps before and after the sandbox. While they are emitted, its creation is not what fails.
+const OTHER_STEPS: [&str; 9] = [
+    "FailedMount",
+    "FailedAttachVolume",
+    "FailedMapVolume",
+    "FailedPrepareDynamicResources",
+    "NetworkNotReady",
+    "Pulling",
+    "Pulled",
+    "Created",
+    "Started",
+];
+
+/// Seconds after which the kubelet has tried again, if the sandbox still fails.
+const TRIED_AGAIN: i64 = 180;
+
+/// Whether a newer Event of another step shows that the sandbox is no longer what fails.
+fn is_outdated(case: &Case<'_>, failure: &EventFacts) -> bool {
+    let is_newer = |e: &EventFacts| {
+        e.last.zip(failure.last).is_some_and(|(other, last)| seconds_between(last, other) > TRIED_AGAIN)
+    };
+    case.events.iter().any(|e| OTHER_STEPS.contains(&&*e.reason) && e.reason != failure.reason && is_newer(e))
 }
 
 /// Whether the pod is bound to a node and none of its containers exists yet, or exists again after its sandbox was

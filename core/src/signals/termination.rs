@@ -21,6 +21,7 @@ use super::{Matched, PodSignal, Source, of_containers, restarts, signal};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
+use crate::message::windows;
 
 /// Adds reason, exit code and uptime of a run as evidence.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -54,12 +55,26 @@ signal! {
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }
 
     /// What the exit code commonly means, such as `general error`; empty where it has no common meaning.
-    "exitMeaning": fn exit_meaning(&self) -> &'static str {
-        exit_code::meaning_of(self.case.language(), self.run).unwrap_or_default()
+    "exitMeaning": fn exit_meaning(&self) -> String {
+        let language = self.case.language();
+        let meaning = exit_code::meaning_of(language, self.run).map(str::to_owned);
+        meaning.or_else(|| exit_code::windows_words(language, self.run.exit_code)).unwrap_or_default()
+    }
+
+    /// Name of the Windows status that the program ended with, such as `STATUS_DLL_NOT_FOUND`; empty for other exit codes.
+    /// Source: state.terminated.exitCode, ntstatus.h.
+    "windowsStatus": fn windows_status(&self) -> &'static str {
+        windows::of_exit(self.run.exit_code).map_or("", |status| status.name)
+    }
+
+    /// That status with its code and meaning: `0xC0000135 STATUS_DLL_NOT_FOUND, a DLL is missing`.
+    "windowsExit": fn windows_exit(&self) -> String {
+        exit_code::windows_words(self.case.language(), self.run.exit_code).unwrap_or_default()
     }
 
     /// Signal that the process caused itself, such as `SIGSEGV`; empty for an exit code of its own, for SIGKILL and SIGTERM,
-    /// and where an uncaught .NET exception ended it. Source: state.terminated.exitCode (128 + n) and signal.
+    /// and where an uncaught .NET exception ended it. On Windows the status of a crash, such as
+    /// `0xC0000005 STATUS_ACCESS_VIOLATION`. Source: state.terminated.exitCode (128 + n) and signal; ntstatus.h.
     "nativeSignal": fn native_signal(&self) -> &'static str { self.own_signal().map_or("", |signal| signal.name) }
 
     /// What that signal means, such as `an invalid memory access`.
@@ -234,7 +249,13 @@ impl<'a> Termination<'a> {
 
     /// The signal that the process caused itself.
     fn own_signal(&self) -> Option<exit_code::Signal> {
-        let signal = exit_code::native_signal(self.case.language(), self.run.ending_signal()?)?;
+        let language = self.case.language();
+        let of_windows = || {
+            let status = windows::crash(self.run.exit_code)?;
+            Some(exit_code::Signal { name: status.title, meaning: language.of(status.meaning) })
+        };
+        let signal = self.run.ending_signal().and_then(|number| exit_code::native_signal(language, number));
+        let signal = signal.or_else(of_windows)?;
         (!log_line::is_managed_exception(self.case, self.container, self.run)).then_some(signal)
     }
 

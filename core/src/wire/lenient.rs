@@ -202,6 +202,45 @@ impl<'de> Deserialize<'de> for Int {
     }
 }
 
+/// An exit code. Those of Windows, such as 0xC0000135, have 32 bits without a sign; the API shows them as negative numbers,
+/// and some runtimes as positive ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ExitCode(pub(super) i32);
+
+impl ExitCode {
+    fn new(code: i64) -> Self {
+        let unsigned = u32::try_from(code).map(u32::cast_signed);
+        Self(i32::try_from(code).or(unsigned).unwrap_or(0))
+    }
+}
+
+impl<'de> Deserialize<'de> for ExitCode {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = ExitCode;
+            drop_shapes!(ExitCode(0); null seq map);
+            fn visit_bool<E>(self, _: bool) -> Result<ExitCode, E> {
+                Ok(ExitCode(0))
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<ExitCode, E> {
+                Ok(ExitCode::new(v))
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<ExitCode, E> {
+                Ok(ExitCode::new(i64::try_from(v).unwrap_or_default()))
+            }
+            #[allow(clippy::cast_possible_truncation, reason = "saturates, and 3.0 is a way to write 3")]
+            fn visit_f64<E>(self, v: f64) -> Result<ExitCode, E> {
+                Ok(ExitCode::new(v as i64))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<ExitCode, E> {
+                Ok(ExitCode::new(v.trim().parse().unwrap_or_default()))
+            }
+        }
+        d.deserialize_any(V)
+    }
+}
+
 /// A whole number, or the length of a list: a Job has the number of active pods, a CronJob a list of Jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count(pub(super) i64);

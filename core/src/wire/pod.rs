@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::lenient::{Amounts, AppProbers, Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use super::lenient::{Amounts, AppProbers, Dict, ExitCode, Flag, Int, List, Name, Obj, Text, Texts, Time};
 use super::meta::{self, WireCondition};
 use super::probe::Probe;
 use super::{Interner, istio};
@@ -416,7 +416,7 @@ struct Running {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Ended {
-    exit_code: Int,
+    exit_code: ExitCode,
     signal: Int,
     reason: Text,
     message: Text,
@@ -742,7 +742,7 @@ fn own_words(message: &str) -> &str {
 
 fn ended(e: Ended) -> Terminated {
     Terminated {
-        exit_code: e.exit_code.as_i32().unwrap_or(0),
+        exit_code: e.exit_code.0,
         signal: e.signal.as_i32().filter(|s| *s != 0),
         reason: e.reason.0,
         // Later, a single line is reported, and a line of a key is only recognized next to its other lines.

@@ -54,6 +54,14 @@ fn named_executable(text: &str) -> Option<&str> {
     quoted_after(text, "exec: ")
         .or_else(|| between(text, "executable file `", "`"))
         .or_else(|| between(text, "the path `", "`"))
+        .or_else(|| between(text, "exec container process (missing dynamic library?) `", "`"))
+        .or_else(|| between(text, "exec container process `", "`"))
+        .or_else(|| between(text, "container init: exec /", ": exec format error").map(|_| exec_path(text)))
+}
+
+/// The path after runc's `exec `.
+fn exec_path(text: &str) -> &str {
+    between(text, "exec ", ": exec format error").and_then(|path| path.rsplit(' ').next()).unwrap_or_default()
 }
 
 /// The words of a command that was written as a single string with blanks, as a JSON list.
@@ -70,6 +78,35 @@ pub(super) fn shell_command(container: Option<&Container>, text: &str) -> Option
     let rest = command.split_first().filter(|(first, _)| *first == program).map_or(&[][..], |(_, rest)| rest);
     let words: Vec<&str> = ["sh", program].into_iter().chain(rest.iter().map(String::as_str)).collect();
     serde_json::to_string(&words).ok()
+}
+
+/// The AppArmor or seccomp profile in the message.
+pub(super) fn profile(text: &str) -> Option<&str> {
+    let named = || text.split_once("apparmor profile not found ").map(|(_, name)| name.split([' ', ':']).next());
+    quoted_after(text, "AppArmor profile ")
+        .or_else(|| between(text, "writing \"exec ", "\""))
+        .or_else(|| between(text, "load local profile: open ", ": "))
+        .or_else(|| quoted_after(text, "load local profile "))
+        .or_else(|| named().flatten())
+}
+
+/// What the kernel reports as used up.
+pub(super) fn exhausted(text: &str) -> &'static str {
+    let lower = text.to_ascii_lowercase();
+    let is_in = |words: &[&str]| words.iter().any(|words| lower.contains(words));
+    if is_in(&["session key"]) {
+        "keys"
+    } else if is_in(&["no space left on device", "disk quota exceeded"]) {
+        "disk"
+    } else if is_in(&["too many open files"]) {
+        "files"
+    } else if is_in(&["resource temporarily unavailable"]) {
+        "processes"
+    } else if is_in(&["cannot allocate memory"]) {
+        "memory"
+    } else {
+        ""
+    }
 }
 
 pub(super) fn working_dir<'t>(container: Option<&'t Container>, text: &'t str) -> Option<&'t str> {

@@ -8,7 +8,8 @@ use crate::message::{between, quoted_after};
 pub(super) fn target(text: &str) -> Option<&str> {
     // runc before 1.0 includes the rootfs: `mounting "A" to rootfs "B" at "C"`.
     let of_old = || quoted_after(text.split_once("to rootfs ")?.1, " at ");
-    quoted_after(text, "to rootfs at ").or_else(|| between(text, "` to `", "`")).or_else(of_old)
+    let without_volume = || between(text, "create mountpoint for ", " mount: ");
+    quoted_after(text, "to rootfs at ").or_else(without_volume).or_else(|| between(text, "` to `", "`")).or_else(of_old)
 }
 
 /// The parent path that runc cannot open or create because a part of it is a file (`prepareBindMount`,

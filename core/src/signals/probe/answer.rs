@@ -101,14 +101,19 @@ pub(super) fn answer(message: &str) -> Answer {
         let rest = rest.trim_end_matches(": unknown");
         // `exec: "/x": stat /x: no such file or directory` contains the path twice.
         let rest = rest.split_once("\": ").filter(|(_, why)| why.starts_with("stat ")).map_or(rest, |(_, why)| why);
-        return Answer::CannotRun(text::line(rest, 80));
+        let is_long = rest.len() > 80;
+        return Answer::CannotRun(if is_long { Message::parse(rest).summary(110, &[]) } else { text::line(rest, 80) });
     }
     if text::has(words, &[" probe errored"]) {
         let words = words.split_once(" state: ").map_or(words, |(_, words)| words);
         if let Some(name) = after(words, "couldn't find port: ") {
             return Answer::NoSuchPort(text::line(name, 40));
         }
-        return Answer::CannotRun(Message::parse(words).summary(80, &[]));
+        // The runtime ends a command of a probe that takes longer than timeoutSeconds.
+        if text::has(words, &["failed to exec in container", "timeout"]) || text::has(words, &["command timed out"]) {
+            return Answer::Timeout;
+        }
+        return Answer::CannotRun(Message::parse(words).summary(100, &[]));
     }
     if text::has(words, &["connection refused"]) {
         return Answer::Refused;
@@ -172,6 +177,14 @@ mod tests {
                 "cat: can't open '/tmp/ok': No such file or directory",
             ),
             ("Liveness probe failed: ", "it failed without output"),
+            (
+                "Readiness probe errored and resulted in unknown state: rpc error: code = DeadlineExceeded desc = failed to exec in container: timeout 1s exceeded: context deadline exceeded",
+                "no answer in time",
+            ),
+            (
+                "Liveness probe errored: rpc error: code = Unknown desc = command error: command timed out, stdout: , stderr: , exit code -1",
+                "no answer in time",
+            ),
         ] {
             assert_eq!(answer(message).describe(Language::English), words, "{message}");
         }

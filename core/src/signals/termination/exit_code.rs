@@ -6,6 +6,7 @@ use crate::api::Evidence;
 use crate::case::{Case, evidence};
 use crate::facts::{Container, Terminated, format_bytes};
 use crate::language::{Language, phrase, translate};
+use crate::message::windows;
 use crate::signals::restarts;
 
 /// A signal that a process causes itself.
@@ -65,9 +66,16 @@ pub(crate) fn meaning_of(language: Language, run: &Terminated) -> Option<&'stati
     meaning(language, run.exit_code).or_else(signal)
 }
 
+/// A Windows status in words: `0xC0000135 STATUS_DLL_NOT_FOUND, a DLL is missing`.
+pub(crate) fn windows_words(language: Language, code: i32) -> Option<String> {
+    let status = windows::of_exit(code)?;
+    Some(format!("{}, {}", status.title, language.of(status.meaning)))
+}
+
 /// Formats the exit code: `code 1 (general error)`.
 pub(crate) fn ended_with(language: Language, run: &Terminated) -> String {
-    match meaning_of(language, run) {
+    let meaning = meaning_of(language, run).map(str::to_owned);
+    match meaning.or_else(|| windows_words(language, run.exit_code)) {
         Some(meaning) => translate!(language, "code {code} ({meaning})", code = run.exit_code, meaning),
         None => translate!(language, "code {code}", code = run.exit_code),
     }

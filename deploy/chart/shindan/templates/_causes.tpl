@@ -6,6 +6,7 @@
 - BoundPvMissing
 - CniBackendDown
 - CniBinaryMissing
+- CniConfigInvalid
 - CniIpExhausted
 - CniNotInitialized
 - CniPluginFailed
@@ -48,6 +49,7 @@
 - MountDeviceFailed
 - MountSetUpFailed
 - MultiAttach
+- NetworkAttachmentNotFound
 - NetworkNotReady
 - NfsMountFailed
 - NoMatchingPv
@@ -67,6 +69,7 @@
 - PodAffinityUnsatisfied
 - PodAntiAffinityConflict
 - PodGcOrphan
+- PodNetworkAnnotationInvalid
 - PreFilterNodesDisjoint
 - PreemptedByScheduler
 - PreemptionPending
@@ -109,4 +112,5 @@
 - VolumeOperationPending
 - VolumeResizeFailed
 - VolumeZoneConflict
+- WindowsNetworkFailed
 {{- end }}
