@@ -54,9 +54,8 @@ fn embed() -> Result<(), Vec<String>> {
     };
     let json: Result<Vec<(String, Vec<u8>)>, serde_json::Error> = causes.iter().map(both).collect();
     let json = json.map_err(|e| vec![e.to_string()])?;
-    let entries: String =
-        json.iter().map(|(head, whole)| format!("({head:?}, b\"{}\"),", whole.escape_ascii())).collect();
-    let array = format!("&[{entries}]");
+    let entry = |(head, whole): &(String, Vec<u8>)| format!("({head:?}, b\"{}\")", whole.escape_ascii());
+    let array = format!("&[{}]", json.iter().map(entry).collect::<Vec<_>>().join(","));
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("catalog.rs");
     fs::write(&out, array).map_err(|e| vec![format!("{}: {e}", out.display())])
 }

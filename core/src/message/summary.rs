@@ -117,11 +117,16 @@ struct Part {
     is_shown: bool,
 }
 
+/// What names of functions begin with: `GetNetworkDelegates`.
+const VERBS: &[&str] =
+    &["Add", "Cmd", "Conf", "Create", "Del", "Get", "Load", "New", "Parse", "Read", "Set", "Try", "Write"];
+
 /// Whether a clause is the code that an API gives an error: `UnauthorizedOperation`, `InvalidVolume.ZoneMismatch`.
 fn is_code(clause: &str) -> bool {
     let of = |is: fn(&u8) -> bool| clause.bytes().filter(is).count();
     (8..60).contains(&clause.len())
         && clause.starts_with(|c: char| c.is_ascii_uppercase())
+        && !VERBS.iter().any(|verb| clause.starts_with(verb))
         && clause.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.')
         && of(u8::is_ascii_uppercase) > 1
         && of(u8::is_ascii_lowercase) > 2

@@ -236,7 +236,7 @@ fn explained_by<'a>(claims: &'a ClaimsFacts, claim: &'a ClaimFacts) -> Option<Ex
 
 /// The reason of the Event that matches causes. A Warning with a reason of a provisioner's own is a failure too.
 fn reason(event: &EventFacts) -> &str {
-    let is_known = matches!(&*event.reason, "FailedBinding" | EXTERNAL_PROVISIONING);
+    let is_known = matches!(&*event.reason, "FailedBinding" | "VolumeMismatch" | EXTERNAL_PROVISIONING);
     if event.warning && !is_known { PROVISIONING_FAILED } else { &event.reason }
 }
 

@@ -68,7 +68,7 @@ signal! {
     /// `: "..."`, the line of its log or termination message that explains the end; empty if there is none.
     /// Source: state.terminated.message.
     "quotedLine": fn quoted_line(&self) -> String {
-        self.run().map_or_else(String::new, |run| log_line::quoted(self.case, self.container, run, 130))
+        self.run().map_or_else(String::new, |run| log_line::quoted(self.case, self.container, run, 95))
     }
 }
 
