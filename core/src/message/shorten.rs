@@ -76,10 +76,9 @@ pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
     match inner.filter(|inner| !fits(quote, most) && !closes(inner)) {
         Some(inner) if most >= QUOTE_SHOWN => {
             let shown = error_line(inner, most - 4);
-            if shown.bytes().filter(|b| *b == b'"').count() % 2 == 1 {
-                return cut(quote, most);
-            }
-            format!(": \"{shown}\"")
+            let whole = format!(": \"{shown}\"");
+            let is_open = shown.bytes().filter(|b| *b == b'"').count() % 2 == 1;
+            if is_open || !fits(&whole, most) { cut(quote, most) } else { whole }
         }
         _ => cut(quote, most),
     }
@@ -134,7 +133,8 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
 
 /// The beginning of a line in at most `most` characters, and its end.
 fn join(head: &str, tail: &str, most: usize) -> String {
-    let head = cut(head.trim_end_matches([':', ' ']), most);
+    // The mark takes one character.
+    let head = cut(head.trim_end_matches([':', ' ']), most.saturating_sub(1));
     // A quote that begins in what is left out.
     let is_open = tail.bytes().filter(|b| *b == b'"').count() % 2 == 1;
     let tail = if is_open { tail.trim_end_matches('"') } else { tail };

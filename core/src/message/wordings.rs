@@ -71,7 +71,7 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     (
         CRIO,
         r#"plugin type="multus" name="multus-cni-network" failed (add): cannot find a network-attachment-definition (macvlan) in namespace (shop): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
-        r#"cannot find a network… in namespace (shop): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
+        r#"… cannot find a network… in namespace (shop): network-attachment-definitions.k8s.cni.cncf.io "macvlan" not found"#,
     ),
     (
         RUNTIME,
