@@ -29,6 +29,7 @@
 - FailedPodSandBoxStatus
 - FailedPrepareDynamicResources
 - FailedSync
+- FargateUnsupported
 - FileSystemResizeFailed
 - FilesystemErrors
 - FsGroupSlow
@@ -96,6 +97,7 @@
 - SandboxNameReserved
 - SandboxTimeout
 - SchedulerError
+- SchedulingPluginRejected
 - SecretsStoreMountFailed
 - ServicesNotSynced
 - SidecarBlocksJob
