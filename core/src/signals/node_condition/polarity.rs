@@ -3,7 +3,7 @@
 
 use crate::facts::{Condition, MACHINE_CONFIG};
 
-/// Last words of types that are True while there is no problem.
+/// Endings of types that are True while there is no problem.
 const POSITIVE: &[&str] =
     &["ready", "healthy", "ok", "available", "active", "running", "online", "reachable", "connected", "synchronized"];
 

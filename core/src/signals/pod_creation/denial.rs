@@ -33,7 +33,7 @@ fn kyverno(denial: &str) -> Option<Denial<'_>> {
     let (policy, rest) = list.trim().split_once(':')?;
     let (rule, message) = rest.trim().split_once(": ")?;
     let message = message.trim_start();
-    // The message is YAML: quoted if it contains a colon, folded if it is long.
+    // The message is YAML: quoted if it contains a colon, split into lines if it is long.
     let end = match message.strip_prefix('\'') {
         Some(quoted) => quoted.find("'\n").unwrap_or(quoted.trim_end().trim_end_matches('\'').len()) + 1,
         None => message.find("\n  ").unwrap_or(message.len()),
