@@ -456,6 +456,7 @@ fn accuracy() -> String {
         confusion(&judged)
     )
     .unwrap();
+    out.push_str(&wordings());
     writeln!(out, "## By cause\n\nThe last column lists the expected causes of the near misses.\n").unwrap();
     writeln!(out, "| cause | recorded | written | near misses | recall | precision | causes of near misses |\n|---|---|---|---|---|---|---|")
         .unwrap();
@@ -475,6 +476,33 @@ fn accuracy() -> String {
         .unwrap();
     }
     out
+}
+
+/// The section of the wordings of upstream components, which `core/tests/wordings.rs` tests.
+fn wordings() -> String {
+    let mut counts: BTreeMap<String, [u32; 2]> = BTreeMap::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/tests/wordings");
+    for path in cases(&folder) {
+        let all: Vec<serde_json::Value> = serde_saphyr::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        for one in all {
+            let component = one["component"].as_str().expect("each wording names its component").to_owned();
+            counts.entry(component).or_default()[usize::from(one.get("untested").is_some())] += 1;
+        }
+    }
+    let sum = |at: usize| counts.values().map(|count| count[at]).sum::<u32>();
+    let (tested, untested) = (sum(0), sum(1));
+    let rows = counts.iter().fold(String::new(), |rows, (component, [tested, untested])| {
+        rows + &format!("| {component} | {tested} | {untested} |\n")
+    });
+    format!(
+        "## Wordings of upstream\n\nError texts from the source of {} components. {tested} of {} are tested: put into \
+         their wrappers and into the object that they reach a user in, they must have the cause and the decisive words that \
+         a human states in [core/tests/wordings](../core/tests/wordings). For each of the other {untested}, the file states \
+         why it is not tested; most reach no object that Shindan reads.\n\n\
+         | component | tested | not tested |\n|---|---:|---:|\n{rows}\n",
+        counts.len(),
+        tested + untested,
+    )
 }
 
 /// Written to docs/accuracy.md by `make test-long ONLY=accuracy`.
