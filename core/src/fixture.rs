@@ -138,10 +138,15 @@ pub fn expected(text: &str) -> Result<Option<Vec<Expectation>>, String> {
     Ok(all)
 }
 
-/// All failures in a report, sorted.
-pub fn found(report: &Report) -> Vec<Expectation> {
+/// The diagnoses of failures in a report.
+pub fn failing(report: &Report) -> impl Iterator<Item = &reconcile::Write> {
     let pods = report.pods.iter().filter(|write| write.object.head().state == DiagnosisState::Active);
     let others = report.nodes_and_workloads.iter().filter(|write| write.object.head().severity != Severity::Info);
+    pods.chain(others)
+}
+
+/// All failures in a report, sorted.
+pub fn found(report: &Report) -> Vec<Expectation> {
     let expectation = |write: &reconcile::Write| Expectation {
         cause: write.object.head().cause.clone(),
         object: match &write.object {
@@ -152,7 +157,7 @@ pub fn found(report: &Report) -> Vec<Expectation> {
             reconcile::Object::Workload(spec, _) => Object::Workload(spec.workload.display.clone()),
         },
     };
-    let mut all: Vec<Expectation> = pods.chain(others).map(expectation).collect();
+    let mut all: Vec<Expectation> = failing(report).map(expectation).collect();
     all.sort();
     all
 }

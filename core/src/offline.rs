@@ -43,7 +43,7 @@ pub struct UndiagnosedPod {
     pub from: Option<Timestamp>,
     /// Whether its failure is ignored by an override.
     pub is_ignored: bool,
-    /// What the rules find if no threshold is awaited.
+    /// What the rules find if no threshold is awaited; only with [`View::includes_unreported`].
     pub seen_so_far: Option<SeenSoFar>,
 }
 
@@ -126,11 +126,13 @@ pub struct View {
     pub has_all_pods: bool,
     /// Whether to include pods that are superseded (evicted, for example), with severity Info.
     pub includes_replaced: bool,
+    /// Whether to state what is seen of pods whose failure is not reported yet. They are then diagnosed twice.
+    pub includes_unreported: bool,
 }
 
 impl From<Thresholds> for View {
     fn from(thresholds: Thresholds) -> Self {
-        Self { thresholds, has_all_pods: true, includes_replaced: false }
+        Self { thresholds, has_all_pods: true, includes_replaced: false, includes_unreported: false }
     }
 }
 
@@ -164,7 +166,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
                 workload: top_workload(case.pod, case.surroundings.known_job()),
                 from: outcome.wake,
                 is_ignored: outcome.leaves_out,
-                seen_so_far: if outcome.leaves_out { None } else { SeenSoFar::of(case) },
+                seen_so_far: (view.includes_unreported && !outcome.leaves_out).then(|| SeenSoFar::of(case)).flatten(),
             });
             (plan, outcome.wake, undiagnosed)
         });

@@ -5,10 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use shindan_core::api::{DiagnosisState, Severity};
-use shindan_core::case::Thresholds;
-use shindan_core::offline;
-use shindan_core::wire::Dump;
+use shindan_core::fixture;
 
 const NOW: &str = "2026-11-21T09:00:00Z";
 
@@ -27,84 +24,31 @@ const ABSENT: [&str; 11] = [
     "has not responded",
 ];
 
-/// The objects of a failure that nothing but an Event explains, and the object that has the Event.
-const FAILURES: [(&str, &str, &str); 7] = [
-    (
-        "creating",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {nodeName: n1, containers: [{name: app, image: "app:1"}]}
-status:
-  phase: Pending
-  startTime: "2026-11-21T08:00:00Z"
-  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-21T08:00:00Z"}]
-  containerStatuses: [{name: app, image: "app:1", imageID: "", ready: false, started: false, restartCount: 0, state: {waiting: {reason: ContainerCreating}}}]
-"#,
-    ),
-    (
-        "creating with a postStart hook",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {nodeName: n1, containers: [{name: app, image: "app:1", lifecycle: {postStart: {exec: {command: [sleep, "900"]}}}}]}
-status:
-  phase: Pending
-  startTime: "2026-11-21T08:00:00Z"
-"#,
-    ),
-    (
-        "unscheduled without a condition",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {schedulerName: my-scheduler, containers: [{name: app, image: "app:1"}]}
-status: {phase: Pending}
-"#,
-    ),
-    (
-        "unscheduled without a message",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {schedulerName: my-scheduler, containers: [{name: app, image: "app:1"}]}
-status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-11-21T08:00:00Z"}]}
-"#,
-    ),
-    (
-        "failed without a reason",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {nodeName: n1, containers: [{name: app, image: "app:1"}]}
-status: {phase: Failed}
-"#,
-    ),
-    (
-        "evicted without a message",
-        "{kind: Pod, namespace: shop, name: web, uid: u1}",
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {nodeName: n1, containers: [{name: app, image: "app:1"}]}
-status: {phase: Failed, reason: Evicted, startTime: "2026-11-21T08:00:00Z"}
-"#,
-    ),
-    (
-        "rollout without progress",
-        "{kind: ReplicaSet, namespace: shop, name: web-1, uid: r1}",
-        r#"
+/// References to the objects that have the Events.
+const POD: &str = "{kind: Pod, namespace: shop, name: web, uid: u1}";
+const REPLICA_SET: &str = "{kind: ReplicaSet, namespace: shop, name: web-1, uid: r1}";
+
+/// The pod of [`POD`] with this spec and status.
+fn pod(spec: &str, status: &str) -> String {
+    format!(
+        "kind: Pod\napiVersion: v1\nmetadata: {{name: web, namespace: shop, uid: u1, creationTimestamp: \"2026-11-21T08:00:00Z\"}}\n\
+         spec: {{{spec}}}\nstatus: {{{status}}}\n"
+    )
+}
+
+const ON_NODE: &str = r#"nodeName: n1, containers: [{name: app, image: "app:1"}]"#;
+const WITHOUT_NODE: &str = r#"schedulerName: my-scheduler, containers: [{name: app, image: "app:1"}]"#;
+const WITH_HOOK: &str = r#"nodeName: n1, containers: [{name: app, image: "app:1", lifecycle: {postStart: {exec: {command: [sleep, "900"]}}}}]"#;
+
+const CREATING: &str = r#"phase: Pending, startTime: "2026-11-21T08:00:00Z",
+  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-21T08:00:00Z"}],
+  containerStatuses: [{name: app, image: "app:1", imageID: "", ready: false, started: false, restartCount: 0, state: {waiting: {reason: ContainerCreating}}}]"#;
+const UNSCHEDULED: &str = r#"phase: Pending, conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, lastTransitionTime: "2026-11-21T08:00:00Z"}]"#;
+const READY: &str = r#"phase: Running, startTime: "2026-11-21T08:00:00Z",
+  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-21T08:00:00Z"}, {type: Ready, status: "True", lastTransitionTime: "2026-11-21T08:00:10Z"}],
+  containerStatuses: [{name: app, image: "app:1", imageID: "", ready: true, started: true, restartCount: 0, state: {running: {startedAt: "2026-11-21T08:00:05Z"}}}]"#;
+
+const ROLLOUT: &str = r#"
 kind: Deployment
 apiVersion: apps/v1
 metadata: {name: web, namespace: shop, uid: d1, generation: 1, creationTimestamp: "2026-11-21T08:00:00Z"}
@@ -116,22 +60,24 @@ apiVersion: apps/v1
 metadata: {name: web-1, namespace: shop, uid: r1, creationTimestamp: "2026-11-21T08:00:00Z", ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d1, controller: true}]}
 spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: "app:1"}]}}}
 status: {replicas: 0}
-"#,
-    ),
-];
-
-/// A pod that runs and is ready.
-const READY: &str = r#"
-kind: Pod
-apiVersion: v1
-metadata: {name: web, namespace: shop, uid: u1, creationTimestamp: "2026-11-21T08:00:00Z"}
-spec: {nodeName: n1, containers: [{name: app, image: "app:1"}]}
-status:
-  phase: Running
-  startTime: "2026-11-21T08:00:00Z"
-  conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-11-21T08:00:00Z"}, {type: Ready, status: "True", lastTransitionTime: "2026-11-21T08:00:10Z"}]
-  containerStatuses: [{name: app, image: "app:1", imageID: "", ready: true, started: true, restartCount: 0, state: {running: {startedAt: "2026-11-21T08:00:05Z"}}}]
 "#;
+
+/// Failures that nothing but an Event explains: a name, the object that has the Event, and all objects.
+fn failures() -> [(&'static str, &'static str, String); 7] {
+    [
+        ("creating", POD, pod(ON_NODE, CREATING)),
+        ("creating with a postStart hook", POD, pod(WITH_HOOK, r#"phase: Pending, startTime: "2026-11-21T08:00:00Z""#)),
+        ("unscheduled without a condition", POD, pod(WITHOUT_NODE, "phase: Pending")),
+        ("unscheduled without a message", POD, pod(WITHOUT_NODE, UNSCHEDULED)),
+        ("failed without a reason", POD, pod(ON_NODE, "phase: Failed")),
+        (
+            "evicted without a message",
+            POD,
+            pod(ON_NODE, r#"phase: Failed, reason: Evicted, startTime: "2026-11-21T08:00:00Z""#),
+        ),
+        ("rollout without progress", REPLICA_SET, ROLLOUT.to_owned()),
+    ]
+}
 
 fn event(object: &str, reason: &str, message: &str) -> String {
     let quoted = |text: &str| serde_json::to_string(text).unwrap();
@@ -146,13 +92,10 @@ fn event(object: &str, reason: &str, message: &str) -> String {
 
 /// The summaries of all failures.
 fn summaries(manifest: &str) -> Vec<String> {
-    let mut dump = Dump::default();
-    dump.read(manifest);
-    assert!(dump.problems.is_empty(), "{:?} in\n{manifest}", dump.problems);
-    let report = offline::diagnose(dump, offline::Logs::default(), NOW.parse().unwrap(), Thresholds::default());
-    let heads = report.pods.iter().chain(&report.nodes_and_workloads).map(|write| write.object.head());
-    let failing = heads.filter(|head| head.state == DiagnosisState::Active && head.severity != Severity::Info);
-    failing.map(|head| format!("{}: {}", head.cause, head.summary)).collect()
+    let report = fixture::diagnose(&format!("# judged-at: {NOW}\n{manifest}"), None);
+    let report = report.unwrap_or_else(|error| panic!("{error} in\n{manifest}"));
+    let heads = fixture::failing(&report).map(|write| write.object.head());
+    heads.map(|head| format!("{}: {}", head.cause, head.summary)).collect()
 }
 
 fn absent(summary: &str) -> Option<&'static str> {
@@ -161,15 +104,15 @@ fn absent(summary: &str) -> Option<&'static str> {
 
 #[test]
 fn without_an_event_the_summary_states_that_nothing_explains_the_failure() {
-    for (name, _, manifest) in FAILURES {
-        let found = summaries(manifest);
+    for (name, _, manifest) in failures() {
+        let found = summaries(&manifest);
         assert!(found.iter().any(|summary| absent(summary).is_some()), "{name}: {found:?}");
     }
 }
 
 #[test]
 fn unknown_reason_and_message_are_shown() {
-    for (name, object, manifest) in FAILURES {
+    for (name, object, manifest) in failures() {
         let found = summaries(&format!("{manifest}{}", event(object, "AgentUnhappy", "the flux capacitor is empty")));
         let is_shown = |summary: &String| summary.contains("AgentUnhappy: the flux capacitor is empty");
         assert!(found.iter().any(is_shown), "{name}: {found:?}");
@@ -181,11 +124,11 @@ proptest! {
 
     #[test]
     fn no_summary_denies_a_warning(
-        at in 0..FAILURES.len(),
+        at in 0..failures().len(),
         reason in "[A-Z][A-Za-z]{0,24}",
         message in prop_oneof!["\\PC{0,120}", "[a-z]{1,8}( [a-z0-9:/.\"'-]{1,12}){0,12}"],
     ) {
-        let (name, object, manifest) = FAILURES[at];
+        let (name, object, manifest) = &failures()[at];
         let found = summaries(&format!("{manifest}{}", event(object, &reason, &message)));
         prop_assert!(!found.is_empty(), "{}", name);
         for summary in found {
@@ -199,8 +142,7 @@ proptest! {
         reason in "[A-Z][A-Za-z]{0,24}",
         message in "[a-z]{1,8}( [a-z0-9:/.\"'-]{1,12}){0,12}",
     ) {
-        let (_, object, _) = FAILURES[0];
-        let found = summaries(&format!("{READY}{}", event(object, &reason, &message)));
+        let found = summaries(&format!("{}{}", pod(ON_NODE, READY), event(POD, &reason, &message)));
         prop_assert!(found.is_empty(), "{:?}", found);
     }
 }

@@ -15,11 +15,8 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use serde::Deserialize;
-use shindan_core::api::{DiagnosisState, Severity};
-use shindan_core::case::Thresholds;
+use shindan_core::fixture;
 use shindan_core::message::{Class, Message};
-use shindan_core::offline;
-use shindan_core::wire::Dump;
 
 /// The time of the diagnosis; the times of the carriers are up to an hour before it.
 const NOW: &str = "2026-11-21T09:00:00Z";
@@ -104,13 +101,10 @@ fn fill(carrier: &str, wording: &Wording) -> Result<String, String> {
 
 /// The cause and the summary of the first failure.
 fn diagnose(manifest: &str) -> Option<(String, String)> {
-    let mut dump = Dump::default();
-    dump.read(manifest);
-    assert!(dump.problems.is_empty(), "{:?} in\n{manifest}", dump.problems);
-    let report = offline::diagnose(dump, offline::Logs::default(), NOW.parse().unwrap(), Thresholds::default());
-    let heads = report.pods.iter().chain(&report.nodes_and_workloads).map(|write| write.object.head());
-    let mut failing = heads.filter(|head| head.state == DiagnosisState::Active && head.severity != Severity::Info);
-    failing.next().map(|head| (head.cause.clone(), head.summary.clone()))
+    let report = fixture::diagnose(&format!("# judged-at: {NOW}\n{manifest}"), None);
+    let report = report.unwrap_or_else(|error| panic!("{error} in\n{manifest}"));
+    let head = fixture::failing(&report).next()?.object.head();
+    Some((head.cause.clone(), head.summary.clone()))
 }
 
 /// The differences between what a wording must give and what it gives.

@@ -55,9 +55,7 @@ impl Summary {
         let text = format!("{}; {clause}", self.text);
         if text.chars().count() <= text::SUMMARY_MAX { text.into() } else { self }
     }
-}
 
-impl Summary {
     /// The summary with one more clause, for which it gives way if both are too long.
     #[must_use]
     pub(crate) fn with_clause(self, clause: &str) -> Self {

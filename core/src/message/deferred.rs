@@ -1,5 +1,7 @@
 //! Recognizes refusals of an operation because an earlier one has not finished.
 
+use super::text;
+
 /// Words of such refusals, in lower case. Sources: CSI specification (Aborted), the volume locks of drivers, the back-off
 /// of drivers.
 const WORDS: &[&str] = &[
@@ -13,8 +15,7 @@ const WORDS: &[&str] = &[
 
 /// Whether a message states only that an earlier operation has not finished, or that it is too early for a retry.
 pub fn is_deferred(message: &str) -> bool {
-    let message = message.to_ascii_lowercase();
-    WORDS.iter().any(|words| message.contains(words))
+    text::has_any(message, WORDS)
 }
 
 #[cfg(test)]

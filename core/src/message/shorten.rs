@@ -77,11 +77,15 @@ pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
         Some(inner) if most >= QUOTE_SHOWN => {
             let shown = error_line(inner, most - 4);
             let whole = format!(": \"{shown}\"");
-            let is_open = shown.bytes().filter(|b| *b == b'"').count() % 2 == 1;
-            if is_open || !fits(&whole, most) { cut(quote, most) } else { whole }
+            if has_open_quote(&shown) || !fits(&whole, most) { cut(quote, most) } else { whole }
         }
         _ => cut(quote, most),
     }
+}
+
+/// Whether a quote mark has no partner.
+pub(super) fn has_open_quote(text: &str) -> bool {
+    text.bytes().filter(|b| *b == b'"').count() % 2 == 1
 }
 
 /// Words of a label at the beginning of a line, such as `Error` or `KafkaException`.
@@ -127,8 +131,7 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
             None => cut(line, most),
         },
     };
-    let is_balanced = |text: &str| text.bytes().filter(|b| *b == b'"').count() % 2 == 0;
-    if is_balanced(&shortened) || !is_balanced(line) { shortened } else { cut(line, most) }
+    if has_open_quote(&shortened) && !has_open_quote(line) { cut(line, most) } else { shortened }
 }
 
 /// The beginning of a line in at most `most` characters, and its end.
@@ -136,8 +139,7 @@ fn join(head: &str, tail: &str, most: usize) -> String {
     // The mark takes one character.
     let head = cut(head.trim_end_matches([':', ' ']), most.saturating_sub(1));
     // A quote that begins in what is left out.
-    let is_open = tail.bytes().filter(|b| *b == b'"').count() % 2 == 1;
-    let tail = if is_open { tail.trim_end_matches('"') } else { tail };
+    let tail = if has_open_quote(tail) { tail.trim_end_matches('"') } else { tail };
     let mark = if head.contains('…') { "" } else { "…" };
     format!("{head}{mark} {tail}")
 }
@@ -383,7 +385,7 @@ fn first_sentence(text: &str) -> &str {
 
 /// Whether each quote and bracket of a text has its partner.
 fn is_balanced(text: &str) -> bool {
-    let (mut round, mut square, mut curly, mut quotes) = (0_i32, 0_i32, 0_i32, 0);
+    let (mut round, mut square, mut curly) = (0_i32, 0_i32, 0_i32);
     for byte in text.bytes() {
         match byte {
             b'(' => round += 1,
@@ -392,14 +394,13 @@ fn is_balanced(text: &str) -> bool {
             b']' => square -= 1,
             b'{' => curly += 1,
             b'}' => curly -= 1,
-            b'"' => quotes += 1,
             _ => {}
         }
         if round < 0 || square < 0 || curly < 0 {
             return false;
         }
     }
-    (round, square, curly, quotes % 2) == (0, 0, 0, 0)
+    (round, square, curly) == (0, 0, 0) && !has_open_quote(text)
 }
 
 /// A name of at most `most` characters: the middle is left out where it is longer, because both ends of a path or an

@@ -228,9 +228,9 @@ fn join(parts: &[Part]) -> String {
 fn finished(error: &str) -> String {
     let error = error.trim();
     let error = if error.ends_with("..") { error } else { error.trim_end_matches('.') };
-    if error.bytes().filter(|b| *b == b'"').count() % 2 == 1 {
+    if shorten::has_open_quote(error) {
         let bare = error.trim_matches(['"', '\\']);
-        if bare.bytes().filter(|b| *b == b'"').count() % 2 == 0 {
+        if !shorten::has_open_quote(bare) {
             return bare.to_owned();
         }
         // A quote of several lines, of which one is shown.

@@ -187,6 +187,12 @@ pub fn has(text: &str, parts: &[&str]) -> bool {
     parts.iter().all(|part| lower.contains(part))
 }
 
+/// Whether `text` contains any of `parts`, like [`has`].
+pub fn has_any(text: &str, parts: &[&str]) -> bool {
+    let lower = text.to_ascii_lowercase();
+    parts.iter().any(|part| lower.contains(part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

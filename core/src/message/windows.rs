@@ -1,5 +1,7 @@
 //! Status codes of Windows: NTSTATUS of programs, and codes of the Host Compute Service (HCS).
 
+#![allow(clippy::unreadable_literal, reason = "the codes are printed as they are written here, as Windows prints them")]
+
 /// A status code of Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status {
@@ -12,68 +14,48 @@ pub(crate) struct Status {
 }
 
 macro_rules! status {
-    ($code:literal, $hex:literal, $name:literal, $meaning:literal) => {
-        Status { code: $code, name: $name, title: concat!($hex, " ", $name), meaning: $meaning }
+    ($code:literal, $name:literal, $meaning:literal) => {
+        Status { code: $code, name: $name, title: concat!(stringify!($code), " ", $name), meaning: $meaning }
     };
 }
 
 /// Statuses that a program ends with. Source: ntstatus.h.
 const PROGRAM: &[Status] = &[
-    status!(0xC000_0005, "0xC0000005", "STATUS_ACCESS_VIOLATION", "an invalid memory access"),
-    status!(0xC000_0017, "0xC0000017", "STATUS_NO_MEMORY", "no memory is left"),
-    status!(0xC000_001D, "0xC000001D", "STATUS_ILLEGAL_INSTRUCTION", "an instruction that this CPU does not know"),
-    status!(0xC000_0022, "0xC0000022", "STATUS_ACCESS_DENIED", "access is denied"),
-    status!(
-        0xC000_007B,
-        "0xC000007B",
-        "STATUS_INVALID_IMAGE_FORMAT",
-        "a program or DLL is of another architecture or damaged"
-    ),
-    status!(0xC000_0094, "0xC0000094", "STATUS_INTEGER_DIVIDE_BY_ZERO", "a division by zero"),
-    status!(0xC000_00FD, "0xC00000FD", "STATUS_STACK_OVERFLOW", "a stack overflow"),
-    status!(0xC000_012D, "0xC000012D", "STATUS_COMMITMENT_LIMIT", "the memory limit is reached"),
-    status!(0xC000_0135, "0xC0000135", "STATUS_DLL_NOT_FOUND", "a DLL is missing"),
-    status!(0xC000_0138, "0xC0000138", "STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function"),
-    status!(0xC000_0139, "0xC0000139", "STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function"),
-    status!(0xC000_013A, "0xC000013A", "STATUS_CONTROL_C_EXIT", "ended by Ctrl+C or a close event"),
-    status!(0xC000_0142, "0xC0000142", "STATUS_DLL_INIT_FAILED", "a DLL cannot be initialized"),
-    status!(0xC000_0374, "0xC0000374", "STATUS_HEAP_CORRUPTION", "a damaged heap"),
-    status!(0xC000_0409, "0xC0000409", "STATUS_STACK_BUFFER_OVERRUN", "it aborted itself"),
-    status!(0xC000_0602, "0xC0000602", "STATUS_FAIL_FAST_EXCEPTION", "it aborted itself"),
-    status!(0xE043_4352, "0xE0434352", "CLR_EXCEPTION", "an unhandled .NET exception"),
+    status!(0xC0000005, "STATUS_ACCESS_VIOLATION", "an invalid memory access"),
+    status!(0xC0000017, "STATUS_NO_MEMORY", "no memory is left"),
+    status!(0xC000001D, "STATUS_ILLEGAL_INSTRUCTION", "an instruction that this CPU does not know"),
+    status!(0xC0000022, "STATUS_ACCESS_DENIED", "access is denied"),
+    status!(0xC000007B, "STATUS_INVALID_IMAGE_FORMAT", "a program or DLL is of another architecture or damaged"),
+    status!(0xC0000094, "STATUS_INTEGER_DIVIDE_BY_ZERO", "a division by zero"),
+    status!(0xC00000FD, "STATUS_STACK_OVERFLOW", "a stack overflow"),
+    status!(0xC000012D, "STATUS_COMMITMENT_LIMIT", "the memory limit is reached"),
+    status!(0xC0000135, "STATUS_DLL_NOT_FOUND", "a DLL is missing"),
+    status!(0xC0000138, "STATUS_ORDINAL_NOT_FOUND", "a DLL lacks a function"),
+    status!(0xC0000139, "STATUS_ENTRYPOINT_NOT_FOUND", "a DLL lacks a function"),
+    status!(0xC000013A, "STATUS_CONTROL_C_EXIT", "ended by Ctrl+C or a close event"),
+    status!(0xC0000142, "STATUS_DLL_INIT_FAILED", "a DLL cannot be initialized"),
+    status!(0xC0000374, "STATUS_HEAP_CORRUPTION", "a damaged heap"),
+    status!(0xC0000409, "STATUS_STACK_BUFFER_OVERRUN", "it aborted itself"),
+    status!(0xC0000602, "STATUS_FAIL_FAST_EXCEPTION", "it aborted itself"),
+    status!(0xE0434352, "CLR_EXCEPTION", "an unhandled .NET exception"),
 ];
 
 /// Codes of HCS; as errors of Go they begin with 0xC037. Source: HCSHResult of Microsoft's API reference.
 const COMPUTE: &[Status] = &[
-    status!(
-        0x8037_0100,
-        "0x80370100",
-        "HCS_E_TERMINATED_DURING_START",
-        "the container exited unexpectedly while starting"
-    ),
-    status!(
-        0x8037_0101,
-        "0x80370101",
-        "HCS_E_IMAGE_MISMATCH",
-        "the container's Windows version does not match the host's"
-    ),
-    status!(0x8037_0102, "0x80370102", "HCS_E_HYPERV_NOT_INSTALLED", "Hyper-V is not installed"),
-    status!(0x8037_0103, "0x80370103", "HCS_E_OPERATION_PENDING", "the operation is still pending"),
-    status!(
-        0x8037_0105,
-        "0x80370105",
-        "HCS_E_INVALID_STATE",
-        "the operation is not valid in the container's current state"
-    ),
-    status!(0x8037_0106, "0x80370106", "HCS_E_UNEXPECTED_EXIT", "the container exited unexpectedly"),
-    status!(0x8037_0107, "0x80370107", "HCS_E_TERMINATED", "the container was forcefully exited"),
-    status!(0x8037_0108, "0x80370108", "HCS_E_CONNECT_FAILED", "the compute service cannot connect to the container"),
-    status!(0x8037_0109, "0x80370109", "HCS_E_CONNECTION_TIMEOUT", "the container does not answer in time"),
-    status!(0x8037_010A, "0x8037010A", "HCS_E_CONNECTION_CLOSED", "the connection to the container was closed"),
-    status!(0x8037_010D, "0x8037010D", "HCS_E_INVALID_JSON", "the configuration document is invalid"),
-    status!(0x8037_010E, "0x8037010E", "HCS_E_SYSTEM_NOT_FOUND", "the container does not exist"),
-    status!(0x8037_010F, "0x8037010F", "HCS_E_SYSTEM_ALREADY_EXISTS", "the container exists already"),
-    status!(0x8037_0110, "0x80370110", "HCS_E_SYSTEM_ALREADY_STOPPED", "the container is stopped already"),
+    status!(0x80370100, "HCS_E_TERMINATED_DURING_START", "the container exited unexpectedly while starting"),
+    status!(0x80370101, "HCS_E_IMAGE_MISMATCH", "the container's Windows version does not match the host's"),
+    status!(0x80370102, "HCS_E_HYPERV_NOT_INSTALLED", "Hyper-V is not installed"),
+    status!(0x80370103, "HCS_E_OPERATION_PENDING", "the operation is still pending"),
+    status!(0x80370105, "HCS_E_INVALID_STATE", "the operation is not valid in the container's current state"),
+    status!(0x80370106, "HCS_E_UNEXPECTED_EXIT", "the container exited unexpectedly"),
+    status!(0x80370107, "HCS_E_TERMINATED", "the container was forcefully exited"),
+    status!(0x80370108, "HCS_E_CONNECT_FAILED", "the compute service cannot connect to the container"),
+    status!(0x80370109, "HCS_E_CONNECTION_TIMEOUT", "the container does not answer in time"),
+    status!(0x8037010A, "HCS_E_CONNECTION_CLOSED", "the connection to the container was closed"),
+    status!(0x8037010D, "HCS_E_INVALID_JSON", "the configuration document is invalid"),
+    status!(0x8037010E, "HCS_E_SYSTEM_NOT_FOUND", "the container does not exist"),
+    status!(0x8037010F, "HCS_E_SYSTEM_ALREADY_EXISTS", "the container exists already"),
+    status!(0x80370110, "HCS_E_SYSTEM_ALREADY_STOPPED", "the container is stopped already"),
 ];
 
 /// Statuses of programs that crash.

@@ -44,9 +44,9 @@ signal! {
     /// Whether the new memory limit is below what the container uses.
     /// Source: pkg/kubelet/kuberuntime, `cannot decrease memory limits`; the same of runc and crun.
     "limitBelowUsage": fn limit_below_usage(&self) -> bool {
-        ["cannot decrease memory limits", "unable to set memory limit", "memory limit lower than its current usage"]
-            .iter()
-            .any(|words| text::has(&self.condition.message, &[words]))
+        const WORDS: [&str; 3] =
+            ["cannot decrease memory limits", "unable to set memory limit", "memory limit lower than its current usage"];
+        text::has_any(&self.condition.message, &WORDS)
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
 use crate::facts::{EventFacts, State, Timestamp, seconds_between};
-use crate::message::{Class, Message, between, quoted_after};
+use crate::message::{self, Message, between, quoted_after};
 
 signal! {
     /// A sandbox (network, cgroup, directories, devices) that the node cannot create for the pod, so that no container is
@@ -32,7 +32,7 @@ signal! {
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the message.
-    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class().map_or("", Class::name) }
+    "class": fn class(&self) -> &'static str { message::class_of(&self.event.message) }
 
     /// The CNI plugin that failed, such as `flannel`; empty if the message names none.
     /// Source: `plugin type=` in the message, containernetworking/cni.
@@ -59,8 +59,7 @@ signal! {
             "file exists",
             "lock acquire error",
         ];
-        let lower = self.event.message.to_ascii_lowercase();
-        WORDS.iter().any(|words| lower.contains(words))
+        message::text::has_any(&self.event.message, &WORDS)
     }
 
     /// The CNI plugin whose program is not on the node; empty if none is missing.

@@ -57,6 +57,7 @@ signal! {
         room: OnceCell<Option<Box<Room>>>,
         gap: OnceCell<Option<Box<Gap>>>,
         blamed: OnceCell<Option<(usize, &'a Taint)>>,
+        scale_up: OnceCell<Option<scale_up::ScaleUp<'a>>>,
     }
     reason: |of| match &of.state {
         State::Unschedulable { analysis, .. } => analysis.check.as_str(),
@@ -491,16 +492,17 @@ signal! {
     "scaler": fn scaler(&self) -> &'static str { self.scale_up().map_or("", |found| found.scaler.as_str()) }
 
     /// The NodePool or node group that the autoscaler names first. Source: the same Events.
-    "scaledGroup": fn scaled_group(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.group) }
+    "scaledGroup": fn scaled_group(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.group.clone()) }
 
     /// Why the autoscaler adds no node, at most 130 characters. Source: the same Events.
-    "scaleUpError": fn scale_up_error(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.text) }
+    "scaleUpError": fn scale_up_error(&self) -> String { self.scale_up().map_or_else(String::new, |found| found.text.clone()) }
 }
 
 impl<'a> Scheduling<'a> {
     /// What an autoscaler does for a pod that no node fits.
-    fn scale_up(&self) -> Option<scale_up::ScaleUp<'a>> {
-        matches!(self.state, State::Unschedulable { .. }).then(|| scale_up::read(self.case))?
+    fn scale_up(&self) -> Option<&scale_up::ScaleUp<'a>> {
+        let read = || matches!(self.state, State::Unschedulable { .. }).then(|| scale_up::read(self.case))?;
+        self.scale_up.get_or_init(read).as_ref()
     }
 }
 
@@ -510,7 +512,14 @@ pub(crate) const SOURCE: Source = Source {
 };
 
 fn read<'a>(case: &'a Case<'a>) -> Option<Scheduling<'a>> {
-    let of = |state| Scheduling { case, state, room: OnceCell::new(), gap: OnceCell::new(), blamed: OnceCell::new() };
+    let of = |state| Scheduling {
+        case,
+        state,
+        room: OnceCell::new(),
+        gap: OnceCell::new(),
+        blamed: OnceCell::new(),
+        scale_up: OnceCell::new(),
+    };
     if let Some(report) = Report::of(case, report::UNSCHEDULABLE) {
         // Once a node is being cleared for the pod, the earlier reasons no longer apply.
         if case.pod.nominated_node.is_some() {
@@ -555,7 +564,7 @@ impl<'a> PodSignal<'a> for Scheduling<'a> {
             State::Unschedulable { analysis, .. } => {
                 let claims = (analysis.check == Check::PvcUnbound).then(|| claim::newest_events(case));
                 let asked = evidence::asked(case, analysis).into_iter().chain(claims.into_iter().flatten());
-                let scale_up = self.scale_up().map(|found| found.evidence());
+                let scale_up = self.scale_up().map(scale_up::ScaleUp::evidence);
                 report.into_iter().chain(asked).chain(scale_up).chain(evidence::nodes(analysis)).collect()
             }
             State::Preempting(_) => evidence::preemption(case).into_iter().chain(report).collect(),

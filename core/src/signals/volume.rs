@@ -6,7 +6,7 @@ use super::{Matched, PodSignal, Source, deferred, lasting, signal};
 use crate::api::Evidence;
 use crate::case::{Case, RootKind, evidence, roots};
 use crate::facts::{EventFacts, Timestamp, VolumeSource, seconds_between};
-use crate::message::{self, Class, Message, between, quoted_after};
+use crate::message::{self, Message, between, quoted_after};
 
 signal! {
     /// A volume that cannot be attached, mounted or resized while the pod waits for it, one occurrence a volume; or a fault
@@ -32,7 +32,7 @@ signal! {
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the message.
-    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class().map_or("", Class::name) }
+    "class": fn class(&self) -> &'static str { message::class_of(&self.event.message) }
 
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.

@@ -177,25 +177,34 @@ impl Int {
 
 impl<'de> Deserialize<'de> for Int {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Ok(Whole::deserialize(d)?.0.map_or(Self(None), Self::new))
+    }
+}
+
+/// A whole number of any size, also as a string.
+struct Whole(Option<i64>);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
-            type Value = Int;
-            drop_shapes!(Int(None); null seq map);
-            fn visit_bool<E>(self, _: bool) -> Result<Int, E> {
-                Ok(Int(None))
+            type Value = Whole;
+            drop_shapes!(Whole(None); null seq map);
+            fn visit_bool<E>(self, _: bool) -> Result<Whole, E> {
+                Ok(Whole(None))
             }
-            fn visit_i64<E>(self, v: i64) -> Result<Int, E> {
-                Ok(Int::new(v))
+            fn visit_i64<E>(self, v: i64) -> Result<Whole, E> {
+                Ok(Whole(Some(v)))
             }
-            fn visit_u64<E>(self, v: u64) -> Result<Int, E> {
-                Ok(Int::new(i64::try_from(v).unwrap_or(i64::MAX)))
+            fn visit_u64<E>(self, v: u64) -> Result<Whole, E> {
+                Ok(Whole(Some(i64::try_from(v).unwrap_or(i64::MAX))))
             }
             #[allow(clippy::cast_possible_truncation, reason = "saturates, and 3.0 is a way to write 3")]
-            fn visit_f64<E>(self, v: f64) -> Result<Int, E> {
-                Ok(Int::new(v as i64))
+            fn visit_f64<E>(self, v: f64) -> Result<Whole, E> {
+                Ok(Whole(Some(v as i64)))
             }
-            fn visit_str<E>(self, v: &str) -> Result<Int, E> {
-                Ok(v.trim().parse().map_or(Int(None), Int::new))
+            fn visit_str<E>(self, v: &str) -> Result<Whole, E> {
+                Ok(Whole(v.trim().parse().ok()))
             }
         }
         d.deserialize_any(V)
@@ -216,28 +225,7 @@ impl ExitCode {
 
 impl<'de> Deserialize<'de> for ExitCode {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = ExitCode;
-            drop_shapes!(ExitCode(0); null seq map);
-            fn visit_bool<E>(self, _: bool) -> Result<ExitCode, E> {
-                Ok(ExitCode(0))
-            }
-            fn visit_i64<E>(self, v: i64) -> Result<ExitCode, E> {
-                Ok(ExitCode::new(v))
-            }
-            fn visit_u64<E>(self, v: u64) -> Result<ExitCode, E> {
-                Ok(ExitCode::new(i64::try_from(v).unwrap_or_default()))
-            }
-            #[allow(clippy::cast_possible_truncation, reason = "saturates, and 3.0 is a way to write 3")]
-            fn visit_f64<E>(self, v: f64) -> Result<ExitCode, E> {
-                Ok(ExitCode::new(v as i64))
-            }
-            fn visit_str<E>(self, v: &str) -> Result<ExitCode, E> {
-                Ok(ExitCode::new(v.trim().parse().unwrap_or_default()))
-            }
-        }
-        d.deserialize_any(V)
+        Ok(Self::new(Whole::deserialize(d)?.0.unwrap_or_default()))
     }
 }
 

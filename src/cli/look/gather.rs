@@ -276,7 +276,12 @@ impl Question<'_> {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
             Asked::All | Asked::Kind(_) | Asked::Pods(_) => false,
         };
-        let view = View { thresholds: self.thresholds, has_all_pods: snapshot.has_all_pods, includes_replaced };
+        let view = View {
+            thresholds: self.thresholds,
+            has_all_pods: snapshot.has_all_pods,
+            includes_replaced,
+            includes_unreported: matches!(self.asked, Asked::These(_)),
+        };
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
         let mut found = Found::of_writes(report.pods, report.nodes_and_workloads);
         if let Some(namespace) = &self.namespace {

@@ -22,7 +22,7 @@ pub(super) struct Missing {
 impl Missing {
     /// Whether a failure is seen that has not lasted long enough to be reported.
     pub(super) fn fails_so_far(&self, undiagnosed: &[UndiagnosedPod]) -> bool {
-        undiagnosed.iter().any(|pod| self.is_of_it(pod) && pod.seen_so_far.is_some())
+        self.seen_so_far(undiagnosed).is_some()
     }
 
     /// The object and its state as text, with what is seen so far and the time from which it counts as failing, if
@@ -33,7 +33,7 @@ impl Missing {
         if own().any(|pod| pod.is_ignored) {
             return translate!(language, "{stands}; its cause is ignored (annotation shindan.dev/ignore)", stands);
         }
-        if let Some(seen) = own().find_map(|pod| pod.seen_so_far.as_ref()) {
+        if let Some(seen) = self.seen_so_far(undiagnosed) {
             stands = format!("{stands}. {}", so_far(seen, language));
         }
         match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
@@ -54,10 +54,24 @@ impl Missing {
     fn is_of_it(&self, undiagnosed: &UndiagnosedPod) -> bool {
         is_of(&self.subject, self.namespace.as_deref(), undiagnosed)
     }
+
+    fn seen_so_far<'u>(&self, undiagnosed: &'u [UndiagnosedPod]) -> Option<&'u SeenSoFar> {
+        seen_so_far(undiagnosed, std::slice::from_ref(&self.subject), self.namespace.as_deref())
+    }
+}
+
+/// A failure of the objects that has not lasted long enough to be reported.
+pub(super) fn seen_so_far<'u>(
+    undiagnosed: &'u [UndiagnosedPod],
+    subjects: &[Subject],
+    namespace: Option<&str>,
+) -> Option<&'u SeenSoFar> {
+    let is_theirs = |pod: &&UndiagnosedPod| subjects.iter().any(|subject| is_of(subject, namespace, pod));
+    undiagnosed.iter().filter(is_theirs).find_map(|pod| pod.seen_so_far.as_ref())
 }
 
 /// Whether a pod is the object, or belongs to the workload.
-pub(super) fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPod) -> bool {
+fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPod) -> bool {
     let is_here = namespace.is_none_or(|namespace| *undiagnosed.pod.namespace == *namespace);
     is_here
         && match subject.kind {

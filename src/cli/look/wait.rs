@@ -10,7 +10,6 @@ use anyhow::{Context, bail};
 use shindan_core::api::Severity;
 use shindan_core::case::{Recovery, top_workload};
 use shindan_core::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
-use shindan_core::offline::{SeenSoFar, UndiagnosedPod};
 use shindan_core::rules;
 use shindan_core::wire::Dump;
 
@@ -72,7 +71,7 @@ pub(super) async fn wait(
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
                 format!("{text}; {}{of}: a restart may help", pod.status.head.cause)
             }
-            None => match so_far(&undiagnosed, subjects, namespace) {
+            None => match standing::seen_so_far(&undiagnosed, subjects, namespace) {
                 Some(seen) => format!("{text}. {}", standing::so_far(seen, question.thresholds.language)),
                 None => text,
             },
@@ -89,16 +88,6 @@ pub(super) async fn wait(
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
-}
-
-/// A failure of the objects that has not lasted long enough to be reported.
-fn so_far<'u>(
-    undiagnosed: &'u [UndiagnosedPod],
-    subjects: &[Subject],
-    namespace: Option<&str>,
-) -> Option<&'u SeenSoFar> {
-    let is_theirs = |pod: &&UndiagnosedPod| subjects.iter().any(|subject| standing::is_of(subject, namespace, pod));
-    undiagnosed.iter().filter(is_theirs).find_map(|pod| pod.seen_so_far.as_ref())
 }
 
 /// Warnings for the kinds that cannot be listed. An error if one is a kind of `subjects`, which could then never become

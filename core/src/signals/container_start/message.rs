@@ -1,7 +1,7 @@
 //! Extracts objects, keys, users, programs and directories from the messages of kubelet and runtimes.
 
 use crate::facts::{Container, EnvRef, RefKind};
-use crate::message::{Message, between, quoted_after};
+use crate::message::{Message, between, quoted_after, text};
 
 /// The ConfigMap or Secret that does not exist or lacks a key.
 pub(super) fn object(text: &str) -> Option<&str> {
@@ -92,21 +92,15 @@ pub(super) fn profile(text: &str) -> Option<&str> {
 
 /// What the kernel reports as used up.
 pub(super) fn exhausted(text: &str) -> &'static str {
-    let lower = text.to_ascii_lowercase();
-    let is_in = |words: &[&str]| words.iter().any(|words| lower.contains(words));
-    if is_in(&["session key"]) {
-        "keys"
-    } else if is_in(&["no space left on device", "disk quota exceeded"]) {
-        "disk"
-    } else if is_in(&["too many open files"]) {
-        "files"
-    } else if is_in(&["resource temporarily unavailable"]) {
-        "processes"
-    } else if is_in(&["cannot allocate memory"]) {
-        "memory"
-    } else {
-        ""
-    }
+    const RESOURCES: [(&str, &str); 6] = [
+        ("session key", "keys"),
+        ("no space left on device", "disk"),
+        ("disk quota exceeded", "disk"),
+        ("too many open files", "files"),
+        ("resource temporarily unavailable", "processes"),
+        ("cannot allocate memory", "memory"),
+    ];
+    RESOURCES.iter().find(|(words, _)| text::has(text, &[words])).map_or("", |(_, resource)| resource)
 }
 
 pub(super) fn working_dir<'t>(container: Option<&'t Container>, text: &'t str) -> Option<&'t str> {

@@ -7,6 +7,7 @@ use regex::Regex;
 use crate::api::ContainerType;
 use crate::case::Case;
 use crate::facts::Container;
+use crate::message::text;
 use crate::signals::termination::log_line;
 
 /// Patterns of a host name or address with an optional port. The first match is the unreachable endpoint. A pattern is
@@ -187,8 +188,7 @@ pub(super) fn unnamed(line: &str) -> Option<(&'static str, &'static str)> {
 
 /// Whether the line reports a connection attempt. Its result may follow below.
 pub(super) fn is_connection_attempt(line: &str) -> bool {
-    let lower = line.to_ascii_lowercase();
-    ["connect to ", "connecting to "].iter().any(|words| lower.contains(words))
+    text::has_any(line, &["connect to ", "connecting to "])
 }
 
 /// Whether the line is about an address that the program itself listens on.
@@ -207,8 +207,7 @@ pub(super) fn is_about_listening(line: &str) -> bool {
         "listener",
         "error binding",
     ];
-    let lower = line.to_ascii_lowercase();
-    LISTENING.iter().any(|words| lower.contains(words)) && !lower.contains("initandlisten")
+    text::has_any(line, &LISTENING) && !text::has(line, &["initandlisten"])
 }
 
 pub(super) fn is_refusal(line: &str) -> bool {

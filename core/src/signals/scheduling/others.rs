@@ -32,7 +32,14 @@ pub(super) fn shortages(signal: &Scheduling<'_>, analysis: &Analysis<'_>) -> Vec
         let analysis = Box::new(Analysis { check, ..Analysis::new(signal.case, signal.report()?.message)? });
         let state = State::Unschedulable { report: *signal.report()?, analysis };
         let room = OnceCell::from(Some(Box::new(room)));
-        let next = Scheduling { case: signal.case, state, room, gap: OnceCell::new(), blamed: OnceCell::new() };
+        let next = Scheduling {
+            case: signal.case,
+            state,
+            room,
+            gap: OnceCell::new(),
+            blamed: OnceCell::new(),
+            scale_up: OnceCell::new(),
+        };
         let context = Context { subject: Subject::Pod(signal.case), container: None, signal: &next };
         signal.case.catalogue.with_summary(check.as_str(), &context)
     });

@@ -52,7 +52,7 @@ impl Progress {
 
 /// The newest report of an autoscaler.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ScaleUp<'a> {
+pub(crate) struct ScaleUp<'a> {
     pub(super) scaler: Scaler,
     pub(super) state: Progress,
     /// The NodePool, the NodeClaim or the node group; empty if it names none.

@@ -3,6 +3,7 @@
 use super::{end, log_line};
 use crate::case::Case;
 use crate::facts::{Container, State, Terminated};
+use crate::message::text;
 
 /// Words of a log about a shortage of memory.
 const WORDS: [&str; 9] = [
@@ -22,8 +23,7 @@ const LAST_LINES: usize = 20;
 
 /// Whether a line is about memory of the container, and not that of a GPU.
 fn is_about_memory(line: &str) -> bool {
-    let lower = line.to_ascii_lowercase();
-    WORDS.iter().any(|words| lower.contains(words)) && !lower.contains("cuda") && !lower.contains("gpu")
+    text::has_any(line, &WORDS) && !text::has_any(line, &["cuda", "gpu"])
 }
 
 /// The sign, or an empty text.
