@@ -23,7 +23,6 @@ mod wrapper;
 
 pub use chain::Message;
 pub use class::Class;
-pub(crate) use class::class_of;
 pub use code::{Codes, Grpc};
 pub use deferred::is_deferred;
 pub use object::{Object, ObjectKind};

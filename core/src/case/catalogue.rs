@@ -1,8 +1,9 @@
 //! The subject of a signal, and the interface through which signals use the catalogue, a module above them.
 
+use std::cell::RefCell;
 use std::fmt;
 
-use super::fields::Signal;
+use super::fields::{Signal, Value};
 use super::target::{self, Target};
 use super::{Case, Specificity, Thresholds, WorkloadCase};
 use crate::facts::{Container, NodeFacts, NodeState};
@@ -81,6 +82,25 @@ pub(crate) struct Context<'s> {
     /// The container of the signal.
     pub(crate) container: Option<&'s Container>,
     pub(crate) signal: &'s dyn Signal,
+    /// The fields of the signal that were read: many causes ask for the same ones, and some parse a message.
+    read: RefCell<Vec<(&'static str, Value)>>,
+}
+
+impl<'s> Context<'s> {
+    pub(crate) fn new(subject: Subject<'s>, container: Option<&'s Container>, signal: &'s dyn Signal) -> Self {
+        Self { subject, container, signal, read: RefCell::default() }
+    }
+
+    /// The value of a field of the signal; `None` if it has no such field.
+    pub(crate) fn of_signal(&self, name: &str) -> Option<Value> {
+        let known = self.read.borrow().iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        known.or_else(|| {
+            let name = self.signal.definition().field(name)?.name;
+            let value = self.signal.field(name)?;
+            self.read.borrow_mut().push((name, value.clone()));
+            Some(value)
+        })
+    }
 }
 
 /// A cause that matches an occurrence of a signal.

@@ -313,12 +313,12 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// Bytes of a clause that are searched.
 const SEARCHED: usize = 1000;
 
-/// The name of the class of a text's error in the catalogue; empty if it has none.
-pub(crate) fn class_of(text: &str) -> &'static str {
-    Message::parse(text).class().map_or("", Class::name)
-}
-
 impl Message<'_> {
+    /// The name of its class in the catalogue; empty if it has none.
+    pub(crate) fn class_name(&self) -> &'static str {
+        self.class().map_or("", Class::name)
+    }
+
     /// The class of the error: that of the leaf's words, else of the code, else of the clauses around it.
     pub fn class(&self) -> Option<Class> {
         let mut clauses = self.outward();

@@ -235,7 +235,7 @@ pub(crate) fn verdicts(
     let verdicts = occurrences.iter().filter_map(|occurrence| {
         let signal: &dyn Signal = &**occurrence;
         let container = occurrence.container();
-        let context = Context { subject: Subject::Pod(case), container, signal };
+        let context = Context::new(Subject::Pod(case), container, signal);
         let first = first(&context);
         if let Err(at) = occurrence.settled() {
             return Some((first.map_or(0, |(place, _)| place), Verdict::NotBefore(at)));

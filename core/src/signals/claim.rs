@@ -13,7 +13,7 @@ use crate::case::{Case, evidence, target};
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
 };
-use crate::message::{self, Message, quoted_after};
+use crate::message::{Message, quoted_after};
 
 /// Reporter of the Events of claims that no provisioner has picked up.
 const CONTROLLER: &str = "persistentvolume-controller";
@@ -99,7 +99,7 @@ signal! {
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the Event.
     "errorClass": fn error_class(&self) -> &'static str {
-        self.explained.map_or("", |explained| message::class_of(&explained.event.message))
+        self.explained.map_or("", |explained| Message::parse(&explained.event.message).class_name())
     }
 
     /// The controller of the provisioner, such as `EBS CSI controller`; empty if it is not known.

@@ -92,7 +92,7 @@ impl Fields for Context<'_> {
             "container" => self.of_container(name),
             "workload" => self.of_workload(name),
             "node" => self.of_node(name),
-            _ if of == self.signal.definition().name => self.signal.field(name),
+            _ if of == self.signal.definition().name => self.of_signal(name),
             _ => None,
         }
     }

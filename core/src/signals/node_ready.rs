@@ -157,7 +157,7 @@ impl<'a> NodeReady<'a> {
 
     /// The first matching cause.
     fn cause(&self) -> Option<Matched> {
-        self.incident.catalogue.first(&Context { subject: self.subject()?, container: None, signal: self })
+        self.incident.catalogue.first(&Context::new(self.subject()?, None, self))
     }
 
     /// The evidence of the incident in the Node object.

@@ -1,5 +1,7 @@
 //! The signal `sandbox`.
 
+use std::cell::OnceCell;
+
 use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
@@ -12,12 +14,16 @@ signal! {
     /// ContainerCreating.
     /// Source: the newest Event of FailedCreatePodSandBox, NetworkNotReady, FailedCreatePodContainer,
     /// FailedPrepareDynamicResources, FailedPodSandBoxStatus, Failed, ErrorAddingLogicalPort, ErrorAddingResource; and the newest Event FailedSync.
-    pub(crate) struct Sandbox<'a> as "sandbox" { case: &'a Case<'a>, event: &'a EventFacts }
+    pub(crate) struct Sandbox<'a> as "sandbox" {
+        case: &'a Case<'a>,
+        event: &'a EventFacts,
+        parsed: OnceCell<Message<'a>>,
+    }
     reason: |of| if is_old_failure(of.event) { "FailedCreatePodSandBox" } else { &of.event.reason }, message: &of.event.message;
 
     /// The error of the message with its operation and object, at most 140 characters.
     "error": fn error(&self) -> String {
-        Message::parse(&self.event.message).summary(140, &[self.plugin(), self.claim()])
+        self.parsed().summary(140, &[self.plugin(), self.claim()])
     }
 
     /// ResourceClaim whose devices cannot be prepared; empty if the message names none.
@@ -32,7 +38,7 @@ signal! {
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the message.
-    "class": fn class(&self) -> &'static str { message::class_of(&self.event.message) }
+    "class": fn class(&self) -> &'static str { self.parsed().class_name() }
 
     /// The CNI plugin that failed, such as `flannel`; empty if the message names none.
     /// Source: `plugin type=` in the message, containernetworking/cni.
@@ -93,7 +99,7 @@ signal! {
 
     /// The step that does not end in time; empty if the message names none. Source: message of the Event, without its codes.
     "stage": fn stage(&self) -> String {
-        let error = Message::parse(&self.event.message).summary(110, &[]);
+        let error = self.parsed().summary(110, &[]);
         let is_bare = error.is_empty() || error.eq_ignore_ascii_case("context deadline exceeded");
         if is_bare { String::new() } else { error }
     }
@@ -134,7 +140,9 @@ const SYNC_FAILS_FOR: i64 = 900;
 
 fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
     let events = failure(case).into_iter().chain(failed_sync(case));
-    events.map(|event| Box::new(Sandbox { case, event }) as Box<dyn PodSignal<'a> + 'a>).collect()
+    events
+        .map(|event| Box::new(Sandbox { case, event, parsed: OnceCell::new() }) as Box<dyn PodSignal<'a> + 'a>)
+        .collect()
 }
 
 impl<'a> PodSignal<'a> for Sandbox<'a> {
@@ -154,7 +162,11 @@ impl<'a> PodSignal<'a> for Sandbox<'a> {
     }
 }
 
-impl Sandbox<'_> {
+impl<'a> Sandbox<'a> {
+    fn parsed(&self) -> &Message<'a> {
+        self.parsed.get_or_init(|| Message::parse(&self.event.message))
+    }
+
     fn quoted_after(&self, mark: &str) -> &str {
         quoted_after(&self.event.message, mark).unwrap_or_default()
     }

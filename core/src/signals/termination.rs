@@ -48,6 +48,7 @@ signal! {
         run: &'a Terminated,
         shortage: OnceCell<Option<Shortage<'a>>>,
         refusal: OnceCell<Option<Refusal<'a>>>,
+        line: OnceCell<Option<log_line::Line>>,
     }
     reason: |of| &of.run.reason, message: &of.run.message;
 
@@ -158,8 +159,7 @@ signal! {
 
     /// The decisive line of the termination message or log, at most 130 characters; empty where there is none.
     "line": fn line(&self) -> String {
-        let line = log_line::line(self.case, self.container, self.run);
-        line.map_or_else(String::new, |line| log_line::shown(&line.text, 130))
+        self.decisive_line().map_or_else(String::new, |line| log_line::shown(&line.text, 130))
     }
 
     /// Whether the container fails again and again: it is in back-off, or it was restarted more than once.
@@ -235,7 +235,14 @@ fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<Termination<
     } else {
         end::crash(case, container)
     };
-    Some(Termination { case, container, run: run?, shortage: OnceCell::new(), refusal: OnceCell::new() })
+    Some(Termination {
+        case,
+        container,
+        run: run?,
+        shortage: OnceCell::new(),
+        refusal: OnceCell::new(),
+        line: OnceCell::new(),
+    })
 }
 
 impl<'a> Termination<'a> {
@@ -245,6 +252,14 @@ impl<'a> Termination<'a> {
 
     fn refusal(&self) -> Option<Refusal<'a>> {
         *self.refusal.get_or_init(|| program::refusal(self.case, self.container, self.run))
+    }
+
+    fn decisive_line(&self) -> Option<&log_line::Line> {
+        self.line.get_or_init(|| log_line::line(self.case, self.container, self.run)).as_ref()
+    }
+
+    fn line_evidence(&self) -> Option<Evidence> {
+        self.decisive_line().map(|line| line.evidence(self.container))
     }
 
     /// The signal that the process caused itself.
@@ -287,7 +302,7 @@ impl<'a> Termination<'a> {
     }
 
     fn lost_evidence(&self) -> Vec<Evidence> {
-        let mut out: Vec<Evidence> = log_line::line_evidence(self.case, self.container, self.run).into_iter().collect();
+        let mut out: Vec<Evidence> = self.line_evidence().into_iter().collect();
         if self.run.reason == "ContainerStatusUnknown" {
             out.push(evidence::contradicting(evidence::field(
                 format!("{}.exitCode", self.container.last_end_path()),
@@ -322,7 +337,7 @@ impl<'a> Termination<'a> {
             return std::iter::once(policy).chain(command).collect();
         }
         let Some(refusal) = self.refusal() else {
-            return log_line::line_evidence(self.case, container, self.run).into_iter().collect();
+            return self.line_evidence().into_iter().collect();
         };
         let arch = self.case.node.and_then(|node| node.facts.labels.get("kubernetes.io/arch"));
         let arch = arch.map(|arch| evidence::field("node/metadata.labels[kubernetes.io/arch]", arch));

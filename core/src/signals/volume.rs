@@ -32,7 +32,7 @@ signal! {
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the message.
-    "class": fn class(&self) -> &'static str { message::class_of(&self.event.message) }
+    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class_name() }
 
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.

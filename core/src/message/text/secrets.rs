@@ -232,9 +232,10 @@ static MARKS: LazyLock<Option<Marks>> = LazyLock::new(|| {
         shape.marks.iter().for_each(|mark| *shapes.entry(mark).or_default() |= 1 << n);
         unmarked |= u64::from(shape.marks.is_empty()) << n;
     }
+    // Every text that is reported goes through it, so it is worth the memory of a DFA.
     let finder = AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .kind(Some(AhoCorasickKind::DFA))
         .build(shapes.keys())
         .ok()?;
     Some(Marks { finder, shapes: shapes.into_values().collect(), unmarked })

@@ -41,7 +41,7 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let event_ends = of_events.iter().filter_map(|finding| finding.since).map(|last| after(last, COUNTS_FOR)).min();
     let (rebooted, until) = reboot::of(thresholds.language, node, now).unzip();
     let incident = incident.and_then(|ready| {
-        let context = Context { subject, container: None, signal: &ready };
+        let context = Context::new(subject, None, &ready);
         let (_, cause) = catalog::first(&context)?;
         let finding = NodeFinding::of(cause, &context, Some(ready.incident.since), ready.evidence_of_node());
         let trouble = ReadyTrouble { flapping: ready.incident.flapping, ready_now: ready.is_ready() };
@@ -100,7 +100,7 @@ fn found(
     since: Option<Timestamp>,
     evidence: Evidence,
 ) -> Option<(usize, NodeFinding)> {
-    let context = Context { subject, container: None, signal };
+    let context = Context::new(subject, None, signal);
     let (place, cause) = catalog::first(&context)?;
     Some((place, NodeFinding::of(cause, &context, since, vec![evidence])))
 }

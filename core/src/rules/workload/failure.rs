@@ -43,7 +43,7 @@ pub(super) struct Own {
 impl Own {
     /// The first cause that applies to an occurrence of a signal, if any.
     pub(super) fn of(case: &WorkloadCase<'_>, signal: &dyn Signal, evidence: Vec<Evidence>) -> Option<Box<Self>> {
-        let context = Context { subject: Subject::Workload(case), container: None, signal };
+        let context = Context::new(Subject::Workload(case), None, signal);
         let (_, cause) = catalog::first(&context)?;
         let own = Self {
             cause: cause.name(),

@@ -40,7 +40,7 @@ pub(super) fn shortages(signal: &Scheduling<'_>, analysis: &Analysis<'_>) -> Vec
             blamed: OnceCell::new(),
             scale_up: OnceCell::new(),
         };
-        let context = Context { subject: Subject::Pod(signal.case), container: None, signal: &next };
+        let context = Context::new(Subject::Pod(signal.case), None, &next);
         signal.case.catalogue.with_summary(check.as_str(), &context)
     });
     short.collect()

@@ -317,8 +317,44 @@ const ADVICE: &[&str] = &[
     "verify that ",
 ];
 
-static CONDITION: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(CONDITIONS).ok());
-static GIVE_UP: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(GIVES_UP).ok());
+/// Which of these lists a text has words of.
+#[derive(Debug, Clone, Copy, Default)]
+struct Words {
+    error: bool,
+    launcher: bool,
+    condition: bool,
+    gives_up: bool,
+}
+
+/// The words of all lists, for a search in one pass.
+static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(LISTS.iter().copied().flatten()).ok());
+
+const LISTS: [&[&str]; 4] = [&ERROR_MARKERS, &SUPERVISOR_MESSAGES, CONDITIONS, GIVES_UP];
+
+impl Words {
+    /// The lists with words in a text in lower case.
+    fn of(lower: &str) -> Self {
+        let mut found = Self::default();
+        for hit in WORDS.iter().flat_map(|words| words.find_overlapping_iter(lower)) {
+            let mut place = hit.pattern().as_usize();
+            for (list, of_list) in LISTS.iter().zip(found.each_mut()) {
+                match place.checked_sub(list.len()) {
+                    Some(rest) => place = rest,
+                    None => {
+                        *of_list = true;
+                        break;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// In the order of [`LISTS`].
+    fn each_mut(&mut self) -> [&mut bool; 4] {
+        [&mut self.error, &mut self.launcher, &mut self.condition, &mut self.gives_up]
+    }
+}
 
 /// What an object looks like: a path, a quote, a port, an environment variable, an IP address.
 static OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -422,17 +458,18 @@ impl Features {
     pub(super) fn of(text: &str, level: Option<Level>) -> Self {
         let bare = bare(text);
         let lower = bare.to_ascii_lowercase();
-        let is_launcher = SUPERVISOR_MESSAGES.iter().chain(&NPM).any(|words| lower.contains(words))
+        let words = Words::of(&lower);
+        let is_launcher = words.launcher
+            || NPM.iter().any(|words| lower.contains(words))
             || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
-        let has = |words: &LazyLock<Option<AhoCorasick>>| words.as_ref().is_some_and(|words| words.is_match(&lower));
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
             is_error: is_error(text) || is_launcher || has_level,
             by_level: level == Some(Level::Error) && !is_error(bare),
             object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
-            condition: has(&CONDITION),
+            condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
-            gives_up: has(&GIVE_UP),
+            gives_up: words.gives_up,
             is_advice: ADVICE.iter().any(|words| lower.starts_with(words)),
             is_launcher,
             is_banner: bare.starts_with("***")
@@ -503,9 +540,12 @@ pub(super) fn announces_end(message: &str) -> bool {
 /// Whether a line reports an error, and not only its location.
 pub(super) fn is_error(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
-    let is_launcher = || SUPERVISOR_MESSAGES.iter().any(|words| lower.contains(words));
     let is_npm = NPM.iter().any(|npm| lower.starts_with(npm));
-    !is_npm && !is_frame(line, &lower) && !is_launcher() && ERROR_MARKERS.iter().any(|sign| lower.contains(sign))
+    if is_npm || is_frame(line, &lower) {
+        return false;
+    }
+    let words = Words::of(&lower);
+    words.error && !words.launcher
 }
 
 /// Whether a line is a part of a stack, or a location.

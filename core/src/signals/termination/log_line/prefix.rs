@@ -5,59 +5,57 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Prefixes of a message, removed one after the other: time, level and source.
-static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
+static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let prefixes = [
         // klog
-        r"^[IWEF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+ +[0-9]+ \S+:[0-9]+\] ",
+        r"[IWEF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+ +[0-9]+ \S+:[0-9]+\] ",
         // Redis: process, role, time, level
-        r"^[0-9]+:[A-Z] [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:.]+ [*#.-] ",
+        r"[0-9]+:[A-Z] [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:.]+ [*#.-] ",
         // ZooKeeper
-        r"^\[myid:[0-9]*\] - [A-Z]+ +\[.*@[0-9]+\] - ",
+        r"\[myid:[0-9]*\] - [A-Z]+ +\[.*@[0-9]+\] - ",
         // Rust's tracing
-        r"^\[ *[0-9.]+s\] +[A-Z]+ ThreadId\([0-9]+\) [A-Za-z0-9_:]+: ",
+        r"\[ *[0-9.]+s\] +[A-Z]+ ThreadId\([0-9]+\) [A-Za-z0-9_:]+: ",
         // Ruby: place of an exception
-        r"^/\S+\.rb:[0-9]+:in [`'][^']*': +",
+        r"/\S+\.rb:[0-9]+:in [`'][^']*': +",
         // Time
-        r"^\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
+        r"\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
         // Envoy
-        r"^\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
+        r"\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
         // libpq, for a response of the server
-        r#"^(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port [0-9]+ failed: FATAL: +"#,
+        r#"(?:\S+: )?(?:\(\S+\) )?connection to server at "[^"]*"(?: \([^)]*\))?, port [0-9]+ failed: FATAL: +"#,
         // Istio: level and scope; the component of Envoy
-        r"^(?:error|warn|warning|fatal|critical)\t+",
-        r"^[a-z]+\t+",
-        r"^envoy [a-z]+ external/\S+\t+",
+        r"(?:error|warn|warning|fatal|critical)\t+",
+        r"[a-z]+\t+",
+        r"envoy [a-z]+ external/\S+\t+",
         // MySQL: connection, level, code, subsystem
-        r"^[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
+        r"[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
         // Erlang's process
-        r"^<[0-9.]+> +",
+        r"<[0-9.]+> +",
         // nginx without a log file
-        r"^nginx: \[[a-z]+\] ",
+        r"nginx: \[[a-z]+\] ",
         // initdb, after a step that it reports
-        r"^[a-z][^:]* \.\.\. initdb: error: ",
-        r"^initdb: error: ",
+        r"[a-z][^:]* \.\.\. initdb: error: ",
+        r"initdb: error: ",
         // .NET
-        r"^(?:Unhandled exception\. |---> )",
+        r"(?:Unhandled exception\. |---> )",
         // The JVM's own
-        r"^# ",
+        r"# ",
         // Spring Boot, after its level
-        r"^[A-Z]+ +[0-9]+ --- (?:\[[^\]]*\] )*\S+ *: ",
+        r"[A-Z]+ +[0-9]+ --- (?:\[[^\]]*\] )*\S+ *: ",
         // Level
-        r"^\[(?i:error|fatal|critical|severe|emerg|alert|panic|warn|warning)\] +",
-        r"^(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][0-9A-Za-z_.$/-]*\] )",
+        r"\[(?i:error|fatal|critical|severe|emerg|alert|panic|warn|warning)\] +",
+        r"(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][0-9A-Za-z_.$/-]*\] )",
         // nginx's process ID, or another in brackets
-        r"^[0-9]+#[0-9]+: ",
-        r"^\[[0-9]+\] ",
+        r"[0-9]+#[0-9]+: ",
+        r"\[[0-9]+\] ",
         // Logger and thread
-        r"^\[[A-Za-z][0-9A-Za-z_.$/-]*\]:? ",
-        r"^\([0-9A-Za-z_-]+\) (?:: )?(?:config : )?",
-        r"^thread '[^']*' (?:\([0-9]+\) )?panicked at \S+: ",
+        r"\[[A-Za-z][0-9A-Za-z_.$/-]*\]:? ",
+        r"\([0-9A-Za-z_-]+\) (?:: )?(?:config : )?",
+        r"thread '[^']*' (?:\([0-9]+\) )?panicked at \S+: ",
         // Elasticsearch
-        r"^.*bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ",
-    ]
-    .iter()
-    .filter_map(|head| Regex::new(head).ok())
-    .collect()
+        r".*bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ",
+    ];
+    Regex::new(&format!("^(?:{})", prefixes.join("|"))).ok()
 });
 
 /// A level that the message follows without a colon.
@@ -81,7 +79,7 @@ fn without_source(line: &str) -> &str {
 /// A line without time, level, source.
 pub(super) fn without_prefix(line: &str) -> &str {
     let mut rest = line;
-    while let Some(head) = PREFIXES.iter().find_map(|head| head.find(rest)) {
+    while let Some(head) = PREFIX.as_ref().and_then(|prefix| prefix.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {
             // A level alone, or one that is part of the sentence, is not a prefix.
             Some(shorter) if shorter.split_whitespace().count() > 1 => rest = shorter,
