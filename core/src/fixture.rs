@@ -5,6 +5,8 @@
 //!   concerns the whole pod. `pod=NAME` names one of several pods with different diagnoses.
 //! - `# expect: CAUSE workload=KIND/NAME` or `node=NAME`: a workload or node has it.
 //! - `# expect: healthy`: nothing fails.
+//! - `# must-name: TEXT`: the summary contains this text, ignoring case: the object that fails, or the detail that decides
+//!   what to do. `# must-name: TEXT | TEXT` accepts either.
 //!
 //! Each diagnosis needs a line, and each line a diagnosis. A human writes the lines; no tool rewrites them. Records of
 //! severity Info on nodes and workloads are not failures and need no line.
@@ -184,6 +186,18 @@ pub fn check(text: &str, cause: &str, is_near_miss: bool, found: &[Expectation])
     }
 }
 
+/// The `must-name` lines that the summary does not fulfil, each with its line number. If several objects have the cause,
+/// the summary that names most counts.
+pub fn unnamed<'t>(text: &'t str, cause: &str, report: &Report) -> Vec<(usize, &'t str)> {
+    let of_cause = failing(report).map(|write| write.object.head()).filter(|head| head.cause == cause);
+    let missing = of_cause.map(|head| {
+        let summary = head.summary.to_lowercase();
+        let is_named = |line: &str| line.split(" | ").any(|text| summary.contains(&text.to_lowercase()));
+        directives(text, "must-name").filter(|(_, line)| !is_named(line)).collect::<Vec<_>>()
+    });
+    missing.min_by_key(Vec::len).unwrap_or_default()
+}
+
 /// The differences between the expected and the found diagnoses.
 fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
     let missing = expected.iter().filter(|line| !found.iter().any(|found| line.covers(found)));
@@ -249,6 +263,18 @@ mod tests {
 
     fn lines(text: &str) -> Vec<Expectation> {
         expected(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn summary_must_name_each_line() {
+        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b, uid: u}\nspec: {containers: [{name: web, image: \"x:9\"}]}\n\
+                   status:\n  phase: Pending\n  containerStatuses:\n  - {name: web, image: \"x:9\", ready: false, restartCount: 0, \
+                   state: {waiting: {reason: ErrImagePull, message: \"x:9: not found\"}}}\n";
+        let text = format!(
+            "# judged-at: 2026-11-21T09:10:00Z\n# must-name: X:9\n# must-name: absent | not exist\n# must-name: y:8\n{pod}"
+        );
+        let report = diagnose(&text, Some("ImageTagNotFound")).unwrap();
+        assert_eq!(unnamed(&text, "ImageTagNotFound", &report), [(4, "y:8")]);
     }
 
     #[test]

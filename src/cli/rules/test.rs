@@ -75,7 +75,14 @@ impl Tested {
         for (path, is_near_miss) in all {
             let wrong = match std::fs::read_to_string(path) {
                 Ok(text) => match fixture::diagnose(&text, (!is_near_miss).then_some(cause)) {
-                    Ok(report) => fixture::check(&text, cause, is_near_miss, &fixture::found(&report)),
+                    Ok(report) => {
+                        let mut wrong = fixture::check(&text, cause, is_near_miss, &fixture::found(&report));
+                        let unnamed = fixture::unnamed(&text, cause, &report);
+                        wrong.extend(unnamed.iter().map(|(line, text)| {
+                            format!("{line}:1: must-name: the summary does not name {}", text.replace(" | ", " or "))
+                        }));
+                        wrong
+                    }
                     Err(error) => vec![error],
                 },
                 Err(error) => vec![format!("1:1: {error}")],
