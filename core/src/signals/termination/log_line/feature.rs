@@ -338,13 +338,11 @@ impl Words {
         for hit in WORDS.iter().flat_map(|words| words.find_overlapping_iter(lower)) {
             let mut place = hit.pattern().as_usize();
             for (list, of_list) in LISTS.iter().zip(found.each_mut()) {
-                match place.checked_sub(list.len()) {
-                    Some(rest) => place = rest,
-                    None => {
-                        *of_list = true;
-                        break;
-                    }
-                }
+                let Some(rest) = place.checked_sub(list.len()) else {
+                    *of_list = true;
+                    break;
+                };
+                place = rest;
             }
         }
         found
