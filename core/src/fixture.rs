@@ -267,14 +267,10 @@ mod tests {
 
     #[test]
     fn summary_must_name_each_line() {
-        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b, uid: u}\nspec: {containers: [{name: web, image: \"x:9\"}]}\n\
-                   status:\n  phase: Pending\n  containerStatuses:\n  - {name: web, image: \"x:9\", ready: false, restartCount: 0, \
-                   state: {waiting: {reason: ErrImagePull, message: \"x:9: not found\"}}}\n";
-        let text = format!(
-            "# judged-at: 2026-11-21T09:10:00Z\n# must-name: X:9\n# must-name: absent | not exist\n# must-name: y:8\n{pod}"
-        );
+        let pod = include_str!("../../tests/causes/ImageTagNotFound/init.yaml");
+        let text = format!("# must-name: BUSYBOX:nope\n# must-name: absent | not exist\n# must-name: y:8\n{pod}");
         let report = diagnose(&text, Some("ImageTagNotFound")).unwrap();
-        assert_eq!(unnamed(&text, "ImageTagNotFound", &report), [(4, "y:8")]);
+        assert!(unnamed(&text, "ImageTagNotFound", &report).starts_with(&[(3, "y:8")]));
     }
 
     #[test]
