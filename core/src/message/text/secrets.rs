@@ -341,11 +341,17 @@ fn masked(keep: &str, secret: &str, is_secret: fn(&str) -> bool) -> Option<Strin
     let open = &secret[..secret.len() - bare.len()];
     let quote = bare.chars().next().filter(|c| matches!(c, '"' | '\''));
     let bare = bare.trim_matches(|c| Some(c) == quote);
-    if !is_secret(bare.trim_end_matches('\\')) || bare == MASK {
+    if !is_secret(bare.trim_end_matches('\\')) || bare == MASK || is_placeholder(bare) {
         return None;
     }
     let (quote, at) = (quote.map(String::from).unwrap_or_default(), if secret.ends_with('@') { "@" } else { "" });
     Some(format!("{keep}{open}{quote}{MASK}{open}{quote}{at}"))
+}
+
+/// Whether this is a value of a command that the reader fills in: `<PASSWORD>`.
+fn is_placeholder(value: &str) -> bool {
+    let name = value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'))
 }
 
 /// Replaces each private key in a text of several lines by one line, `***`. Logs are cut at the beginning: if only the
@@ -585,6 +591,12 @@ mod tests {
             "[A-Z0-9]{16,20}",
             "[a-z0-9_.-]{8,40}",
         ]
+    }
+
+    #[test]
+    fn placeholder_of_a_command_is_not_masked() {
+        assert_eq!(mask("create --docker-password=<PASSWORD>"), "create --docker-password=<PASSWORD>");
+        assert_eq!(mask("create --docker-password=<pa55word>"), "create --docker-password=***");
     }
 
     #[test]
