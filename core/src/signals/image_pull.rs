@@ -72,6 +72,9 @@ signal! {
         self.seen.has("certificate has expired") || self.seen.has("not yet valid")
     }
 
+    /// HTTP status of the registry's answer, such as 401; empty if the message has none. Source: the message.
+    "httpStatus": fn http_status(&self) -> Option<u32> { Message::parse(self.seen.text).codes().http.map(u32::from) }
+
     /// Whether the credentials have expired, for all images of the registry. Source: the registry's answer.
     "tokenExpired": fn token_expired(&self) -> bool { self.seen.has("token has expired") }
 
