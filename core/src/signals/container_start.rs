@@ -14,7 +14,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, sandbox, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, Mount, Timestamp};
-use crate::message::{Message, between, name, quoted_after, windows};
+use crate::message::{between, name, quoted_after, windows};
 
 /// Termination reasons of containers that never ran.
 const NEVER_RAN: [&str; 2] = ["StartError", "ContainerCannotRun"];
@@ -40,10 +40,10 @@ signal! {
 
     /// The error of the message with its operation and object, at most 130 characters; empty where the runtime left no
     /// message.
-    "error": fn error(&self) -> String { Message::parse(self.seen.text).summary(130, &[]) }
+    "error": fn error(&self) -> String { self.seen.parsed().summary(130, &[]) }
 
     /// The same, at most 110 characters.
-    "shortError": fn short_error(&self) -> String { Message::parse(self.seen.text).summary(110, &[]) }
+    "shortError": fn short_error(&self) -> String { self.seen.parsed().summary(110, &[]) }
 
     /// Condition of the image that the GPU driver of the node does not meet, such as `cuda>=12.2`; empty if the message names
     /// none. Source: libnvidia-container src/cli/dsl.c.

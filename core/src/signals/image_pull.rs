@@ -6,7 +6,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, of_containers, signal};
 use crate::api::{Confidence, Evidence};
 use crate::case::{Case, Finding, Specificity, Verdict, evidence};
 use crate::facts::{Container, EventFacts, NodeState, Timestamp, VolumeSource};
-use crate::message::{self, Message};
+use crate::message;
 
 /// Waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -73,7 +73,7 @@ signal! {
     }
 
     /// HTTP status of the registry's answer, such as 401; empty if the message has none. Source: the message.
-    "httpStatus": fn http_status(&self) -> Option<u32> { Message::parse(self.seen.text).codes().http.map(u32::from) }
+    "httpStatus": fn http_status(&self) -> Option<u32> { self.seen.parsed().codes().http.map(u32::from) }
 
     /// Whether the credentials have expired, for all images of the registry. Source: the registry's answer.
     "tokenExpired": fn token_expired(&self) -> bool { self.seen.has("token has expired") }
@@ -189,7 +189,7 @@ impl<'a> PodSignal<'a> for ImagePull<'a> {
 
 impl ImagePull<'_> {
     fn summary(&self, most: usize) -> String {
-        Message::parse(self.seen.text).summary(most, &[self.reference(), &self.container.image])
+        self.seen.parsed().summary(most, &[self.reference(), &self.container.image])
     }
 
     fn has_failed_twice(&self, cause: &Matched) -> Result<(), Timestamp> {
@@ -233,7 +233,7 @@ pub(crate) fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<I
     let event = if lost { last_failed_pull(case, container) } else { None };
     let text = event.map_or(message, |e| &*e.message);
     let path = event.is_none().then_some("state.waiting.message");
-    let seen = Seen { reason, text, lower: std::cell::OnceCell::new(), event, container: Some(container), path };
+    let seen = Seen::new(reason, text, event, Some(container), path);
     Some(ImagePull { case, container, seen })
 }
 

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::api::Evidence;
 use crate::case::evidence;
 use crate::facts::{Container, EventFacts};
+use crate::message::Message;
 
 /// The reason and message of a container's status or of an Event.
 #[derive(Debug)]
@@ -13,7 +14,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) reason: &'a str,
     pub(crate) text: &'a str,
     /// The text in lower case, computed on first use, as the reason alone rules out most causes.
-    pub(crate) lower: OnceCell<String>,
+    lower: OnceCell<String>,
+    parsed: OnceCell<Message<'a>>,
     /// The Event with the text, if the status has none.
     pub(crate) event: Option<&'a EventFacts>,
     /// The container of the text, if it is about one.
@@ -22,7 +24,22 @@ pub(crate) struct Seen<'a> {
     pub(crate) path: Option<&'static str>,
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    pub(crate) fn new(
+        reason: &'a str,
+        text: &'a str,
+        event: Option<&'a EventFacts>,
+        container: Option<&'a Container>,
+        path: Option<&'static str>,
+    ) -> Self {
+        Self { reason, text, lower: OnceCell::new(), parsed: OnceCell::new(), event, container, path }
+    }
+
+    /// The parsed text.
+    pub(crate) fn parsed(&self) -> &Message<'a> {
+        self.parsed.get_or_init(|| Message::parse(self.text))
+    }
+
     /// Whether the text contains `part`, which is in lower case.
     pub(crate) fn has(&self, part: &str) -> bool {
         self.lower.get_or_init(|| self.text.to_ascii_lowercase()).contains(part)

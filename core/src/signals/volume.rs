@@ -1,5 +1,7 @@
 //! The signal `volume`.
 
+use std::cell::OnceCell;
+
 use super::csi::{self, Component};
 use super::sandbox::{self, is_being_set_up};
 use super::{Matched, PodSignal, Source, deferred, lasting, signal};
@@ -14,7 +16,12 @@ signal! {
     /// Source: the newest Event of each volume: FailedMount, FailedAttachVolume, FailedMapVolume,
     /// FailedMountOnFilesystemMismatch, VolumePermissionChangeInProgress, VolumeResizeFailed, FileSystemResizeFailed,
     /// VolumeConditionAbnormal.
-    pub(crate) struct Volume<'a> as "volume" { case: &'a Case<'a>, event: &'a EventFacts, refused: Option<&'a EventFacts> }
+    pub(crate) struct Volume<'a> as "volume" {
+        case: &'a Case<'a>,
+        event: &'a EventFacts,
+        refused: Option<&'a EventFacts>,
+        parsed: OnceCell<Message<'a>>,
+    }
     reason: |of| &of.event.reason, message: &of.event.message;
 
     /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty if the message
@@ -32,20 +39,22 @@ signal! {
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,
     /// `exhausted`, `conflict`, `unsupported`, `invalid`, `corrupted` or `unavailable`; empty if it is none of these.
     /// Source: words, gRPC code, HTTP status and errno of the message.
-    "class": fn class(&self) -> &'static str { Message::parse(&self.event.message).class_name() }
+    "class": fn class(&self) -> &'static str { self.parsed().class_name() }
 
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.
     "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(&self.event.message) }
 
     /// The error of the message with its operation and object, at most 120 characters, without the volume.
-    "error": fn error(&self) -> String { self.shortened(&self.event.message) }
+    "error": fn error(&self) -> String { self.shortened(self.parsed()) }
 
     /// What the mount command printed, at most 120 characters; the error of the message where it ran none.
     /// Source: `Output:` in the message, k8s.io/mount-utils.
     "mountOutput": fn mount_output(&self) -> String {
-        let text = &*self.event.message;
-        self.shortened(text.split_once("Output: ").map_or(text, |(_, output)| output))
+        match self.event.message.split_once("Output: ") {
+            Some((_, output)) => self.shortened(&Message::parse(output)),
+            None => self.error(),
+        }
     }
 
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
@@ -247,7 +256,7 @@ fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
             case.events.iter().filter(|other| volume_of(&other.message) == volume_of(&event.message)),
             event,
         );
-        Volume { case, event: earlier.unwrap_or(event), refused: earlier.map(|_| event) }
+        Volume { case, event: earlier.unwrap_or(event), refused: earlier.map(|_| event), parsed: OnceCell::new() }
     };
     events.into_iter().map(|event| Box::new(volume(event)) as Box<dyn PodSignal<'a> + 'a>).collect()
 }
@@ -269,6 +278,10 @@ impl<'a> PodSignal<'a> for Volume<'a> {
 }
 
 impl<'a> Volume<'a> {
+    fn parsed(&self) -> &Message<'a> {
+        self.parsed.get_or_init(|| Message::parse(&self.event.message))
+    }
+
     /// The volume of the pod that the message is about.
     fn in_pod(&self) -> Option<&str> {
         let only = || Some(self.unmounted()).filter(|all| !all.is_empty() && !all.contains(' '));
@@ -279,8 +292,8 @@ impl<'a> Volume<'a> {
         Component::of(csi::driver(&self.event.message), &self.event.message)
     }
 
-    fn shortened(&self, error: &str) -> String {
-        Message::parse(error).summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
+    fn shortened(&self, error: &Message<'_>) -> String {
+        error.summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
     }
 
     fn between(&self, start: &str, end: &str) -> &str {

@@ -1,7 +1,5 @@
 //! Finds why a container or a sandbox cannot start: the state, the last termination or the Event with the error.
 
-use std::cell::OnceCell;
-
 use super::{ContainerStart, HOOK_EVENT, NEVER_RAN};
 use crate::case::Case;
 use crate::facts::{Container, EventFacts, State};
@@ -25,7 +23,7 @@ pub(super) fn of_sandbox<'a>(case: &'a Case<'a>, event: &'a EventFacts) -> Conta
     let mut limited = case.pod.containers.iter().filter(|container| container.limits.memory.is_some());
     let only = limited.next().filter(|_| limited.next().is_none());
     let (reason, text) = (&*event.reason, &*event.message);
-    let seen = Seen { reason, text, lower: OnceCell::new(), event: Some(event), container: None, path: None };
+    let seen = Seen::new(reason, text, Some(event), None, None);
     ContainerStart { case, container: only, proof: None, seen }
 }
 
@@ -53,7 +51,7 @@ pub(super) fn of_container<'a>(case: &'a Case<'a>, container: &'a Container) -> 
     let event = if message.is_empty() { last_error(case, container) } else { None };
     let text = event.map_or(message, |e| &*e.message);
     let path = (event.is_none() && !text.is_empty()).then_some(path);
-    let seen = Seen { reason, text, lower: OnceCell::new(), path, event, container: Some(container) };
+    let seen = Seen::new(reason, text, event, Some(container), path);
     Some(ContainerStart { case, container: Some(container), proof: None, seen })
 }
 
@@ -91,7 +89,7 @@ fn after_hook<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<Contai
         }
     };
     let text = event.map_or("", |event| &event.message);
-    let seen = Seen { reason: HOOK_EVENT, text, lower: OnceCell::new(), event, container: Some(container), path: None };
+    let seen = Seen::new(HOOK_EVENT, text, event, Some(container), None);
     Some(ContainerStart { case, container: Some(container), proof: Some(proof), seen })
 }
 

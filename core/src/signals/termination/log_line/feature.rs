@@ -462,8 +462,8 @@ impl Features {
             || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
-            is_error: is_error(text) || is_launcher || has_level,
-            by_level: level == Some(Level::Error) && !is_error(bare),
+            is_error: is_launcher || has_level || is_error(text),
+            by_level: level == Some(Level::Error) && !reports_error(bare, &lower, words),
             object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
             condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
@@ -538,12 +538,12 @@ pub(super) fn announces_end(message: &str) -> bool {
 /// Whether a line reports an error, and not only its location.
 pub(super) fn is_error(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
-    let is_npm = NPM.iter().any(|npm| lower.starts_with(npm));
-    if is_npm || is_frame(line, &lower) {
-        return false;
-    }
-    let words = Words::of(&lower);
-    words.error && !words.launcher
+    reports_error(line, &lower, Words::of(&lower))
+}
+
+/// The same, for a line whose words are known.
+fn reports_error(line: &str, lower: &str, words: Words) -> bool {
+    words.error && !words.launcher && !NPM.iter().any(|npm| lower.starts_with(npm)) && !is_frame(line, lower)
 }
 
 /// Whether a line is a part of a stack, or a location.
