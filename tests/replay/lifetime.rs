@@ -266,7 +266,7 @@ fn the_reason_of_a_failed_hook_stays_after_the_kubelet_stops_reporting_it() {
     let mut operator = Operator::idle();
     let with_hook = |status: &str| {
         let mut pod = pod("a", "u1", false, status);
-        pod.containers[0].has_post_start = true;
+        pod.containers[0].post_start = Some(Box::new(ProbeHandler::None));
         pod
     };
     let end = "lastState: {terminated: {exitCode: 137, reason: Error, startedAt: '2026-11-21T08:00:00Z', finishedAt: '2026-11-21T08:00:03Z'}}";

@@ -1,7 +1,7 @@
 //! Restarts: a new process continues where the old one stopped.
 
 use shindan_core::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan_core::facts::{Lookup, ReplicaSetFacts};
+use shindan_core::facts::{Lookup, ProbeHandler, ReplicaSetFacts};
 use shindan_core::state::Caps;
 
 use super::operator::{
@@ -37,7 +37,7 @@ fn a_hook_that_an_event_named_stays_the_cause_when_the_kubelet_has_no_events_lef
     // It exits on SIGTERM, which looks like a script that completes.
     let ends = |n: u32| {
         let mut pod = pod("a", "u1", false, &crashed(n, 0, "Completed"));
-        pod.containers[0].has_post_start = true;
+        pod.containers[0].post_start = Some(Box::new(ProbeHandler::None));
         pod
     };
     let mut operator = Operator::idle();

@@ -1,5 +1,7 @@
 //! Gives a container a Linux capability.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -13,6 +15,6 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let fields = format!("securityContext:\n  capabilities:\n    add: [{}]\n", ask.with("name")?);
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({"securityContext": {"capabilities": {"add": [ask.with("name")?]}}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -1,8 +1,10 @@
 //! Adds a startup probe to a container, so that it has more time to start.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::signals::probe::handler::handler_yaml;
+use crate::signals::probe::handler::handler_json;
 
 pub(super) const ACTION: Action = Action {
     name: "add-startup-probe",
@@ -16,7 +18,9 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let container = ask.container.filter(|container| container.startup.is_none())?;
-    let handler = handler_yaml(&container.liveness.as_ref()?.handler)?;
-    let fields = format!("startupProbe:\n{handler}  periodSeconds: 2\n  failureThreshold: 60\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let mut probe = handler_json(&container.liveness.as_ref()?.handler)?;
+    probe["periodSeconds"] = json!(2);
+    probe["failureThreshold"] = json!(60);
+    let fields = json!({ "startupProbe": probe });
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

@@ -1,8 +1,9 @@
 //! Makes the files of a volume executable.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::VolumeSource;
 
 pub(super) const ACTION: Action = Action {
@@ -22,7 +23,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         VolumeSource::Secret { name, .. } => ("secret", "secretName", name),
         _ => return None,
     };
-    let (volume, name) = (yaml_string(volume), yaml_string(name));
-    let fields = format!("volumes:\n- name: {volume}\n  {field}:\n    {name_field}: {name}\n    defaultMode: 493\n");
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let fields = json!({"volumes": [{"name": volume, field: {name_field: name, "defaultMode": 0o755}}]});
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

@@ -1,5 +1,7 @@
 //! Defines an environment variable that reads a field of the pod.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
 
@@ -26,6 +28,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let Some((_, field)) = FIELDS.iter().find(|(known, _)| *known == name) else {
         return edit_template::build(ask);
     };
-    let fields = format!("env:\n- name: {name}\n  valueFrom:\n    fieldRef:\n      fieldPath: {field}\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({"env": [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": field}}}]});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -1,9 +1,11 @@
 //! Changes the port of a probe.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::ProbeHandler;
+use crate::signals::probe::handler::port_json;
 
 pub(super) const ACTION: Action = Action {
     name: "fix-probe-port",
@@ -23,7 +25,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         ProbeHandler::Grpc { .. } | ProbeHandler::Exec { .. } | ProbeHandler::None => return Some(ask.remedy()),
     };
     let Some(port) = ask.with("port").filter(|port| port != old) else { return Some(ask.remedy()) };
-    let value = if port.parse::<i32>().is_ok() { port.to_owned() } else { yaml_string(port) };
-    let fields = format!("{}Probe:\n  {field}:\n    port: {value}\n", kind.lower());
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({kind.field(): {field: {"port": port_json(port)}}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

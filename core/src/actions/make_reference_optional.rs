@@ -1,8 +1,9 @@
 //! Marks a ConfigMap or Secret reference of a container's environment as optional.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::{EnvRef, RefKind};
 
 pub(super) const ACTION: Action = Action {
@@ -29,12 +30,11 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     };
     let entries = container.env_refs.iter().filter(is_meant).filter_map(|r| {
         let (variable, key) = (r.variable.as_deref()?, r.key.as_deref()?);
-        let (variable, name, key) = (yaml_string(variable), yaml_string(name), yaml_string(key));
-        Some(format!("- name: {variable}\n  valueFrom:\n    {field}:\n      name: {name}\n      key: {key}\n      optional: true\n"))
+        Some(json!({"name": variable, "valueFrom": {field: {"name": name, "key": key, "optional": true}}}))
     });
-    let entries: String = entries.collect();
+    let entries: Vec<_> = entries.collect();
     if entries.is_empty() {
         return edit_template::build(ask);
     }
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &format!("env:\n{entries}")))
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), json!({ "env": entries })))
 }

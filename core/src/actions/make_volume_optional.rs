@@ -1,8 +1,9 @@
 //! Marks the ConfigMap or Secret of a volume as optional.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::VolumeSource;
 
 pub(super) const ACTION: Action = Action {
@@ -28,8 +29,8 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     match volume {
         Some((_, _, true)) => None,
         Some((volume, field, false)) => {
-            let fields = format!("volumes:\n- name: {}\n  {field}:\n    optional: true\n", yaml_string(&volume.name));
-            Some(target.with_pod_patch(ask.remedy(), &fields))
+            let fields = json!({"volumes": [{"name": volume.name, field: {"optional": true}}]});
+            Some(target.with_pod_patch(ask.remedy(), fields))
         }
         None => Some(target.with_replacement(ask.remedy())),
     }

@@ -1,8 +1,9 @@
 //! Mounts an emptyDir in a container.
 
+use serde_json::{Map, json};
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "mount-empty-dir",
@@ -21,14 +22,12 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     };
     let name = path.trim_matches('/').replace(|c: char| !c.is_ascii_alphanumeric(), "-").to_ascii_lowercase();
     let name = format!("writable-{}", name.get(..name.len().min(50)).unwrap_or_default());
-    let fields = ["medium", "sizeLimit"].iter().filter_map(|field| Some(format!("{field}: {}", ask.with(field)?)));
-    let fields = format!(
-        "volumes:\n- name: {name}\n  emptyDir: {{{}}}\n{}:\n- name: {}\n  volumeMounts:\n  - name: {name}\n    mountPath: {}\n",
-        fields.collect::<Vec<_>>().join(", "),
-        container.spec_list(),
-        yaml_string(&container.name),
-        yaml_string(path),
-        name = yaml_string(name.trim_matches('-'))
-    );
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let name = name.trim_matches('-');
+    let empty_dir: Map<_, _> =
+        ["medium", "sizeLimit"].iter().filter_map(|field| Some(((*field).into(), ask.with(field)?.into()))).collect();
+    let fields = json!({
+        "volumes": [{"name": name, "emptyDir": empty_dir}],
+        container.spec_list(): [{"name": container.name, "volumeMounts": [{"name": name, "mountPath": path}]}],
+    });
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

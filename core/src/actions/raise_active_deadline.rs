@@ -1,5 +1,7 @@
 //! Doubles `activeDeadlineSeconds`.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -14,5 +16,5 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let seconds = ask.subject.pod()?.pod.active_deadline_seconds?.saturating_mul(2);
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &format!("activeDeadlineSeconds: {seconds}\n")))
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), json!({ "activeDeadlineSeconds": seconds })))
 }

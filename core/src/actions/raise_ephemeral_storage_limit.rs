@@ -1,5 +1,7 @@
 //! Doubles the ephemeral-storage limit of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 use crate::facts::format_bytes;
@@ -18,6 +20,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let named = ask.with("container").and_then(|name| ask.subject.pod()?.pod.container(name));
     let container = named.or(ask.container)?;
     let raised = format_bytes(container.limits.ephemeral_storage?.saturating_mul(2));
-    let fields = format!("resources:\n  limits:\n    ephemeral-storage: {raised}\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({"resources": {"limits": {"ephemeral-storage": raised}}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

@@ -1,5 +1,7 @@
 //! Raises the failure threshold of a probe.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -14,6 +16,6 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let (container, kind, probe) = ask.probe()?;
-    let fields = format!("{}Probe:\n  failureThreshold: {}\n", kind.lower(), probe.failure_threshold.max(1) * 4);
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({kind.field(): {"failureThreshold": probe.failure_threshold.max(1) * 4}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

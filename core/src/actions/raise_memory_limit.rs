@@ -1,5 +1,7 @@
 //! Raises the memory limit of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 use crate::facts::{format_bytes, parse_bytes};
@@ -18,6 +20,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let limit = ask.container?.limits.memory?;
     let least = ask.with("atLeast").and_then(parse_bytes).unwrap_or_default();
     let raised = format_bytes(limit.saturating_mul(2).max(least));
-    let fields = format!("resources:\n  requests:\n    memory: {raised}\n  limits:\n    memory: {raised}\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({"resources": {"requests": {"memory": raised}, "limits": {"memory": raised}}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

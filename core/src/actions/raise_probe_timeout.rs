@@ -1,5 +1,7 @@
 //! Raises the timeout of a probe.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -14,6 +16,6 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let (container, kind, probe) = ask.probe()?;
-    let fields = format!("{}Probe:\n  timeoutSeconds: {}\n", kind.lower(), (probe.timeout * 5).max(5));
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({kind.field(): {"timeoutSeconds": (probe.timeout * 5).max(5)}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

@@ -1,7 +1,9 @@
 //! Raises the progress deadline of a Deployment.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
-use crate::case::{Remedy, remedy};
+use crate::case::Remedy;
 use crate::facts::Probe;
 
 pub(super) const ACTION: Action = Action {
@@ -28,7 +30,5 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if !target.is_patchable() {
         return Some(ask.remedy());
     }
-    let patch = format!("spec:\n  progressDeadlineSeconds: {seconds}\n");
-    let command = target.patch_command(&patch);
-    Some(remedy::patch(remedy::command(target.with_source(ask.remedy()), command), patch))
+    Some(target.with_patch(ask.remedy(), &json!({"spec": {"progressDeadlineSeconds": seconds}})))
 }

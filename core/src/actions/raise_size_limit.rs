@@ -1,8 +1,9 @@
 //! Raises the size limit of an emptyDir volume.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::{VolumeSource, format_bytes};
 
 pub(super) const ACTION: Action = Action {
@@ -20,10 +21,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     else {
         return None;
     };
-    let fields = format!(
-        "volumes:\n- name: {}\n  emptyDir: {{sizeLimit: {}}}\n",
-        yaml_string(volume),
-        format_bytes(limit.saturating_mul(2))
-    );
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let raised = format_bytes(limit.saturating_mul(2));
+    let fields = json!({"volumes": [{"name": volume, "emptyDir": {"sizeLimit": raised}}]});
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

@@ -1,8 +1,9 @@
 //! Removes a key from the node selector of the pods.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "remove-node-selector",
@@ -17,6 +18,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let key = ask.with("key")?;
     ask.subject.pod()?.pod.node_selector.get(key)?;
     // A merge patch removes a key that is set to null.
-    let fields = format!("nodeSelector:\n  {}: null\n", yaml_string(key));
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let fields = json!({"nodeSelector": {key: null}});
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

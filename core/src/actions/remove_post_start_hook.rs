@@ -1,5 +1,7 @@
 //! Removes the postStart hook of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -13,7 +15,7 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let container = ask.container.filter(|container| container.has_post_start)?;
-    let fields = "lifecycle:\n  postStart: null\n";
+    let container = ask.container.filter(|container| container.post_start.is_some())?;
+    let fields = json!({"lifecycle": {"postStart": null}});
     Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

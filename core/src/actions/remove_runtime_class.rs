@@ -1,5 +1,7 @@
 //! Runs a pod with the default container runtime of its node.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -13,5 +15,5 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), "runtimeClassName: null\n"))
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), json!({"runtimeClassName": null})))
 }

@@ -1,5 +1,7 @@
 //! Sets a numeric user for a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -18,6 +20,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if ask.container.is_some_and(|container| container.run_as_user == Some(user)) {
         return None;
     }
-    let fields = format!("securityContext:\n  runAsUser: {user}\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({"securityContext": {"runAsUser": user}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -1,5 +1,7 @@
 //! Changes the command of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
 
@@ -18,6 +20,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if ask.container.is_some_and(|container| container.command == words) {
         return None;
     }
-    let fields = format!("command: {command}\n");
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({ "command": words });
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -1,5 +1,7 @@
 //! Sets the fsGroup of a pod, so that a group owns the files of its volumes.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -16,8 +18,8 @@ pub(super) const ACTION: Action = Action {
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     match ask.container?.run_as_user.filter(|user| *user > 0) {
         Some(user) => {
-            let fields = format!("securityContext:\n  fsGroup: {user}\n");
-            Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+            let fields = json!({"securityContext": {"fsGroup": user}});
+            Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
         }
         None => super::edit_template::build(ask),
     }

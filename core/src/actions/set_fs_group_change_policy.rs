@@ -1,5 +1,7 @@
 //! Sets when the kubelet changes the ownership of a volume's files.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -13,6 +15,6 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let fields = "securityContext:\n  fsGroupChangePolicy: OnRootMismatch\n";
+    let fields = json!({"securityContext": {"fsGroupChangePolicy": "OnRootMismatch"}});
     Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

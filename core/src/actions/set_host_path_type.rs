@@ -1,8 +1,9 @@
 //! Lets the kubelet create the directory of a hostPath volume.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 use crate::facts::VolumeSource;
 
 pub(super) const ACTION: Action = Action {
@@ -20,6 +21,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if !matches!(source, VolumeSource::HostPath { .. }) {
         return None;
     }
-    let fields = format!("volumes:\n- name: {}\n  hostPath:\n    type: {kind}\n", yaml_string(name));
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let fields = json!({"volumes": [{"name": name, "hostPath": {"type": kind}}]});
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

@@ -1,5 +1,7 @@
 //! Changes the image pull policy of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -13,6 +15,6 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let fields = format!("imagePullPolicy: {}\n", ask.with("policy")?);
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({"imagePullPolicy": ask.with("policy")?});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -1,8 +1,9 @@
 //! Restricts pods to certain nodes with a node selector.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-node-selector",
@@ -23,7 +24,10 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     }
     // A merge patch removes a key that is set to null.
     let old = ask.with("replaces").filter(|old| *old != key);
-    let old = old.map(|old| format!("  {}: null\n", yaml_string(old))).unwrap_or_default();
-    let fields = format!("nodeSelector:\n{old}  {}: {}\n", yaml_string(key), yaml_string(value));
-    Some(target.with_pod_patch(ask.remedy(), &fields))
+    let mut labels = json!({ key: value });
+    if let Some(old) = old {
+        labels[old] = json!(null);
+    }
+    let fields = json!({ "nodeSelector": labels });
+    Some(target.with_pod_patch(ask.remedy(), fields))
 }

@@ -1,5 +1,7 @@
 //! Changes the scheme of an HTTP probe.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 use crate::facts::ProbeHandler;
@@ -19,6 +21,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if matches!(&probe.handler, ProbeHandler::Http { scheme, .. } if scheme.eq_ignore_ascii_case(new)) {
         return None;
     }
-    let fields = format!("{}Probe:\n  httpGet:\n    scheme: {new}\n", kind.lower());
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({kind.field(): {"httpGet": {"scheme": new}}});
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

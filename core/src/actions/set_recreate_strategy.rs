@@ -1,7 +1,9 @@
 //! Sets the Recreate strategy, which stops the old pods before new ones start.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
-use crate::case::{Remedy, remedy};
+use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "set-recreate-strategy",
@@ -14,6 +16,6 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref().filter(|target| &*target.kind == "Deployment")?;
-    let patch = "spec:\n  strategy:\n    type: Recreate\n    rollingUpdate: null\n";
-    Some(remedy::patch(remedy::command(target.with_source(ask.remedy()), target.patch_command(patch)), patch))
+    let patch = json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}});
+    Some(target.with_patch(ask.remedy(), &patch))
 }

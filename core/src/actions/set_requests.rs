@@ -1,10 +1,9 @@
 //! Changes the resource requests of a container.
 
-use std::fmt::Write as _;
+use serde_json::json;
 
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-requests",
@@ -19,10 +18,11 @@ pub(super) const ACTION: Action = Action {
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let named = ask.with("container").and_then(|name| ask.subject.pod()?.pod.container(name));
     let container = named.or(ask.container)?;
-    let (resource, amount) = (ask.with("resource")?, yaml_string(ask.with("amount")?));
-    let mut fields = format!("resources:\n  requests:\n    {resource}: {amount}\n");
+    let (resource, amount) = (ask.with("resource")?, ask.with("amount")?);
+    let mut resources = json!({"requests": {resource: amount}});
     if !matches!(resource, "cpu" | "memory" | "ephemeral-storage") {
-        let _ = write!(fields, "  limits:\n    {resource}: {amount}\n");
+        resources["limits"] = json!({ resource: amount });
     }
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), &fields))
+    let fields = json!({ "resources": resources });
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

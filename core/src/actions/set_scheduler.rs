@@ -1,8 +1,9 @@
 //! Selects another scheduler for the pods.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-scheduler",
@@ -18,6 +19,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if ask.subject.pod()?.pod.scheduler_name == name {
         return None;
     }
-    let fields = format!("schedulerName: {}\n", yaml_string(name));
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let fields = json!({ "schedulerName": name });
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

@@ -1,8 +1,9 @@
 //! Changes the working directory of a container.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "set-working-dir",
@@ -18,6 +19,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if ask.container?.working_dir.as_deref() == Some(dir) {
         return None;
     }
-    let fields = format!("workingDir: {}\n", yaml_string(dir));
-    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, &fields))
+    let fields = json!({ "workingDir": dir });
+    Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

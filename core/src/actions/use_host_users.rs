@@ -1,5 +1,7 @@
 //! Runs a pod without a user namespace.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
 
@@ -14,5 +16,5 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), "hostUsers: true\n"))
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), json!({"hostUsers": true})))
 }

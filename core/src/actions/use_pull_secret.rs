@@ -1,8 +1,9 @@
 //! Adds an image pull Secret to the pod template.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::case::target::yaml_string;
 
 pub(super) const ACTION: Action = Action {
     name: "use-pull-secret",
@@ -17,6 +18,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     if !ask.subject.pod()?.pod.image_pull_secrets.is_empty() {
         return None;
     }
-    let fields = format!("imagePullSecrets:\n- name: {}\n", yaml_string(ask.with("name")?));
-    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), &fields))
+    let fields = json!({"imagePullSecrets": [{"name": ask.with("name")?}]});
+    Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

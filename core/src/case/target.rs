@@ -3,8 +3,9 @@
 //! A pod with a controller is never patched itself, because its replacement would have the old template again.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use super::{Case, Operation, Remedy, WorkloadCase, ownership, remedy};
 use crate::api::ContainerType;
@@ -161,61 +162,60 @@ impl Target {
         rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
     }
 
-    /// The command that applies a patch, ready to paste. It contains the patch as one line of JSON.
-    pub fn patch_command(&self, patch: &str) -> String {
-        let command = format!("{} patch {} {}", self.command_prefix(), self.kind.to_ascii_lowercase(), self.name);
-        match serde_saphyr::from_str::<serde_json::Value>(patch) {
-            Ok(value) => format!("{command} -p {}", shell_word(&value.to_string())),
-            Err(_) => format!("{command} --patch-file=patch.yaml"),
+    /// A strategic merge patch that sets `fields` in a container of the template.
+    fn container_patch(&self, container: &Container, fields: Value) -> Option<Value> {
+        let mut entry = json!({"name": container.name});
+        if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
+            entry.extend(fields);
+        }
+        self.pod_spec_patch(json!({container.spec_list(): [entry]}))
+    }
+
+    /// A strategic merge patch that sets `fields` in the pod spec of the template.
+    pub(super) fn pod_spec_patch(&self, fields: Value) -> Option<Value> {
+        let template = json!({"spec": {"template": {"spec": fields}}});
+        match self.holder {
+            Holder::Template => Some(template),
+            Holder::CronJob => Some(json!({"spec": {"jobTemplate": template}})),
+            Holder::Immutable | Holder::Pod | Holder::Manifest | Holder::None => None,
         }
     }
 
-    /// A strategic merge patch that sets `fields` (lines of YAML without indentation) in a container of the template.
-    pub fn container_patch(&self, container: &Container, fields: &str) -> Option<String> {
-        if container.kind == ContainerType::Ephemeral || is_injected(container) {
-            return None;
-        }
-        let mut body = format!("{}:\n- name: {}\n", container.spec_list(), container.name);
-        indent(&mut body, fields, 1);
-        self.pod_spec_patch(&body)
-    }
-
-    /// A strategic merge patch that sets `fields` (lines of YAML without indentation) in the pod spec of the template.
-    pub fn pod_spec_patch(&self, fields: &str) -> Option<String> {
-        let path: &[&str] = match self.holder {
-            Holder::Template => &["spec", "template", "spec"],
-            Holder::CronJob => &["spec", "jobTemplate", "spec", "template", "spec"],
-            Holder::Immutable | Holder::Pod | Holder::Manifest | Holder::None => return None,
-        };
-        let mut out = String::new();
-        for (depth, key) in path.iter().enumerate() {
-            let _ = writeln!(out, "{}{key}:", "  ".repeat(depth));
-        }
-        indent(&mut out, fields, path.len());
-        Some(out)
-    }
-
-    /// Adds the patch and the command that applies it to `remedy`. If the spec is immutable, adds what to do instead.
+    /// Adds the patch that sets `fields` in the container, and the command that applies it. If the spec is immutable,
+    /// adds what to do instead.
     #[must_use]
-    pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: &str) -> Remedy {
+    pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: Value) -> Remedy {
         match container {
             Some(container) if container.kind != ContainerType::Ephemeral && !is_injected(container) => {
-                self.with_patch(remedy, self.container_patch(container, fields))
+                self.with_patch_or_replacement(remedy, self.container_patch(container, fields))
             }
             _ => remedy,
         }
     }
 
-    /// Same as [`Self::with_container_patch`] for a field of the pod spec.
+    /// Same as [`Self::with_container_patch`] for fields of the pod spec.
     #[must_use]
-    pub fn with_pod_patch(&self, remedy: Remedy, fields: &str) -> Remedy {
-        self.with_patch(remedy, self.pod_spec_patch(fields))
+    pub fn with_pod_patch(&self, remedy: Remedy, fields: Value) -> Remedy {
+        self.with_patch_or_replacement(remedy, self.pod_spec_patch(fields))
     }
 
-    fn with_patch(&self, remedy: Remedy, patch: Option<String>) -> Remedy {
+    fn with_patch_or_replacement(&self, remedy: Remedy, patch: Option<Value>) -> Remedy {
         match patch {
-            Some(patch) => remedy::patch(remedy::command(self.with_source(remedy), self.patch_command(&patch)), patch),
+            Some(patch) => self.with_patch(remedy, &patch),
             None => self.with_replacement(remedy),
+        }
+    }
+
+    /// Adds the patch (as YAML, to read) and the command that applies it (as one line of JSON, to paste).
+    #[must_use]
+    pub fn with_patch(&self, remedy: Remedy, patch: &Value) -> Remedy {
+        let (kind, name) = (self.kind.to_ascii_lowercase(), &self.name);
+        let command = format!("{} patch {kind} {name} -p {}", self.command_prefix(), shell_word(&patch.to_string()));
+        let remedy = remedy::command(self.with_source(remedy), command);
+        match serde_saphyr::to_string(patch) {
+            Ok(yaml) => remedy::patch(remedy, yaml),
+            // JSON is YAML too.
+            Err(_) => remedy::patch(remedy, patch.to_string()),
         }
     }
 
@@ -318,11 +318,6 @@ pub fn pods_on_node(node: &str) -> String {
     format!("kubectl get pods -A -o wide --field-selector spec.nodeName={node}")
 }
 
-/// Quotes any text as a YAML scalar. A JSON string is one.
-pub fn yaml_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 /// Quotes `text` as one word of a POSIX shell.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c);
@@ -330,12 +325,6 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(format!("'{}'", text.replace('\'', "'\\''")))
-    }
-}
-
-fn indent(out: &mut String, lines: &str, depth: usize) {
-    for line in lines.lines() {
-        let _ = writeln!(out, "{}{line}", "  ".repeat(depth));
     }
 }
 
@@ -360,6 +349,20 @@ spec: {{replicas: 1}}
         ));
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         found.remedies.first().map(|remedy| remedy.text.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn patch_to_read_and_command_to_paste_are_the_same() {
+        let scenario = Scenario::from_yaml(&format!("{POD_OF_WEB}status: {{phase: Pending}}\n"));
+        let target = super::of(&scenario.case());
+        for text in ["true", "null", "~", "0x1f", "1e3", "a: b", "- a", "it's", "#x", "", " ", "two\nlines", "{}"] {
+            let fields = serde_json::json!({"nodeSelector": {text: text}});
+            let remedy = target.with_pod_patch(crate::case::remedy::fix(""), fields.clone());
+            let read: serde_json::Value = serde_saphyr::from_str(&remedy.patch.unwrap()).unwrap();
+            assert_eq!(read, serde_json::json!({"spec": {"template": {"spec": fields}}}));
+            let pasted = super::shell_word(&read.to_string()).into_owned();
+            assert_eq!(remedy.command, Some(format!("kubectl -n shop patch deployment web -p {pasted}")));
+        }
     }
 
     #[test]

@@ -229,9 +229,8 @@ pub struct Container {
     pub liveness: Option<Box<Probe>>,
     pub readiness: Option<Box<Probe>>,
     pub startup: Option<Box<Probe>>,
-    pub has_post_start: bool,
-    /// The hook is not a command but a request to the container (httpGet, tcpSocket).
-    pub post_start_is_request: bool,
+    /// The postStart hook.
+    pub post_start: Option<Box<ProbeHandler>>,
     pub has_pre_stop: bool,
     /// Restart policy of the container itself (`Always` of a sidecar, or any in 1.34+), if set.
     pub restart_policy: Option<RestartPolicy>,
@@ -424,6 +423,15 @@ impl ProbeKind {
             Self::Liveness => "liveness",
             Self::Readiness => "readiness",
             Self::Startup => "startup",
+        }
+    }
+
+    /// Field of a container: `livenessProbe`.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Liveness => "livenessProbe",
+            Self::Readiness => "readinessProbe",
+            Self::Startup => "startupProbe",
         }
     }
 

@@ -9,11 +9,12 @@ mod message;
 mod mount;
 
 use self::message::{executable, variables, working_dir};
+use super::probe::handler::handler_text;
 use super::termination::hook::{self, HookProof};
 use super::{Matched, PodSignal, Seen, Source, lasting, sandbox, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
-use crate::facts::{Container, Mount, Timestamp};
+use crate::facts::{Container, Mount, ProbeHandler, Timestamp};
 use crate::message::{between, name, quoted_after, windows};
 
 /// Termination reasons of containers that never ran.
@@ -356,7 +357,16 @@ signal! {
 
     /// Whether the hook is a request (httpGet, tcpSocket) and not a command.
     /// Source: spec.containers[].lifecycle.postStart.
-    "isHookRequest": fn is_hook_request(&self) -> bool { self.container.is_some_and(|c| c.post_start_is_request) }
+    "isHookRequest": fn is_hook_request(&self) -> bool {
+        matches!(self.hook_handler(), Some(ProbeHandler::Http { .. } | ProbeHandler::Tcp { .. }))
+    }
+
+    /// What the hook does, such as `exec sh -c ...` or `http :8080/init`; empty if no hook is involved.
+    /// Source: spec.containers[].lifecycle.postStart.
+    "hook": fn hook(&self) -> String {
+        let handler = self.container.zip(self.hook_handler());
+        handler.map_or_else(String::new, |(container, handler)| handler_text(self.case.language(), container, handler))
+    }
 }
 
 pub(crate) const SOURCE: Source = Source { definition: &ContainerStart::DEFINITION, read };
@@ -431,6 +441,10 @@ impl<'a> ContainerStart<'a> {
     fn failed_mount(&self) -> Option<&'a Mount> {
         let path = mount::target(self.seen.text)?.trim_end_matches('/');
         self.container?.mounts.iter().find(|mount| mount.path.trim_end_matches('/') == path)
+    }
+
+    fn hook_handler(&self) -> Option<&'a ProbeHandler> {
+        self.container?.post_start.as_deref().filter(|_| !self.hook_proof().is_empty())
     }
 
     /// Whether the runtime could not find or execute the container's program, as opposed to a hook command.

@@ -13,7 +13,7 @@ pub(super) fn holder<'a>(case: &Case<'a>) -> Option<&'a Container> {
 /// Whether a waiting container has a postStart hook that seems to hang. A container that waits for a volume, before its
 /// start, looks the same.
 pub(super) fn is_holding(case: &Case<'_>, container: &Container) -> bool {
-    let waits_with_hook = container.reported && container.has_post_start && container.waiting().is_some();
+    let waits_with_hook = container.reported && container.post_start.is_some() && container.waiting().is_some();
     waits_with_hook && (started(case, container).is_some() || case.pod.volumes.iter().all(|v| claim(v).is_none()))
 }
 

@@ -118,7 +118,7 @@ signal! {
     "check": fn check(&self) -> String {
         let language = self.case.language();
         let asked = self.spec().map(|probe| probe_text(language, self.container, probe)).filter(|text| !text.is_empty());
-        let got = self.answer.as_ref().map(|answer| answer.describe(language));
+        let got = self.answer.as_ref().map(|answer| answer.describe(language, self.timeout_seconds()));
         asked.into_iter().chain(got).collect::<Vec<_>>().join(": ")
     }
 
@@ -477,7 +477,7 @@ impl<'a> ProbeFailure<'a> {
     fn evidence_of_spec(&self) -> Option<Evidence> {
         let probe = self.spec()?;
         Some(evidence::field(
-            format!("{}.{}Probe", self.container.spec_path(), self.kind.lower()),
+            format!("{}.{}", self.container.spec_path(), self.kind.field()),
             format!(
                 "{}, initialDelaySeconds {}, periodSeconds {}, timeoutSeconds {}, failureThreshold {}",
                 probe_text(self.case.language(), self.container, probe),

@@ -1,6 +1,7 @@
 //! The signal `programError`.
 
 mod access;
+mod code_line;
 mod handles;
 mod settings;
 mod space;
@@ -39,6 +40,12 @@ signal! {
 
     /// The line without time stamp, level and logger, at most 130 characters.
     "message": fn message(&self) -> String { log_line::shown(&self.line.text, 130) }
+
+    /// File and line of the source code at which a Go or Rust program panicked. Source: the stack in the log.
+    "codeLine": fn code_line(&self) -> &str {
+        let lines = log_line::all(self.case, self.container, self.run).map(|(line, _)| line);
+        code_line::of_panic(lines).unwrap_or_default()
+    }
 
     /// Exit code. Source: state.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }

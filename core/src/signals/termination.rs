@@ -119,7 +119,7 @@ signal! {
     /// and no Event of the pod is known. Source: spec.containers[].lifecycle.postStart.
     "mayBeHook": fn may_be_hook(&self) -> bool {
         let is_short = self.run.ran_for().is_none_or(|ran| ran <= hook::AT_ONCE);
-        self.container.has_post_start && is_short && self.case.events.is_empty()
+        self.container.post_start.is_some() && is_short && self.case.events.is_empty()
     }
 
     /// Whether it is an init container that exits before the others start (a sidecar does not).

@@ -273,21 +273,8 @@ struct EnvFrom {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Lifecycle {
-    post_start: Obj<Hook>,
+    post_start: Obj<Probe>,
     pre_stop: Obj<Nothing>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Hook {
-    http_get: Obj<Nothing>,
-    tcp_socket: Obj<Nothing>,
-}
-
-impl Hook {
-    fn is_request(&self) -> bool {
-        self.http_get.0.is_some() || self.tcp_socket.0.is_some()
-    }
 }
 
 /// A volume: its name, and its source under the name of the kind.
@@ -640,8 +627,7 @@ fn container(
         liveness: spec.liveness_probe.0.map(|probe| Box::new(probe.into_facts())),
         readiness: spec.readiness_probe.0.map(|probe| Box::new(probe.into_facts())),
         startup: spec.startup_probe.0.map(|probe| Box::new(probe.into_facts())),
-        has_post_start: lifecycle.post_start.0.is_some(),
-        post_start_is_request: lifecycle.post_start.0.is_some_and(|hook| hook.is_request()),
+        post_start: lifecycle.post_start.0.map(|hook| Box::new(hook.handler())),
         has_pre_stop: lifecycle.pre_stop.0.is_some(),
         restart_policy,
         has_restart_rules: !spec.restart_policy_rules.0.is_empty(),

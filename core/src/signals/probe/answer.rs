@@ -72,10 +72,13 @@ impl Answer {
     }
 
     /// Describes the result in a summary.
-    pub(super) fn describe(&self, language: Language) -> String {
+    pub(super) fn describe(&self, language: Language, timeout: Option<i64>) -> String {
         match self {
             Self::Refused => phrase!(language, "connection refused").to_owned(),
-            Self::Timeout => phrase!(language, "no answer in time").to_owned(),
+            Self::Timeout => match timeout {
+                Some(seconds) => translate!(language, "no answer within {seconds} s", seconds),
+                None => phrase!(language, "no answer in time").to_owned(),
+            },
             Self::Status(status) => format!("HTTP status {status}"),
             Self::Tls { server_speaks_tls: true } => {
                 phrase!(language, "the server speaks HTTPS, the probe HTTP").to_owned()
@@ -85,7 +88,7 @@ impl Answer {
             }
             Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
             Self::GrpcNotServing(state) => translate!(language, "gRPC health reports {state}", state),
-            Self::NoGrpcServer => phrase!(language, "no gRPC server answers").to_owned(),
+            Self::NoGrpcServer => phrase!(language, "failed to connect to a gRPC server").to_owned(),
             Self::NoSuchPort(name) => translate!(language, "the container declares no port named {name}", name),
             Self::CannotRun(words) => translate!(language, "it cannot be run: {words}", words),
             Self::Other(words) if words.is_empty() => phrase!(language, "it failed without output").to_owned(),
@@ -186,7 +189,7 @@ mod tests {
                 "no answer in time",
             ),
         ] {
-            assert_eq!(answer(message).describe(Language::English), words, "{message}");
+            assert_eq!(answer(message).describe(Language::English, None), words, "{message}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Descriptions of probe handlers.
 
-use crate::case::target;
+use serde_json::{Value, json};
+
 use crate::facts::{Container, Probe, ProbeHandler};
 use crate::language::{Language, translate};
 use crate::message::text;
@@ -61,25 +62,21 @@ pub(super) fn port_name(handler: &ProbeHandler) -> Option<&str> {
     }
 }
 
-/// The handler as lines of YAML, indented for a probe.
-pub(crate) fn handler_yaml(handler: &ProbeHandler) -> Option<String> {
-    let port_yaml = |port: &str| if port.parse::<i32>().is_ok() { port.to_owned() } else { target::yaml_string(port) };
+/// The handler as fields of a probe.
+pub(crate) fn handler_json(handler: &ProbeHandler) -> Option<Value> {
     Some(match handler {
-        ProbeHandler::Tcp { port } => format!("  tcpSocket:\n    port: {}\n", port_yaml(port)),
-        ProbeHandler::Http { path, port, scheme } => format!(
-            "  httpGet:\n    path: {}\n    port: {}\n    scheme: {}\n",
-            target::yaml_string(path),
-            port_yaml(port),
-            target::yaml_string(scheme)
-        ),
-        ProbeHandler::Grpc { port, service } if service.is_empty() => format!("  grpc:\n    port: {port}\n"),
-        ProbeHandler::Grpc { port, service } => {
-            format!("  grpc:\n    port: {port}\n    service: {}\n", target::yaml_string(service))
+        ProbeHandler::Tcp { port } => json!({"tcpSocket": {"port": port_json(port)}}),
+        ProbeHandler::Http { path, port, scheme } => {
+            json!({"httpGet": {"path": path, "port": port_json(port), "scheme": scheme}})
         }
-        ProbeHandler::Exec { command } => {
-            let words: Vec<String> = command.iter().map(|word| target::yaml_string(word)).collect();
-            format!("  exec:\n    command: [{}]\n", words.join(", "))
-        }
+        ProbeHandler::Grpc { port, service } if service.is_empty() => json!({"grpc": {"port": port}}),
+        ProbeHandler::Grpc { port, service } => json!({"grpc": {"port": port, "service": service}}),
+        ProbeHandler::Exec { command } => json!({"exec": {"command": command}}),
         ProbeHandler::None => return None,
     })
+}
+
+/// A port as the API takes it: a number, or the name of a container port.
+pub(crate) fn port_json(port: &str) -> Value {
+    port.parse::<i32>().map_or_else(|_| json!(port), |number| json!(number))
 }

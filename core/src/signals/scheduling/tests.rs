@@ -96,7 +96,7 @@ fn request_larger_than_any_node_reports_the_largest_request_that_fits() {
     assert_eq!(
         remedies[0].patch.as_deref(),
         Some(
-            "spec:\n  template:\n    spec:\n      containers:\n      - name: web\n        resources:\n          requests:\n            cpu: \"1900m\"\n"
+            "spec:\n  template:\n    spec:\n      containers:\n      - name: web\n        resources:\n          requests:\n            cpu: 1900m\n"
         )
     );
     let sources: Vec<_> = finding.evidence.iter().map(|e| (e.source.as_str(), e.value.as_str())).collect();
@@ -188,7 +188,7 @@ fn taint_is_reported_even_if_the_scheduler_omits_it() {
             .patch
             .as_deref()
             .unwrap()
-            .contains("- {key: \"dedicated\", operator: Equal, value: \"db\", effect: NoSchedule}")
+            .contains("- effect: NoSchedule\n        key: dedicated\n        operator: Equal\n        value: db")
     );
     assert_eq!(remedies[1].command.as_deref(), Some("kubectl taint node w2 dedicated:NoSchedule-"));
 }
@@ -302,7 +302,7 @@ fn misspelt_label_is_reported_with_the_correct_one() {
         finding.summary.text(),
         "0/1 nodes meet the nodeSelector disktype=ssd; w1 has disk-type=ssd (misspelt?)"
     );
-    assert!(remedies[0].patch.as_deref().unwrap().contains("\"disktype\": null\n        \"disk-type\": \"ssd\""));
+    assert!(remedies[0].patch.as_deref().unwrap().contains("disk-type: ssd\n        disktype: null"));
     assert_eq!(remedies[1].command.as_deref(), Some("kubectl label node w1 disktype=ssd"));
 }
 

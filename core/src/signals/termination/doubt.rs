@@ -21,7 +21,7 @@ pub(crate) fn with_contradictions(
 ) -> Finding {
     let mut finding = finding
         .with_all(pre_stop_failed(case, container, run).map(|event| evidence::contradicting(evidence::event(event))));
-    if container.has_post_start {
+    if container.post_start.is_some() {
         finding = finding.with(evidence::contradicting(evidence::field(
             format!("{}.lifecycle.postStart", container.spec_path()),
             "a hook that fails ends a run like this too; no FailedPostStartHook Event is known",

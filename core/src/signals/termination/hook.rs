@@ -27,7 +27,7 @@ pub(crate) enum HookProof<'a> {
 
 pub(crate) fn ended_by_hook<'a>(case: &Case<'a>, container: &Container, run: &Terminated) -> Option<HookProof<'a>> {
     // A first termination with exit code 0 is not a failure yet: the container may not be restarted.
-    if !container.has_post_start || (run.exit_code == 0 && container.restart_count == 0) {
+    if container.post_start.is_none() || (run.exit_code == 0 && container.restart_count == 0) {
         return None;
     }
     if ended_before_hook(container) {
