@@ -88,7 +88,7 @@ pub(crate) struct Context<'s> {
 
 impl<'s> Context<'s> {
     pub(crate) fn new(subject: Subject<'s>, container: Option<&'s Container>, signal: &'s dyn Signal) -> Self {
-        Self { subject, container, signal, read: RefCell::default() }
+        Self { subject, container, signal, read: RefCell::new(Vec::with_capacity(16)) }
     }
 
     /// The value of a field of the signal; `None` if it has no such field.

@@ -29,6 +29,18 @@ pub enum Value {
     List(Vec<String>),
 }
 
+impl Value {
+    /// Whether it is shown as nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Text(text) => text.is_empty(),
+            Self::Number(_) | Self::Flag(_) => false,
+            Self::List(list) => list.iter().all(String::is_empty) && list.len() < 2,
+        }
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

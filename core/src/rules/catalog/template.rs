@@ -7,6 +7,9 @@ use crate::case::fields::Fields;
 use crate::language::Language;
 use crate::signals::Value;
 
+/// Bytes of most summaries.
+const LENGTH: usize = 200;
+
 /// A text with placeholders for fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Template {
@@ -80,15 +83,14 @@ impl Template {
             [Part::Field { path, .. }] => fields.get(path).filter(|value| matches!(value, Value::List(_))),
             _ => None,
         };
-        list.filter(|list| !list.to_string().is_empty())
-            .unwrap_or_else(|| self.render(fields, Language::English).into())
+        list.filter(|list| !list.is_empty()).unwrap_or_else(|| self.render(fields, Language::English).into())
     }
 
     /// Renders the template of a summary. Its last optional parts are the detail and the counts.
     pub(crate) fn summary(&self, fields: &dyn Fields, language: Language) -> Summary {
         let counts = self.parts.len() - usize::from(self.parts.last().is_some_and(Part::is_counts));
         let detail = counts - usize::from(self.parts[..counts].last().is_some_and(Part::is_detail));
-        let mut out = String::new();
+        let mut out = String::with_capacity(LENGTH);
         let [statement, head, _] = [0..detail, detail..counts, counts..self.parts.len()].map(|parts| {
             fill(&self.parts[parts], fields, language, &|value| value.to_string(), &mut out);
             out.len()
@@ -117,7 +119,7 @@ fn fill(
             Part::Text(text) => language.join(out, text),
             Part::Field { path, default } => {
                 let value = fields.get(path).unwrap_or(Value::None);
-                if !value.to_string().is_empty() {
+                if !value.is_empty() {
                     language.join(out, &quote(&value));
                 } else if let Some(default) = default {
                     language.join(out, default);
@@ -126,9 +128,12 @@ fn fill(
                 }
             }
             Part::Optional(parts) => {
-                let mut inner = out.clone();
-                if fill(parts, fields, language, quote, &mut inner) {
-                    *out = inner;
+                // Parts are appended; only spaces before them may be dropped.
+                let kept = out.trim_end_matches(' ').len();
+                let spaces = out.len() - kept;
+                if !fill(parts, fields, language, quote, out) {
+                    out.truncate(kept);
+                    out.extend(std::iter::repeat_n(' ', spaces));
                 }
             }
         }
