@@ -4,7 +4,8 @@ use super::termination::end;
 use super::{Context, Definition, Field, FieldType, Value, restarts};
 use crate::api::ContainerType;
 use crate::case::fields::Fields;
-use crate::facts::{PodFacts, format_bytes};
+use crate::facts::{Container, PodFacts, format_bytes};
+use crate::message::text;
 
 const fn field(name: &'static str, kind: FieldType, doc: &'static str) -> Field {
     Field { name, doc, kind }
@@ -48,6 +49,11 @@ pub const CONTEXT: &[&Definition] = &[
             field("image", FieldType::Text, "Its image reference. Source: spec.containers[].image."),
             field("isInit", FieldType::Flag, "Whether it is an init container. Source: spec.initContainers."),
             field("command", FieldType::Text, "First word of its command. Source: spec.containers[].command."),
+            field(
+                "commandLine",
+                FieldType::Text,
+                "Its command and arguments on one line, at most 60 characters, secrets masked; empty if those of the image run. Source: spec.containers[].command, args.",
+            ),
             field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
             field("hasMemoryLimit", FieldType::Flag, "Whether it has a memory limit. Source: resources.limits.memory."),
         ],
@@ -98,6 +104,11 @@ impl Fields for Context<'_> {
     }
 }
 
+fn command_line(container: &Container) -> String {
+    let words: Vec<&str> = container.command.iter().chain(&container.args).map(String::as_str).collect();
+    text::line(&words.join(" "), 60)
+}
+
 impl Context<'_> {
     fn of_pod(&self, name: &str) -> Option<Value> {
         let pod = self.subject.pod().map(|case| case.pod);
@@ -126,6 +137,7 @@ impl Context<'_> {
             "image" => of.map(|c| &*c.image).into(),
             "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
+            "commandLine" => of.map(command_line).into(),
             "memoryLimit" => of.and_then(|c| c.limits.memory.map(format_bytes)).into(),
             "hasMemoryLimit" => of.is_some_and(|c| c.limits.memory.is_some()).into(),
             _ => return None,

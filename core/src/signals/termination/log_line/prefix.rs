@@ -64,7 +64,13 @@ static LEVEL: LazyLock<Option<Regex>> =
 
 /// The message of a line without its prefixes, for a summary.
 pub(crate) fn bare(line: &str) -> &str {
-    without_package(without_source(without_prefix(line)))
+    without_package(without_thread(without_source(without_prefix(line))))
+}
+
+/// The exception of a JVM without its thread: `Exception in thread "main" java.lang.OutOfMemoryError: ...`.
+fn without_thread(line: &str) -> &str {
+    let exception = line.strip_prefix("Exception in thread \"").and_then(|rest| rest.split_once("\" "));
+    exception.map_or(line, |(_, exception)| exception)
 }
 
 /// The line without the class that logged it: `(kafka.server.KafkaServer)`.
