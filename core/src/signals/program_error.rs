@@ -47,6 +47,13 @@ signal! {
         code_line::of_panic(lines).unwrap_or_default()
     }
 
+    /// The source line at which a Python program failed, at most 60 characters; empty without a traceback of its own code.
+    /// Source: the traceback in the log.
+    "sourceLine": fn source_line(&self) -> String {
+        let lines = log_line::all(self.case, self.container, self.run).map(|(line, _)| line);
+        code_line::of_traceback(lines).map_or_else(String::new, |line| text::line(line, 60))
+    }
+
     /// Exit code. Source: state.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> i32 { self.run.exit_code }
 

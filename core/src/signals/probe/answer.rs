@@ -76,7 +76,7 @@ impl Answer {
         match self {
             Self::Refused => phrase!(language, "connection refused").to_owned(),
             Self::Timeout => match timeout {
-                Some(seconds) => translate!(language, "no answer within {seconds} s", seconds),
+                Some(seconds) => translate!(language, "no answer within its timeout of {seconds} s", seconds),
                 None => phrase!(language, "no answer in time").to_owned(),
             },
             Self::Status(status) => format!("HTTP status {status}"),

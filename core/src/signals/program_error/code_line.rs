@@ -1,4 +1,4 @@
-//! The line of the source code at which a program panicked.
+//! The line of the source code at which a program failed.
 
 use std::sync::LazyLock;
 
@@ -21,6 +21,19 @@ pub(super) fn of_panic<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'a s
     lines.filter_map(place).find(is_own).map(short)
 }
 
+/// The text of the source line in the last frame of a Python traceback that is not of a library:
+/// `socket.create_connection((host, 6379))`.
+pub(super) fn of_traceback<'a>(lines: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const LIBRARIES: [&str; 4] = ["/lib/python", "/site-packages/", "/dist-packages/", "\"<frozen "];
+    let lines: Vec<&str> = lines.collect();
+    let frame = |pair: &[&'a str]| match *pair {
+        [place, source] if place.starts_with("File \"") && !source.starts_with("File \"") => Some((place, source)),
+        _ => None,
+    };
+    let own = |(place, _): &(&str, &str)| !LIBRARIES.iter().any(|library| place.contains(library));
+    lines.windows(2).rev().filter_map(frame).find(own).map(|(_, source)| source)
+}
+
 /// The last two parts of a path.
 fn short(path: &str) -> &str {
     path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| path.get(at + 1..).unwrap_or(path))
@@ -28,7 +41,7 @@ fn short(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::of_panic;
+    use super::{of_panic, of_traceback};
 
     #[test]
     fn place_of_a_panic_is_the_first_line_of_the_programs_own_code() {
@@ -41,5 +54,13 @@ mod tests {
         );
         assert_eq!(place("thread 'main' panicked at 'index out of bounds', lib.rs:7:5"), Some("lib.rs:7"));
         assert_eq!(place("panic: no stack follows"), None);
+    }
+
+    #[test]
+    fn source_line_of_a_traceback_is_the_last_of_the_programs_own_code() {
+        let source = |log: &'static str| of_traceback(log.lines().map(str::trim));
+        let python = "Traceback (most recent call last):\n  File \"/app/worker.py\", line 8, in <module>\n    s = socket.create_connection((host, 6379))\n  File \"/usr/lib/python3.11/socket.py\", line 836, in create_connection\n    sock.connect(sa)\nConnectionRefusedError: [Errno 111] Connection refused";
+        assert_eq!(source(python), Some("s = socket.create_connection((host, 6379))"));
+        assert_eq!(source("ConnectionRefusedError: [Errno 111] Connection refused"), None);
     }
 }
