@@ -173,7 +173,8 @@ impl Target {
 
     /// A strategic merge patch that sets `fields` in the pod spec of the template.
     pub(super) fn pod_spec_patch(&self, fields: Value) -> Option<Value> {
-        let template = json!({"spec": {"template": {"spec": fields}}});
+        let mut template = json!({"spec": {"template": {}}});
+        template["spec"]["template"]["spec"] = fields;
         match self.holder {
             Holder::Template => Some(template),
             Holder::CronJob => Some(json!({"spec": {"jobTemplate": template}})),
