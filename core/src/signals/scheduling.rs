@@ -226,8 +226,8 @@ signal! {
         }
     }
 
-    /// Key of a taint that the node controllers set for a node's state; empty if a person set the taint.
-    /// Source: Node spec.taints, node.kubernetes.io/ and node.cloudprovider.kubernetes.io/.
+    /// Key of a taint that a controller set for a node's state; empty if a person set the taint.
+    /// Source: Node spec.taints: node.kubernetes.io/, node.cloudprovider.kubernetes.io/, and those of agents and autoscalers.
     "stateTaint": fn state_taint(&self) -> &str {
         let key = match self.decisive_taint() {
             Some((node, _)) => node.taints.iter().map(|taint| taint.key.as_str()).find(|key| nodes::is_state_taint(key)),
@@ -236,8 +236,8 @@ signal! {
         key.unwrap_or_default()
     }
 
-    /// The state for which the blamed taint was set: `NotReady`, `Unreachable`, `DiskPressure`, ...; empty for a taint that a person
-    /// set.
+    /// The state for which the blamed taint was set: `NotReady`, `Unreachable`, `DiskPressure`, `AgentNotReady`,
+    /// `BeingRemoved`, ...; empty for a taint that a person set.
     "nodeState": fn node_state(&self) -> &'static str {
         let key = match self.decisive_taint() {
             Some((_, taint)) => Some(taint.key.as_str()),

@@ -116,7 +116,18 @@ pub(super) fn is_of_cordon(taint: &str) -> bool {
 
 /// Whether a controller, not a user, set the taint for the node's state.
 pub(super) fn is_state_taint(key: &str) -> bool {
-    STATE_TAINTS.iter().any(|prefix| key.starts_with(prefix))
+    STATE_TAINTS.iter().any(|prefix| key.starts_with(prefix)) || state_by_name(key).is_some()
+}
+
+/// The state of a node that an agent or an autoscaler marks with a taint of its own, such as
+/// `node.cilium.io/agent-not-ready` or `karpenter.sh/disrupted`. These are known by the name after the prefix.
+fn state_by_name(key: &str) -> Option<&'static str> {
+    match key.rsplit('/').next()? {
+        "agent-not-ready" | "not-ready" => Some("AgentNotReady"),
+        "unregistered" => Some("NotRegistered"),
+        "disrupted" | "disruption" | "ToBeDeletedByClusterAutoscaler" => Some("BeingRemoved"),
+        _ => None,
+    }
 }
 
 /// The node state of such a taint.
@@ -132,7 +143,7 @@ pub(super) fn state_of(key: &str) -> &'static str {
         "node.kubernetes.io/unschedulable" => "Unschedulable",
         "node.cloudprovider.kubernetes.io/uninitialized" => "Uninitialized",
         "node.cloudprovider.kubernetes.io/shutdown" => "Shutdown",
-        _ => "Unhealthy",
+        _ => state_by_name(key).unwrap_or("Unhealthy"),
     }
 }
 

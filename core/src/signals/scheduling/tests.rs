@@ -250,6 +250,26 @@ fn taint_of_a_node_state_needs_a_repair() {
 }
 
 #[test]
+fn taints_of_agents_and_autoscalers_are_not_tolerated() {
+    let message = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    for (key, first) in [
+        ("node.cilium.io/agent-not-ready", "Repair the agent that sets the taint node.cilium.io/agent-not-ready"),
+        ("ebs.csi.aws.com/agent-not-ready", "Repair the agent that sets the taint ebs.csi.aws.com/agent-not-ready"),
+        ("karpenter.sh/unregistered", "Repair w1: the taint karpenter.sh/unregistered"),
+        ("karpenter.sh/disrupted", "Wait for another node, or add one: the taint karpenter.sh/disrupted marks w1"),
+        ("ToBeDeletedByClusterAutoscaler", "Wait for another node, or add one"),
+    ] {
+        let nodes = [node("w1", "2", &format!("taints: [{{key: {key}, effect: NoSchedule}}]"), "")];
+        let (cause, _, remedies) = diagnosed(&waiting(&asks("1"), message, &nodes)).unwrap();
+        assert_eq!(cause, "UntoleratedTaint");
+        assert!(remedies[0].text.starts_with(first), "{key}: {remedies:?}");
+        assert!(remedies.iter().all(|r| r.patch.is_none()), "{key}: {remedies:?}");
+        let untaints = |command: &String| command.contains(" taint ");
+        assert!(!remedies.iter().filter_map(|r| r.command.as_ref()).any(untaints), "{key}: {remedies:?}");
+    }
+}
+
+#[test]
 fn workers_that_are_not_ready_rank_before_reserved_nodes() {
     let message = "0/3 nodes are available: 3 node(s) had untolerated taint(s).";
     let not_ready = "taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]";
