@@ -326,7 +326,10 @@ fn mask_shapes(text: &str, suspects: u64) -> Cow<'_, str> {
         let masked = pattern.replace_all(&out, |found: &Captures<'_>| {
             let whole = found.get(0).map_or("", |m| m.as_str());
             let keep = found.get(1).map_or("", |m| m.as_str());
-            masked(keep, &whole[keep.len()..], shape.is_secret).unwrap_or_else(|| whole.to_owned())
+            let secret = &whole[keep.len()..];
+            let before = found.get(1).and_then(|kept| out.get(..kept.end())).unwrap_or_default();
+            let masked = if is_next_clause(before, secret) { None } else { masked(keep, secret, shape.is_secret) };
+            masked.unwrap_or_else(|| whole.to_owned())
         });
         if let Cow::Owned(masked) = masked {
             out = masked.into();
@@ -346,6 +349,21 @@ fn masked(keep: &str, secret: &str, is_secret: fn(&str) -> bool) -> Option<Strin
     }
     let (quote, at) = (quote.map(String::from).unwrap_or_default(), if secret.ends_with('@') { "@" } else { "" });
     Some(format!("{keep}{open}{quote}{MASK}{open}{quote}{at}"))
+}
+
+/// Whether the value is the next clause of an error: `failed to retrieve credentials: operation error STS`.
+fn is_next_clause(before: &str, value: &str) -> bool {
+    const FAILURES: [&str; 6] = ["failed to ", "cannot ", "can't ", "could not ", "couldn't ", "unable to "];
+    const VERBS: [&str; 15] = [
+        "retrieve", "fetch", "get", "obtain", "load", "read", "find", "verify", "parse", "validate", "decode",
+        "refresh", "request", "resolve", "acquire",
+    ];
+    let Some(clause) = before.strip_suffix(": ").filter(|_| value.bytes().all(|b| b.is_ascii_lowercase())) else {
+        return false;
+    };
+    let clause = clause.rsplit([':', '\n', ';']).next().unwrap_or(clause).to_ascii_lowercase();
+    let verb = |failure: &&str| clause.rsplit_once(*failure).and_then(|(_, rest)| rest.split(' ').next());
+    FAILURES.iter().filter_map(verb).any(|verb| VERBS.contains(&verb))
 }
 
 /// Whether this is a value of a command that the reader fills in: `<PASSWORD>`.
@@ -591,6 +609,20 @@ mod tests {
             "[A-Z0-9]{16,20}",
             "[a-z0-9_.-]{8,40}",
         ]
+    }
+
+    #[test]
+    fn reason_after_a_wrapped_error_is_no_secret() {
+        for text in [
+            "failed to retrieve credentials: operation error STS: AssumeRole",
+            "cannot verify token: signed by unknown issuer https://login.example.com",
+            "auth: failed to parse API key: illegal base64 data",
+        ] {
+            assert_eq!(mask(text), text);
+        }
+        for text in ["failed to set password: hunter", "cannot verify token: abc123", "got password: hunter"] {
+            assert!(mask(text).ends_with(MASK), "{text}");
+        }
     }
 
     #[test]
