@@ -333,6 +333,12 @@ signal! {
         is_of_node && !self.seen.has("invalid argument")
     }
 
+    /// Whether the file or directory that the kubelet had bound for a subPath no longer exists on the node.
+    /// Source: ENOENT in the message, with a path below volume-subpaths.
+    "isSubPathGone": fn is_sub_path_gone(&self) -> bool {
+        self.seen.has("/volume-subpaths/") && self.seen.has("no such file or directory")
+    }
+
     /// What proves that the postStart hook failed: `status`, `event` or `earlierRun`; `none` where the length of the run is
     /// all there is, as no Event of the pod is known. Empty if no hook is involved.
     /// Source: state.waiting.reason PostStartHookError; Event FailedPostStartHook; the history of restarts.

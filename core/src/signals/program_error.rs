@@ -22,6 +22,10 @@ use crate::message::text;
 /// Exit code of SIGABRT. Some runtimes abort their own process if memory runs out or an assertion fails.
 const ABORTED: i32 = 134;
 
+fn shown_version(version: Option<u32>) -> String {
+    version.map_or_else(String::new, |version| version.to_string())
+}
+
 /// Addresses of the pod itself.
 const LOOPBACK: [&str; 5] = ["localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0"];
 
@@ -74,6 +78,12 @@ signal! {
 
     /// Port that the line names last.
     "port": fn port(&self) -> Option<i32> { words::port(&self.line.text) }
+
+    /// Version of Java that a refused class needs, such as `21`; empty for other lines.
+    "neededJava": fn needed_java(&self) -> String { shown_version(words::java_versions(&self.line.text)[0]) }
+
+    /// Version of Java that runs the program, as the refusal of a class names it; empty for other lines.
+    "ownJava": fn own_java(&self) -> String { shown_version(words::java_versions(&self.line.text)[1]) }
 
     /// Whether only root may listen on the port: it is below 1024, or the line names none.
     "isPrivilegedPort": fn is_privileged_port(&self) -> bool { self.port().is_none_or(|port| port < 1024) }

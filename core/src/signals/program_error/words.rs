@@ -234,6 +234,16 @@ pub(super) fn port(line: &str) -> Option<i32> {
     found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
 }
 
+/// The version of Java for which a class was compiled, and that of the runtime, as a refused class names them.
+pub(super) fn java_versions(line: &str) -> [Option<u32>; 2] {
+    let version = |words: &str| {
+        let class_file = line.split_once(words)?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()?;
+        // Class files have version 45 since Java 1.
+        class_file.checked_sub(44)
+    };
+    [version("class file version "), version("class file versions up to ")]
+}
+
 /// Another container of the pod that declares this port. Containers of a pod share one network namespace.
 pub(super) fn port_owner<'a>(case: &Case<'a>, container: &Container, port: Option<i32>) -> Option<&'a str> {
     let port = port?;
