@@ -167,6 +167,8 @@ impl Stage {
         let mut process = Process::new("timeout");
         process.args([seconds, "bash", "-o", "pipefail", "-c", &self.localized(command)]);
         process.current_dir(self.folder.path()).env("PATH", path).env("KUBECONFIG", self.config());
+        // kubectl's default cache may have the discovery of an earlier cluster.
+        process.env("KUBECACHEDIR", self.folder.path().join("cache"));
         process.env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
         process.output().unwrap()
     }
