@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,77 +29,6 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// The English and Japanese texts of the catalogue, with their files.
-fn catalogue() -> Vec<(String, String, String)> {
-    let mut pairs = Vec::new();
-    for file in files(&root().join("core/src/language/ja"), ".txt") {
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&file).unwrap();
-        let mut english: Option<&str> = None;
-        for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            match (line.split_once(": "), english) {
-                (Some(("en", text)), None) => english = Some(text),
-                (Some(("ja", text)), Some(of)) => {
-                    pairs.push((name.clone(), of.to_owned(), text.to_owned()));
-                    english = None;
-                }
-                _ => panic!("{name}: a line that is no pair's: {line}"),
-            }
-        }
-        assert_eq!(english, None, "{name}: the last pair is half");
-    }
-    pairs
-}
-
-/// The names of the placeholders of a template.
-fn places(template: &str) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
-    let mut rest = template;
-    while let Some(at) = rest.find(['{', '}']) {
-        let brace = &rest[at..];
-        if brace.starts_with("{{") || brace.starts_with("}}") {
-            rest = &brace[2..];
-        } else {
-            let Some((name, after)) = brace[1..].split_once('}') else { break };
-            found.insert(name);
-            rest = after;
-        }
-    }
-    found
-}
-
-#[test]
-fn a_translation_has_the_fields_of_its_english_text() {
-    let mut sources = String::new();
-    for ending in [".rs", ".html"] {
-        for folder in ["core/src", "src"] {
-            for file in files(&root().join(folder), ending) {
-                sources.push_str(&fs::read_to_string(&file).unwrap());
-            }
-        }
-    }
-    // The literal as the compiler reads it.
-    let mut lines = sources.split("\\\n").map(str::trim_start);
-    let sources = lines.by_ref().collect::<String>().replace("\\\"", "\"");
-    let mut seen = BTreeSet::new();
-    let mut wrong = String::new();
-    for (file, english, text) in catalogue() {
-        if text.trim().is_empty() || text == english {
-            writeln!(wrong, "{file}: no translation: {english}").unwrap();
-        }
-        if places(&english) != places(&text) {
-            writeln!(wrong, "{file}: not the same fields: {english}").unwrap();
-        }
-        if !sources.contains(&english) {
-            writeln!(wrong, "{file}: no source has this text any more: {english}").unwrap();
-        }
-        if !seen.insert(english.clone()) {
-            writeln!(wrong, "{file}: twice: {english}").unwrap();
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// The texts of one diagnosis.

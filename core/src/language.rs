@@ -1,17 +1,13 @@
-//! Languages of summaries and remedies. English texts are in the code, next to the rule; each other language has a
-//! catalogue that maps English texts to translations (`language/ja`).
+//! Languages of summaries and remedies. An English sentence and its Japanese translation stand side by side, next to the
+//! rule; a sentence without a translation is English in all languages.
 //!
 //! A sentence can have named placeholders: `Correct the image {image} ({place}).` A translation can reorder them. The
 //! values (names, numbers, text from the cluster, commands), the causes and the terms of Kubernetes are the same in all
 //! languages.
 
-mod catalogue;
-
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
-
-use self::catalogue::JAPANESE;
 
 /// Language of summaries, remedies and explanations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,11 +39,11 @@ impl Language {
         }
     }
 
-    /// The translation of an English text, or the text itself if the catalogue lacks it.
-    pub fn of(self, english: &'static str) -> &'static str {
+    /// The text in this language.
+    pub fn of(self, english: &'static str, japanese: &'static str) -> &'static str {
         match self {
             Self::English => english,
-            Self::Japanese => JAPANESE.get(english).copied().unwrap_or(english),
+            Self::Japanese => japanese,
         }
     }
 
@@ -58,15 +54,10 @@ impl Language {
             Self::Japanese => join(out, part),
         }
     }
-
-    /// Translates a sentence and fills its placeholders.
-    pub fn fill(self, english: &'static str, values: &[(&str, &dyn Display)]) -> String {
-        fill(self.of(english), values)
-    }
 }
 
-/// Fills each placeholder once. Braces in a value are not placeholders.
-fn fill(template: &'static str, values: &[(&str, &dyn Display)]) -> String {
+/// Fills each placeholder of a Japanese sentence once. Braces in a value are not placeholders.
+pub fn fill(template: &'static str, values: &[(&str, &dyn Display)]) -> String {
     let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
     let parts = parts(template).into_iter().map(|part| match part {
         Part::Place(name) => Part::Filled(value(name).unwrap_or_default()),
@@ -161,21 +152,29 @@ impl<S: HasLanguage + ?Sized> HasLanguage for &S {
     }
 }
 
-/// Formats a sentence in the language of a case: `translate!(case, "Restart {name}.", name)`. In English it equals `format!`.
+/// Formats a sentence in the language of a case: `translate!(case, "Restart {name}.", "{name} を再起動する。", name)`.
 ///
-/// The sentence must be a literal: `tests/languages.rs` finds it in the sources and checks that each catalogue has it.
+/// In English it equals `format!`. The translation may be left out. The compiler checks that both have the same
+/// placeholders.
 #[macro_export]
 macro_rules! translate {
-    ($speaks:expr, $english:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+    ($speaks:expr, $english:literal, $japanese:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
         match $crate::language::HasLanguage::language(&$speaks) {
             $crate::language::Language::English => {
                 format!($english $(, $name = $crate::value!($name $(= $value)?))*)
             }
-            other => other.fill(
-                $english,
-                &[$((stringify!($name), &$crate::value!($name $(= $value)?))),*],
-            ),
+            $crate::language::Language::Japanese => {
+                // Never called: only for the compiler's check of the placeholders.
+                let _ = || format!($japanese $(, $name = $crate::value!($name $(= $value)?))*);
+                $crate::language::fill(
+                    $japanese,
+                    &[$((stringify!($name), &$crate::value!($name $(= $value)?))),*],
+                )
+            }
         }
+    };
+    ($speaks:expr, $english:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+        format!($english $(, $name = $crate::value!($name $(= $value)?))*)
     };
 }
 
@@ -190,11 +189,11 @@ macro_rules! value {
     };
 }
 
-/// Translates a text without placeholders: `phrase!(case, "its node")`.
+/// A text without placeholders: `phrase!(case, "its node", "そのノード")`. The translation may be left out.
 #[macro_export]
 macro_rules! phrase {
-    ($speaks:expr, $english:literal) => {
-        $crate::language::HasLanguage::language(&$speaks).of($english)
+    ($speaks:expr, $english:literal, $japanese:literal $(,)?) => {
+        $crate::language::HasLanguage::language(&$speaks).of($english, $japanese)
     };
 }
 

@@ -25,10 +25,10 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     let explain = rule.explain(language);
     writeln!(out, "{} ({})", rule.cause, rule.category.as_str())?;
     for (title, text) in [
-        (phrase!(language, "What it means"), explain.meaning),
-        (phrase!(language, "How it is distinguished"), explain.distinguish),
-        (phrase!(language, "What to do"), explain.action),
-        (phrase!(language, "Where the signal comes from"), explain.source),
+        (phrase!(language, "What it means", "意味"), explain.meaning),
+        (phrase!(language, "How it is distinguished", "見分け方"), explain.distinguish),
+        (phrase!(language, "What to do", "対処"), explain.action),
+        (phrase!(language, "Where the signal comes from", "信号の出所"), explain.source),
     ] {
         if !text.is_empty() {
             writeln!(out, "\n{title}")?;

@@ -245,13 +245,19 @@ fn print_answer(
         writeln!(streams.err, "{}", nothing(question, args.ended, *pods, unready))?;
     }
     for node in healthy_nodes {
-        let note = translate!(language, "Node {node} is healthy; these pods on it fail.", node);
+        let note = translate!(
+            language,
+            "Node {node} is healthy; these pods on it fail.",
+            "ノード {node} 自体に異常はない: 示されているのはそこで失敗している Pod である。",
+            node
+        );
         writeln!(streams.err, "{note}")?;
     }
     if *by == By::HereInstead {
         let doubt = phrase!(
             language,
-            "Diagnosed locally: the operator is installed but has not reported this. Check that it runs, watches this namespace, and does not ignore this cause."
+            "Diagnosed locally: the operator is installed but has not reported this. Check that it runs, watches this namespace, and does not ignore this cause.",
+            "ここで診断した: operator は導入されているが、これについて何も述べていない。動いているか、この namespace を対象としているか、このような原因を無視する設定ではないか。"
         );
         writeln!(streams.err, "{doubt}")?;
     }
@@ -263,30 +269,55 @@ fn print_answer(
 fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]) -> String {
     let language = question.thresholds.language;
     let place = match &question.namespace {
-        Some(namespace) => translate!(language, " in namespace {namespace}", namespace),
-        None => phrase!(language, " in the cluster").to_owned(),
+        Some(namespace) => translate!(language, " in namespace {namespace}", "namespace {namespace} では", namespace),
+        None => phrase!(language, " in the cluster", "クラスタでは").to_owned(),
     };
     let what = match &question.asked {
-        Asked::All => phrase!(language, "Nothing fails").to_owned(),
-        Asked::Kind(kind) => translate!(language, "Nothing is wrong with any {kind}", kind = kind.as_str()),
+        Asked::All => phrase!(language, "Nothing fails", "失敗しているものはない").to_owned(),
+        Asked::Kind(kind) => {
+            translate!(language, "Nothing is wrong with any {kind}", "どの {kind} にも問題はない", kind = kind.as_str())
+        }
         Asked::These(subjects) => {
             let names: Vec<String> = subjects.iter().map(ToString::to_string).collect();
-            translate!(language, "Nothing is wrong with {names}", names = names.join(", "))
+            translate!(language, "Nothing is wrong with {names}", "{names} に異常はない", names = names.join(", "))
         }
-        Asked::Pods(pods) if pods.len() == 1 => phrase!(language, "Nothing is wrong with the selected pod").to_owned(),
-        Asked::Pods(pods) => translate!(language, "Nothing is wrong with the {pods} selected pods", pods = pods.len()),
+        Asked::Pods(pods) if pods.len() == 1 => {
+            phrase!(language, "Nothing is wrong with the selected pod", "選択された Pod に異常はない").to_owned()
+        }
+        Asked::Pods(pods) => translate!(
+            language,
+            "Nothing is wrong with the {pods} selected pods",
+            "選択された {pods} 個の Pod に異常はない",
+            pods = pods.len()
+        ),
     };
-    let also = if ended { phrase!(language, ", and nothing has failed recently") } else { "" };
+    let also =
+        if ended { phrase!(language, ", and nothing has failed recently", "。最近もなかった") } else { "" };
     let among = match (&question.asked, pods) {
         (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
-        (Asked::All, 0) => phrase!(language, ": it has no pods").to_owned(),
-        (Asked::All, 1) => phrase!(language, " (1 pod)").to_owned(),
-        (Asked::All, pods) => translate!(language, " ({pods} pods)", pods),
+        (Asked::All, 0) => phrase!(language, ": it has no pods", " (Pod がない)").to_owned(),
+        (Asked::All, 1) => phrase!(language, " (1 pod)", " (1 Pod)").to_owned(),
+        (Asked::All, pods) => translate!(language, " ({pods} pods)", " ({pods} Pod)", pods),
     };
     if unready.is_empty() {
-        return translate!(language, "{what}{place}{also}{among}.", what, place, also, among);
+        return translate!(
+            language,
+            "{what}{place}{also}{among}.",
+            "{place}{what}{also}{among}。",
+            what,
+            place,
+            also,
+            among
+        );
     }
-    translate!(language, "Not failing yet{place}{also}. {states}.", place, also, states = unready.join(". "))
+    translate!(
+        language,
+        "Not failing yet{place}{also}. {states}.",
+        "{place}まだ失敗していない{also}。{states}。",
+        place,
+        also,
+        states = unready.join(". ")
+    )
 }
 
 /// The wall clock, read once for each answer.

@@ -240,7 +240,13 @@ impl Tree<'_> {
         let names: Vec<&str> = hidden.iter().take(NAMES).map(|pod| &*pod.key.name).collect();
         let more = if hidden.len() > NAMES { ", ..." } else { "" };
         let names = format!("{}{more}", names.join(", "));
-        let text = clean(&translate!(self.language, "{count} more like it: {names}", count = hidden.len(), names));
+        let text = clean(&translate!(
+            self.language,
+            "{count} more like it: {names}",
+            "同様のものが他に {count}: {names}",
+            count = hidden.len(),
+            names
+        ));
         let (branch, below) = self.branch(is_last);
         let indents = std::iter::once(branch).chain(std::iter::repeat(below));
         wrap(&text, self.room(columns(branch)))
@@ -259,8 +265,8 @@ impl Tree<'_> {
         let flapping = status.flapping.as_ref().map(|flapping| flapping.display.clone()).unwrap_or_default();
         let affected = match status.pods {
             0 => String::new(),
-            1 => phrase!(self.language, "1 pod is affected").to_owned(),
-            pods => translate!(self.language, "{pods} pods are affected", pods),
+            1 => phrase!(self.language, "1 pod is affected", "1 Pod に影響").to_owned(),
+            pods => translate!(self.language, "{pods} pods are affected", "{pods} Pod に影響", pods),
         };
         self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
         self.head(&status.head, trunk)
@@ -277,7 +283,7 @@ impl Tree<'_> {
         let ready = if ready.is_empty() || spec.workload.kind == "Job" {
             String::new()
         } else {
-            translate!(self.language, "{ready} ready", ready)
+            translate!(self.language, "{ready} ready", "{ready} Ready", ready)
         };
         let what = if spec.workload.display.is_empty() {
             format!("{} {}", spec.workload.kind, spec.workload.name)
@@ -291,11 +297,12 @@ impl Tree<'_> {
         }
         if self.detail == Detail::Full {
             for change in &status.template_changes {
-                let none = phrase!(self.language, "(none)");
+                let none = phrase!(self.language, "(none)", "(なし)");
                 let side = |value: &Option<String>| value.clone().unwrap_or_else(|| none.to_owned());
                 let text = translate!(
                     self.language,
                     "changed: {field}: {before} -> {after}",
+                    "変更: {field}: {before} -> {after}",
                     field = change.field,
                     before = side(&change.before),
                     after = side(&change.after)
@@ -319,9 +326,15 @@ impl Tree<'_> {
 
     fn pod(&mut self, pod: &OfPod, branch: &str, below: &str, repeats: bool) -> io::Result<()> {
         let (spec, status) = (&pod.spec, &pod.status);
-        let on = spec.node_name.as_ref().map(|node| translate!(self.language, "on {node}", node)).unwrap_or_default();
+        let on = spec
+            .node_name
+            .as_ref()
+            .map(|node| translate!(self.language, "on {node}", "{node} 上", node))
+            .unwrap_or_default();
         let container = status.container.as_ref();
-        let container = container.map(|name| translate!(self.language, "container {name}", name)).unwrap_or_default();
+        let container = container
+            .map(|name| translate!(self.language, "container {name}", "コンテナ {name}", name))
+            .unwrap_or_default();
         // kubectl's status, if it differs from the cause.
         let pod_status =
             Some(&status.pod_status).filter(|word| **word != status.head.cause).cloned().unwrap_or_default();
@@ -355,8 +368,17 @@ impl Tree<'_> {
             for other in &status.other_findings {
                 let (cause, summary) = (&other.cause, &other.summary);
                 let text = match &other.container {
-                    Some(name) => translate!(self.language, "also {cause} of {name}: {summary}", cause, name, summary),
-                    None => translate!(self.language, "also {cause}: {summary}", cause, summary),
+                    Some(name) => translate!(
+                        self.language,
+                        "also {cause} of {name}: {summary}",
+                        "他に {name} の {cause}: {summary}",
+                        cause,
+                        name,
+                        summary
+                    ),
+                    None => {
+                        translate!(self.language, "also {cause}: {summary}", "他に {cause}: {summary}", cause, summary)
+                    }
                 };
                 self.text(below, "", &text, None)?;
             }
@@ -373,7 +395,7 @@ impl Tree<'_> {
     fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {
         if !impact.healthy_containers.is_empty() {
             let names = impact.healthy_containers.join(", ");
-            let text = translate!(self.language, "healthy in the same pod: {names}", names);
+            let text = translate!(self.language, "healthy in the same pod: {names}", "同じ Pod で正常: {names}", names);
             self.text(indent, "", &text, Some(Paint::Faint))?;
         }
         self.services(indent, &impact.services)
@@ -390,11 +412,15 @@ impl Tree<'_> {
 
     fn evidence<'e>(&mut self, indent: &str, evidence: impl IntoIterator<Item = &'e Evidence>) -> io::Result<()> {
         for Evidence { source, value, time, weight } in evidence {
-            let ago = time.map(|time| translate!(self.language, "{age} ago", age = print::age(time, self.now)));
+            let ago =
+                time.map(|time| translate!(self.language, "{age} ago", "{age} 前", age = print::age(time, self.now)));
             let ago = ago.map(|ago| format!(" ({ago})")).unwrap_or_default();
             let is_against = *weight == Weight::Contradicts;
-            let against =
-                if is_against { format!("{} ", phrase!(self.language, "contradicts:")) } else { String::new() };
+            let against = if is_against {
+                format!("{} ", phrase!(self.language, "contradicts:", "反する証拠:"))
+            } else {
+                String::new()
+            };
             let first = format!("{} ", self.style.signs.point);
             self.text(indent, &first, &format!("{against}{source} = {value}{ago}"), Some(Paint::Faint))?;
         }

@@ -31,20 +31,32 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     }
     let (text, operation, command) = if pod.owner.is_none() {
         (
-            phrase!(case, "Delete the pod and apply it again: no controller replaces a bare pod."),
+            phrase!(
+                case,
+                "Delete the pod and apply it again: no controller replaces a bare pod.",
+                "Pod を削除して apply し直す: 単独の Pod は置き換えられない。"
+            ),
             Operation::ChangePod,
             one,
         )
     } else if let Some(labels) = labels(pod).filter(|_| case.surroundings.siblings.are_thrown_out_again_and_again()) {
         let all = format!("{prefix} delete pods --field-selector=status.phase=Failed -l {}", shell_word(&labels));
         (
-            phrase!(case, "Delete all failed pods of the workload: the cluster keeps them until there are 12,500."),
+            phrase!(
+                case,
+                "Delete all failed pods of the workload: the cluster keeps them until there are 12,500.",
+                "ワークロードの失敗した Pod をすべて削除する: クラスタは 12,500 個になるまで残す。"
+            ),
             Operation::Other,
             all,
         )
     } else {
         (
-            phrase!(case, "Delete this pod: it no longer runs, and its controller has replaced it if needed."),
+            phrase!(
+                case,
+                "Delete this pod: it no longer runs, and its controller has replaced it if needed.",
+                "この Pod を削除する: 必要ならコントローラが新しい Pod を作り、残っているのは記録だけ。"
+            ),
             Operation::ChangePod,
             one,
         )

@@ -21,6 +21,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
             let text = translate!(
                 case,
                 "{pod} still has an older template of {kind} {name}, whose updateStrategy is OnDelete: if the newest template is right, delete the pod, and it is recreated from that template.",
+                "{pod} は {kind} {name} の古いテンプレートのまま (updateStrategy が OnDelete): 最新のテンプレートが正しければ Pod を削除する。最新のもので作り直される。",
                 pod,
                 kind,
                 name
@@ -31,6 +32,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
             let text = translate!(
                 case,
                 "If you correct the template, then delete {pod}: the updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself.",
+                "テンプレートを修正したら {pod} を削除する: {kind} {name} の updateStrategy は OnDelete で、Pod は自動では新しいテンプレートにならない。",
                 pod,
                 kind,
                 name
@@ -41,6 +43,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
             let text = translate!(
                 case,
                 "{pod} still has an older template of {kind} {name}, which does not replace a pod that is not Ready: if the newest template is right, delete the pod, and it is recreated from that template.",
+                "{pod} は {kind} {name} の古いテンプレートのまま (Ready でない Pod は置き換えられない): 最新のテンプレートが正しければ Pod を削除する。最新のもので作り直される。",
                 pod,
                 kind,
                 name
@@ -59,6 +62,7 @@ fn with_resumption(case: &Case<'_>, workload: &WorkloadFacts, mut remedies: Vec<
     let text = translate!(
         case,
         "{kind} {name} is paused: changes of its template take effect when its rollout is resumed.",
+        "{kind} {name} は一時停止中: ロールアウトが再開されるまで、テンプレートの変更はどの Pod にも届かない。",
         kind = workload.key.kind,
         name = workload.key.name
     );

@@ -26,6 +26,11 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         case.pod.key.name,
         container.name
     );
-    let text = translate!(case, "Read the last lines that {container} wrote.", container = container.name);
+    let text = translate!(
+        case,
+        "Read the last lines that {container} wrote.",
+        "{container} が最後に書いた行を読む。",
+        container = container.name
+    );
     Some(remedy::command_for(remedy::fix(text), Operation::UsePod, command))
 }

@@ -17,7 +17,11 @@ pub(super) const ACTION: Action = Action {
 
 /// Builds the remedy; `None` if the object is not a Job.
 pub(crate) fn remedy(job: &Target) -> Option<Remedy> {
-    let text = phrase!(job, "Then delete the Job and create it again: a Job that has failed does not start again.");
+    let text = phrase!(
+        job,
+        "Then delete the Job and create it again: a Job that has failed does not start again.",
+        "その後 Job を削除して作り直す: 失敗した Job が再び始まることはない。"
+    );
     let command = format!("{} delete {}", job.command_prefix(), job.argument());
     (&*job.kind == "Job").then(|| remedy::command(remedy::fix(text), command))
 }

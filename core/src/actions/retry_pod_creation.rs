@@ -23,6 +23,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let text = translate!(
         target,
         "After the fix, {workload} tries again by itself within 17 min; this command makes it try at once.",
+        "修正後、{workload} は 17 min 以内に自ら再試行する。このコマンドですぐに再試行させる。",
         workload = target.display()
     );
     Some(remedy::command(Remedy { text, kind: RemedyKind::Mitigate, ..ask.remedy() }, command))

@@ -16,5 +16,5 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let case = ask.subject.pod()?;
-    undo::of_pod(case, phrase!(case, "If it began with a new version,"))
+    undo::of_pod(case, phrase!(case, "If it began with a new version,", "新しいバージョンから始まったなら、"))
 }

@@ -20,7 +20,7 @@ pub(super) const ACTION: Action = Action {
 
 /// Builds the remedy; `None` if the object is not a `CronJob`.
 pub(crate) fn remedy(cron_job: &Target) -> Option<Remedy> {
-    let text = phrase!(cron_job, "Run it now, if the next run is too late.");
+    let text = phrase!(cron_job, "Run it now, if the next run is too late.", "次の実行を待てないなら、今実行する。");
     // A Job name has at most 63 characters, and the names of its pods add a suffix.
     let short = text::cut(&cron_job.name, 40);
     let short = short.trim_end_matches('…');

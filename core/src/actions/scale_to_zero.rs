@@ -22,6 +22,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let text = translate!(
         case,
         "Scale {target} to 0 until this is corrected: it keeps creating pods, and each is rejected or evicted.",
+        "修正するまで {target} を 0 にスケールする: Pod を次々に作り、どれも拒否または evict されている。",
         target = target.display()
     );
     Some(remedy::command(remedy::mitigate(text), command))

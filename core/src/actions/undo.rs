@@ -50,12 +50,22 @@ pub(crate) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
     match back {
         RollbackTarget::Nowhere => None,
         RollbackTarget::To(revision, command) => {
-            let text = translate!(case, "{text} go back to revision {revision}.", text, revision);
+            let text = translate!(
+                case,
+                "{text} go back to revision {revision}.",
+                "{text}リビジョン {revision} に戻す。",
+                text,
+                revision
+            );
             Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command))
         }
         RollbackTarget::Unknown => {
-            let text =
-                translate!(case, "{text} go back to a revision that worked (rollout undo --to-revision=N).", text);
+            let text = translate!(
+                case,
+                "{text} go back to a revision that worked (rollout undo --to-revision=N).",
+                "{text}正常だったリビジョンに戻す (rollout undo --to-revision=N)。",
+                text
+            );
             Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, history))
         }
     }
@@ -73,6 +83,7 @@ pub(crate) fn of_stuck_rollout(case: &Case<'_>) -> Option<Remedy> {
         &translate!(
             case,
             "The rollout of {rollout} is stuck on this, and pods of an older template still serve:",
+            "{rollout} のロールアウトがこれで止まり、古いテンプレートの Pod がまだ稼働している:",
             rollout
         ),
     )

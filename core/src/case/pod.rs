@@ -39,7 +39,7 @@ impl<'a> Case<'a> {
 
     /// The name of the pod's node for use in a sentence, or a generic phrase if the node is unknown.
     pub fn its_node(&self) -> &'a str {
-        self.pod.node_name.as_deref().unwrap_or(phrase!(self, "its node"))
+        self.pod.node_name.as_deref().unwrap_or(phrase!(self, "its node", "ノード"))
     }
 
     /// Events of the pod with this reason, oldest first.

@@ -229,21 +229,27 @@ impl Target {
                 translate!(
                     self,
                     "Change the values of Helm release {release} too: its next upgrade reverts this.",
+                    "Helm release {release} の values も変更する。次の upgrade で元に戻される。",
                     release
                 )
             }
-            Some(Manager::Helm { release: None }) => {
-                phrase!(self, "Change the values of its Helm release too: the next upgrade reverts this.").to_owned()
-            }
+            Some(Manager::Helm { release: None }) => phrase!(
+                self,
+                "Change the values of its Helm release too: the next upgrade reverts this.",
+                "その Helm release の values も変更する。次の upgrade で元に戻される。"
+            )
+            .to_owned(),
             Some(Manager::ArgoCd { application }) => translate!(
                 self,
                 "Change it in the source of Argo CD application {application}: Argo CD reverts a direct change.",
+                "Argo CD の application {application} のソースで変更する。直接の変更は Argo CD が元に戻す。",
                 application
             ),
             Some(Manager::FluxKustomization { name }) => {
                 translate!(
                     self,
                     "Change it in the source of Flux Kustomization {name}: Flux reverts a direct change.",
+                    "Flux の Kustomization {name} のソースで変更する。直接の変更は Flux が元に戻す。",
                     name
                 )
             }
@@ -251,12 +257,14 @@ impl Target {
                 translate!(
                     self,
                     "Change it in the values of Flux HelmRelease {name}: Flux reverts a direct change.",
+                    "Flux の HelmRelease {name} の values で変更する。直接の変更は Flux が元に戻す。",
                     name
                 )
             }
             Some(Manager::Owner { kind, name }) => translate!(
                 self,
                 "Change it in {kind} {name}, which owns this object: its controller may revert a direct change.",
+                "このオブジェクトを所有する {kind} {name} で変更する。直接の変更はそのコントローラが元に戻すことがある。",
                 kind,
                 name
             ),
@@ -276,8 +284,16 @@ impl Target {
     /// What to do about a spec that the API server does not allow to change.
     fn replacement(&self) -> Option<&'static str> {
         match self.holder {
-            Holder::Pod => Some(phrase!(self, "A pod's spec is fixed: delete the pod and create it again.")),
-            Holder::Immutable => Some(phrase!(self, "A Job's template is fixed: delete the Job and create it again.")),
+            Holder::Pod => Some(phrase!(
+                self,
+                "A pod's spec is fixed: delete the pod and create it again.",
+                "Pod の spec は固定されている: Pod を削除して作り直す。"
+            )),
+            Holder::Immutable => Some(phrase!(
+                self,
+                "A Job's template is fixed: delete the Job and create it again.",
+                "Job のテンプレートは固定されている: Job を削除して作り直す。"
+            )),
             // Static pods have one remedy for all: see `of_static_pod`.
             Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
         }
@@ -292,10 +308,11 @@ pub(crate) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
     let manifest = remedy::fix(translate!(
         case,
         "It is a static pod: change its manifest on {node} (staticPodPath of the kubelet, most often /etc/kubernetes/manifests), and the kubelet starts it again. The Pod is only a mirror of that file.",
+        "static Pod である: {node} の manifest (kubelet の staticPodPath、多くは /etc/kubernetes/manifests) を変更すれば kubelet が起動し直す。Pod はそのファイルの鏡像にすぎない。",
         node
     ));
     let second_manifest = ignored_manifest(case).map(|_| {
-        remedy::fix(translate!(case, "Two manifests on {node} have this pod's name. The kubelet ignores one, and changes of that one have no effect. Keep one (a backup copy in the same folder counts too).", node))
+        remedy::fix(translate!(case, "Two manifests on {node} have this pod's name. The kubelet ignores one, and changes of that one have no effect. Keep one (a backup copy in the same folder counts too).", "{node} の二つの manifest がこの Pod の名前を持ち、kubelet は一方を無視する: 無視された方の変更は効果がない。一方だけ残す (同じフォルダの控えも数に入る)。", node))
     });
     let place = remedies.len().min(1);
     remedies.splice(place..place, std::iter::once(manifest).chain(second_manifest));

@@ -16,8 +16,8 @@ pub(super) fn of(language: Language, cause: &str, summary: &str, remedies: &[Rem
     let recovered = action == Action::Recovered;
     let mut note = match summary {
         _ if !recovered => without_stop(summary).to_owned(),
-        "" => translate!(language, "Recovered from {cause}", cause),
-        _ => translate!(language, "Recovered from {cause}: {summary}", cause, summary),
+        "" => translate!(language, "Recovered from {cause}", "{cause} から回復", cause),
+        _ => translate!(language, "Recovered from {cause}: {summary}", "{cause} から回復: {summary}", cause, summary),
     };
     if let Some(remedy) = remedies.first().filter(|_| !recovered) {
         let _ = write!(note, ". {}", remedy.text);
@@ -32,10 +32,18 @@ pub(super) fn of(language: Language, cause: &str, summary: &str, remedies: &[Rem
 pub(super) fn with_aggregated(language: Language, note: &str, aggregated: u32) -> String {
     match aggregated {
         0 => note.to_owned(),
-        1 => with_tail(note, phrase!(language, "1 further Event of a pod is combined in this one")),
+        1 => with_tail(
+            note,
+            phrase!(language, "1 further Event of a pod is combined in this one", "Pod の Event 1 件をこれにまとめた"),
+        ),
         _ => with_tail(
             note,
-            &translate!(language, "{aggregated} further Events of pods are combined in this one", aggregated),
+            &translate!(
+                language,
+                "{aggregated} further Events of pods are combined in this one",
+                "Pod の Event {aggregated} 件をこれにまとめた",
+                aggregated
+            ),
         ),
     }
 }
@@ -45,11 +53,11 @@ pub(super) fn with_reach(language: Language, note: &str, reach: Option<&RootReac
     let Some(reach) = reach.filter(|reach| reach.workloads > 1) else { return note.to_owned() };
     let pods = match reach.pods {
         0 => String::new(),
-        1 => phrase!(language, "1 pod and ").to_owned(),
-        pods => translate!(language, "{pods} pods and ", pods),
+        1 => phrase!(language, "1 pod and ", "1 Pod と ").to_owned(),
+        pods => translate!(language, "{pods} pods and ", "{pods} Pod と ", pods),
     };
     let spread = if reach.namespaces > 1 {
-        translate!(language, " in {namespaces} namespaces", namespaces = reach.namespaces)
+        translate!(language, " in {namespaces} namespaces", " ({namespaces} namespace)", namespaces = reach.namespaces)
     } else {
         String::new()
     };
@@ -60,6 +68,7 @@ pub(super) fn with_reach(language: Language, note: &str, reach: Option<&RootReac
         &translate!(
             language,
             "{pods}{workloads} workloads{spread} fail because of {kind} {name} so far",
+            "これまでに {pods}{workloads} ワークロード{spread}が {kind} {name} のため失敗",
             pods,
             workloads = reach.workloads,
             spread,

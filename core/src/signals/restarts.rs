@@ -135,31 +135,31 @@ pub fn phrase(language: Language, lengths: &[i64], restarts: u32, are_all: bool)
     let words = if lengths.len() == 1 {
         let time = of(last);
         if restarts > 1 {
-            translate!(language, "{time} after its last start", time)
+            translate!(language, "{time} after its last start", "直近の起動から {time} で", time)
         } else {
-            translate!(language, "{time} after its start", time)
+            translate!(language, "{time} after its start", "起動から {time} で", time)
         }
     } else if longest - shortest <= 5.max(shortest / 2) {
         let time = of(sorted[sorted.len() / 2]);
         if are_all {
-            translate!(language, "{time} after each start", time)
+            translate!(language, "{time} after each start", "起動のたびに {time} で", time)
         } else {
-            translate!(language, "{time} after the start", time)
+            translate!(language, "{time} after the start", "起動から {time} で", time)
         }
     } else {
         let (least, most) = (of(shortest), of(longest));
         if are_all {
-            translate!(language, "{least} to {most} after each start", least, most)
+            translate!(language, "{least} to {most} after each start", "起動のたびに {least}〜{most} で", least, most)
         } else {
-            translate!(language, "{least} to {most} after the start", least, most)
+            translate!(language, "{least} to {most} after the start", "起動から {least}〜{most} で", least, most)
         }
     };
     // A long run hints at growth or exhaustion over time, not at a wrong configuration.
-    Some(if shortest >= HOUR { translate!(language, "only {words}", words) } else { words })
+    Some(if shortest >= HOUR { translate!(language, "only {words}", "ようやく{words}", words) } else { words })
 }
 
 fn length(language: Language, seconds: i64) -> String {
-    if seconds < 1 { phrase!(language, "less than 1 s").to_owned() } else { text::duration(seconds) }
+    if seconds < 1 { phrase!(language, "less than 1 s", "1 s 未満").to_owned() } else { text::duration(seconds) }
 }
 
 /// Adds the other causes that terminated earlier runs of the container, as evidence and, if there is room, in the
@@ -206,13 +206,19 @@ fn termination_counts(language: Language, causes: &[Option<&str>]) -> Option<Str
         .enumerate()
         .map(|(i, (cause, n))| {
             if i == 0 {
-                translate!(language, "{n} ended by {cause}", n, cause)
+                translate!(language, "{n} ended by {cause}", "{cause} による終了 {n} 回", n, cause)
             } else {
-                translate!(language, "{n} by {cause}", n, cause)
+                translate!(language, "{n} by {cause}", "{cause} {n} 回", n, cause)
             }
         })
         .collect();
-    Some(translate!(language, "of its last {runs} runs {list}", runs = causes.len(), list = list.join(", ")))
+    Some(translate!(
+        language,
+        "of its last {runs} runs {list}",
+        "直近 {runs} 回の実行のうち {list}",
+        runs = causes.len(),
+        list = list.join(", ")
+    ))
 }
 
 /// The end of a summary: `; 7 restarts, back-off 5m`. Empty for a first run.
@@ -238,8 +244,8 @@ pub(crate) fn so_far(case: &Case<'_>, container: &Container) -> String {
 fn counts(language: Language, restarts: u32, back_off: Option<&str>) -> String {
     let count = match restarts {
         0 => String::new(),
-        1 => phrase!(language, "1 restart").to_owned(),
-        n => translate!(language, "{n} restarts", n),
+        1 => phrase!(language, "1 restart", "再起動 1 回").to_owned(),
+        n => translate!(language, "{n} restarts", "再起動 {n} 回", n),
     };
     match back_off.map(short) {
         Some(b) if count.is_empty() => format!("back-off {b}"),

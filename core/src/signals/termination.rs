@@ -59,7 +59,7 @@ signal! {
     "exitMeaning": fn exit_meaning(&self) -> String {
         let language = self.case.language();
         let meaning = exit_code::meaning_of(language, self.run).map(str::to_owned);
-        meaning.or_else(|| exit_code::windows_words(language, self.run.exit_code)).unwrap_or_default()
+        meaning.or_else(|| exit_code::windows_words(self.run.exit_code)).unwrap_or_default()
     }
 
     /// Name of the Windows status that the program ended with, such as `STATUS_DLL_NOT_FOUND`; empty for other exit codes.
@@ -70,7 +70,7 @@ signal! {
 
     /// That status with its code and meaning: `0xC0000135 STATUS_DLL_NOT_FOUND, a DLL is missing`.
     "windowsExit": fn windows_exit(&self) -> String {
-        exit_code::windows_words(self.case.language(), self.run.exit_code).unwrap_or_default()
+        exit_code::windows_words(self.run.exit_code).unwrap_or_default()
     }
 
     /// Signal that the process caused itself, such as `SIGSEGV`; empty for an exit code of its own, for SIGKILL and SIGTERM,
@@ -267,7 +267,7 @@ impl<'a> Termination<'a> {
         let language = self.case.language();
         let of_windows = || {
             let status = windows::crash(self.run.exit_code)?;
-            Some(exit_code::Signal { name: status.title, meaning: language.of(status.meaning) })
+            Some(exit_code::Signal { name: status.title, meaning: status.meaning })
         };
         let signal = self.run.ending_signal().and_then(|number| exit_code::native_signal(language, number));
         let signal = signal.or_else(of_windows)?;

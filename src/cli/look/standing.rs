@@ -31,7 +31,12 @@ impl Missing {
         let own = || undiagnosed.iter().filter(|pod| self.is_of_it(pod));
         let mut stands = format!("{}: {}", self.subject, self.text);
         if own().any(|pod| pod.is_ignored) {
-            return translate!(language, "{stands}; its cause is ignored (annotation shindan.dev/ignore)", stands);
+            return translate!(
+                language,
+                "{stands}; its cause is ignored (annotation shindan.dev/ignore)",
+                "{stands}。無視するよう指定された原因で失敗している (アノテーション shindan.dev/ignore)",
+                stands
+            );
         }
         if let Some(seen) = self.seen_so_far(undiagnosed) {
             stands = format!("{stands}. {}", so_far(seen, language));
@@ -42,6 +47,7 @@ impl Missing {
                 translate!(
                     language,
                     "{stands}. If this continues, it is reported at {from} (in {wait})",
+                    "{stands}。このままなら {from} から ({wait} 後) 診断される",
                     stands,
                     from,
                     wait
@@ -87,7 +93,13 @@ fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPo
 /// A failure that is not reported yet, as a sentence without its full stop.
 pub(super) fn so_far(seen: &SeenSoFar, language: Language) -> String {
     let SeenSoFar { cause, summary } = seen;
-    translate!(language, "Seen so far: {summary} ({cause})", summary, cause)
+    translate!(
+        language,
+        "Seen so far: {summary} ({cause})",
+        "これまでに見えること: {summary} ({cause})",
+        summary,
+        cause
+    )
 }
 
 /// The missing state of each of `subjects` that is not healthy.
@@ -107,7 +119,7 @@ pub(super) fn still_to_come(
     namespace: Option<&str>,
     language: Language,
 ) -> Option<String> {
-    let missing = || Some(phrase!(language, "does not exist").to_owned());
+    let missing = || Some(phrase!(language, "does not exist", "存在しない").to_owned());
     let is_here = |key: &ObjectKey| namespace.is_none_or(|namespace| *key.namespace == *namespace);
     match subject.kind {
         Kind::Pod => match dump.pods.iter().find(|pod| *pod.key.name == *subject.name && is_here(&pod.key)) {
@@ -118,16 +130,16 @@ pub(super) fn still_to_come(
         Kind::Node => match dump.nodes.iter().find(|node| *node.name == *subject.name) {
             None => missing(),
             Some(node) if node.is_ready() => None,
-            Some(_) => Some(phrase!(language, "not ready").to_owned()),
+            Some(_) => Some(phrase!(language, "not ready", "Ready でない").to_owned()),
         },
         Kind::Workload(_) => match workload(dump, subject) {
             None => missing(),
             Some(workload) if workload.is_stale() => {
-                Some(phrase!(language, "not seen by its controller yet").to_owned())
+                Some(phrase!(language, "not seen by its controller yet", "controller がまだ見ていない").to_owned())
             }
             Some(workload) if last_run_succeeded(workload) || workload.is_complete() => None,
             // A suspended workload has everything it needs but does not run.
-            Some(workload) if workload.suspended => Some(phrase!(language, "suspended").to_owned()),
+            Some(workload) if workload.suspended => Some(phrase!(language, "suspended", "停止中 (suspend)").to_owned()),
             Some(workload) if workload.is_settled() => None,
             Some(workload) => Some(progress(subject.kind, workload, language)),
         },
@@ -136,15 +148,26 @@ pub(super) fn still_to_come(
 
 /// The state with the STATUS that kubectl prints.
 fn of_pod(pod: &PodFacts, language: Language) -> String {
-    let what = if pod.is_over() { phrase!(language, "ended") } else { phrase!(language, "not ready") };
+    let what = if pod.is_over() {
+        phrase!(language, "ended", "終了済み")
+    } else {
+        phrase!(language, "not ready", "Ready でない")
+    };
     let status = pod_status(pod);
     // Scheduling gates are set on purpose, so they are not a failure.
     if !pod.scheduling_gates.is_empty() {
         let gates = text::line(&pod.scheduling_gates.join(", "), text::EVIDENCE_MAX);
-        return translate!(language, "{what} ({status}: it waits until {gates} is removed)", what, status, gates);
+        return translate!(
+            language,
+            "{what} ({status}: it waits until {gates} is removed)",
+            "{what} ({status}: {gates} が外されるのを待っている)",
+            what,
+            status,
+            gates
+        );
     }
     if pod.deletion.is_some() && status != "Terminating" {
-        return translate!(language, "{what} ({status}), being deleted", what, status);
+        return translate!(language, "{what} ({status}), being deleted", "{what} ({status})、削除中", what, status);
     }
     format!("{what} ({status})")
 }
@@ -159,14 +182,27 @@ fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String 
     let WorkloadFacts { ready, desired, updated, succeeded, .. } = workload;
     match kind {
         Kind::Workload(WorkloadKind::Job) => {
-            translate!(language, "{succeeded} of {desired} have succeeded", succeeded, desired)
+            translate!(
+                language,
+                "{succeeded} of {desired} have succeeded",
+                "{desired} 個中 {succeeded} 個が成功",
+                succeeded,
+                desired
+            )
         }
-        Kind::Workload(WorkloadKind::CronJob) => phrase!(language, "no run has completed yet").to_owned(),
+        Kind::Workload(WorkloadKind::CronJob) => {
+            phrase!(language, "no run has completed yet", "まだ最後まで実行されていない").to_owned()
+        }
         _ => {
-            let paused = if workload.paused { phrase!(language, "; its rollout is paused") } else { "" };
+            let paused = if workload.paused {
+                phrase!(language, "; its rollout is paused", "。ロールアウトは一時停止中")
+            } else {
+                ""
+            };
             translate!(
                 language,
                 "{ready} of {desired} ready, {updated} of the newest template{paused}",
+                "{desired} 個中 {ready} 個が Ready、最新の template のものは {updated} 個{paused}",
                 ready,
                 desired,
                 updated,

@@ -58,10 +58,10 @@ fn end_of(run: &Run, language: Language, signs: &Signs) -> (char, &'static str) 
     let cause = run.cause.as_deref().and_then(rules::find);
     let by_probe = cause.is_some_and(|rule| rule.category == Category::Probe);
     match (run.reason.as_str(), run.exit_code) {
-        ("OOMKilled", _) => (signs.out_of_memory, phrase!(language, "out of memory")),
-        _ if by_probe => (signs.probe, phrase!(language, "ended by a probe")),
-        (_, 0) => (signs.exited, phrase!(language, "exit 0")),
-        _ => (signs.failed, phrase!(language, "failed")),
+        ("OOMKilled", _) => (signs.out_of_memory, phrase!(language, "out of memory", "メモリ不足")),
+        _ if by_probe => (signs.probe, phrase!(language, "ended by a probe", "probe による終了")),
+        (_, 0) => (signs.exited, phrase!(language, "exit 0", "終了コード 0")),
+        _ => (signs.failed, phrase!(language, "failed", "失敗")),
     }
 }
 

@@ -88,8 +88,13 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
         let (since, shown) = (When::of(trouble.since, clock), When::of(state.answered_at, clock));
         Trouble {
             text: clean(&trouble.text),
-            no_update: translate!(language, "No update for {age}.", age = since.age),
-            shown_from: translate!(language, "The page shows data from {age} ago", age = shown.age),
+            no_update: translate!(language, "No update for {age}.", "{age} の間、新しい応答がない。", age = since.age),
+            shown_from: translate!(
+                language,
+                "The page shows data from {age} ago",
+                "表示は {age} 前のもの",
+                age = shown.age
+            ),
             shown,
         }
     });

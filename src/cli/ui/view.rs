@@ -52,8 +52,8 @@ impl Frame {
     /// The note of how many things could not be read.
     pub(super) fn unread(&self) -> String {
         match self.notes.len() {
-            1 => phrase!(self.language, "1 part could not be read").to_owned(),
-            n => translate!(self.language, "{n} parts could not be read", n),
+            1 => phrase!(self.language, "1 part could not be read", "読めなかったもの 1 件").to_owned(),
+            n => translate!(self.language, "{n} parts could not be read", "読めなかったもの {n} 件", n),
         }
     }
 }

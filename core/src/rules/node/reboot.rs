@@ -25,11 +25,21 @@ pub(super) fn of(language: Language, node: &NodeState, now: Timestamp) -> Option
         confidence: Confidence::Certain,
         since: Some(reboot.at),
         summary: message::fit(
-            &translate!(language, "node {name} was rebooted: its containers were lost and start again", name),
+            &translate!(
+                language,
+                "node {name} was rebooted: its containers were lost and start again",
+                "ノード {name} が再起動された。コンテナは失われ、再び起動する",
+                name
+            ),
             text::SUMMARY_MAX,
         ),
         remedies: vec![remedy::command(
-            remedy::fix(translate!(language, "Find out why {name} was rebooted, unless the reboot was planned.", name)),
+            remedy::fix(translate!(
+                language,
+                "Find out why {name} was rebooted, unless the reboot was planned.",
+                "計画された再起動でなければ、{name} が再起動された理由を調べる。",
+                name
+            )),
             "journalctl -b -1 -n 50",
         )],
         evidence: vec![evidence::field_at(format!("node/{name} event/Rebooted"), &*reboot.message, Some(reboot.at))],

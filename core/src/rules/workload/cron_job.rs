@@ -23,20 +23,27 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let (bad, mut of_runs): (Vec<_>, Vec<_>) =
         of_schedule.into_iter().partition(|own| own.cause == "CronJobScheduleBad");
     if let Some(own) = bad.into_iter().next() {
-        return not_scheduled(case, &pods, phrase!(case, "never runs"), own);
+        return not_scheduled(case, &pods, phrase!(case, "never runs", "一度も実行されない"), own);
     }
     if let Some((run, condition)) = failed_run(case) {
         return run_failed(case, &pods, run, condition);
     }
     let stuck = pods.among(job::is_blocked);
     if let Some(group) = stuck.dominant(|_| false) {
-        let stands = phrase!(case, "its run cannot proceed").to_owned();
+        let stands = phrase!(case, "its run cannot proceed", "実行が先に進めない").to_owned();
         let verdict = Verdict::new(BLOCKED, Severity::Warning, stands, Why::Pods(group));
         return WorkloadJudged::failing(build_failure(case, &stuck, verdict));
     }
     match creation::find(case, |event| is_still_rejected(case, cron, event)) {
         Creation::NotBefore(at) => return WorkloadJudged::later(at),
-        Creation::Rejected(own) => return not_scheduled(case, &pods, phrase!(case, "a run could not be started"), own),
+        Creation::Rejected(own) => {
+            return not_scheduled(
+                case,
+                &pods,
+                phrase!(case, "a run could not be started", "実行を開始できなかった"),
+                own,
+            );
+        }
         Creation::Accepted => {}
     }
     // A run that blocks the others is the reason why they are missed.
@@ -119,11 +126,12 @@ fn run_failed<'a>(
         // The summary of the condition contains the reason.
         PodFindings::Nothing => {
             let Some(own) = job::of_condition(case, run, condition) else { return WorkloadJudged::default() };
-            (pods.among(|_| false), Why::Own(own), phrase!(case, "failed").to_owned())
+            (pods.among(|_| false), Why::Own(own), phrase!(case, "failed", "失敗").to_owned())
         }
     };
     let severity = own.failing.iter().map(|pod| pod.severity).min().unwrap_or(Severity::Warning);
-    let stands = translate!(case, "its run {name} {gave_up}", name = text::cut(name, 63), gave_up);
+    let stands =
+        translate!(case, "its run {name} {gave_up}", "実行 {name} が{gave_up}", name = text::cut(name, 63), gave_up);
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
     WorkloadJudged::failing(build_failure(
         case,

@@ -25,12 +25,18 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Rejected(own) => {
             let (problem, stands) = match pods.ready {
-                0 if workload.current <= 0 => ("NoPods", phrase!(case, "no pod exists").to_owned()),
+                0 if workload.current <= 0 => ("NoPods", phrase!(case, "no pod exists", "Pod がない").to_owned()),
                 _ => {
                     let missing = count(workload.desired - workload.current);
                     (
                         "FailingOnNodes",
-                        translate!(case, "no pod can be created on {missing} of {desired} nodes", missing, desired),
+                        translate!(
+                            case,
+                            "no pod can be created on {missing} of {desired} nodes",
+                            "{desired} ノード中 {missing} ノードで Pod を作れない",
+                            missing,
+                            desired
+                        ),
                     )
                 }
             };
@@ -47,12 +53,19 @@ fn fails_on(language: Language, pods: &Pods<'_>, desired: u32) -> String {
     let failing = pods.count();
     if failing >= desired {
         return match desired {
-            0 | 1 => phrase!(language, "fails on its only node").to_owned(),
-            _ => translate!(language, "fails on all {desired} nodes", desired),
+            0 | 1 => phrase!(language, "fails on its only node", "唯一のノードで失敗").to_owned(),
+            _ => translate!(language, "fails on all {desired} nodes", "全 {desired} ノードで失敗", desired),
         };
     }
     let named = nodes.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if nodes.len() > NAMED { ", ..." } else { "" };
     let named = if named.is_empty() { named } else { format!(" ({named}{more})") };
-    translate!(language, "fails on {failing} of {desired} nodes{named}", failing, desired, named)
+    translate!(
+        language,
+        "fails on {failing} of {desired} nodes{named}",
+        "{desired} ノード中 {failing} ノードで失敗{named}",
+        failing,
+        desired,
+        named
+    )
 }

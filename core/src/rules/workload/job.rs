@@ -65,23 +65,41 @@ pub(super) fn failure_reason(
     condition: &Condition,
     pods_are_gone: bool,
 ) -> String {
-    let gone = if pods_are_gone { phrase!(language, ", its pods are deleted") } else { "" };
+    let gone = if pods_are_gone { phrase!(language, ", its pods are deleted", "、Pod は削除済み") } else { "" };
     if condition.reason == "FailedIndexes"
         && let Some(which) = failed_indexes(job)
     {
         return if which.contains([',', '-']) {
-            translate!(language, "failed, its indexes {which} failed{gone}", which, gone)
+            translate!(
+                language,
+                "failed, its indexes {which} failed{gone}",
+                "index {which} が失敗したため失敗した{gone}",
+                which,
+                gone
+            )
         } else {
-            translate!(language, "failed, its index {which} failed{gone}", which, gone)
+            translate!(
+                language,
+                "failed, its index {which} failed{gone}",
+                "index {which} が失敗したため失敗した{gone}",
+                which,
+                gone
+            )
         };
     }
     let why = match condition.reason.as_str() {
-        "BackoffLimitExceeded" => phrase!(language, "failed, no retry is left"),
-        "DeadlineExceeded" => phrase!(language, "failed, activeDeadlineSeconds is exceeded"),
-        "PodFailurePolicy" => phrase!(language, "failed at once because of its podFailurePolicy"),
-        "MaxFailedIndexesExceeded" => phrase!(language, "failed, too many of its indexes failed"),
-        "FailedIndexes" => phrase!(language, "failed, some of its indexes failed"),
-        _ => phrase!(language, "failed"),
+        "BackoffLimitExceeded" => phrase!(language, "failed, no retry is left", "失敗、再試行は残っていない"),
+        "DeadlineExceeded" => {
+            phrase!(language, "failed, activeDeadlineSeconds is exceeded", "失敗、activeDeadlineSeconds を超過")
+        }
+        "PodFailurePolicy" => {
+            phrase!(language, "failed at once because of its podFailurePolicy", "直ちに失敗 (podFailurePolicy による)")
+        }
+        "MaxFailedIndexesExceeded" => {
+            phrase!(language, "failed, too many of its indexes failed", "失敗、失敗した index が多すぎる")
+        }
+        "FailedIndexes" => phrase!(language, "failed, some of its indexes failed", "失敗、一部の index が失敗"),
+        _ => phrase!(language, "failed", "失敗"),
     };
     format!("{why}{gone}")
 }
@@ -160,8 +178,12 @@ fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
     let job = case.workload;
     let stuck = pods.among(is_blocked);
     if let Some(group) = stuck.dominant(|_| false) {
-        let verdict =
-            Verdict::new(BLOCKED, Severity::Warning, phrase!(case, "it cannot proceed").to_owned(), Why::Pods(group));
+        let verdict = Verdict::new(
+            BLOCKED,
+            Severity::Warning,
+            phrase!(case, "it cannot proceed", "先に進めない").to_owned(),
+            Why::Pods(group),
+        );
         return WorkloadJudged::failing(build_failure(case, &stuck, verdict));
     }
     match creation::find(case, |_| lacks_pods(job)) {
@@ -169,9 +191,9 @@ fn blocked(case: &WorkloadCase<'_>, pods: &Pods<'_>) -> WorkloadJudged {
         Creation::NotBefore(at) => WorkloadJudged::later(at),
         Creation::Rejected(own) => {
             let (problem, stands) = if job.current <= 0 {
-                ("NoPods", phrase!(case, "no pod exists"))
+                ("NoPods", phrase!(case, "no pod exists", "Pod がない"))
             } else {
-                (BLOCKED, phrase!(case, "a pod is missing"))
+                (BLOCKED, phrase!(case, "a pod is missing", "Pod が一つ足りない"))
             };
             let verdict = Verdict::new(problem, Severity::Warning, stands.to_owned(), Why::Own(own));
             WorkloadJudged::failing(build_failure(case, pods, verdict))

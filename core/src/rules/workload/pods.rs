@@ -127,21 +127,46 @@ impl<'a> Pods<'a> {
         let failing = self.count();
         let is_beside = |pod: &&FailingPod| !pod.ready;
         if self.repeatedly_removed && self.failing.iter().all(|pod| pod.over) {
-            return ("PodsThrownOut", phrase!(language, "its pods are evicted or rejected again and again").to_owned());
+            return (
+                "PodsThrownOut",
+                phrase!(
+                    language,
+                    "its pods are evicted or rejected again and again",
+                    "Pod が繰り返し evict または拒否されている"
+                )
+                .to_owned(),
+            );
         }
         match (self.ready, desired) {
-            (1.., 1) if self.may_have_recovered() => {
-                ("PartlyFailing", phrase!(language, "its only pod failed recently and is ready now").to_owned())
-            }
+            (1.., 1) if self.may_have_recovered() => (
+                "PartlyFailing",
+                phrase!(
+                    language,
+                    "its only pod failed recently and is ready now",
+                    "唯一の Pod は最近失敗し、今は Ready"
+                )
+                .to_owned(),
+            ),
             (1.., _) if self.ready >= desired && self.may_have_recovered() => {
                 let stands = match failing {
-                    1 => translate!(language, "all {desired} pods are ready now, 1 of them failed recently", desired),
+                    1 => translate!(
+                        language,
+                        "all {desired} pods are ready now, 1 of them failed recently",
+                        "今は {desired} Pod すべてが Ready、うち 1 が最近失敗",
+                        desired
+                    ),
                     _ if failing >= desired => {
-                        translate!(language, "all {desired} pods failed recently and are ready now", desired)
+                        translate!(
+                            language,
+                            "all {desired} pods failed recently and are ready now",
+                            "{desired} Pod すべてが最近失敗し、今は Ready",
+                            desired
+                        )
                     }
                     _ => translate!(
                         language,
                         "all {desired} pods are ready now, {failing} of them failed recently",
+                        "今は {desired} Pod すべてが Ready、うち {failing} が最近失敗",
                         desired,
                         failing
                     ),
@@ -151,28 +176,48 @@ impl<'a> Pods<'a> {
             // The rollout is paused.
             (1.., _) if self.ready >= desired && self.failing.iter().all(is_beside) => {
                 let more = if failing == 1 {
-                    phrase!(language, "1 more fails").to_owned()
+                    phrase!(language, "1 more fails", "さらに 1 個が失敗").to_owned()
                 } else {
-                    translate!(language, "{failing} more fail", failing)
+                    translate!(language, "{failing} more fail", "さらに {failing} 個が失敗", failing)
                 };
                 (
                     "PartlyFailing",
                     translate!(
                         language,
                         "{ready} of {desired} pods are ready, and {more}",
+                        "{desired} Pod 中 {ready} が Ready、{more}",
                         ready = self.ready,
                         desired,
                         more
                     ),
                 )
             }
-            (0, 1) => ("Unavailable", phrase!(language, "its only pod is not ready").to_owned()),
-            (0, _) => ("Unavailable", translate!(language, "none of {desired} pods is ready", desired)),
-            (_, 1) => ("PartlyFailing", phrase!(language, "its only pod fails").to_owned()),
-            _ if failing == 1 => ("PartlyFailing", translate!(language, "1 of {desired} pods fails", desired)),
+            (0, 1) => {
+                ("Unavailable", phrase!(language, "its only pod is not ready", "唯一の Pod が Ready でない").to_owned())
+            }
+            (0, _) => (
+                "Unavailable",
+                translate!(
+                    language,
+                    "none of {desired} pods is ready",
+                    "{desired} Pod のいずれも Ready でない",
+                    desired
+                ),
+            ),
+            (_, 1) => ("PartlyFailing", phrase!(language, "its only pod fails", "唯一の Pod が失敗").to_owned()),
+            _ if failing == 1 => (
+                "PartlyFailing",
+                translate!(language, "1 of {desired} pods fails", "{desired} Pod 中 1 が失敗", desired),
+            ),
             _ => (
                 "PartlyFailing",
-                translate!(language, "{failing} of {desired} pods fail", failing, desired = desired.max(failing)),
+                translate!(
+                    language,
+                    "{failing} of {desired} pods fail",
+                    "{desired} Pod 中 {failing} が失敗",
+                    failing,
+                    desired = desired.max(failing)
+                ),
             ),
         }
     }
@@ -187,11 +232,33 @@ impl<'a> Pods<'a> {
     pub(super) fn lacking(&self, language: Language, workload: &WorkloadFacts) -> (&'static str, String) {
         let desired = count(workload.desired);
         match self.ready {
-            0 if workload.current <= 0 => ("NoPods", phrase!(language, "no pod exists").to_owned()),
-            0 if desired == 1 => ("Unavailable", phrase!(language, "its only pod is not ready").to_owned()),
-            0 => ("Unavailable", translate!(language, "none of {desired} pods is ready", desired)),
-            1 => ("PartlyFailing", translate!(language, "1 of {desired} pods is ready", desired)),
-            ready => ("PartlyFailing", translate!(language, "{ready} of {desired} pods are ready", ready, desired)),
+            0 if workload.current <= 0 => ("NoPods", phrase!(language, "no pod exists", "Pod がない").to_owned()),
+            0 if desired == 1 => {
+                ("Unavailable", phrase!(language, "its only pod is not ready", "唯一の Pod が Ready でない").to_owned())
+            }
+            0 => (
+                "Unavailable",
+                translate!(
+                    language,
+                    "none of {desired} pods is ready",
+                    "{desired} Pod のいずれも Ready でない",
+                    desired
+                ),
+            ),
+            1 => (
+                "PartlyFailing",
+                translate!(language, "1 of {desired} pods is ready", "{desired} Pod 中 1 が Ready", desired),
+            ),
+            ready => (
+                "PartlyFailing",
+                translate!(
+                    language,
+                    "{ready} of {desired} pods are ready",
+                    "{desired} Pod 中 {ready} が Ready",
+                    ready,
+                    desired
+                ),
+            ),
         }
     }
 

@@ -19,11 +19,21 @@ pub(super) fn undo(case: &WorkloadCase<'_>, revision: i64, serves: bool) -> Reme
 
 fn way_back(language: Language, revision: impl Display, serves: bool) -> String {
     let back = if serves {
-        translate!(language, "Go back to revision {revision}, which still serves", revision)
+        translate!(
+            language,
+            "Go back to revision {revision}, which still serves",
+            "まだ稼働しているリビジョン {revision} に戻す",
+            revision
+        )
     } else {
-        translate!(language, "Go back to revision {revision}", revision)
+        translate!(language, "Go back to revision {revision}", "リビジョン {revision} に戻す", revision)
     };
-    translate!(language, "{back}; correct the template before the next rollout.", back)
+    translate!(
+        language,
+        "{back}; correct the template before the next rollout.",
+        "{back}。次のロールアウトの前にテンプレートを修正する。",
+        back
+    )
 }
 
 /// Lists the revisions. Offered where none is known to have been ready.
@@ -31,7 +41,8 @@ pub(super) fn revisions(case: &WorkloadCase<'_>) -> Option<Remedy> {
     let history = target::of_workload(case).history_command()?;
     let text = phrase!(
         case,
-        "If an earlier revision worked, go back to it (rollout undo --to-revision=N). It is not known whether one was ready."
+        "If an earlier revision worked, go back to it (rollout undo --to-revision=N). It is not known whether one was ready.",
+        "以前のリビジョンが正常だったなら、それに戻す (rollout undo --to-revision=N)。Ready だったものがあるかは不明。"
     );
     Some(remedy::command_for(remedy::mitigate(text), Operation::Rollback, history))
 }
@@ -42,6 +53,7 @@ pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, pod: &Fa
     let text = translate!(
         case,
         "Go back to revision {revision}, then delete {pod}: the StatefulSet does not replace a pod that is not Ready by itself.",
+        "リビジョン {revision} に戻し、その後 {pod} を削除する: StatefulSet は壊れた Pod を自ら置き換えない。",
         revision,
         pod
     );
@@ -61,6 +73,7 @@ pub(super) fn replace(case: &WorkloadCase<'_>, pod: &FailingPod) -> Remedy {
     let text = translate!(
         case,
         "If you correct the template, then delete {pod}: while it is not Ready, the StatefulSet does not give it the new one.",
+        "テンプレートを修正したら {pod} を削除する: Ready でない間、StatefulSet は新しいテンプレートを適用しない。",
         pod = pod.name
     );
     let command = format!("{} delete pod {}", kubectl(case), pod.name);

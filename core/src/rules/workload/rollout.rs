@@ -71,13 +71,35 @@ fn stuck<'a>(
         },
     };
     let stands = match (pods.old_ready, pods.updated_ready) {
-        (0, 0) if pods.down > 0 => {
-            phrase!(case, "the rollout is stuck, and the old pods are down with their node").to_owned()
+        (0, 0) if pods.down > 0 => phrase!(
+            case,
+            "the rollout is stuck, and the old pods are down with their node",
+            "ロールアウトが止まり、古い Pod もノードとともに停止"
+        )
+        .to_owned(),
+        (0, 0) => {
+            phrase!(case, "the rollout is stuck and no pod is ready", "ロールアウトが止まり、Ready な Pod がない")
+                .to_owned()
         }
-        (0, 0) => phrase!(case, "the rollout is stuck and no pod is ready").to_owned(),
-        (0, ready) => translate!(case, "the rollout is stuck with {ready} of {desired} new pods ready", ready, desired),
-        (1, _) => phrase!(case, "the rollout is stuck, 1 old pod still serves").to_owned(),
-        (old, _) => translate!(case, "the rollout is stuck, {old} old pods still serve", old),
+        (0, ready) => translate!(
+            case,
+            "the rollout is stuck with {ready} of {desired} new pods ready",
+            "ロールアウトが止まり、新しい Pod は {desired} 中 {ready} が Ready",
+            ready,
+            desired
+        ),
+        (1, _) => phrase!(
+            case,
+            "the rollout is stuck, 1 old pod still serves",
+            "ロールアウトが止まり、古い Pod 1 個がまだ稼働"
+        )
+        .to_owned(),
+        (old, _) => translate!(
+            case,
+            "the rollout is stuck, {old} old pods still serve",
+            "ロールアウトが止まり、古い Pod {old} 個がまだ稼働",
+            old
+        ),
     };
     let mut verdict = Verdict::new("RolloutStuck", pods.severity(case), stands, why);
     add_rollback(case, &mut verdict);

@@ -86,6 +86,7 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
             translate!(
                 case,
                 "{pod} fails, and {waiting} for the update",
+                "{pod} が失敗し、{waiting} (更新待ち)",
                 pod = pod.name,
                 waiting = waiting(case.language(), name, lowest, at - 1)
             )
@@ -96,6 +97,7 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
         translate!(
             case,
             "{pod} fails, and {waiting} to be created",
+            "{pod} が失敗し、{waiting} (作成待ち)",
             pod = pod.name,
             waiting = waiting(case.language(), name, at + 1, last)
         )
@@ -104,9 +106,16 @@ fn held_up(case: &WorkloadCase<'_>, set: &StatefulSetFacts, at: i64, pod: &Faili
 
 fn waiting(language: Language, name: &str, from: i64, to: i64) -> String {
     if from == to {
-        translate!(language, "{name}-{from} waits", name, from)
+        translate!(language, "{name}-{from} waits", "{name}-{from} が待っている", name, from)
     } else {
-        translate!(language, "{name}-{from} to {name}-{to} wait", name, from, to)
+        translate!(
+            language,
+            "{name}-{from} to {name}-{to} wait",
+            "{name}-{from} から {name}-{to} が待っている",
+            name,
+            from,
+            to
+        )
     }
 }
 

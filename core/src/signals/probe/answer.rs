@@ -74,24 +74,42 @@ impl Answer {
     /// Describes the result in a summary.
     pub(super) fn describe(&self, language: Language, timeout: Option<i64>) -> String {
         match self {
-            Self::Refused => phrase!(language, "connection refused").to_owned(),
+            Self::Refused => phrase!(language, "connection refused", "接続拒否").to_owned(),
             Self::Timeout => match timeout {
-                Some(seconds) => translate!(language, "no answer within its timeout of {seconds} s", seconds),
-                None => phrase!(language, "no answer in time").to_owned(),
+                Some(seconds) => translate!(
+                    language,
+                    "no answer within its timeout of {seconds} s",
+                    "{seconds} s 以内に応答なし",
+                    seconds
+                ),
+                None => phrase!(language, "no answer in time", "時間内に応答なし").to_owned(),
             },
             Self::Status(status) => format!("HTTP status {status}"),
             Self::Tls { server_speaks_tls: true } => {
-                phrase!(language, "the server speaks HTTPS, the probe HTTP").to_owned()
+                phrase!(language, "the server speaks HTTPS, the probe HTTP", "サーバは HTTPS、probe は HTTP").to_owned()
             }
             Self::Tls { server_speaks_tls: false } => {
-                phrase!(language, "the server speaks HTTP, the probe HTTPS").to_owned()
+                phrase!(language, "the server speaks HTTP, the probe HTTPS", "サーバは HTTP、probe は HTTPS").to_owned()
             }
-            Self::GrpcUnimplemented => phrase!(language, "no gRPC health service").to_owned(),
-            Self::GrpcNotServing(state) => translate!(language, "gRPC health reports {state}", state),
-            Self::NoGrpcServer => phrase!(language, "failed to connect to a gRPC server").to_owned(),
-            Self::NoSuchPort(name) => translate!(language, "the container declares no port named {name}", name),
-            Self::CannotRun(words) => translate!(language, "it cannot be run: {words}", words),
-            Self::Other(words) if words.is_empty() => phrase!(language, "it failed without output").to_owned(),
+            Self::GrpcUnimplemented => {
+                phrase!(language, "no gRPC health service", "gRPC health service なし").to_owned()
+            }
+            Self::GrpcNotServing(state) => {
+                translate!(language, "gRPC health reports {state}", "gRPC health は {state}", state)
+            }
+            Self::NoGrpcServer => {
+                phrase!(language, "failed to connect to a gRPC server", "gRPC サーバに接続できない").to_owned()
+            }
+            Self::NoSuchPort(name) => translate!(
+                language,
+                "the container declares no port named {name}",
+                "コンテナは {name} という名前のポートを宣言していない",
+                name
+            ),
+            Self::CannotRun(words) => translate!(language, "it cannot be run: {words}", "実行できない: {words}", words),
+            Self::Other(words) if words.is_empty() => {
+                phrase!(language, "it failed without output", "出力なしで失敗").to_owned()
+            }
             Self::Other(words) => words.clone(),
         }
     }

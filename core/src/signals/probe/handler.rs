@@ -26,7 +26,9 @@ pub(crate) fn handler_text(language: Language, container: &Container, handler: &
 fn port_text(language: Language, container: &Container, port: &str) -> String {
     match (port.parse::<i32>(), named(container, port)) {
         (Err(_), Some(number)) => format!("{number} ({port})"),
-        (Err(_), None) => translate!(language, "{port} (a port that it does not declare)", port),
+        (Err(_), None) => {
+            translate!(language, "{port} (a port that it does not declare)", "{port} (宣言されていないポート)", port)
+        }
         (Ok(_), _) => port.to_owned(),
     }
 }
@@ -49,7 +51,11 @@ pub(crate) fn port_number(container: &Container, handler: &ProbeHandler) -> Opti
 /// Describes the probe as it was written in the pod, with its client.
 pub(super) fn probe_text(language: Language, container: &Container, probe: &Probe) -> String {
     let text = handler_text(language, container, &probe.handler);
-    if probe.by_istio { translate!(language, "{text}, asked by Istio's agent", text) } else { text }
+    if probe.by_istio {
+        translate!(language, "{text}, asked by Istio's agent", "{text}、Istio の agent による", text)
+    } else {
+        text
+    }
 }
 
 /// The port name that a probe refers to.

@@ -262,20 +262,49 @@ impl ScaleUp<'_> {
         let (text, group) = (self.text.as_str(), self.group.as_str());
         match (self.scaler, self.state) {
             (Scaler::ClusterAutoscaler, Progress::Adding) => {
-                translate!(case, "the cluster autoscaler adds a node ({text})", text)
+                translate!(
+                    case,
+                    "the cluster autoscaler adds a node ({text})",
+                    "cluster autoscaler がノードを追加中 ({text})",
+                    text
+                )
             }
-            (Scaler::Karpenter, Progress::Adding) => translate!(case, "Karpenter adds {text} for it", text),
+            (Scaler::Karpenter, Progress::Adding) => {
+                translate!(case, "Karpenter adds {text} for it", "Karpenter が {text} を追加中", text)
+            }
             (Scaler::ClusterAutoscaler, Progress::Failing) if !group.is_empty() => {
-                translate!(case, "the cluster autoscaler cannot add a node to {group}: {text}", group, text)
+                translate!(
+                    case,
+                    "the cluster autoscaler cannot add a node to {group}: {text}",
+                    "cluster autoscaler が {group} にノードを追加できない: {text}",
+                    group,
+                    text
+                )
             }
             (Scaler::Karpenter, Progress::Failing) if !group.is_empty() => {
-                translate!(case, "Karpenter cannot create the node of NodeClaim {group}: {text}", group, text)
+                translate!(
+                    case,
+                    "Karpenter cannot create the node of NodeClaim {group}: {text}",
+                    "Karpenter が NodeClaim {group} のノードを作成できない: {text}",
+                    group,
+                    text
+                )
             }
-            (Scaler::ClusterAutoscaler, _) if text.is_empty() => {
-                phrase!(case, "the cluster autoscaler adds no node, without a reason").to_owned()
+            (Scaler::ClusterAutoscaler, _) if text.is_empty() => phrase!(
+                case,
+                "the cluster autoscaler adds no node, without a reason",
+                "cluster autoscaler はノードを追加せず、理由を示していない"
+            )
+            .to_owned(),
+            (Scaler::ClusterAutoscaler, _) => translate!(
+                case,
+                "the cluster autoscaler adds no node: {text}",
+                "cluster autoscaler はノードを追加しない: {text}",
+                text
+            ),
+            (Scaler::Karpenter, _) => {
+                translate!(case, "Karpenter adds no node: {text}", "Karpenter はノードを追加しない: {text}", text)
             }
-            (Scaler::ClusterAutoscaler, _) => translate!(case, "the cluster autoscaler adds no node: {text}", text),
-            (Scaler::Karpenter, _) => translate!(case, "Karpenter adds no node: {text}", text),
         }
     }
 

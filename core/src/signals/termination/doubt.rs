@@ -43,6 +43,7 @@ pub(crate) fn with_contradictions(
                 translate!(
                     case,
                     "may have killed it: the run took {ran}, which is what the {name} probe allows",
+                    "kill した可能性がある: 実行時間 {ran} は {name} probe が許す長さに等しい",
                     ran,
                     name
                 ),

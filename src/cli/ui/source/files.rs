@@ -53,7 +53,9 @@ impl Files {
             let input = dump.read(&files)?;
             let notes = dump.warnings(&input);
             let Judged { found, now, .. } = dump.judge(input, thresholds, namespace.as_deref());
-            Ok(Answer { found, when: now, by: phrase!(thresholds, "diagnosed from a dump"), notes })
+            Ok(Answer {
+                found, when: now, by: phrase!(thresholds, "diagnosed from a dump", "ダンプから診断"), notes
+            })
         };
         tokio::task::spawn_blocking(read).await.context("the files could only be read in part")?
     }
@@ -75,7 +77,7 @@ impl Files {
     pub(super) fn place(&self) -> String {
         const NAMED: usize = 3;
         let named = self.paths.iter().take(NAMED).map(|path| match path.to_str() {
-            Some("-") => phrase!(self.thresholds, "standard input").to_owned(),
+            Some("-") => phrase!(self.thresholds, "standard input", "標準入力").to_owned(),
             _ => text::line(&path.display().to_string(), 120),
         });
         let mut place = named.collect::<Vec<_>>().join(", ");

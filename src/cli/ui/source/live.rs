@@ -49,10 +49,16 @@ impl Live {
         };
         let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let by = match by {
-            By::Operator => phrase!(self.thresholds, "reported by the operator"),
-            By::Here => phrase!(self.thresholds, "diagnosed locally, with your permissions"),
+            By::Operator => phrase!(self.thresholds, "reported by the operator", "operator による診断"),
+            By::Here => {
+                phrase!(self.thresholds, "diagnosed locally, with your permissions", "ここで、あなたの権限で診断")
+            }
             By::HereInstead => {
-                phrase!(self.thresholds, "diagnosed locally: the operator is installed and has not reported it")
+                phrase!(
+                    self.thresholds,
+                    "diagnosed locally: the operator is installed and has not reported it",
+                    "ここで診断: operator は導入されているが、これについて何も述べていない"
+                )
             }
         };
         Ok(Answer { found, when: now, by, notes })
@@ -68,8 +74,9 @@ impl Live {
     }
 
     pub(super) fn place(&self) -> String {
-        let namespace =
-            self.namespace.as_ref().map(|namespace| translate!(self.thresholds, ", namespace {namespace}", namespace));
+        let namespace = self.namespace.as_ref().map(|namespace| {
+            translate!(self.thresholds, ", namespace {namespace}", "、namespace {namespace}", namespace)
+        });
         format!("{}{}", self.clients.server, namespace.unwrap_or_default())
     }
 }

@@ -84,8 +84,8 @@ impl Axis {
         let form = match step {
             ..MINUTE => "%H:%M:%S",
             MINUTE..DAY if self.seconds < DAY => "%H:%M",
-            MINUTE..DAY => phrase!(language, "%d %b %H:%M"),
-            _ => phrase!(language, "%d %b %Y"),
+            MINUTE..DAY => phrase!(language, "%d %b %H:%M", "%m/%d %H:%M"),
+            _ => phrase!(language, "%d %b %Y", "%Y/%m/%d"),
         };
         let first = self.from.as_second().div_euclid(step) * step + step;
         let wait = first - self.from.as_second();

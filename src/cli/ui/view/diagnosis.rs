@@ -8,8 +8,7 @@ use crate::cli::found::NodeOrWorkload;
 use askama::Template;
 use shindan_core::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
 use shindan_core::facts::Timestamp;
-use shindan_core::language::Language;
-use shindan_core::language::translate;
+use shindan_core::language::{Language, phrase, translate};
 use shindan_core::rules::known;
 
 use super::link::Subject;
@@ -173,8 +172,13 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) ->
 
 pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject) -> Nothing {
     let (kind, name) = (clean(subject.kind()), clean(subject.name()));
-    let text =
-        translate!(frame.language, "No diagnosis of {kind} {name}: it is healthy, or it does not exist.", kind, name);
+    let text = translate!(
+        frame.language,
+        "No diagnosis of {kind} {name}: it is healthy, or it does not exist.",
+        "{kind} {name} について伝えることはない: 正常か、存在しない。",
+        kind,
+        name
+    );
     let frame = Frame { title: format!("{kind} {name}"), ..frame };
     Nothing { frame, namespace: in_namespace(subject.namespace()), text }
 }
@@ -195,8 +199,10 @@ impl Page {
     fn of(frame: Frame, seen: Seen<'_>, subject: &Subject, gist: &Gist<'_>) -> Self {
         let (kind, name) = (clean(subject.kind()), clean(subject.name()));
         let cause = clean(gist.cause);
-        let mut facts = vec![Fact::words("Confidence", gist.confidence.as_str())];
-        facts.extend(gist.first_seen.map(|since| Fact::since("First seen", since, seen)));
+        let mut facts = vec![Fact::words(phrase!(seen.language, "Confidence", "確度"), gist.confidence.as_str())];
+        facts.extend(
+            gist.first_seen.map(|since| Fact::since(phrase!(seen.language, "First seen", "最初に見た時"), since, seen)),
+        );
         Self {
             frame: Frame { title: format!("{name}: {cause}"), ..frame },
             kind,

@@ -21,9 +21,9 @@ impl States {
 
     pub(super) fn label(self, language: Language) -> &'static str {
         match self {
-            Self::Active => phrase!(language, "Failing now"),
-            Self::Ended => phrase!(language, "Ended"),
-            Self::All => phrase!(language, "Failing and ended"),
+            Self::Active => phrase!(language, "Failing now", "失敗中"),
+            Self::Ended => phrase!(language, "Ended", "終了"),
+            Self::All => phrase!(language, "Failing and ended", "失敗中と終了"),
         }
     }
 

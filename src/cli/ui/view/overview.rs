@@ -97,13 +97,15 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
     rows.sort_by(|a, b| a.order().cmp(&b.order()));
     let nothing = match (rows.is_empty(), total, hidden.is_empty()) {
         (false, ..) => "",
-        (true, 0, _) => phrase!(seen.language, "Nothing fails."),
-        (true, _, false) if filter.is_none() => phrase!(seen.language, "Nothing fails now."),
-        (true, ..) => phrase!(seen.language, "Nothing of this kind fails."),
+        (true, 0, _) => phrase!(seen.language, "Nothing fails.", "失敗しているものはない。"),
+        (true, _, false) if filter.is_none() => {
+            phrase!(seen.language, "Nothing fails now.", "現在失敗しているものはない。")
+        }
+        (true, ..) => phrase!(seen.language, "Nothing of this kind fails.", "条件に合う失敗はない。"),
     };
     let beside = match rows.len().saturating_sub(MOST) {
         0 => String::new(),
-        n => translate!(seen.language, "{n} more: filter, or search.", n),
+        n => translate!(seen.language, "{n} more: filter, or search.", "他に {n} 件: 絞り込むか検索する。", n),
     };
     rows.truncate(MOST);
     let choice = |of: States| Choice {
@@ -119,7 +121,7 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
         causes,
         states: States::ALL.into_iter().map(choice).collect(),
         counts,
-        groups: groups(rows),
+        groups: groups(rows, seen.language),
         nothing: nothing.to_owned(),
         beside,
         is_filtered: !filter.is_none(),
@@ -129,8 +131,8 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, filter: &Filter) -> O
 fn title(rows: &[Row], language: Language) -> String {
     let failing = rows.iter().filter(|row| row.is_active && row.of_severity != Severity::Info).count();
     match failing {
-        0 => phrase!(language, "Nothing fails").to_owned(),
-        failing => translate!(language, "{failing} failing", failing),
+        0 => phrase!(language, "Nothing fails", "失敗しているものはない").to_owned(),
+        failing => translate!(language, "{failing} failing", "{failing} 件が失敗中", failing),
     }
 }
 
@@ -164,18 +166,19 @@ impl Row {
         let (head, language) = (of.object.head(), seen.language);
         let (ready, container) = match &of.object {
             NodeOrWorkload::Node(_, status) if status.pods == 1 => {
-                (phrase!(language, "1 pod is affected").to_owned(), None)
+                (phrase!(language, "1 pod is affected", "1 Pod に影響").to_owned(), None)
             }
             NodeOrWorkload::Node(_, status) => {
-                (translate!(language, "{pods} pods are affected", pods = status.pods), None)
+                (translate!(language, "{pods} pods are affected", "{pods} Pod に影響", pods = status.pods), None)
             }
             // The pods of a Job need not become ready.
             NodeOrWorkload::Workload(spec, status) if status.pods.display.is_empty() || spec.workload.kind == "Job" => {
                 (String::new(), status.container.as_ref())
             }
-            NodeOrWorkload::Workload(_, status) => {
-                (translate!(language, "{ready} ready", ready = status.pods.display), status.container.as_ref())
-            }
+            NodeOrWorkload::Workload(_, status) => (
+                translate!(language, "{ready} ready", "{ready} Ready", ready = status.pods.display),
+                status.container.as_ref(),
+            ),
         };
         let container = container.cloned().unwrap_or_default();
         let subject = Subject::of_node_or_workload(of);
@@ -215,7 +218,7 @@ impl Row {
         let (kind, namespace) = (clean(subject.kind()), clean(subject.namespace()));
         let place = match &*namespace {
             "" => kind,
-            namespace => translate!(seen.language, "{kind} in {namespace}", kind, namespace),
+            namespace => translate!(seen.language, "{kind} in {namespace}", "{namespace} の {kind}", kind, namespace),
         };
         Self {
             href: subject.href(),
@@ -248,10 +251,10 @@ impl Row {
     }
 }
 
-fn groups(rows: Vec<Row>) -> Vec<Group> {
+fn groups(rows: Vec<Row>, language: Language) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
-        let title = if row.is_active { row.of_severity.as_str() } else { "Ended" };
+        let title = if row.is_active { row.of_severity.as_str() } else { phrase!(language, "Ended", "終了") };
         match groups.last_mut() {
             Some(group) if group.title == title => group.rows.push(row),
             _ => groups.push(Group { title, class: row.class, rows: vec![row] }),

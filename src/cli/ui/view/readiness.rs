@@ -42,8 +42,8 @@ pub(in crate::cli::ui) struct ChangeRow {
 fn words(status: &str, language: Language) -> (&'static str, &'static str) {
     match status {
         "True" => ("healthy", "Ready"),
-        "False" => ("failed", phrase!(language, "Not ready")),
-        _ => ("unseen", phrase!(language, "Unknown")),
+        "False" => ("failed", phrase!(language, "Not ready", "Ready でない")),
+        _ => ("unseen", phrase!(language, "Unknown", "不明")),
     }
 }
 
@@ -70,6 +70,7 @@ pub(super) fn of(history: &[ReadyChange], now: Timestamp, language: Language) ->
             title: translate!(
                 language,
                 "{words} for {lasted}, from {from}: {reason}",
+                "{from} から {lasted}、{words}: {reason}",
                 words,
                 lasted,
                 from = exact(change.time),

@@ -97,13 +97,13 @@ impl End {
         }
     }
 
-    pub(in crate::cli::ui) fn words(self) -> &'static str {
+    pub(in crate::cli::ui) fn words(self, language: Language) -> &'static str {
         match self {
-            Self::Failed => "failed",
-            Self::OutOfMemory => "out of memory",
-            Self::Probe => "ended by a probe",
-            Self::Success => "exit 0",
-            Self::Next => "next start",
+            Self::Failed => phrase!(language, "failed", "失敗"),
+            Self::OutOfMemory => phrase!(language, "out of memory", "メモリ不足"),
+            Self::Probe => phrase!(language, "ended by a probe", "probe による終了"),
+            Self::Success => phrase!(language, "exit 0", "終了コード 0"),
+            Self::Next => phrase!(language, "next start", "次の起動"),
         }
     }
 
@@ -228,10 +228,16 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
     };
     if let (earlier @ 1.., Some(from)) = (earlier(runs), runs.first().and_then(|run| began(run))) {
         let (x, far) = (axis.start(), axis.x(from));
-        let label = fitting(&translate!(language, "{earlier} before", earlier), far - x);
+        let label = fitting(&translate!(language, "{earlier} before", "以前 {earlier} 回", earlier), far - x);
         let title = match earlier {
-            1 => phrase!(language, "1 earlier run that was not recorded").to_owned(),
-            n => translate!(language, "{n} earlier runs that were not recorded", n),
+            1 => phrase!(language, "1 earlier run that was not recorded", "以前の 1 回の実行 (記録は残っていない)")
+                .to_owned(),
+            n => translate!(
+                language,
+                "{n} earlier runs that were not recorded",
+                "以前の {n} 回の実行 (記録は残っていない)",
+                n
+            ),
         };
         lane.waits.push(Bar { x, width: far - x, middle: i64::midpoint(x, far), class: "unseen", label, title });
     }
@@ -246,7 +252,14 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
         let (x, far) = (axis.x(from), axis.x(to));
         if let Some(ran) = ran {
             let label = fitting(&ran, far - x);
-            let title = translate!(language, "ran {ran}, from {from} to {to}", ran, from = exact(from), to = exact(to));
+            let title = translate!(
+                language,
+                "ran {ran}, from {from} to {to}",
+                "{from} から {to} まで {ran} 実行",
+                ran,
+                from = exact(from),
+                to = exact(to)
+            );
             let width = (far - x).max(NARROWEST);
             lane.runs.push(Bar { x, width, middle: x + width / 2, class: end.class(), label, title });
         }
@@ -256,8 +269,8 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
     }
     if let (Some(next), Some(ended)) = (next, before.and_then(|before| before.finished_at)) {
         lane.waits.push(wait(before, None, ended, next, axis, language));
-        let title = translate!(language, "starts again at {at}", at = exact(next));
-        let label = phrase!(language, "next").to_owned();
+        let title = translate!(language, "starts again at {at}", "{at} に再起動", at = exact(next));
+        let label = phrase!(language, "next", "次").to_owned();
         lane.next = Some(Mark { x: axis.x(next), end: End::Next, label, anchor: "middle", title });
     }
     without_overlap(&mut lane);
@@ -278,11 +291,24 @@ fn wait(
     let numbers = before.and_then(|run| run.number).zip(run.and_then(|run| run.number));
     let unseen = numbers.map_or(0, |(before, number)| number.saturating_sub(before).saturating_sub(1));
     let (class, title) = match unseen {
-        0 => ("wait", translate!(language, "waited {waited}", waited)),
-        1 => ("unseen", translate!(language, "1 unobserved run, within {waited}", waited)),
-        runs => ("unseen", translate!(language, "{runs} unobserved runs, within {waited}", runs, waited)),
+        0 => ("wait", translate!(language, "waited {waited}", "{waited} 待機", waited)),
+        1 => (
+            "unseen",
+            translate!(language, "1 unobserved run, within {waited}", "{waited} の間に、見ていない実行が 1 回", waited),
+        ),
+        runs => (
+            "unseen",
+            translate!(
+                language,
+                "{runs} unobserved runs, within {waited}",
+                "{waited} の間に、見ていない実行が {runs} 回",
+                runs,
+                waited
+            ),
+        ),
     };
-    let label = if unseen == 0 { waited } else { translate!(language, "{unseen} not seen", unseen) };
+    let label =
+        if unseen == 0 { waited } else { translate!(language, "{unseen} not seen", "未見 {unseen} 回", unseen) };
     Bar { x, width: (far - x).max(0), middle: i64::midpoint(x, far), class, label: fitting(&label, far - x), title }
 }
 
@@ -312,18 +338,18 @@ fn without_overlap(lane: &mut Lane) {
 
 /// `exit 137 (SIGKILL, OOMKilled)`.
 fn exit(run: &Run, language: Language) -> String {
-    let numbered = || run.signal.map(|signal| translate!(language, "signal {signal}", signal));
+    let numbered = || run.signal.map(|signal| translate!(language, "signal {signal}", "シグナル {signal}", signal));
     let signal = signal(run).map(str::to_owned).or_else(numbered);
     let reason = Some(clean(&run.reason)).filter(|reason| !reason.is_empty() && reason != "Error");
     let beside: Vec<String> = signal.into_iter().chain(reason).collect();
-    let code = translate!(language, "exit {code}", code = run.exit_code);
+    let code = translate!(language, "exit {code}", "終了コード {code}", code = run.exit_code);
     if beside.is_empty() { code } else { format!("{code} ({})", beside.join(", ")) }
 }
 
 fn short_exit(run: &Run, language: Language) -> String {
     match signal(run) {
         Some(signal) => format!("{} {signal}", run.exit_code),
-        None => translate!(language, "exit {code}", code = run.exit_code),
+        None => translate!(language, "exit {code}", "終了コード {code}", code = run.exit_code),
     }
 }
 

@@ -43,7 +43,7 @@ impl When {
 
     /// `5m ago`.
     pub(super) fn ago(&self, language: Language) -> String {
-        translate!(language, "{age} ago", age = self.age)
+        translate!(language, "{age} ago", "{age} 前", age = self.age)
     }
 }
 
@@ -69,22 +69,22 @@ pub(super) fn badge(state: DiagnosisState, severity: Severity) -> &'static str {
 /// `1 pod`, `3 pods`.
 pub(super) fn pods(n: u32, language: Language) -> String {
     match n {
-        1 => phrase!(language, "1 pod").to_owned(),
-        n => translate!(language, "{n} pods", n),
+        1 => phrase!(language, "1 pod", "1 Pod").to_owned(),
+        n => translate!(language, "{n} pods", "{n} Pod", n),
     }
 }
 
 pub(super) fn workloads(n: u32, language: Language) -> String {
     match n {
-        1 => phrase!(language, "1 workload").to_owned(),
-        n => translate!(language, "{n} workloads", n),
+        1 => phrase!(language, "1 workload", "1 ワークロード").to_owned(),
+        n => translate!(language, "{n} workloads", "{n} ワークロード", n),
     }
 }
 
 pub(super) fn restarts(n: u32, language: Language) -> String {
     match n {
-        1 => phrase!(language, "1 restart").to_owned(),
-        n => translate!(language, "{n} restarts", n),
+        1 => phrase!(language, "1 restart", "再起動 1 回").to_owned(),
+        n => translate!(language, "{n} restarts", "再起動 {n} 回", n),
     }
 }
 

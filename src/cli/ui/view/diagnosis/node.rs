@@ -23,7 +23,7 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
     };
     let mut page = Page::of(frame, seen, &Subject::Node { name: spec.node_name.clone() }, &gist);
     if let Some(flapping) = &status.flapping {
-        page.fact("Flapping", &flapping.display);
+        page.fact(phrase!(seen.language, "Flapping", "状態の反復"), &flapping.display);
     }
     page.readiness = readiness::of(&status.ready_history, seen.now, seen.language);
     page.last_message = status
@@ -33,20 +33,36 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
     page.others = status.other_findings.iter().map(|other| Finding::of(other, seen.language)).collect();
     if status.pods > 0 {
         let text = match status.pods {
-            1 => phrase!(seen.language, "1 pod on this node is affected.").to_owned(),
-            pods => translate!(seen.language, "{pods} pods on this node are affected.", pods),
+            1 => phrase!(seen.language, "1 pod on this node is affected.", "このノードの 1 Pod に影響がある。")
+                .to_owned(),
+            pods => translate!(
+                seen.language,
+                "{pods} pods on this node are affected.",
+                "このノードの {pods} Pod に影響がある。",
+                pods
+            ),
         };
         page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     for missing in &status.daemon_sets_missing {
         let name = clean(missing);
-        let text = translate!(seen.language, "DaemonSet {name} has no working pod on this node.", name);
+        let text = translate!(
+            seen.language,
+            "DaemonSet {name} has no working pod on this node.",
+            "このノードで動くべき DaemonSet {name} が動いていない。",
+            name
+        );
         page.impact_lines.push(ImpactLine { class: "warning", text });
     }
     page.affected = status.affected.iter().map(|of| affected(of, seen)).collect();
     if status.affected_beside > 0 {
         let workloads = workloads(status.affected_beside, seen.language);
-        page.remarks.push(translate!(seen.language, "{workloads} more are affected.", workloads));
+        page.remarks.push(translate!(
+            seen.language,
+            "{workloads} more are affected.",
+            "他に {workloads}も影響を受けている。",
+            workloads
+        ));
     }
     let there = seen.found.pods.iter().filter(|pod| pod.spec.node_name.as_deref() == Some(&*spec.node_name));
     page.pods = PodRow::all(there, seen);

@@ -26,18 +26,21 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     let mut page = Page::of(frame, seen, &Subject::of_pod(pod), &gist);
     if let Some(container) = &status.container {
         let kind = status.container_type.map(|kind| format!(" ({kind})")).unwrap_or_default();
-        page.fact("Container", &format!("{container}{kind}"));
+        page.fact(phrase!(seen.language, "Container", "コンテナ"), &format!("{container}{kind}"));
     }
-    page.fact("Pod status", &status.pod_status);
+    page.fact(phrase!(seen.language, "Pod status", "Pod の STATUS"), &status.pod_status);
     if let Some(own) = &spec.workload {
-        page.facts.push(Fact::link("Workload", workload(own, &pod.key.namespace, seen)));
+        page.facts.push(Fact::link(
+            phrase!(seen.language, "Workload", "ワークロード"),
+            workload(own, &pod.key.namespace, seen),
+        ));
     }
     if let Some(name) = &spec.node_name {
         let href = seen.href(&Subject::Node { name: name.clone() });
-        page.facts.push(Fact::link("Node", Link { words: clean(name), href }));
+        page.facts.push(Fact::link(phrase!(seen.language, "Node", "ノード"), Link { words: clean(name), href }));
     }
     if let Some(root) = &status.root {
-        page.fact("Root", &root.to_string());
+        page.fact(phrase!(seen.language, "Root", "所在"), &root.to_string());
     }
     let restarts = status.restarts.as_ref();
     page.timeline = restarts.and_then(|of| timeline::of(of, status.container.as_deref(), seen.now, seen.language));
@@ -45,7 +48,12 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
     page.impact_lines = status.impact.as_ref().map(|impact| impact_lines(impact, seen.language)).unwrap_or_default();
     if status.repeats > 0 {
         let n = status.repeats;
-        page.remarks.push(translate!(seen.language, "It represents {n} more ended diagnoses of the same failure.", n));
+        page.remarks.push(translate!(
+            seen.language,
+            "It represents {n} more ended diagnoses of the same failure.",
+            "終了した同様のもの {n} 件を兼ねる。",
+            n
+        ));
     }
     if status.head.truncated > 0 {
         page.remarks.push(left_out(status.head.truncated, seen.language));
@@ -55,8 +63,18 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, pod: &OfPod) -> Page {
 
 fn left_out(n: u32, language: Language) -> String {
     match n {
-        1 => phrase!(language, "1 entry is left out to keep the object small.").to_owned(),
-        n => translate!(language, "{n} entries are left out to keep the object small.", n),
+        1 => phrase!(
+            language,
+            "1 entry is left out to keep the object small.",
+            "オブジェクトを小さく保つため 1 件を省いた。"
+        )
+        .to_owned(),
+        n => translate!(
+            language,
+            "{n} entries are left out to keep the object small.",
+            "オブジェクトを小さく保つため {n} 件を省いた。",
+            n
+        ),
     }
 }
 
@@ -68,22 +86,37 @@ fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
 fn impact_lines(impact: &Impact, language: Language) -> Vec<ImpactLine> {
     let mut all: Vec<ImpactLine> = impact.services.iter().map(|service| ImpactLine::of(service, language)).collect();
     if impact.pod_ready {
-        all.push(ImpactLine { class: "info", text: phrase!(language, "The pod is Ready nevertheless.").to_owned() });
+        all.push(ImpactLine {
+            class: "info",
+            text: phrase!(language, "The pod is Ready nevertheless.", "それでも Pod は Ready。").to_owned(),
+        });
     }
     if !impact.healthy_containers.is_empty() {
         let names = clean(&impact.healthy_containers.join(", "));
-        let text = translate!(language, "Healthy in the same pod, but affected by its failure: {names}.", names);
+        let text = translate!(
+            language,
+            "Healthy in the same pod, but affected by its failure: {names}.",
+            "同じ Pod で正常だが、共に停止: {names}。",
+            names
+        );
         all.push(ImpactLine { class: "info", text });
     }
     if let Some(of) = &impact.workload {
         let ready = of.updated_ready + of.old_ready;
         let old = Some(of.old_ready).filter(|old| *old > 0);
-        let old = old.map(|old| translate!(language, ", {old} of an older template", old)).unwrap_or_default();
-        let stuck = if of.rollout_stuck { phrase!(language, "; its rollout is stuck") } else { "" };
+        let old = old
+            .map(|old| translate!(language, ", {old} of an older template", "、うち {old} は古いテンプレート", old))
+            .unwrap_or_default();
+        let stuck = if of.rollout_stuck {
+            phrase!(language, "; its rollout is stuck", "。ロールアウトは停滞中")
+        } else {
+            ""
+        };
         let desired = pods(of.desired, language);
         let text = translate!(
             language,
             "Its workload has {ready} of {desired} ready{old}{stuck}.",
+            "ワークロードは {desired} 中 {ready} が Ready{old}{stuck}。",
             ready,
             desired,
             old,

@@ -2,7 +2,7 @@
 
 use shindan_core::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus};
 use shindan_core::facts::WorkloadKey;
-use shindan_core::language::translate;
+use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
 
 use super::super::link::Subject;
@@ -36,11 +36,11 @@ pub(super) fn page(
         evidence: &head.evidence,
     };
     let mut page = Page::of(frame, seen, &subject, &gist);
-    page.fact("Problem", if status.problem == "None" { "" } else { &status.problem });
-    page.fact("Ready", &status.pods.display);
+    page.fact(phrase!(seen.language, "Problem", "問題"), if status.problem == "None" { "" } else { &status.problem });
+    page.fact(phrase!(seen.language, "Ready", "Ready の数"), &status.pods.display);
     let failing = Some(status.pods.failing).filter(|n| *n > 0).map(|n| pods(n, seen.language));
-    page.fact("Failing", &failing.unwrap_or_default());
-    page.fact("Container", status.container.as_deref().unwrap_or_default());
+    page.fact(phrase!(seen.language, "Failing", "失敗"), &failing.unwrap_or_default());
+    page.fact(phrase!(seen.language, "Container", "コンテナ"), status.container.as_deref().unwrap_or_default());
     page.facts.extend(status.root.as_ref().map(|root| root_of(root, seen)));
 
     let key = WorkloadKey::of(&spec.workload, &namespace.into());
@@ -62,6 +62,7 @@ pub(super) fn page(
             let text = translate!(
                 seen.language,
                 "{updated} of the newest template and {old} of older ones are ready.",
+                "最新テンプレートの {updated} と古いテンプレートの {old} が Ready。",
                 updated = pods(serving.updated_ready, seen.language),
                 old = serving.old_ready
             );
@@ -96,7 +97,14 @@ fn root_of(reach: &RootReach, seen: Seen<'_>) -> Fact {
     let mut words = format!("{} {}", root.kind, text::cut(&root.name, 120));
     if reach.workloads > 1 {
         let (pods, workloads) = (pods(reach.pods, seen.language), workloads(reach.workloads, seen.language));
-        words = translate!(seen.language, "{words}, with {pods} of {workloads}", words, pods, workloads);
+        words = translate!(
+            seen.language,
+            "{words}, with {pods} of {workloads}",
+            "{words}、{workloads}の {pods} に影響",
+            words,
+            pods,
+            workloads
+        );
     }
-    Fact::link("Root", Link { words: clean(&words), href })
+    Fact::link(phrase!(seen.language, "Root", "所在"), Link { words: clean(&words), href })
 }
