@@ -42,6 +42,31 @@ fn each_cause_has_a_page_with_a_real_case() {
     }
 }
 
+#[test]
+fn the_readme_counts_the_causes() {
+    let mut made = String::new();
+    for line in fs::read_to_string(root().join("README.md")).unwrap().lines() {
+        let mut line = line.to_owned();
+        let category =
+            line.strip_prefix("| [").and_then(|row| row.split_once("](docs/causes.md#")).map(|(name, _)| name);
+        if let Some(category) = category {
+            let count = rules::known().filter(|known| known.category.as_str() == category).count();
+            let mut cells: Vec<&str> = line.split(" | ").collect();
+            let count = count.to_string();
+            cells[1] = &count;
+            line = cells.join(" | ");
+        } else if let Some((before, after)) = line.split_once(" causes") {
+            let text = before.trim_end_matches(|c: char| c.is_ascii_digit());
+            if text.len() < before.len() {
+                line = format!("{text}{} causes{after}", rules::known().count());
+            }
+        }
+        made.push_str(&line);
+        made.push('\n');
+    }
+    holds("README.md", &made);
+}
+
 /// The page for alerts with a cause that is not in the table.
 const OTHER: &str = "\
 # other

@@ -115,7 +115,10 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
     }
     let short = short_ids(line);
     let line = &*short;
-    let clauses: Vec<usize> = line.match_indices(": ").map(|(at, _)| at + 2).collect();
+    // The mark of an earlier cut separates, too.
+    let ends = line.match_indices(": ").chain(line.match_indices("… ")).map(|(at, end)| at + end.len());
+    let mut clauses: Vec<usize> = ends.collect();
+    clauses.sort_unstable();
     let size = |from: usize| length(&line[from..]);
     // The last clauses take up to half of the room, the last one alone some more.
     let half = clauses.iter().copied().find(|from| size(*from) * 2 <= most);
@@ -124,14 +127,27 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
         Some(from) => join(&line[..from], &line[from..], most - size(from) - 1),
         // The last clause is long: it begins with its subject.
         None => match clauses.last().copied().filter(|from| *from * 2 > most) {
-            Some(from) => {
+            Some(from) if comparison(&line[from..], most * 7 / 10).is_none() => {
                 let head = most * 2 / 5;
                 join(&line[..from], &cut(&line[from..], most - head - 1), head)
             }
-            None => cut(line, most),
+            _ => match comparison(line, most * 7 / 10) {
+                Some(from) => join(&line[..from], &line[from..], most - size(from) - 1),
+                None => cut(line, most),
+            },
         },
     };
     if has_open_quote(&shortened) && !has_open_quote(line) { cut(line, most) } else { shortened }
+}
+
+/// What joins the expected value and the one that was found.
+const COMPARISONS: &[&str] = &[" expected ", " want ", " got ", " but was ", " but found ", " instead of "];
+
+/// Where a comparison begins that ends the line and takes at most `most` characters: the values are what decides.
+fn comparison(line: &str, most: usize) -> Option<usize> {
+    let starts = COMPARISONS.iter().filter_map(|words| line.rfind(words)).map(|at| at + 1);
+    let fitting = |from: &usize| length(&line[*from..]) <= most && !has_open_quote(&line[*from..]);
+    starts.filter(fitting).min()
 }
 
 /// The beginning of a line in at most `most` characters, and its end.

@@ -45,6 +45,9 @@ signal! {
     /// The line without time stamp, level and logger, at most 130 characters.
     "message": fn message(&self) -> String { log_line::shown(&self.line.text, 130) }
 
+    /// The whole line, for conditions; it can be long.
+    "line": fn whole_line(&self) -> &str { &self.line.text }
+
     /// File and line of the source code at which a Go or Rust program panicked. Source: the stack in the log.
     "codeLine": fn code_line(&self) -> &str {
         let lines = log_line::all(self.case, self.container, self.run).map(|(line, _)| line);
@@ -78,6 +81,10 @@ signal! {
 
     /// Port that the line names last.
     "port": fn port(&self) -> Option<i32> { words::port(&self.line.text) }
+
+    /// What is wrong where a migration of a database cannot run: `unknownRevision` (of the database), `locked`, `pending` or
+    /// `failed`.
+    "migrationProblem": fn migration_problem(&self) -> &'static str { words::migration_problem(&self.line.text) }
 
     /// Version of Java that a refused class needs, such as `21`; empty for other lines.
     "neededJava": fn needed_java(&self) -> String { shown_version(words::java_versions(&self.line.text)[0]) }

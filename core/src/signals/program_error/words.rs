@@ -255,6 +255,20 @@ pub(super) fn port_owner<'a>(case: &Case<'a>, container: &Container, port: Optio
     case.pod.containers.iter().find(listens).map(|other| &*other.name)
 }
 
+/// What is wrong where the line is one of a tool that migrates a database.
+pub(super) fn migration_problem(line: &str) -> &'static str {
+    const UNKNOWN: [&str; 5] =
+        ["locate revision", "no migration found", "not applied to database", "missing migrations", "nodenotfound"];
+    let line = line.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|words| line.contains(words));
+    match () {
+        () if has(&UNKNOWN) => "unknownRevision",
+        () if has(&["lock"]) => "locked",
+        () if has(&["pending", "not up to date"]) => "pending",
+        () => "failed",
+    }
+}
+
 /// The file or directory in the line.
 pub(super) fn path(line: &str) -> Option<&str> {
     paths(line).next()
@@ -276,6 +290,10 @@ pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
 pub(super) fn variable(line: &str) -> Option<&str> {
     const LEVELS: [&str; 12] =
         ["ERROR", "FATAL", "PANIC", "CRITICAL", "WARN", "WARNING", "INFO", "DEBUG", "EMERG", "ALERT", "SEVERE", "ENV"];
+    // Rails reads this setting from the variable.
+    if line.contains("Missing `secret_key_base`") {
+        return Some("SECRET_KEY_BASE");
+    }
     // Spring resolves placeholders from the environment and from files, so only the name shows which was meant.
     let line = line.split_once("resolve placeholder '").and_then(|(_, rest)| rest.split('\'').next()).unwrap_or(line);
     let lower = line.to_ascii_lowercase();

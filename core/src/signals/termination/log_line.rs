@@ -137,7 +137,7 @@ pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
 }
 
 /// Advice that follows an error in the same line. An error names its object before it.
-const ADVICE: [&str; 15] = [
+const ADVICE: [&str; 18] = [
     ": make a backup ",
     ". Create ",
     ". Ensure ",
@@ -153,6 +153,10 @@ const ADVICE: [&str; 15] = [
     ". For more",
     "; for more information",
     ". Remove ",
+    // Laravel adds the query of the failed connection.
+    " (Connection: ",
+    " (SQL: ",
+    " (valid values: ",
 ];
 
 /// The message of a line, for a summary.

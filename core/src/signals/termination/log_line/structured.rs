@@ -40,9 +40,20 @@ pub(super) fn read(line: &str) -> Option<Structured> {
         Some(object) if error.is_some() => format!("{message} {object}"),
         _ => message.to_owned(),
     });
-    let text = joined(message, error.map(str::to_owned))?;
+    let stack = first(&["error.stack_trace", "stack_trace", "stacktrace", "exception.stacktrace"]);
+    let root = stack.and_then(root_cause).filter(|root| !error.is_some_and(|error| error.contains(root)));
+    let error = match (error, root) {
+        (Some(error), Some(root)) => Some(format!("{error}: {root}")),
+        (error, root) => error.or(root).map(str::to_owned),
+    };
+    let text = joined(message, error)?;
     let level = first(&["level", "severity", "log.level", "lvl", "s", "levelname", "@l"]).unwrap_or_default();
     Some(Structured { text, level: level.to_owned() })
+}
+
+/// The innermost exception of a stack trace of Java.
+fn root_cause(stack: &str) -> Option<&str> {
+    stack.lines().rev().find_map(|line| line.trim_start().strip_prefix("Caused by: ")).map(str::trim)
 }
 
 /// Bytes before the JSON of a line: the container's name, or a time.
@@ -71,7 +82,7 @@ fn logfmt(line: &str) -> Option<Structured> {
     let fields = FIELD.as_ref().filter(|_| is_one)?;
     let (mut message, mut error, mut level) = (None, None, String::new());
     for found in fields.captures_iter(line) {
-        let value = found.get(2).or_else(|| found.get(3))?.as_str().replace("\\\"", "\"");
+        let value = found.get(2).or_else(|| found.get(3))?.as_str().replace("\\\"", "\"").replace("\\n", "\n");
         match found.get(1)?.as_str() {
             "msg" | "message" => message = Some(value).filter(|value| !value.is_empty()),
             "err" | "error" => error = Some(value).filter(|value| !value.is_empty()),
