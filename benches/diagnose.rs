@@ -1,4 +1,5 @@
-//! Measures `diagnose` over the recorded cases, by family of causes: failing pods per second on one core.
+//! Measures `diagnose` over the recorded cases, by family of causes: failing pods per second on one core. And the reading of
+//! hostile messages of 64 KiB and 1 MiB: bytes per second, which are equal for both if the time is linear.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a measurement fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "it measures time")]
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput};
 use shindan_core::case::{Health, Thresholds};
 use shindan_core::facts::Timestamp;
+use shindan_core::message::Message;
 use shindan_core::offline;
 use shindan_core::rules::diagnose;
 use shindan_core::state::World;
@@ -51,8 +53,30 @@ fn main() {
             bencher.iter_custom(|times| cases.iter().map(|case| case.time(times)).sum());
         });
     }
+    let mut group = criterion.benchmark_group("message");
+    group.sample_size(10);
+    for (name, pattern) in HOSTILE {
+        for (size, label) in [(1 << 16, "64 KiB"), (1 << 20, "1 MiB")] {
+            let text = pattern.repeat(size / pattern.len());
+            group.throughput(Throughput::Bytes(text.len() as u64));
+            group.bench_function(format!("{name}, {label}"), |bencher| {
+                bencher.iter(|| Message::parse(black_box(&text)).summary(200, &[]));
+            });
+        }
+    }
+    group.finish();
     criterion.final_summary();
 }
+
+/// Patterns that nest or split messages, to be repeated.
+const HOSTILE: [(&str, &str); 6] = [
+    ("clauses", "failed to a: "),
+    ("brackets", "("),
+    ("quotes", "x caused \""),
+    ("JSON", "{\"a\":"),
+    ("paths", "/a"),
+    ("codes", "rpc error: code = Unknown desc = "),
+];
 
 /// All recorded pods that fail, by the family of the cause.
 fn families() -> BTreeMap<String, Vec<Case>> {

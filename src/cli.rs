@@ -10,6 +10,7 @@ mod crd;
 mod diagnose;
 mod dump;
 mod explain;
+mod fix;
 mod found;
 mod input;
 mod language;
@@ -50,6 +51,8 @@ enum Command {
     /// Show the failures in a cluster, like `kubectl shindan`
     Look(Box<look::Args>),
     Ui(Box<ui::Args>),
+    /// Apply a remedy to a failing object, and wait until it has recovered, like `kubectl shindan fix`
+    Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
     Explain(explain::Args),
     /// List all causes
@@ -88,6 +91,8 @@ enum PluginCommand {
     /// Diagnose a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
+    /// Apply a remedy to a failing object, and wait until it has recovered
+    Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
     Explain(explain::Args),
     /// List all causes
@@ -110,6 +115,7 @@ fn command() -> Result<Command, clap::Error> {
         None => Command::Look(Box::new(look)),
         Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
         Some(PluginCommand::Ui(args)) => Command::Ui(args),
+        Some(PluginCommand::Fix(args)) => Command::Fix(args),
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
     })
@@ -196,6 +202,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Diagnose(args) => diagnose::run(&args, streams),
         Command::Look(args) => look::run(&args, streams),
         Command::Ui(args) => ui::run(&args, streams),
+        Command::Fix(args) => fix::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),
         Command::Rules(args) => rules::run(&args, streams),

@@ -14,6 +14,8 @@ mod annotations;
 mod docs;
 #[path = "e2e/field_reports.rs"]
 mod field_reports;
+#[path = "e2e/fixes.rs"]
+mod fixes;
 #[path = "e2e/healthy.rs"]
 mod healthy;
 #[path = "e2e/identity.rs"]
@@ -22,6 +24,8 @@ mod identity;
 mod nodes;
 #[path = "e2e/operator.rs"]
 mod operator;
+#[path = "e2e/page.rs"]
+mod page;
 #[path = "support/pages.rs"]
 mod pages;
 #[path = "e2e/recovery.rs"]

@@ -17,6 +17,8 @@ use std::path::Path;
 mod diagnose;
 #[path = "../fuzz/src/matchers.rs"]
 mod matchers;
+#[path = "../fuzz/src/messages.rs"]
+mod messages;
 #[allow(dead_code, reason = "libFuzzer has a buffer of its own")]
 #[path = "../fuzz/src/mutate.rs"]
 mod mutate;
@@ -43,9 +45,10 @@ struct Target {
     every: usize,
 }
 
-const TARGETS: [Target; 4] = [
+const TARGETS: [Target; 5] = [
     Target { name: "wire", run: wire::run, seeds: wire::seeds, every: 60 },
     Target { name: "matchers", run: matchers::run, seeds: matchers::seeds, every: 20 },
+    Target { name: "messages", run: messages::run, seeds: messages::seeds, every: 20 },
     Target { name: "offline", run: offline::run, seeds: offline::seeds, every: 30 },
     Target { name: "diagnose", run: diagnose::run, seeds: diagnose::seeds, every: 15 },
 ];
@@ -85,6 +88,11 @@ fn wire_types_accept_any_input() {
 #[test]
 fn matchers_accept_any_input() {
     tried("matchers");
+}
+
+#[test]
+fn long_messages_are_accepted() {
+    tried("messages");
 }
 
 #[test]

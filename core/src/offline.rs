@@ -16,6 +16,7 @@ use crate::reconcile;
 use crate::reconcile::{Intent, Policy, Write};
 use crate::rules;
 use crate::rules::diagnose as diagnose_case;
+pub use crate::signals::scheduling::Placement;
 use crate::state::{Caps, Change, Source, World};
 use crate::wire::{Dump, StorageClass, services_of, unbound_claims};
 
@@ -116,6 +117,14 @@ impl Known {
 /// The state of a dump just before its pods are diagnosed, for benchmarks.
 pub fn world(dump: Dump, now: Timestamp, thresholds: Thresholds) -> World {
     Known::of(dump, Logs::default(), now, thresholds.into()).world
+}
+
+/// Which nodes of a dump would take the first pod of another text, such as the pod of a changed template.
+pub fn placement(dump: Dump, pod: &str, now: Timestamp, thresholds: Thresholds) -> Option<Placement> {
+    let mut of_pod = Dump::default();
+    of_pod.read(pod);
+    let world = world(dump, now, thresholds);
+    Some(Placement::of(of_pod.pods.first()?, world.cluster.nodes()))
 }
 
 /// Options for reading a dump.

@@ -8,6 +8,7 @@
 
 pub mod diagnose;
 pub mod matchers;
+pub mod messages;
 pub mod mutate;
 pub mod offline;
 pub mod planted;

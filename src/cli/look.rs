@@ -14,12 +14,12 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 pub(super) use self::connection::Connection;
-pub(super) use self::gather::{By, Gathered, Question};
+pub(super) use self::gather::{By, Gathered, Question, gone, selected};
 pub(super) use self::subject::Asked;
+pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{phrase, translate};
 
-use self::wait::Waited;
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
@@ -149,7 +149,7 @@ async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_
     let Seconds(timeout) = args.timeout;
     // An object that does not exist is an error, even if it has a diagnosis.
     question.deletion_notes(&Found::default())?;
-    let waited = wait::wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
+    let waited = wait(question, timeout, clock, |text| writeln!(streams.err, "{text}")).await?;
     Ok(match waited {
         Waited::Healthy => {
             writeln!(streams.err, "{}", nothing(question, false, 0, &[]))?;
@@ -322,7 +322,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
 
 /// The wall clock, read once for each answer.
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
-fn clock() -> Timestamp {
+pub(super) fn clock() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

@@ -86,7 +86,8 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     streams.out.flush()?;
     writeln!(streams.err, "Open this URL in a browser on this machine. Press Ctrl-C to stop.")?;
 
-    let board = Arc::new(Board::new(source.place(), source.is_live(), args.language.language(), first));
+    let board = Board::new(source.place(), source.is_live(), args.language.language(), first);
+    let board = Arc::new(board.with_cluster(source.cluster()));
     let router = pages::router(Arc::clone(&board), Arc::new(guard));
     tokio::select! {
         served = async { axum::serve(listener, router).await } => served.context("the web server stopped")?,

@@ -26,11 +26,15 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         case.pod.key.name,
         container.name
     );
-    let text = translate!(
-        case,
-        "Read the last lines that {container} wrote.",
-        "{container} が最後に書いた行を読む。",
-        container = container.name
-    );
+    let text = if ask.text.is_empty() {
+        translate!(
+            case,
+            "Read the last lines that {container} wrote.",
+            "{container} が最後に書いた行を読む。",
+            container = container.name
+        )
+    } else {
+        ask.text.clone()
+    };
     Some(remedy::command_for(remedy::fix(text), Operation::UsePod, command))
 }

@@ -1,7 +1,9 @@
 //! Makes a rollout delete an old pod before it creates a new one.
 
+use serde_json::json;
+
 use super::{Action, Ask, Undo};
-use crate::case::{Remedy, remedy};
+use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "set-max-surge",
@@ -15,7 +17,6 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref().filter(|target| &*target.kind == "Deployment")?;
-    let patch = r#"{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}}}"#;
-    let command = format!("{} patch {} -p '{patch}'", target.command_prefix(), target.argument());
-    Some(remedy::command(ask.remedy(), command))
+    let patch = json!({"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}});
+    Some(target.with_patch(ask.remedy(), &patch))
 }

@@ -7,7 +7,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "use-pull-secret",
-    doc: "Adds a Secret to imagePullSecrets of the template. Offered if the pod has none.",
+    doc: "Adds a Secret to imagePullSecrets of the template. Offered if the pod does not name it.",
     params: &["name"],
     has_text: false,
     undo: Undo::OldValues,
@@ -15,9 +15,10 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    if !ask.subject.pod()?.pod.image_pull_secrets.is_empty() {
+    let name = ask.with("name")?;
+    if ask.subject.pod()?.pod.image_pull_secrets.iter().any(|named| named == name) {
         return None;
     }
-    let fields = json!({"imagePullSecrets": [{"name": ask.with("name")?}]});
+    let fields = json!({"imagePullSecrets": [{"name": name}]});
     Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields))
 }

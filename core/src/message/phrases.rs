@@ -51,6 +51,26 @@ pub(super) fn without_properties(text: &str) -> Cow<'_, str> {
     cut.map_or(Cow::Borrowed(text), |(head, rest)| format!("{head}{rest}").into())
 }
 
+/// The text with the mounts of runc by their target: `mount src=/x, dst=/etc/app, dstFd=/proc/1/fd/8, flags=MS_BIND`
+/// becomes `mount /etc/app`. Takes linear time.
+pub(super) fn short_mounts(text: &str) -> Cow<'_, str> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, mount)) = rest.split_once("mount src=") {
+        let end = mount.find(": ").unwrap_or(mount.len());
+        let (fields, after) = mount.split_at(end);
+        out.push_str(before);
+        out.push_str("mount ");
+        let target = fields.split(", ").find_map(|field| field.strip_prefix("dst="));
+        out.push_str(target.unwrap_or(fields));
+        rest = after;
+    }
+    if out.is_empty() {
+        return text.into();
+    }
+    out.push_str(rest);
+    out.into()
+}
+
 /// The text with the API server's refusals in few words: `User "system:serviceaccount:a:b" cannot get resource "pods" in
 /// API group "" in the namespace "c"` becomes `service account a/b cannot get pods in namespace c`. Takes linear time.
 pub(super) fn short_refusals(text: &str) -> Cow<'_, str> {
@@ -102,6 +122,13 @@ fn refusal(text: &str) -> Option<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mounts_are_named_by_their_target() {
+        let text =
+            "can't mask paths: mount src=tmpfs, dst=/proc/acpi, dstFd=/proc/thread-self/fd/8, flags=MS_RDONLY: no";
+        assert_eq!(short_mounts(text), "can't mask paths: mount /proc/acpi: no");
+    }
 
     #[test]
     fn paths_are_those_of_the_container() {

@@ -139,12 +139,25 @@ fn string<'t>(object: &'t str, key: &str) -> Option<Cow<'t, str>> {
                 ends
             });
             let value = value[..end.unwrap_or(value.len())].trim();
+            let value = without_lines_of_azure(value);
             return Some(if value.contains('\\') {
                 value.replace("\\\"", "\"").replace("\\n", " ").into()
             } else {
-                value.into()
+                value
             });
         }
+    }
+}
+
+/// The first line of an error of several lines, with the resource that another line names. Source: Azure role assignments.
+fn without_lines_of_azure(value: &str) -> Cow<'_, str> {
+    let Some((first, rest)) = value.split_once("\\r\\n").or_else(|| value.split_once("\\r\n")) else {
+        return value.into();
+    };
+    let resource = rest.split_once("Resource: ").and_then(|(_, rest)| rest.split("\\r").next());
+    match resource.map(str::trim) {
+        Some(resource) if first.ends_with("resource.") => format!("{} {resource}", first.trim_end_matches('.')).into(),
+        _ => first.into(),
     }
 }
 
@@ -164,6 +177,10 @@ mod tests {
                 "denied: DENIED: requested access to the resource is denied",
             ),
             (r#"cut: {"code":"X","message":"it ends he"#, "cut: X: it ends he"),
+            (
+                r#"403: {"error":{"code":"Forbidden","message":"Caller is not authorized to perform action on resource.\r\nIf role assignments were changed recently, wait.\r\nAction: 'a'\r\nResource: '/vaults/kv-shop/secrets/db'\r\nAssignment: (not found)"}}"#,
+                "403: Forbidden: Caller is not authorized to perform action on resource '/vaults/kv-shop/secrets/db'",
+            ),
             (r#"failed, body: {"a": 1}"#, "failed, body:"),
             ("had taint {node.kubernetes.io/not-ready: }, that", "had taint {node.kubernetes.io/not-ready: }, that"),
             ("${HOME} is unset", "${HOME} is unset"),

@@ -101,6 +101,8 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
     {
         line = before;
     }
+    let bare = if fits(line, most) { Cow::Borrowed(line) } else { without_noise(line) };
+    let mut line = &*bare;
     while !fits(line, most)
         && let Some((label, rest)) = line.split_once(": ")
         && label.split(' ').count() <= LABEL_WORDS
@@ -138,6 +140,22 @@ pub(crate) fn error_line(line: &str, most: usize) -> String {
         },
     };
     if has_open_quote(&shortened) && !has_open_quote(line) { cut(line, most) } else { shortened }
+}
+
+/// The line without numbers of errors whose words follow, and without the user in URLs: `[Errno -2] Name or service not
+/// known`, `amqp://shop:***@rabbitmq`.
+fn without_noise(line: &str) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(line);
+    if let Some((before, rest)) = line.split_once("[Errno ")
+        && let Some((_, after)) = rest.split_once("] ")
+    {
+        out = format!("{before}{after}").into();
+    }
+    let user = out.split_once("://").and_then(|(scheme, rest)| {
+        let (_, host) = rest.split_once('@').filter(|(user, _)| !user.contains([' ', '/']))?;
+        Some(format!("{scheme}://{host}"))
+    });
+    user.map_or(out, Cow::Owned)
 }
 
 /// What joins the expected value and the one that was found.

@@ -124,6 +124,12 @@ signal! {
         self.case.pod.image_pull_secrets.first().map(String::as_str)
     }
 
+    /// A name for a new pull secret, which the pod does not name.
+    "newPullSecret": fn new_pull_secret(&self) -> &'static str {
+        let is_named = |name: &str| self.case.pod.image_pull_secrets.iter().any(|named| named == name);
+        ["regcred", "regcred-2", "regcred-3"].into_iter().find(|name| !is_named(name)).unwrap_or("regcred-4")
+    }
+
     /// The pull secret of the pod, where it has exactly one. Source: spec.imagePullSecrets.
     "onlyPullSecret": fn only_pull_secret(&self) -> Option<&str> {
         match self.case.pod.image_pull_secrets.as_slice() {

@@ -177,8 +177,28 @@ fn short_violations(text: &str) -> String {
     match (fields.len() <= FITS, is_only_one) {
         (true, _) => fields,
         (false, true) => message::fit(&containers, FITS),
-        (false, false) => message::fit(&without_details(text), FITS),
+        (false, false) => message::fit(&without_details(&with_short_volumes(text)), FITS),
     }
+}
+
+/// The text with the volumes that violate a level in brackets, which survive: `[volume "src": "hostPath"]`.
+fn with_short_volumes(text: &str) -> String {
+    let mut out = String::new();
+    for part in text.split_inclusive(')') {
+        match part.rsplit_once("(volume") {
+            Some((before, volumes)) => {
+                let short = volumes
+                    .replace(" uses restricted volume type ", ": ")
+                    .replace(" use restricted volume types ", ": ");
+                out.push_str(before);
+                out.push_str("[volume");
+                out.push_str(short.trim_end_matches(')'));
+                out.push(']');
+            }
+            None => out.push_str(part),
+        }
+    }
+    out
 }
 
 /// The text without its parentheses: each violation of a Pod Security level lists the containers there.

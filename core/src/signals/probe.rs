@@ -10,6 +10,7 @@ use self::answer::{Answer, answer};
 use self::handler::{handler_text, port_name, port_number, probe_text};
 use self::kill::{Killed, PreStop};
 use super::termination::end::{self, Proof};
+use super::termination::log_line;
 use super::{Matched, PodSignal, Source, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Thresholds, Verdict, evidence};
@@ -74,6 +75,13 @@ signal! {
     /// Exit code of the run that was ended. Source: lastState.terminated.exitCode.
     "exitCode": fn exit_code(&self) -> Option<i32> { Some(self.run()?.exit_code) }
 
+    /// Error that the killed run logged, at most 90 characters; empty if it logged none. Source: lastState.terminated.message;
+    /// the log, where the operator may read it.
+    "loggedError": fn logged_error(&self) -> String {
+        let line = self.run().and_then(|run| log_line::stated_error(self.case, self.container, run));
+        line.map_or_else(String::new, |line| log_line::shown(&line.text, 90))
+    }
+
     /// Number of earlier runs of the container that were OOMKilled. Source: lastState, earlier runs.
     "outOfMemoryRuns": fn out_of_memory_runs(&self) -> i64 {
         let runs = self.killed().map_or(0, |killed| killed.out_of_memory_runs(self.case, self.container));
@@ -107,7 +115,8 @@ signal! {
     "readiness": fn readiness(&self) -> &'static str {
         let event = end::unhealthy(self.case, self.container, ProbeKind::Readiness);
         let event = event.filter(|_| self.kind == ProbeKind::Liveness && !self.container.ready);
-        match (event.map(|event| answer(&event.message)), &self.answer) {
+        let handler = self.container.probe(ProbeKind::Readiness).map(|probe| &probe.handler);
+        match (event.map(|event| answer(&event.message, handler)), &self.answer) {
             (None, _) => "",
             (Some(other), Some(own)) if own.same_kind(&other) => "sameAnswer",
             _ => "otherAnswer",
@@ -176,7 +185,7 @@ signal! {
     }
 
     /// What the probe got: `refused`, `timeout`, `status` (HTTP), `serverSpeaksHttps` or `serverSpeaksHttp` (the probe speaks the
-    /// other), `grpcUnimplemented`, `grpcNotServing`, `grpcNoAnswer`, `noSuchPort`, `cannotRun` or `other`; empty if it is
+    /// other), `redirected`, `grpcUnimplemented`, `grpcNotServing`, `grpcNoAnswer`, `noSuchPort`, `cannotRun` or `other`; empty if it is
     /// not known. Source: Event Unhealthy.
     "answer": fn answer(&self) -> &'static str {
         match &self.answer {
@@ -288,7 +297,8 @@ fn failure<'a>(
     outcome: Outcome<'a>,
     unhealthy: Option<&'a EventFacts>,
 ) -> ProbeFailure<'a> {
-    let answer = unhealthy.map(|event| answer(&event.message));
+    let handler = container.probe(kind).map(|probe| &probe.handler);
+    let answer = unhealthy.map(|event| answer(&event.message, handler));
     ProbeFailure { case, container, kind, outcome, unhealthy, answer }
 }
 

@@ -22,6 +22,7 @@ use std::cell::OnceCell;
 use self::analysis::Analysis;
 use self::gap::Gap;
 use self::nodes::NodeView;
+pub use self::nodes::Placement;
 use self::parts::{depends_on_other_pods, host_ports, only_claim};
 use self::report::Report;
 use self::room::Room;

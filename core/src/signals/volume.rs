@@ -57,6 +57,12 @@ signal! {
         }
     }
 
+    /// Host of the server in what was to be mounted; empty if it is none. Source: the same message.
+    "server": fn server(&self) -> &str {
+        let device = device(&self.event.message).unwrap_or_default();
+        device.split_once(":/").map_or("", |(host, _)| host.trim_matches(['[', ']']))
+    }
+
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
     /// Source: `Mounting arguments:` in the message, k8s.io/mount-utils.
     "device": fn device(&self) -> String {
@@ -155,6 +161,21 @@ signal! {
     /// Provider of the Secrets Store CSI driver that does not respond on the node, such as `vault`; empty if the message
     /// names none.
     "secretProvider": fn secret_provider(&self) -> &str { self.quoted_after(&["error connecting to provider ", "provider not found: provider "]) }
+
+    /// Object of the store that a provider of the Secrets Store CSI driver could not get; empty if the message names none.
+    "secretObject": fn secret_object(&self) -> &str {
+        let text = &*self.event.message;
+        let after = |mark: &str| text.split_once(mark).map(|(_, rest): (_, &str)| rest);
+        let word = after("objectName:").or_else(|| after("Failed to fetch secret from all regions: "));
+        let word = word.or_else(|| after("couldn't read secret \""));
+        word.map_or("", |rest| rest.split([',', ' ', '"', ':']).next().unwrap_or_default())
+    }
+
+    /// Kind of the driver's own objects that hold the state of a volume, such as `volumes.longhorn.io`; empty if the driver
+    /// has none. Their name is that of the PersistentVolume.
+    "driverObject": fn driver_object(&self) -> &'static str {
+        if self.component().is_some_and(|of| of.driver == "driver.longhorn.io") { "volumes.longhorn.io" } else { "" }
+    }
 
     /// Whether the operation runs on the node of the pod: a mount or an expansion of the file system, not an attach.
     "isOnNode": fn is_on_node(&self) -> bool {

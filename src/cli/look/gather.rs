@@ -72,6 +72,31 @@ pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) shows_progress: bool,
 }
 
+impl<'a> Question<'a> {
+    /// The question about one object, as `KIND/NAME`, without output on standard error.
+    pub(in crate::cli) async fn of_one(
+        clients: &'a Clients,
+        namespace: Option<String>,
+        subject: &str,
+        thresholds: Thresholds,
+        limit: Duration,
+    ) -> anyhow::Result<Self> {
+        let asked = Asked::parse(&[subject.to_owned()]).map_err(anyhow::Error::msg)?;
+        let gone = gone(&clients.write, namespace.as_deref(), asked.subjects(), limit).await?;
+        Ok(Self {
+            clients,
+            namespace,
+            asked,
+            gone,
+            thresholds,
+            limit,
+            here: false,
+            ended: false,
+            shows_progress: false,
+        })
+    }
+}
+
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
@@ -130,7 +155,7 @@ impl Question<'_> {
 
     /// A note for each requested object that does not exist. An error if it has no diagnosis either, because the name
     /// is probably misspelled and must not be reported as healthy.
-    pub(super) fn deletion_notes(&self, found: &Found) -> anyhow::Result<Vec<String>> {
+    pub(in crate::cli) fn deletion_notes(&self, found: &Found) -> anyhow::Result<Vec<String>> {
         let note = |subject: &Subject| {
             let place = self.namespace.as_ref().filter(|_| subject.kind != Kind::Node);
             let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
@@ -251,7 +276,7 @@ impl Question<'_> {
         self.namespace.as_ref().is_none_or(|asked| asked == namespace)
     }
 
-    pub(super) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
+    pub(in crate::cli) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
         let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
@@ -321,7 +346,7 @@ fn progress_bar() -> ProgressBar {
 }
 
 /// The requested objects that do not exist.
-pub(super) async fn gone(
+pub(in crate::cli) async fn gone(
     client: &Client,
     namespace: Option<&str>,
     subjects: &[Subject],
@@ -353,7 +378,7 @@ pub(super) async fn is_place(client: &Client, namespace: &str, limit: Duration) 
 }
 
 /// The pods that match the label selector.
-pub(super) async fn selected(
+pub(in crate::cli) async fn selected(
     client: &Client,
     namespace: Option<&str>,
     selector: &str,

@@ -181,7 +181,7 @@ pub(in crate::cli) enum Asked {
 
 impl Asked {
     /// Parses words as kubectl does: nothing, a kind, or objects.
-    pub(super) fn parse(words: &[String]) -> Result<Self, String> {
+    pub(in crate::cli) fn parse(words: &[String]) -> Result<Self, String> {
         match words {
             [] => Ok(Self::All),
             [kind] if !kind.contains('/') => Kind::of(kind).map(Self::Kind),
@@ -190,12 +190,12 @@ impl Asked {
     }
 
     /// The objects that are named.
-    pub(super) fn subjects(&self) -> &[Subject] {
+    pub(in crate::cli) fn subjects(&self) -> &[Subject] {
         if let Self::These(subjects) = self { subjects } else { &[] }
     }
 
     /// Whether only nodes are requested. Their pods are in all namespaces.
-    pub(super) fn is_of_nodes(&self) -> bool {
+    pub(in crate::cli) fn is_of_nodes(&self) -> bool {
         match self {
             Self::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
             Self::Kind(kind) => *kind == Kind::Node,

@@ -22,12 +22,12 @@ use crate::cluster::snapshot::Lacking;
 
 /// How a wait ended.
 #[derive(Debug)]
-pub(super) enum Waited {
+pub(in crate::cli) enum Waited {
     Healthy,
     Fails(Found),
 }
 
-pub(super) async fn wait(
+pub(in crate::cli) async fn wait(
     question: &Question<'_>,
     timeout: i64,
     clock: impl Fn() -> Timestamp,

@@ -14,9 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use super::clock;
-use super::source::{Answer, Source};
+use super::source::{Answer, Live, Source};
+use super::view::link::Subject;
 use crate::cli::found::Form;
-use crate::cli::look::LOOK_AGAIN;
+use crate::cli::look::{Gathered, LOOK_AGAIN};
 use crate::cli::tree::{Detail, Reading};
 
 /// How long a requested page waits for a fresh answer. Then it shows the last answer with its age.
@@ -30,6 +31,8 @@ pub(super) struct Board {
     pub(super) place: String,
     pub(super) is_live: bool,
     pub(super) language: Language,
+    /// Asked about objects that have no diagnosis.
+    cluster: Option<Arc<Live>>,
     state: watch::Sender<State>,
     subscribed: Notify,
 }
@@ -68,7 +71,17 @@ impl Board {
             read_at: now,
             looks: 1,
         };
-        Self { place, is_live, language, state: watch::Sender::new(state), subscribed: Notify::new() }
+        let state = watch::Sender::new(state);
+        Self { place, is_live, language, cluster: None, state, subscribed: Notify::new() }
+    }
+
+    pub(super) fn with_cluster(self, cluster: Option<Arc<Live>>) -> Self {
+        Self { cluster, ..self }
+    }
+
+    /// What is seen of an object that has no diagnosis. `None` without a cluster, or if it cannot be read in time.
+    pub(super) async fn look_at(&self, subject: &Subject) -> Option<Gathered> {
+        timeout(FRESH_TIMEOUT, self.cluster.as_ref()?.look_at(subject)).await.ok()?.ok()
     }
 
     /// Subscribes an open page to updates. While a subscription exists, the source is read periodically.

@@ -64,9 +64,16 @@ async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
     let Some(subject) = Subject::parse(uri.path(), uri.query().unwrap_or_default()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    match diagnosis::of(frame.clone(), Seen { found: &state.answer.found, now, language: board.language }, &subject) {
-        Some(found) => page(StatusCode::OK, &found),
-        None => page(StatusCode::NOT_FOUND, &diagnosis::nothing(frame, &subject)),
+    let shown = |found| diagnosis::of(frame.clone(), Seen { found, now, language: board.language }, &subject);
+    if let Some(diagnosed) = shown(&state.answer.found) {
+        return page(StatusCode::OK, &diagnosed);
+    }
+    match board.look_at(&subject).await {
+        Some(seen) => match shown(&seen.found) {
+            Some(diagnosed) => page(StatusCode::OK, &diagnosed),
+            None => page(StatusCode::OK, &diagnosis::nothing(frame, &subject, &seen.unready)),
+        },
+        None => page(StatusCode::NOT_FOUND, &diagnosis::nothing(frame, &subject, &[])),
     }
 }
 

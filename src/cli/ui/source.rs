@@ -3,10 +3,12 @@
 mod files;
 mod live;
 
+use std::sync::Arc;
+
 use shindan_core::facts::Timestamp;
 
 use self::files::Files;
-use self::live::Live;
+pub(super) use self::live::Live;
 use super::Args;
 use crate::cli::found::Found;
 
@@ -24,14 +26,14 @@ pub(super) struct Answer {
 
 #[derive(Debug)]
 pub(super) enum Source {
-    Live(Box<Live>),
+    Live(Arc<Live>),
     Files(Box<Files>),
 }
 
 impl Source {
     pub(super) async fn of(args: &Args) -> anyhow::Result<Self> {
         Ok(if args.files.is_empty() {
-            Self::Live(Box::new(Live::connect(args).await?))
+            Self::Live(Arc::new(Live::connect(args).await?))
         } else {
             Self::Files(Box::new(Files::of(args)))
         })
@@ -49,6 +51,14 @@ impl Source {
         match self {
             Self::Live(_) => true,
             Self::Files(files) => files.have_changed(),
+        }
+    }
+
+    /// The cluster that can be asked about one object.
+    pub(super) fn cluster(&self) -> Option<Arc<Live>> {
+        match self {
+            Self::Live(live) => Some(Arc::clone(live)),
+            Self::Files(_) => None,
         }
     }
 

@@ -14,7 +14,12 @@ fn kubectl(case: &WorkloadCase<'_>) -> String {
 /// Rolls back to a revision whose pods have been ready.
 pub(super) fn undo(case: &WorkloadCase<'_>, revision: i64, serves: bool) -> Remedy {
     let text = way_back(case.language(), revision, serves);
-    remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::command(case.workload, revision))
+    rollback(case, text, undo::command(case.workload, revision))
+}
+
+fn rollback(case: &WorkloadCase<'_>, text: String, command: String) -> Remedy {
+    let remedy = target::of_workload(case).with_source(remedy::mitigate(text));
+    remedy::command_for(remedy, Operation::Rollback, command)
 }
 
 fn way_back(language: Language, revision: impl Display, serves: bool) -> String {
@@ -59,13 +64,13 @@ pub(super) fn undo_and_replace(case: &WorkloadCase<'_>, revision: &str, pod: &Fa
     );
     let undo = undo::command_by_name(case.workload, revision);
     let command = format!("{undo} && {} delete pod {pod}", kubectl(case));
-    remedy::command_for(remedy::mitigate(text), Operation::Rollback, command)
+    rollback(case, text, command)
 }
 
 /// Rolls back by name. No pod needs to be deleted, because pods are updated in parallel.
 pub(super) fn undo_by_name(case: &WorkloadCase<'_>, revision: &str) -> Remedy {
     let text = way_back(case.language(), revision, true);
-    remedy::command_for(remedy::mitigate(text), Operation::Rollback, undo::command_by_name(case.workload, revision))
+    rollback(case, text, undo::command_by_name(case.workload, revision))
 }
 
 /// Deletes a pod that keeps its old template because it is not Ready.

@@ -1,5 +1,6 @@
 //! Results of a probe.
 
+use crate::facts::ProbeHandler;
 use crate::language::{Language, phrase, translate};
 use crate::message::Message;
 use crate::message::text;
@@ -13,6 +14,8 @@ pub(crate) enum Answer {
     Tls {
         server_speaks_tls: bool,
     },
+    /// The server redirects the probe to this URL, which fails. The kubelet follows redirects to the same host.
+    Redirected(String),
     GrpcUnimplemented,
     GrpcNotServing(String),
     /// No gRPC server responds: nothing listens, or the port uses another protocol. The kubelet cannot distinguish
@@ -39,6 +42,7 @@ impl Answer {
             Self::Status(_) => "status",
             Self::Tls { server_speaks_tls: true } => "serverSpeaksHttps",
             Self::Tls { server_speaks_tls: false } => "serverSpeaksHttp",
+            Self::Redirected(_) => "redirected",
             Self::GrpcUnimplemented => "grpcUnimplemented",
             Self::GrpcNotServing(_) => "grpcNotServing",
             Self::NoGrpcServer => "grpcNoAnswer",
@@ -51,7 +55,10 @@ impl Answer {
 
     /// Whether the probe itself is wrong, independent of the program.
     pub(super) const fn is_about_the_probe(&self) -> bool {
-        matches!(self, Self::Tls { .. } | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_))
+        matches!(
+            self,
+            Self::Tls { .. } | Self::Redirected(_) | Self::GrpcUnimplemented | Self::CannotRun(_) | Self::NoSuchPort(_)
+        )
     }
 
     /// Whether waiting longer cannot change the result.
@@ -59,6 +66,7 @@ impl Answer {
         match self {
             Self::Status(401 | 403 | 404)
             | Self::Tls { .. }
+            | Self::Redirected(_)
             | Self::GrpcUnimplemented
             | Self::CannotRun(_)
             | Self::NoSuchPort(_) => true,
@@ -91,6 +99,9 @@ impl Answer {
             Self::Tls { server_speaks_tls: false } => {
                 phrase!(language, "the server speaks HTTP, the probe HTTPS", "サーバは HTTP、probe は HTTPS").to_owned()
             }
+            Self::Redirected(url) => {
+                translate!(language, "redirected to {url}, which fails", "{url} にリダイレクトされ、失敗", url)
+            }
             Self::GrpcUnimplemented => {
                 phrase!(language, "no gRPC health service", "gRPC health service なし").to_owned()
             }
@@ -115,9 +126,12 @@ impl Answer {
     }
 }
 
-/// Parses the message of an `Unhealthy` Event, `Liveness probe failed: ...`.
-pub(super) fn answer(message: &str) -> Answer {
+/// Parses the message of an `Unhealthy` Event, `Liveness probe failed: ...`, about a probe with this handler.
+pub(super) fn answer(message: &str, handler: Option<&ProbeHandler>) -> Answer {
     let words = message.split_once(" probe failed:").map_or(message, |(_, rest)| rest).trim();
+    if let Some(url) = redirect(words, handler) {
+        return Answer::Redirected(text::line(url, 60));
+    }
     if let Some((_, rest)) = words.split_once("unable to start container process: ") {
         let rest = rest.trim_end_matches(": unknown");
         // `exec: "/x": stat /x: no such file or directory` contains the path twice.
@@ -166,6 +180,14 @@ pub(super) fn answer(message: &str) -> Answer {
     Answer::Other(text::line(words, 80))
 }
 
+/// The URL that a server redirected an HTTP probe to: the error of the client names it instead of the URL of the probe.
+fn redirect<'w>(words: &'w str, handler: Option<&ProbeHandler>) -> Option<&'w str> {
+    let Some(ProbeHandler::Http { scheme, .. }) = handler else { return None };
+    let (url, error) = words.strip_prefix("Get \"")?.split_once("\": ")?;
+    let is_other_scheme = url.starts_with("https://") && !scheme.eq_ignore_ascii_case("https");
+    (is_other_scheme || error.starts_with("stopped after ")).then_some(url)
+}
+
 /// The word after `marker`.
 fn after<'a>(words: &'a str, marker: &str) -> Option<&'a str> {
     words.split_once(marker).and_then(|(_, rest)| rest.split_whitespace().next())
@@ -207,7 +229,15 @@ mod tests {
                 "no answer in time",
             ),
         ] {
-            assert_eq!(answer(message).describe(Language::English, None), words, "{message}");
+            assert_eq!(answer(message, None).describe(Language::English, None), words, "{message}");
         }
+    }
+
+    #[test]
+    fn a_redirect_is_no_question_of_the_scheme() {
+        let message = "Readiness probe failed: Get \"https://10.0.0.7:8080/login\": http: server gave HTTP response to HTTPS client";
+        let http = |scheme: &str| ProbeHandler::Http { path: "/".into(), port: "8080".into(), scheme: scheme.into() };
+        assert_eq!(answer(message, Some(&http("HTTP"))), Answer::Redirected("https://10.0.0.7:8080/login".into()));
+        assert_eq!(answer(message, Some(&http("HTTPS"))), Answer::Tls { server_speaks_tls: false });
     }
 }

@@ -38,10 +38,16 @@ impl<'a> Analysis<'a> {
         if is_one_of_several {
             checks.retain(fails_everywhere);
         }
+        // A volume that exists binds the pod to some nodes: what these lack is the cause.
+        let binds = |check: &Check| matches!(check, Check::PvAffinity | Check::VolumeZone);
+        let is_short = |check: &Check| check.is_capacity() || *check == Check::Cordoned;
+        if checks.iter().any(is_short) {
+            checks.retain(|check| !binds(check));
+        }
         let (check, certain) = match checks.as_slice() {
             [] if reasons.is_empty() => return None,
             [] => (Check::Other, reasons.len() == 1),
-            [only] => (*only, is_one_of_several || reasons.iter().all(|r| r.check.is_some())),
+            [only] => (*only, is_one_of_several || reasons.iter().all(|r| r.check == Some(*only))),
             several => view
                 .as_ref()
                 .and_then(|view| view.choose(several))

@@ -107,6 +107,16 @@ impl<'a> NodeView<'a> {
     fn is_control_plane(&self) -> bool {
         self.taints.iter().any(|t| CONTROL_PLANE.contains(&t.key.as_str()))
     }
+
+    /// Whether the node would take the pod if it were empty.
+    fn is_only_full(&self) -> bool {
+        self.obstacles() == 1 && !self.shortfalls.is_empty() && self.shortfalls.iter().all(Shortfall::fits_empty)
+    }
+
+    /// Whether a taint that was set on purpose keeps the pod away.
+    fn is_reserved(&self) -> bool {
+        self.taints.iter().any(|t| !is_state_taint(&t.key))
+    }
 }
 
 /// Whether a taint, in its text form, is that of a cordon.
@@ -157,8 +167,10 @@ pub(super) fn is_control_plane_taint(key: &str) -> bool {
 pub(crate) struct View<'a> {
     pub pod: &'a PodFacts,
     /// The candidate nodes: those that the pod's selector matches and that have the requested devices, if there are
-    /// any, without the control plane, unless no other node is left.
+    /// any, without those that are reserved for other pods, unless no other node is left.
     pub nodes: Vec<NodeView<'a>>,
+    /// Nodes that taints reserve for other pods, where the pod belongs on nodes that are full.
+    reserved: Vec<NodeView<'a>>,
     /// The number of nodes in the cluster.
     pub total: usize,
     /// Whether the pod's selector matches all nodes.
@@ -179,6 +191,7 @@ impl<'a> View<'a> {
         let total = all.len();
         let taints: BTreeSet<String> = all.iter().flat_map(|n| &n.taints).map(ToString::to_string).collect();
         let cordoned = all.iter().filter(|n| n.cordoned).map(NodeView::name).collect();
+        let mut reserved = Vec::new();
         let selects_all = all.iter().all(|n| n.unmet.is_empty());
         if all.iter().any(|n| n.unmet.is_empty()) {
             all.retain(|n| n.unmet.is_empty());
@@ -190,7 +203,12 @@ impl<'a> View<'a> {
         if all.iter().any(|n| !n.is_control_plane()) {
             all.retain(|n| !n.is_control_plane());
         }
-        Some(Self { pod, nodes: all, total, selects_all, taints: taints.into_iter().collect(), cordoned })
+        // A taint that was set on purpose reserves its nodes for other pods: another team, devices. The pod belongs on the
+        // others if they are only full.
+        if all.iter().any(|n| !n.is_reserved() && n.is_only_full()) {
+            reserved = all.extract_if(.., |n| n.is_reserved()).collect();
+        }
+        Some(Self { pod, nodes: all, reserved, total, selects_all, taints: taints.into_iter().collect(), cordoned })
     }
 
     /// The taint that is most likely to be removed: one for a node's state, as such a node accepts the pod once it has
@@ -253,7 +271,8 @@ impl<'a> View<'a> {
 
     /// A node with enough capacity that is unavailable for another reason: the quickest one to change first.
     pub(super) fn with_room(&self) -> Option<&NodeView<'a>> {
-        let roomy = self.nodes.iter().filter(|n| n.shows_room && n.shortfalls.is_empty() && n.obstacles() == 1);
+        let all = self.nodes.iter().chain(&self.reserved);
+        let roomy = all.filter(|n| n.shows_room && n.shortfalls.is_empty() && n.obstacles() == 1);
         roomy.min_by_key(|n| (!n.cordoned, n.taints.iter().any(|t| is_state_taint(&t.key))))
     }
 
@@ -309,4 +328,22 @@ fn shortfalls(asks: &Resources, node: &NodeState) -> Vec<Shortfall> {
         (asked > free).then_some(Shortfall { resource, asked, free, allocatable })
     };
     checks.into_iter().filter_map(short).collect()
+}
+
+/// Which nodes would take a pod, as far as Node objects show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Nodes that meet its selector, that it tolerates, and that have room for its requests.
+    pub fitting: Vec<String>,
+    /// Number of nodes.
+    pub total: usize,
+}
+
+impl Placement {
+    pub(crate) fn of(pod: &PodFacts, nodes: &BTreeMap<Arc<str>, NodeState>) -> Self {
+        let asks = pod.effective_requests();
+        let views = nodes.values().map(|state| NodeView::new(pod, &asks, state));
+        let fitting = views.filter(|view| view.obstacles() == 0).map(|view| view.name().to_owned()).collect();
+        Self { fitting, total: nodes.len() }
+    }
 }

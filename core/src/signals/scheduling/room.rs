@@ -8,6 +8,38 @@ use crate::facts::{Container, Siblings};
 /// A request is never lowered below this fraction (1/4), as the program would not work with less.
 const LITTLE: i64 = 4;
 
+/// A lowered request leaves this fraction (1/10) of the room, or the pod is unschedulable again after the next change.
+const MARGIN: i64 = 10;
+
+/// The most that each of `waiting` pods may request, so that the nodes have room for all of them with a margin. `None` if no
+/// node has room, or the room is not known.
+fn room_for_each(view: &View<'_>, check: Check, waiting: u32) -> Option<i64> {
+    let is_open = |node: &&NodeView<'_>| node.obstacles() == 1 && node.state.all_pods_known;
+    let mut free: Vec<i64> = view
+        .nodes
+        .iter()
+        .filter(is_open)
+        .filter_map(|node| node.short_of(check).map(|short| short.free))
+        .filter(|free| *free > 0)
+        .collect();
+    let resource = view.nearest(check).first().map(|(_, short)| short.resource.clone())?;
+    // Devices are whole, and a request for fewer is another program.
+    if !matches!(resource, Resource::Cpu | Resource::Memory | Resource::EphemeralStorage) {
+        return view.largest_that_fits(check);
+    }
+    free.sort_unstable_by_key(|free| std::cmp::Reverse(*free));
+    free.truncate(CONSIDERED);
+    let wanted = i64::from(waiting);
+    let places = |each: i64| free.iter().map(|free| free / each.max(1)).fold(0_i64, i64::saturating_add);
+    let shares = free.iter().flat_map(|free| (1..=wanted.min(PODS_OF_NODE)).map(move |count| free / count));
+    let each = shares.filter(|each| *each > 0 && places(*each) >= wanted).max()?;
+    Some(each - each / MARGIN)
+}
+
+/// Nodes that are considered, those with the most room, and pods of each.
+const CONSIDERED: usize = 16;
+const PODS_OF_NODE: i64 = 32;
+
 /// A container's request, and the largest one that fits.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Lower {
@@ -52,6 +84,7 @@ impl Room {
         let (node, short) = *nearest.first()?;
         let resource = &short.resource;
         let amount = |n: i64| resource.amount(n.max(0));
+        let fits_empty = |node: &&NodeView<'_>| node.shortfalls.iter().all(Shortfall::fits_empty);
         let others = node.shortfalls.iter().filter(|s| s.resource != *resource).map(|s| s.resource.name());
         let free = amount(short.free);
         let (free, free_at_most) =
@@ -68,11 +101,12 @@ impl Room {
             used: amount(short.allocatable.saturating_sub(short.free)),
             also_short_of: names(others),
             is_reserved: short.free < short.allocatable,
-            empty_node: view.fits_empty().map(|n| n.name().to_owned()).unwrap_or_default(),
+            empty_node: view.fits_empty().or(Some(node).filter(fits_empty)).map_or("", |n| n.name()).to_owned(),
             ..Self::default()
         };
         room.way_out(view, check, &nearest);
-        room.requests(view, (node, short), view.largest_that_fits(check));
+        let waiting = siblings.total.saturating_sub(siblings.ready).max(1);
+        room.requests(view, (node, short), room_for_each(view, check, waiting));
         // Capacity for one more pod is not enough for all pending ones, and a new template replaces the running pods.
         if matches!(resource, Resource::Extended(_)) && nearest.iter().all(|(_, s)| s.allocatable <= 0) {
             room.kind = "notOffered";
@@ -112,7 +146,10 @@ impl Room {
         let is_little = |(container, amount): (&Container, i64)| {
             resource.of(&container.requests).is_some_and(|asked| amount.saturating_mul(LITTLE) < asked)
         };
-        let is_full = view.fits_empty().is_some() && (most.is_none() || lower.is_some_and(is_little));
+        // Less than one device is none.
+        let is_one_device = matches!(resource, Resource::Extended(_)) && short.asked <= 1;
+        let is_full = view.fits_empty().is_some() && (most.is_none() || lower.is_some_and(is_little))
+            || is_one_device && short.fits_empty();
         self.kind = if is_full { "full" } else { "request" };
         if is_full {
             return;

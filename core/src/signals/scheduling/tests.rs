@@ -96,7 +96,7 @@ fn request_larger_than_any_node_reports_the_largest_request_that_fits() {
     assert_eq!(
         remedies[0].patch.as_deref(),
         Some(
-            "spec:\n  template:\n    spec:\n      containers:\n      - name: web\n        resources:\n          requests:\n            cpu: 1900m\n"
+            "spec:\n  template:\n    spec:\n      containers:\n      - name: web\n        resources:\n          requests:\n            cpu: 1710m\n"
         )
     );
     let sources: Vec<_> = finding.evidence.iter().map(|e| (e.source.as_str(), e.value.as_str())).collect();
@@ -128,7 +128,7 @@ fn small_remainder_of_full_nodes_is_not_suggested() {
         let scenario = waiting(&asks("1"), CPU_1, &[plain("node1", "2"), taken("node1", used)]);
         diagnosed(&scenario).unwrap().2.into_iter().map(|remedy| remedy.text).collect::<Vec<_>>()
     };
-    assert!(advice("1500m")[0].starts_with("Lower the cpu request of web to 500m"));
+    assert!(advice("1500m")[0].starts_with("Lower the cpu request of web to 450m"));
     for used in ["1900m", "2"] {
         let advice = advice(used);
         assert!(advice[0].starts_with("Add one node of the size of node1"), "{advice:?}");
@@ -147,7 +147,7 @@ fn init_containers_count_as_the_scheduler_counts_them() {
         "{}",
         finding.summary.text()
     );
-    assert!(remedies[0].text.contains("of setup to 2 at most"), "{}", remedies[0].text);
+    assert!(remedies[0].text.contains("of setup to 1800m at most"), "{}", remedies[0].text);
 }
 
 #[test]
@@ -631,7 +631,7 @@ fn several_pending_pods_do_not_get_advice_for_a_single_pod() {
     let used = Scenario::from_yaml(running).pods[0].effective_requests();
     scenario.nodes.get_mut("n1").unwrap().requested.add(&used);
     let first = |scenario: &Scenario| diagnosed(scenario).unwrap().2.remove(0);
-    assert!(first(&scenario).text.starts_with("Lower the cpu request of c to 580m"), "one pod alone");
+    assert!(first(&scenario).text.starts_with("Lower the cpu request of c to 520m"), "one pod alone");
     scenario.surroundings[0].siblings = crate::facts::Siblings { total: 5, ready: 1, ..Default::default() };
     let several = first(&scenario);
     assert_eq!(several.command.as_deref(), Some("kubectl -n demo scale deployment/web --replicas=1"));

@@ -44,6 +44,12 @@ pub(crate) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> 
     }
 }
 
+/// The same line, if it states a condition and its object: for a run that something else ended, such as a probe.
+pub(crate) fn stated_error(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
+    let is_stated = |features: Features| features.is_error && features.condition && features.object;
+    line(case, container, run).filter(|line| is_stated(Features::of(&line.text, None)))
+}
+
 /// The lines that report an error, last first.
 pub(crate) fn error_lines<'a>(
     case: &Case<'a>,

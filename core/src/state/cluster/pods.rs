@@ -17,7 +17,8 @@ use crate::state::pool::Pool;
 #[derive(Debug, Default)]
 pub(in crate::state) struct Pods {
     pod_index: PodIndex,
-    by_node: HashMap<Arc<str>, HashSet<Slot>>,
+    /// A list takes less memory than a set, and no node has more than a few hundred pods.
+    by_node: HashMap<Arc<str>, Vec<Slot>>,
     /// Pods that are not scheduled and not terminated.
     waiting: HashSet<Slot>,
     siblings_of_workload: Pool<SiblingPods>,
@@ -215,15 +216,15 @@ impl Pods {
             return;
         }
         if let Some(name) = before
-            && let Some(set) = self.by_node.get_mut(&name)
+            && let Some(slots) = self.by_node.get_mut(&name)
         {
-            set.remove(&slot);
-            if set.is_empty() {
+            slots.retain(|other| *other != slot);
+            if slots.is_empty() {
                 self.by_node.remove(&name);
             }
         }
         if let Some(name) = after {
-            self.by_node.entry(name).or_default().insert(slot);
+            self.by_node.entry(name).or_default().push(slot);
         }
     }
 

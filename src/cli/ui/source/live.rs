@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use anyhow::bail;
+
 use shindan_core::case::Thresholds;
 use shindan_core::language::{phrase, translate};
 
 use super::{Answer, Args};
 use crate::cli::look::{Asked, By, Gathered, Question};
 use crate::cli::ui::clock;
+use crate::cli::ui::view::link::Subject;
 use crate::cluster::client::{self, Clients};
 use crate::cluster::snapshot::Failure;
 
@@ -62,6 +65,19 @@ impl Live {
             }
         };
         Ok(Answer { found, when: now, by, notes })
+    }
+
+    /// What is seen of one object that has no diagnosis: the failure that is not reported yet, or one that the operator has
+    /// not reported.
+    pub(in crate::cli::ui) async fn look_at(&self, subject: &Subject) -> anyhow::Result<Gathered> {
+        let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        if !is_name(subject.name()) || !is_name(subject.namespace()) {
+            bail!("no object can have this name");
+        }
+        let namespace = Some(subject.namespace().to_owned()).filter(|namespace| !namespace.is_empty());
+        let name = format!("{}/{}", subject.kind(), subject.name());
+        let question = Question::of_one(&self.clients, namespace, &name, self.thresholds, self.limit).await?;
+        question.answer(clock()).await
     }
 
     /// Adds a hint to an error: a user who may not list all namespaces can often list their own.

@@ -170,15 +170,21 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) ->
     })
 }
 
-pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject) -> Nothing {
+/// The page of an object without a diagnosis. `unready` is what it lacks to be healthy, with what is seen so far.
+pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject, unready: &[String]) -> Nothing {
     let (kind, name) = (clean(subject.kind()), clean(subject.name()));
-    let text = translate!(
-        frame.language,
-        "No diagnosis of {kind} {name}: it is healthy, or it does not exist.",
-        "{kind} {name} について伝えることはない: 正常か、存在しない。",
-        kind,
-        name
-    );
+    let text = if unready.is_empty() {
+        translate!(
+            frame.language,
+            "No diagnosis of {kind} {name}: it is healthy, or it does not exist.",
+            "{kind} {name} について伝えることはない: 正常か、存在しない。",
+            kind,
+            name
+        )
+    } else {
+        let states = clean(&unready.join(". "));
+        translate!(frame.language, "Not failing yet. {states}.", "まだ失敗していない。{states}。", states)
+    };
     let frame = Frame { title: format!("{kind} {name}"), ..frame };
     Nothing { frame, namespace: in_namespace(subject.namespace()), text }
 }

@@ -1,0 +1,582 @@
+//! `kubectl shindan fix`: applies a remedy with the rights of the user, and waits until the object has recovered.
+
+mod change;
+mod diff;
+mod object;
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal};
+
+use anstyle::Style;
+use anyhow::{Context, bail};
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use shindan_core::api::{Head, Remedy, RemedyKind};
+use shindan_core::case::target::shell_word;
+use shindan_core::message::text;
+use shindan_core::offline;
+
+use self::change::{Change, Command, Operation};
+use self::object::{Mode, Objects, Refusal};
+use super::found::{Found, NodeOrWorkload};
+use super::language::LanguageArgs;
+use super::look::{Asked, Connection, Question, Waited, clock, gone, selected, wait};
+use super::{Ending, Streams};
+use crate::cluster::client::{self, Clients};
+use crate::config::{Seconds, ThresholdArgs};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The object that fails: deploy/web, pod/x, a kind and a name
+    #[arg(value_name = "KIND/NAME", required_unless_present_any = ["all", "selector"])]
+    subjects: Vec<String>,
+    /// The namespace [default: the context's]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// What fails among the pods with these labels, as in app=web,tier!=cache
+    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with_all = ["subjects", "all"])]
+    selector: Option<String>,
+    /// All that fails in the namespace
+    #[arg(long, conflicts_with = "subjects")]
+    all: bool,
+    /// How many objects to change at most
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    max: usize,
+    /// The remedy to apply, by its number in the list [default: the first that can be applied]
+    #[arg(long, value_name = "N")]
+    remedy: Option<usize>,
+    /// A value that only you know, for a placeholder such as <IMAGE>
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// Apply the remedy without a question; without this flag and without a terminal, it is only tried (dry run)
+    #[arg(short, long)]
+    yes: bool,
+    /// Change an object although Helm, Argo CD, Flux or another controller manages it and may revert the change
+    #[arg(long)]
+    force: bool,
+    /// Undo the change if the object does not recover
+    #[arg(long)]
+    rollback_on_failure: bool,
+    /// How long to wait for the recovery
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = Seconds::parse)]
+    timeout: Seconds,
+    /// How to show the change
+    #[arg(short, long, value_name = "FORMAT", default_value = "diff")]
+    output: Form,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
+    #[command(flatten)]
+    language: LanguageArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// The changed lines of the object
+    Diff,
+    /// The changed object as YAML
+    Yaml,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=VALUE"))?;
+    Ok((name.trim_matches(['<', '>']).to_owned(), value.to_owned()))
+}
+
+/// How often an object is diagnosed anew because somebody else has changed it.
+const ATTEMPTS: usize = 3;
+
+pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+    runtime.block_on(fix(args, streams))
+}
+
+/// A failing object, and what its diagnosis advises.
+#[derive(Debug)]
+struct Failing {
+    /// `Deployment/web`.
+    subject: String,
+    namespace: String,
+    cause: String,
+    summary: String,
+    remedies: Vec<Remedy>,
+}
+
+/// A remedy, and what the API server says of it.
+struct Offer<'r> {
+    remedy: &'r Remedy,
+    state: State,
+}
+
+enum State {
+    /// The API server would accept it.
+    Accepted { change: Change, before: Option<DynamicObject>, after: Option<DynamicObject> },
+    /// The object, an admission webhook or missing rights forbid it.
+    Refused(String),
+    /// It would change nothing.
+    NoChange,
+    /// It needs these values.
+    NeedsValues(Vec<String>),
+    /// A tool manages the object, and reverts changes.
+    Managed { object: String, source: String },
+    /// A command for a person.
+    ToRun,
+    /// Text alone.
+    ToDo,
+}
+
+async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    let clients = client::connect(&args.connection.target()).await?;
+    clients.probe(args.connection.limit()).await?;
+    let question = question(args, &clients).await?;
+    let gathered = question.answer(clock()).await?;
+    for note in &gathered.notes {
+        writeln!(streams.err, "warning: {note}")?;
+    }
+    let failing = failing(&gathered.found, &question.asked);
+    if failing.is_empty() {
+        if gathered.unready.is_empty() {
+            writeln!(streams.err, "Nothing fails: there is nothing to fix.")?;
+            return Ok(Ending::Good);
+        }
+        writeln!(streams.err, "Not failing yet. {}.", gathered.unready.join(". "))?;
+        return Ok(Ending::PodsFail);
+    }
+    let mut ending = Ending::Good;
+    for object in failing.iter().take(args.max) {
+        if !recovers(args, &clients, object, streams).await? {
+            ending = Ending::PodsFail;
+        }
+    }
+    if let Some(more) = failing.len().checked_sub(args.max).filter(|more| *more > 0) {
+        let names: Vec<&str> = failing.iter().skip(args.max).take(5).map(|of| &*of.subject).collect();
+        let tail = if more > names.len() { ", …" } else { "" };
+        writeln!(
+            streams.err,
+            "{more} more fail ({}{tail}): name one of them, or allow more changes with --max.",
+            names.join(", ")
+        )?;
+        ending = Ending::PodsFail;
+    }
+    Ok(ending)
+}
+
+async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
+    let limit = args.connection.limit();
+    let named = args.namespace.clone().filter(|name| !name.is_empty());
+    let namespace = named.unwrap_or_else(|| clients.namespace.clone());
+    let asked = match &args.selector {
+        Some(labels) => Asked::Pods(selected(&clients.write, Some(&namespace), labels, limit).await?),
+        None => Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?,
+    };
+    if asked.is_of_nodes() {
+        bail!("a node is not changed from here: `kubectl shindan {}` shows what to do", args.subjects.join(" "));
+    }
+    let gone = gone(&clients.write, Some(&namespace), asked.subjects(), limit).await?;
+    let question = Question {
+        clients,
+        namespace: Some(namespace),
+        asked,
+        gone,
+        thresholds: args.thresholds.thresholds().in_language(args.language.language()),
+        limit,
+        here: true,
+        ended: false,
+        shows_progress: false,
+    };
+    question.deletion_notes(&Found::default())?;
+    Ok(question)
+}
+
+/// The workloads that fail, and the failing pods that belong to none or were named.
+fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
+    let of = |subject: String, namespace: &str, head: &Head| Failing {
+        subject,
+        namespace: namespace.to_owned(),
+        cause: head.cause.clone(),
+        summary: head.summary.clone(),
+        remedies: head.remedies.clone(),
+    };
+    let workloads = found.nodes_and_workloads.iter().filter(|of| of.fails()).filter_map(|found| match &found.object {
+        NodeOrWorkload::Workload(spec, status) => {
+            let subject = format!("{}/{}", spec.workload.kind, spec.workload.name);
+            Some(of(subject, &found.key.object.namespace, &status.head))
+        }
+        NodeOrWorkload::Node(..) => None,
+    });
+    let mut all: Vec<Failing> = workloads.collect();
+    for pod in found.pods.iter().filter(|pod| pod.fails()) {
+        let own = pod.spec.workload.as_ref().map(|own| format!("{}/{}", own.kind, own.name));
+        let is_told = |own: &String| all.iter().any(|of| of.subject == *own && *of.namespace == *pod.key.namespace);
+        if own.as_ref().is_some_and(is_told) {
+            continue;
+        }
+        let is_named = asked.subjects().iter().any(|subject| subject.to_string() == format!("Pod {}", pod.key.name));
+        let subject = own.filter(|_| !is_named).unwrap_or_else(|| format!("Pod/{}", pod.key.name));
+        all.push(of(subject, &pod.key.namespace, &pod.status.head));
+    }
+    all
+}
+
+/// Applies a remedy to one object. Whether it has recovered.
+async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mut Streams<'_>) -> anyhow::Result<bool> {
+    let objects = Objects { client: &clients.write, limit: args.connection.limit() };
+    let values: BTreeMap<String, String> = args.set.iter().cloned().collect();
+    let mut diagnosed: Option<Failing> = None;
+    for _ in 0..ATTEMPTS {
+        let of = diagnosed.as_ref().unwrap_or(object);
+        let offers = offers(args, &objects, of, &values).await?;
+        print_offers(of, &offers, streams)?;
+        let Some(number) = chosen(args, &offers)? else {
+            writeln!(streams.err, "No remedy can be applied from here; nothing was changed.")?;
+            return Ok(false);
+        };
+        let State::Accepted { change, before, after } = &offers[number].state else { return Ok(false) };
+        print_change(args, number, change, before.as_ref(), after.as_ref(), streams)?;
+        print_judgement(args, clients, of, after.as_ref(), streams).await?;
+        if !is_confirmed(args, number, change, streams)? {
+            return Ok(false);
+        }
+        let reason = format!("{} at {}", of.cause, clock());
+        let now = objects.get(change).await?;
+        let is_same = generation(now.as_ref()) == generation(before.as_ref());
+        let result = if is_same {
+            objects.change(change, now.as_ref(), &reason, Mode::Apply).await?
+        } else {
+            Err(Refusal::Changed)
+        };
+        match result {
+            Ok(changed) => {
+                let undo = undo(change, before.as_ref(), changed.as_ref());
+                return outcome(args, clients, of, change, undo, streams).await;
+            }
+            Err(Refusal::Answer(words)) => {
+                writeln!(streams.err, "{change} was not changed: {}", text::line(&words, 1000))?;
+                return Ok(false);
+            }
+            Err(Refusal::Changed) => {
+                writeln!(streams.err, "{change} was changed by somebody else meanwhile: it is diagnosed again.")?;
+                let subject = vec![of.subject.clone()];
+                let again =
+                    Question::of_one(clients, Some(of.namespace.clone()), &subject[0], thresholds(args), objects.limit)
+                        .await?;
+                let gathered = Question { here: true, ..again }.answer(clock()).await?;
+                let asked = Asked::parse(&subject).map_err(anyhow::Error::msg)?;
+                let Some(first) = failing(&gathered.found, &asked).into_iter().next() else {
+                    writeln!(streams.err, "It does not fail any more; nothing was changed.")?;
+                    return Ok(true);
+                };
+                diagnosed = Some(first);
+            }
+        }
+    }
+    writeln!(streams.err, "{} keeps changing; nothing was changed. Try again.", object.subject)?;
+    Ok(false)
+}
+
+fn thresholds(args: &Args) -> shindan_core::case::Thresholds {
+    args.thresholds.thresholds().in_language(args.language.language())
+}
+
+fn generation(object: Option<&DynamicObject>) -> Option<(Option<&str>, Option<i64>)> {
+    object.map(|object| (object.metadata.uid.as_deref(), object.metadata.generation))
+}
+
+/// Tries each remedy with a dry run.
+async fn offers<'f>(
+    args: &Args,
+    objects: &Objects<'_>,
+    of: &'f Failing,
+    values: &BTreeMap<String, String>,
+) -> anyhow::Result<Vec<Offer<'f>>> {
+    let mut offers = Vec::new();
+    for remedy in &of.remedies {
+        let state = match &remedy.command {
+            None => State::ToDo,
+            Some(command) => match Command::read(command, values)? {
+                Command::ToRun => State::ToRun,
+                Command::NeedsValues(names) => State::NeedsValues(names),
+                Command::Change(change) => tried(args, objects, of, change).await,
+            },
+        };
+        offers.push(Offer { remedy, state });
+    }
+    Ok(offers)
+}
+
+async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change) -> State {
+    // A remedy never leaves the namespace of the object that fails.
+    if change.namespace.as_ref().is_some_and(|namespace| *namespace != of.namespace) || !change.kind.is_namespaced {
+        return State::ToRun;
+    }
+    let before = match objects.get(&change).await {
+        Ok(before) => before,
+        Err(error) => return State::Refused(format!("{error:#}")),
+    };
+    let is_created = matches!(change.operation, Operation::Create(_));
+    if before.is_none() && !is_created {
+        return State::Refused(format!("{change} does not exist"));
+    }
+    // A pod that is deleted comes back from its controller, so its owner is no obstacle.
+    let is_deleted = matches!(change.operation, Operation::Delete { .. });
+    let source = before.as_ref().filter(|_| !args.force && !is_deleted).and_then(object::manager);
+    if let Some(source) = source {
+        return State::Managed { object: change.to_string(), source };
+    }
+    match objects.change(&change, before.as_ref(), &of.cause, Mode::DryRun).await {
+        Err(error) => State::Refused(format!("{error:#}")),
+        Ok(Err(Refusal::Changed)) => State::Refused("it is being changed by somebody else: try again".to_owned()),
+        Ok(Err(Refusal::Answer(words))) => State::Refused(words),
+        Ok(Ok(after)) => {
+            let same = before.as_ref().zip(after.as_ref()).is_some_and(|(b, a)| object::shown(b) == object::shown(a));
+            if same { State::NoChange } else { State::Accepted { change, before, after } }
+        }
+    }
+}
+
+fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    let bold = style(Style::new().bold());
+    writeln!(streams.out, "{bold}{}   {}{bold:#}\n   {}\n", of.subject, of.cause, of.summary)?;
+    for (number, Offer { remedy, state }) in offers.iter().enumerate() {
+        let kind = if remedy.kind == RemedyKind::Mitigate { "Mitigate" } else { "Fix" };
+        writeln!(streams.out, "{bold}{}{bold:#}  {kind}: {}", number + 1, remedy.text)?;
+        if let Some(command) = &remedy.command {
+            writeln!(streams.out, "   {command}")?;
+        }
+        let state = match state {
+            State::Accepted { .. } => "the API server would accept it (dry run)".to_owned(),
+            State::Refused(words) => format!("refused: {}", text::line(words, 1000)),
+            State::NoChange => "it would change nothing".to_owned(),
+            State::NeedsValues(names) => {
+                let flags: Vec<_> = names.iter().map(|name| format!("--set {name}=VALUE")).collect();
+                format!("needs a value that only you know: {}", flags.join(" "))
+            }
+            State::Managed { object, source } => {
+                format!("{object} is managed: change {source} instead, or use --force")
+            }
+            State::ToRun => "run it yourself".to_owned(),
+            State::ToDo => continue,
+        };
+        writeln!(streams.out, "   → {state}")?;
+    }
+    writeln!(streams.out)?;
+    Ok(())
+}
+
+/// The place of the remedy to apply. `None` if none can be.
+fn chosen(args: &Args, offers: &[Offer<'_>]) -> anyhow::Result<Option<usize>> {
+    let is_accepted = |offer: &Offer<'_>| matches!(offer.state, State::Accepted { .. });
+    let Some(number) = args.remedy else { return Ok(offers.iter().position(is_accepted)) };
+    let place = number.checked_sub(1).filter(|place| *place < offers.len());
+    let Some(place) = place else { bail!("there is no remedy {number}: the diagnosis has {}", offers.len()) };
+    Ok(Some(place).filter(|place| is_accepted(&offers[*place])))
+}
+
+fn print_change(
+    args: &Args,
+    number: usize,
+    change: &Change,
+    before: Option<&DynamicObject>,
+    after: Option<&DynamicObject>,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<()> {
+    let yaml = |object: Option<&DynamicObject>| -> anyhow::Result<String> {
+        object.map_or(Ok(String::new()), |object| Ok(serde_saphyr::to_string(&object::shown(object))?))
+    };
+    writeln!(streams.out, "Remedy {} changes {change}:", number + 1)?;
+    match (args.output, after) {
+        (Form::Diff, Some(_)) => {
+            for line in diff::lines(&yaml(before)?, &yaml(after)?, io::stdout().is_terminal()) {
+                writeln!(streams.out, "  {line}")?;
+            }
+        }
+        (Form::Yaml, Some(_)) => write!(streams.out, "{}", yaml(after)?)?,
+        (_, None) => writeln!(streams.out, "  it is deleted")?,
+    }
+    streams.out.flush()?;
+    Ok(())
+}
+
+/// Prints which nodes would take a pod of the changed template.
+async fn print_judgement(
+    args: &Args,
+    clients: &Clients,
+    of: &Failing,
+    after: Option<&DynamicObject>,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<()> {
+    let Some(spec) = after.and_then(pod_spec) else { return Ok(()) };
+    let question =
+        Question::of_one(clients, Some(of.namespace.clone()), &of.subject, thresholds(args), args.connection.limit())
+            .await?;
+    let snapshot = question.snapshot().await?;
+    if snapshot.dump.nodes.is_empty() || !snapshot.has_all_pods {
+        return Ok(());
+    }
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "judged", "namespace": of.namespace, "uid": "judged"},
+        "spec": spec, "status": {"phase": "Pending"},
+    });
+    let Some(placement) = offline::placement(snapshot.dump, &pod.to_string(), clock(), thresholds(args)) else {
+        return Ok(());
+    };
+    match placement.fitting.as_slice() {
+        [] => writeln!(streams.out, "Note: none of the {} nodes has room for a pod of it now.", placement.total)?,
+        names => {
+            let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+            let more = if names.len() > 3 { format!(" and {} more", names.len() - 3) } else { String::new() };
+            writeln!(streams.out, "A pod of it fits {shown}{more}.")?;
+        }
+    }
+    streams.out.flush()?;
+    Ok(())
+}
+
+/// The spec of the pods that an object creates.
+fn pod_spec(object: &DynamicObject) -> Option<&Value> {
+    ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec"].iter().find_map(|path| object.data.pointer(path))
+}
+
+fn is_confirmed(args: &Args, number: usize, change: &Change, streams: &mut Streams<'_>) -> anyhow::Result<bool> {
+    if args.yes {
+        return Ok(true);
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        writeln!(streams.err, "This was a dry run; nothing was changed. Add --yes to apply remedy {}.", number + 1)?;
+        return Ok(false);
+    }
+    write!(streams.err, "Apply remedy {} to {change}? [y/N] ", number + 1)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+    let is_yes = matches!(answer.trim(), "y" | "Y" | "yes");
+    if !is_yes {
+        writeln!(streams.err, "Nothing was changed.")?;
+    }
+    Ok(is_yes)
+}
+
+/// The change that reverses another one, and the command of kubectl that does it.
+struct Undo {
+    change: Change,
+    command: String,
+}
+
+fn undo(change: &Change, before: Option<&DynamicObject>, after: Option<&DynamicObject>) -> Option<Undo> {
+    let namespace = change.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+    let kind = change.kind.kind.to_ascii_lowercase();
+    let (operation, command) = match &change.operation {
+        Operation::Delete { .. } => return None,
+        Operation::Create(_) => {
+            (Operation::Delete { grace_seconds: None }, format!("kubectl{namespace} delete {kind} {}", change.name))
+        }
+        _ => {
+            let patch = object::reversal(before?, after?)?;
+            let quoted = shell_word(&patch.to_string()).into_owned();
+            (
+                Operation::Merge(patch),
+                format!("kubectl{namespace} patch {kind} {} --type=merge -p {quoted}", change.name),
+            )
+        }
+    };
+    let change =
+        Change { kind: change.kind, namespace: change.namespace.clone(), name: change.name.clone(), operation };
+    Some(Undo { change, command })
+}
+
+/// Waits for the recovery, and reports it. Whether the object has recovered.
+async fn outcome(
+    args: &Args,
+    clients: &Clients,
+    of: &Failing,
+    change: &Change,
+    undo: Option<Undo>,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<bool> {
+    let verb = match change.operation {
+        Operation::Delete { .. } => "deleted",
+        Operation::Create(_) => "created",
+        _ => "changed",
+    };
+    writeln!(streams.err, "{change} is {verb}.")?;
+    let undo_note = undo.as_ref().map(|undo| format!("Undo it with:\n  {}", undo.command));
+    let is_itself = of.subject == format!("{}/{}", change.kind.kind, change.name);
+    if verb == "deleted" && is_itself {
+        writeln!(streams.err, "Nothing creates it again: apply its corrected manifest.")?;
+        return Ok(false);
+    }
+    let question =
+        Question::of_one(clients, Some(of.namespace.clone()), &of.subject, thresholds(args), args.connection.limit())
+            .await?;
+    let Seconds(timeout) = args.timeout;
+    let waited = {
+        let report = |line: &str| writeln!(streams.err, "{line}");
+        tokio::select! {
+            waited = wait(&question, timeout, clock, report) => Some(waited),
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted.context("cannot wait for an interruption")?;
+                None
+            }
+        }
+    };
+    let Some(waited) = waited else {
+        writeln!(streams.err, "\nInterrupted: {change} stays {verb}.")?;
+        if let Some(note) = undo_note {
+            writeln!(streams.err, "{note}")?;
+        }
+        return Ok(false);
+    };
+    let fails = match waited {
+        Ok(Waited::Healthy) => {
+            writeln!(streams.err, "Recovered: {} is healthy.", of.subject)?;
+            if let Some(note) = undo_note {
+                writeln!(streams.err, "{note}")?;
+            }
+            return Ok(true);
+        }
+        Ok(Waited::Fails(found)) => {
+            let asked = Asked::parse(std::slice::from_ref(&of.subject)).map_err(anyhow::Error::msg)?;
+            let now = failing(&found, &asked).into_iter().next();
+            now.map_or_else(|| "it still fails".to_owned(), |now| format!("{}: {}", now.cause, now.summary))
+        }
+        Err(error) => format!("{error:#}"),
+    };
+    writeln!(streams.err, "Not recovered: {fails}")?;
+    match undo {
+        Some(undo) if args.rollback_on_failure => roll_back(args, clients, &undo, streams).await?,
+        _ => {
+            if let Some(note) = undo_note {
+                writeln!(streams.err, "{note}")?;
+            }
+        }
+    }
+    Ok(false)
+}
+
+async fn roll_back(args: &Args, clients: &Clients, undo: &Undo, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    let objects = Objects { client: &clients.write, limit: args.connection.limit() };
+    for _ in 0..ATTEMPTS {
+        let now = objects.get(&undo.change).await?;
+        match objects.change(&undo.change, now.as_ref(), "undone", Mode::Apply).await? {
+            Ok(_) => {
+                writeln!(streams.err, "The change of {} is undone.", undo.change)?;
+                return Ok(());
+            }
+            Err(Refusal::Changed) => {}
+            Err(Refusal::Answer(words)) => {
+                bail!(
+                    "the change could not be undone: {}. Undo it with:\n  {}",
+                    text::line(&words, 1000),
+                    undo.command
+                );
+            }
+        }
+    }
+    bail!("the change could not be undone, because the object keeps changing. Undo it with:\n  {}", undo.command)
+}
+
+/// The style, if standard output is a terminal.
+fn style(style: Style) -> Style {
+    if io::stdout().is_terminal() { style } else { Style::new() }
+}

@@ -1,0 +1,350 @@
+//! The change that a command of a remedy makes, as requests to the API server.
+//!
+//! Remedies state their change as a command of kubectl, because people paste it. The commands that change one object are
+//! read here; all others are only shown.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+/// A kind of object that a remedy can change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ApiKind {
+    pub(super) kind: &'static str,
+    pub(super) plural: &'static str,
+    group: &'static str,
+    pub(super) version: &'static str,
+    /// Further names that kubectl accepts.
+    names: &'static [&'static str],
+    pub(super) is_namespaced: bool,
+}
+
+macro_rules! kinds {
+    ($($kind:literal $plural:literal $group:literal $names:expr, $is_namespaced:literal;)*) => {
+        &[$(ApiKind { kind: $kind, plural: $plural, group: $group, version: "v1", names: &$names, is_namespaced: $is_namespaced }),*]
+    };
+}
+
+const KINDS: &[ApiKind] = kinds![
+    "Pod" "pods" "" ["po"], true;
+    "Deployment" "deployments" "apps" ["deploy"], true;
+    "StatefulSet" "statefulsets" "apps" ["sts"], true;
+    "DaemonSet" "daemonsets" "apps" ["ds"], true;
+    "ReplicaSet" "replicasets" "apps" ["rs"], true;
+    "Job" "jobs" "batch" [], true;
+    "CronJob" "cronjobs" "batch" ["cj"], true;
+    "PersistentVolumeClaim" "persistentvolumeclaims" "" ["pvc"], true;
+    "Service" "services" "" ["svc"], true;
+    "ConfigMap" "configmaps" "" ["cm"], true;
+    "Secret" "secrets" "" [], true;
+    "ServiceAccount" "serviceaccounts" "" ["sa"], true;
+    "ControllerRevision" "controllerrevisions" "apps" [], true;
+    "Node" "nodes" "" ["no"], false;
+];
+
+impl ApiKind {
+    pub(super) fn of(name: &str) -> Option<&'static Self> {
+        let name = name.to_ascii_lowercase();
+        let name = name.split('.').next().unwrap_or_default();
+        KINDS.iter().find(|of| of.kind.eq_ignore_ascii_case(name) || of.plural == name || of.names.contains(&name))
+    }
+
+    pub(super) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    pub(super) fn resource(&self) -> kube::core::ApiResource {
+        kube::core::ApiResource {
+            group: self.group.to_owned(),
+            version: self.version.to_owned(),
+            api_version: self.api_version(),
+            kind: self.kind.to_owned(),
+            plural: self.plural.to_owned(),
+        }
+    }
+}
+
+/// A change of one object.
+#[derive(Debug, PartialEq)]
+pub(super) struct Change {
+    pub(super) kind: &'static ApiKind,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    pub(super) operation: Operation,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Operation {
+    /// A strategic merge patch.
+    Strategic(Value),
+    /// A JSON merge patch.
+    Merge(Value),
+    SetImage {
+        container: String,
+        image: String,
+    },
+    /// Back to this revision of the template.
+    Undo {
+        revision: i64,
+    },
+    Delete {
+        grace_seconds: Option<u32>,
+    },
+    Create(Value),
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.kind.kind, self.name)
+    }
+}
+
+/// What the command of a remedy is.
+#[derive(Debug, PartialEq)]
+pub(super) enum Command {
+    Change(Change),
+    /// It has placeholders that only the user can fill in: `IMAGE`.
+    NeedsValues(Vec<String>),
+    /// It reads, or is more than one change of one object.
+    ToRun,
+}
+
+impl Command {
+    /// Reads a command. `values` replace its placeholders.
+    pub(super) fn read(command: &str, values: &BTreeMap<String, String>) -> anyhow::Result<Self> {
+        let Some(words) = shlex::split(command) else { return Ok(Self::ToRun) };
+        if words.iter().any(|word| matches!(word.as_str(), "&&" | "||" | "|" | ";" | ">" | "<") || word.contains("$("))
+        {
+            return Ok(Self::ToRun);
+        }
+        let mut missing = Vec::new();
+        let words: Vec<String> = words.iter().map(|word| filled(word, values, &mut missing)).collect();
+        if !missing.is_empty() {
+            return Ok(Self::NeedsValues(missing));
+        }
+        Ok(change(&words)?.map_or(Self::ToRun, Self::Change))
+    }
+}
+
+/// The word with its placeholders `<LIKE-THIS>` replaced.
+fn filled(word: &str, values: &BTreeMap<String, String>, missing: &mut Vec<String>) -> String {
+    let mut out = String::new();
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once('<') {
+        out.push_str(before);
+        let name = after.split_once('>').filter(|(name, _)| is_placeholder(name));
+        match name {
+            Some((name, after)) => {
+                match values.get(name) {
+                    Some(value) => out.push_str(value),
+                    None if missing.iter().any(|known| known == name) => {}
+                    None => missing.push(name.to_owned()),
+                }
+                rest = after;
+            }
+            None => {
+                out.push('<');
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+fn is_placeholder(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-')
+}
+
+/// Flags and other words of a command.
+struct Words<'w> {
+    plain: Vec<&'w str>,
+    flags: Vec<(&'w str, &'w str)>,
+}
+
+impl<'w> Words<'w> {
+    fn of(words: &'w [String]) -> Self {
+        let (mut plain, mut flags) = (Vec::new(), Vec::new());
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word.strip_prefix('-') {
+                Some("n" | "p" | "f" | "c") => flags.push((&word[1..], words.next().unwrap_or_default())),
+                Some(flag) => flags
+                    .push(flag.trim_start_matches('-').split_once('=').unwrap_or((flag.trim_start_matches('-'), ""))),
+                None => plain.push(word),
+            }
+        }
+        Self { plain, flags }
+    }
+
+    fn flag(&self, name: &str) -> Option<&'w str> {
+        self.flags.iter().find(|(flag, _)| *flag == name).map(|(_, value)| *value)
+    }
+
+    fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'w str> + 's {
+        self.flags.iter().filter(move |(flag, _)| *flag == name).map(|(_, value)| *value)
+    }
+}
+
+/// The change of a command without placeholders. `None` if it changes nothing, or not just one object.
+fn change(words: &[String]) -> anyhow::Result<Option<Change>> {
+    let words = Words::of(words);
+    let [tool, verb, rest @ ..] = words.plain.as_slice() else { return Ok(None) };
+    if *tool != "kubectl" {
+        return Ok(None);
+    }
+    let object = |words: &[&str]| -> Option<(&'static ApiKind, String, usize)> {
+        let first = words.first()?;
+        match first.split_once('/') {
+            Some((kind, name)) => Some((ApiKind::of(kind)?, name.to_owned(), 1)),
+            None => Some((ApiKind::of(first)?, (*words.get(1)?).to_owned(), 2)),
+        }
+    };
+    let on = |of: Option<(&'static ApiKind, String, usize)>, operation: Operation| {
+        of.map(|(kind, name, _)| Change {
+            kind,
+            namespace: words.flag("n").filter(|_| kind.is_namespaced).map(ToOwned::to_owned),
+            name,
+            operation,
+        })
+    };
+    let json = |text: &str| serde_json::from_str::<Value>(text).context("the patch of the remedy is no JSON");
+    Ok(match (*verb, rest) {
+        ("patch", rest) => {
+            let patch = json(words.flag("p").unwrap_or_default())?;
+            let operation = match words.flag("type") {
+                None | Some("strategic") => Operation::Strategic(patch),
+                Some("merge") => Operation::Merge(patch),
+                Some(other) => bail!("unknown type of patch {other}"),
+            };
+            on(object(rest), operation)
+        }
+        ("set", ["image", rest @ ..]) => {
+            let Some(of) = object(rest) else { return Ok(None) };
+            let Some((container, image)) = rest.get(of.2).and_then(|pair| pair.split_once('=')) else {
+                return Ok(None);
+            };
+            let operation = Operation::SetImage { container: container.to_owned(), image: image.to_owned() };
+            on(Some(of), operation)
+        }
+        ("scale", rest) => {
+            let replicas: i64 = words.flag("replicas").unwrap_or_default().parse().context("--replicas")?;
+            on(object(rest), Operation::Merge(json!({"spec": {"replicas": replicas}})))
+        }
+        ("rollout", ["undo", rest @ ..]) => match words.flag("to-revision").and_then(|n| n.parse().ok()) {
+            Some(revision) => on(object(rest), Operation::Undo { revision }),
+            None => None,
+        },
+        ("rollout", ["resume", rest @ ..]) => on(object(rest), Operation::Merge(json!({"spec": {"paused": null}}))),
+        ("delete", rest) if rest.len() <= 2 && words.flag("l").is_none() => {
+            let grace_seconds = words.flag("grace-period").and_then(|n| n.parse().ok());
+            on(object(rest), Operation::Delete { grace_seconds })
+        }
+        ("create", ["configmap", name]) => created("ConfigMap", name, &words, json!({"data": literals(&words)})),
+        ("create", ["secret", "generic", name]) => {
+            created("Secret", name, &words, json!({"type": "Opaque", "stringData": literals(&words)}))
+        }
+        ("create", ["serviceaccount", name]) => created("ServiceAccount", name, &words, json!({})),
+        _ => None,
+    })
+}
+
+fn literals(words: &Words<'_>) -> BTreeMap<String, String> {
+    words
+        .all("from-literal")
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect()
+}
+
+fn created(kind: &str, name: &str, words: &Words<'_>, mut object: Value) -> Option<Change> {
+    let kind = ApiKind::of(kind)?;
+    let namespace = words.flag("n").map(ToOwned::to_owned);
+    object["apiVersion"] = kind.api_version().into();
+    object["kind"] = kind.kind.into();
+    object["metadata"] = json!({"name": name, "namespace": namespace});
+    Some(Change { kind, namespace, name: name.to_owned(), operation: Operation::Create(object) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(command: &str) -> Command {
+        Command::read(command, &BTreeMap::from([("IMAGE".to_owned(), "nginx:1.27".to_owned())])).unwrap()
+    }
+
+    fn change(command: &str) -> (String, Option<String>, Operation) {
+        match read(command) {
+            Command::Change(change) => (change.to_string(), change.namespace, change.operation),
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn commands_that_change_one_object_are_read() {
+        let shop = || Some("shop".to_owned());
+        let patch = json!({"spec": {"template": {"spec": {"nodeSelector": {"a": "it's"}}}}});
+        for (command, object, namespace, operation) in [
+            (
+                r#"kubectl -n shop patch deployment web -p '{"spec":{"template":{"spec":{"nodeSelector":{"a":"it'\''s"}}}}}'"#,
+                "Deployment web",
+                shop(),
+                Operation::Strategic(patch),
+            ),
+            (
+                r#"kubectl -n shop patch pod web --type=merge -p '{"metadata":{"finalizers":null}}'"#,
+                "Pod web",
+                shop(),
+                Operation::Merge(json!({"metadata": {"finalizers": null}})),
+            ),
+            (
+                "kubectl -n shop set image deployment/web app=<IMAGE>",
+                "Deployment web",
+                shop(),
+                Operation::SetImage { container: "app".into(), image: "nginx:1.27".into() },
+            ),
+            (
+                "kubectl -n shop scale statefulset/db --replicas=2",
+                "StatefulSet db",
+                shop(),
+                Operation::Merge(json!({"spec": {"replicas": 2}})),
+            ),
+            (
+                "kubectl -n shop rollout undo deployment/web --to-revision=4",
+                "Deployment web",
+                shop(),
+                Operation::Undo { revision: 4 },
+            ),
+            ("kubectl -n shop delete pod web-0", "Pod web-0", shop(), Operation::Delete { grace_seconds: None }),
+            (
+                "kubectl -n shop create configmap app --from-literal=HOST=<IMAGE>",
+                "ConfigMap app",
+                shop(),
+                Operation::Create(json!({
+                    "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app", "namespace": "shop"},
+                    "data": {"HOST": "nginx:1.27"},
+                })),
+            ),
+        ] {
+            assert_eq!(change(command), (object.to_owned(), namespace, operation), "{command}");
+        }
+    }
+
+    #[test]
+    fn placeholders_and_other_commands_change_nothing() {
+        let missing = |names: &[&str]| Command::NeedsValues(names.iter().map(ToString::to_string).collect());
+        assert_eq!(read("kubectl -n shop create secret generic a --from-literal=K=<VALUE>"), missing(&["VALUE"]));
+        for command in [
+            "kubectl -n shop logs web -c app --previous --tail=50",
+            "kubectl -n shop rollout history deployment/web",
+            "kubectl -n shop rollout resume deployment/web && kubectl -n shop rollout undo deployment/web --to-revision=1",
+            "kubectl -n shop get pvc data -o yaml | kubectl replace --force -f -",
+            "kubectl -n shop delete pods --field-selector=status.phase=Failed -l app=web",
+            "rm -rf /",
+        ] {
+            assert_eq!(read(command), Command::ToRun, "{command}");
+        }
+    }
+}

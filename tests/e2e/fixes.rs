@@ -1,0 +1,366 @@
+//! Remedies are proven: a failing workload of tests/fixes/manifests is applied, the first command that its diagnosis offers is
+//! pasted into a shell as it is printed, and the workload recovers. `kubectl shindan fix` does the same on its own.
+//!
+//! `make test` runs the manifests with `# short`, `make test-long ONLY=fixes` all of them, for docs/reports/fixes.md.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use crate::support::{KUBELET, Space, eventually, kubectl, together, try_kubectl};
+
+/// How long a workload may take to recover.
+const RECOVERY: &str = "4m";
+
+/// A manifest, and what its head states.
+#[derive(Debug)]
+struct Case {
+    name: String,
+    what: String,
+    cause: String,
+    /// `deploy/web`.
+    object: String,
+    heals: Heals,
+    /// Values of placeholders.
+    fill: BTreeMap<String, String>,
+    namespace_labels: Vec<String>,
+    first: String,
+    then: Option<String>,
+    is_short: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heals {
+    /// By the first command as it is printed.
+    Command,
+    /// By the first command with the values that only a person knows.
+    Filled,
+    /// Only a person can know what to do.
+    Human,
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn cases() -> Vec<Case> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(root().join("tests/fixes/manifests")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| case(file)).collect()
+}
+
+fn case(file: &Path) -> Case {
+    let text = fs::read_to_string(file).unwrap();
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    let head = |key: &str| {
+        let start = format!("# {key}: ");
+        text.lines()
+            .filter_map(move |line| line.strip_prefix(&*start).map(|value| value.trim().to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let one = |key: &str| head(key).into_iter().next().unwrap_or_else(|| panic!("{name}: no line `# {key}: `"));
+    let heals = match one("heals").as_str() {
+        "command" => Heals::Command,
+        "filled" => Heals::Filled,
+        "human" => Heals::Human,
+        other => panic!("{name}: heals: {other}"),
+    };
+    let fill = head("fill").into_iter().map(|pair| {
+        let (name, value) = pair.split_once('=').expect("fill: <NAME>=value");
+        (name.to_owned(), value.to_owned())
+    });
+    let (first, then) = match text.split_once("\n# then:") {
+        Some((first, then)) => (first.to_owned(), Some(then.split_once('\n').map_or("", |(_, rest)| rest).to_owned())),
+        None => (text.clone(), None),
+    };
+    Case {
+        what: one("what"),
+        cause: one("expect"),
+        object: one("object"),
+        heals,
+        fill: fill.collect(),
+        namespace_labels: head("namespace-labels"),
+        is_short: text.lines().any(|line| line == "# short"),
+        first,
+        then,
+        name,
+    }
+}
+
+/// Runs the plugin with a configuration that `kubectl` has.
+fn shindan(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_shindan")).args(args).env("LC_ALL", "C.UTF-8").output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The heads of the Active diagnoses of a namespace: first those of workloads.
+fn heads(namespace: &str) -> Vec<Value> {
+    let listed = try_kubectl(&["-n", namespace, "get", "workloaddiagnoses,poddiagnoses", "-o", "json"], None);
+    let listed: Value = serde_json::from_str(&listed.unwrap_or_default()).unwrap_or_default();
+    let mut all: Vec<Value> = listed["items"].as_array().cloned().unwrap_or_default();
+    all.retain(|object| object["status"]["state"] == "Active" && object["status"]["severity"] != "Info");
+    all.sort_by_key(|object| object["kind"] != "WorkloadDiagnosis");
+    all.into_iter().map(|object| object["status"].clone()).collect()
+}
+
+/// What became of a case.
+#[derive(Debug, Clone)]
+struct Done {
+    command: String,
+    result: &'static str,
+    detail: String,
+}
+
+async fn run(case: &Case) -> Done {
+    let space = Space::named(format!("fix-{}", case.name)).await;
+    for label in &case.namespace_labels {
+        kubectl(&["label", "namespace", &space.name, label]);
+    }
+    space.apply(&case.first);
+    if let Some(then) = &case.then {
+        space.kubectl(&["rollout", "status", &case.object, "--timeout=120s"]);
+        space.apply(then);
+    }
+    let found = eventually(KUBELET, format!("{} is {}", case.name, case.cause), async || {
+        let heads = heads(&space.name);
+        let of_cause = heads.iter().find(|head| head["cause"] == *case.cause).cloned();
+        let seen: Vec<_> = heads.iter().map(|head| head["cause"].clone()).collect();
+        of_cause.ok_or_else(|| format!("{seen:?}"))
+    })
+    .await;
+    let commands = found["remedies"].as_array().into_iter().flatten().filter_map(|remedy| remedy["command"].as_str());
+    let command = commands.into_iter().next().unwrap_or_default().to_owned();
+    let done = |result, detail: String| Done { command: command.clone(), result, detail };
+    if case.heals == Heals::Human {
+        let text = found["remedies"][0]["text"].as_str().unwrap_or_default().to_owned();
+        return done("human", text);
+    }
+    let filled = case.fill.iter().fold(command.clone(), |command, (name, value)| command.replace(name.as_str(), value));
+    let pasted = Command::new("sh").arg("-c").arg(&filled).output().unwrap();
+    if !pasted.status.success() {
+        return done("refused", text(&pasted));
+    }
+    let waited = shindan(&["look", &case.object, "-n", &space.name, "--wait", "--timeout", RECOVERY]);
+    match waited.status.code() {
+        Some(0) => done("recovered", String::new()),
+        _ => done("not recovered", text(&waited)),
+    }
+}
+
+/// Runs cases side by side, each as a test of its own namespace. Returns what became of each, in order.
+fn run_all(cases: &[Case], threads: usize) -> Vec<Done> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<BTreeMap<usize, Done>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((place, case)) = cases.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                    let panicked = std::panic::catch_unwind(|| {
+                        together(async {
+                            let done = run(case).await;
+                            results.lock().unwrap().insert(place, done);
+                        });
+                    });
+                    if panicked.is_err() {
+                        let done = Done { command: String::new(), result: "not diagnosed", detail: String::new() };
+                        results.lock().unwrap().insert(place, done);
+                    }
+                }
+            });
+        }
+    });
+    results.into_inner().unwrap().into_values().collect()
+}
+
+#[test]
+fn first_commands_heal() {
+    let cases: Vec<Case> = cases().into_iter().filter(|case| case.is_short).collect();
+    assert_eq!(cases.len(), 12, "manifests with `# short`");
+    let results = run_all(&cases, 6);
+    let failed: Vec<String> = cases
+        .iter()
+        .zip(&results)
+        .filter(|(_, done)| done.result != "recovered")
+        .map(|(case, done)| format!("{}: {} by `{}`: {}", case.name, done.result, done.command, done.detail))
+        .collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// How many of the manifests recover at least.
+#[cfg(feature = "e2e-long")]
+const RECOVERING: usize = 45;
+
+#[cfg(feature = "e2e-long")]
+#[test]
+fn most_first_commands_heal() {
+    let cases = cases();
+    let results = run_all(&cases, 8);
+    let count = |result: &str| results.iter().filter(|done| done.result == result).count();
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let mut page =
+        String::from("| manifest | what is wrong | cause | first command | result |\n|---|---|---|---|---|\n");
+    for (case, done) in cases.iter().zip(&results) {
+        let (what, command) = (cell(&case.what), cell(&done.command));
+        page.push_str(&format!("| {} | {what} | {} | {command} | {} |\n", case.name, case.cause, done.result));
+        if !matches!(done.result, "recovered" | "human") {
+            println!("{}: {}: {}", case.name, done.result, done.detail);
+        }
+    }
+    let (all, recovered, human) = (cases.len(), count("recovered"), count("human"));
+    println!(
+        "{page}found: of {all} failing manifests, {recovered} recover by the first command, {human} need a person"
+    );
+    assert!(count("recovered") >= RECOVERING, "{} of {} recover", count("recovered"), cases.len());
+}
+
+const WRONG_PORT: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: LABELS}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: web
+        image: 127.0.0.1:5000/nginx:1.27
+        ports: [{containerPort: 80}]
+        livenessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1, failureThreshold: 2}
+        resources: {requests: {cpu: 10m}}
+";
+
+async fn failing(space: &Space, labels: &str) {
+    space.apply(&WRONG_PORT.replace("LABELS", labels));
+    space.await_workload("deployment-web", KUBELET, |status| status.head.cause == "LivenessProbeFailed").await;
+}
+
+fn generation(space: &Space) -> String {
+    space.kubectl(&["get", "deployment", "web", "-o", "jsonpath={.metadata.generation}"])
+}
+
+#[test]
+fn fix_tries_without_yes_and_heals_with_it() {
+    together(async {
+        let space = Space::new("fix").await;
+        failing(&space, "{}").await;
+        let before = generation(&space);
+        let tried = shindan(&["fix", "deploy/web", "-n", &space.name]);
+        let shown = text(&tried);
+        assert_eq!(tried.status.code(), Some(2), "{shown}");
+        for words in [
+            "LivenessProbeFailed",
+            "the API server would accept it (dry run)",
+            "port: 80",
+            "fits node1",
+            "nothing was changed",
+        ] {
+            assert!(shown.contains(words), "{words}\n{shown}");
+        }
+        assert_eq!(generation(&space), before, "a dry run persists nothing");
+
+        let fixed = shindan(&["fix", "deploy/web", "-n", &space.name, "--yes", "--timeout", RECOVERY]);
+        let shown = text(&fixed);
+        assert_eq!(fixed.status.code(), Some(0), "{shown}");
+        assert!(shown.contains("Recovered: Deployment/web is healthy") && shown.contains("Undo it with:"), "{shown}");
+        let managers = space.kubectl(&[
+            "get",
+            "deployment",
+            "web",
+            "--show-managed-fields",
+            "-o",
+            "jsonpath={.metadata.managedFields[*].manager} {.metadata.annotations}",
+        ]);
+        assert!(managers.contains("kubectl-shindan") && managers.contains("LivenessProbeFailed at "), "{managers}");
+    });
+}
+
+#[test]
+fn fix_leaves_managed_objects_to_their_tool() {
+    together(async {
+        let space = Space::new("fix-managed").await;
+        failing(&space, "{app.kubernetes.io/managed-by: Helm}").await;
+        let before = generation(&space);
+        let refused = shindan(&["fix", "deploy/web", "-n", &space.name, "--yes"]);
+        let shown = text(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{shown}");
+        assert!(shown.contains("Deployment web is managed: change the values of its Helm release instead"), "{shown}");
+        assert_eq!(generation(&space), before);
+    });
+}
+
+#[test]
+fn fix_names_the_permission_that_is_missing() {
+    together(async {
+        let space = Space::new("fix-rights").await;
+        failing(&space, "{}").await;
+        space.kubectl(&["create", "serviceaccount", "reader"]);
+        space.kubectl(&[
+            "create",
+            "rolebinding",
+            "reader",
+            "--clusterrole=view",
+            &format!("--serviceaccount={}:reader", space.name),
+        ]);
+        let user = format!("system:serviceaccount:{}:reader", space.name);
+        let refused = shindan(&["fix", "deploy/web", "-n", &space.name, "--yes", "--as", &user]);
+        let shown = text(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{shown}");
+        assert!(shown.contains("cannot patch resource \"deployments\""), "{shown}");
+    });
+}
+
+#[test]
+fn fix_undoes_what_does_not_help() {
+    together(async {
+        let space = Space::new("fix-undone").await;
+        // The image that the user names does not exist either.
+        space.apply(
+            &WRONG_PORT
+                .replace("LABELS", "{}")
+                .replace("nginx:1.27", "nginx:none")
+                .replace("spec:\n  replicas", "spec:\n  progressDeadlineSeconds: 20\n  replicas"),
+        );
+        space.await_workload("deployment-web", KUBELET, |status| status.head.cause == "ImageTagNotFound").await;
+        let args = [
+            "fix",
+            "deploy/web",
+            "-n",
+            &space.name,
+            "--yes",
+            "--set",
+            "IMAGE=127.0.0.1:5000/nginx:nope",
+            "--rollback-on-failure",
+            "--timeout",
+            "90s",
+        ];
+        let output = shindan(&args);
+        let shown = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{shown}");
+        assert!(shown.contains("Not recovered") && shown.contains("The change of Deployment web is undone"), "{shown}");
+        let image =
+            space.kubectl(&["get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"]);
+        assert_eq!(image, "127.0.0.1:5000/nginx:none");
+    });
+}
+
+#[test]
+fn each_manifest_states_what_heals_it() {
+    let cases = cases();
+    assert!(cases.len() >= 60, "{}", cases.len());
+    for case in &cases {
+        assert!(!case.what.is_empty(), "{}", case.name);
+        assert!(case.heals != Heals::Filled || !case.fill.is_empty(), "{}: fill", case.name);
+    }
+}
