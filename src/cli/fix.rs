@@ -110,9 +110,16 @@ struct Offer<'r> {
     state: State,
 }
 
+/// A change that a dry run has made: the object before and after it.
+struct Accepted {
+    change: Change,
+    before: Option<DynamicObject>,
+    after: Option<DynamicObject>,
+}
+
 enum State {
     /// The API server would accept it.
-    Accepted { change: Change, before: Option<DynamicObject>, after: Option<DynamicObject> },
+    Accepted(Box<Accepted>),
     /// The object, an admission webhook or missing rights forbid it.
     Refused(String),
     /// It would change nothing.
@@ -233,7 +240,8 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
             writeln!(streams.err, "No remedy can be applied from here; nothing was changed.")?;
             return Ok(false);
         };
-        let State::Accepted { change, before, after } = &offers[number].state else { return Ok(false) };
+        let State::Accepted(accepted) = &offers[number].state else { return Ok(false) };
+        let Accepted { change, before, after } = &**accepted;
         print_change(args, number, change, before.as_ref(), after.as_ref(), streams)?;
         print_judgement(args, clients, of, after.as_ref(), streams).await?;
         if !is_confirmed(args, number, change, streams)? {
@@ -331,7 +339,7 @@ async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change)
         Ok(Err(Refusal::Answer(words))) => State::Refused(words),
         Ok(Ok(after)) => {
             let same = before.as_ref().zip(after.as_ref()).is_some_and(|(b, a)| object::shown(b) == object::shown(a));
-            if same { State::NoChange } else { State::Accepted { change, before, after } }
+            if same { State::NoChange } else { State::Accepted(Box::new(Accepted { change, before, after })) }
         }
     }
 }
@@ -346,7 +354,7 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
             writeln!(streams.out, "   {command}")?;
         }
         let state = match state {
-            State::Accepted { .. } => "the API server would accept it (dry run)".to_owned(),
+            State::Accepted(_) => "the API server would accept it (dry run)".to_owned(),
             State::Refused(words) => format!("refused: {}", text::line(words, 1000)),
             State::NoChange => "it would change nothing".to_owned(),
             State::NeedsValues(names) => {
@@ -367,7 +375,7 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
 
 /// The place of the remedy to apply. `None` if none can be.
 fn chosen(args: &Args, offers: &[Offer<'_>]) -> anyhow::Result<Option<usize>> {
-    let is_accepted = |offer: &Offer<'_>| matches!(offer.state, State::Accepted { .. });
+    let is_accepted = |offer: &Offer<'_>| matches!(offer.state, State::Accepted(_));
     let Some(number) = args.remedy else { return Ok(offers.iter().position(is_accepted)) };
     let place = number.checked_sub(1).filter(|place| *place < offers.len());
     let Some(place) = place else { bail!("there is no remedy {number}: the diagnosis has {}", offers.len()) };

@@ -134,20 +134,17 @@ fn filled(word: &str, values: &BTreeMap<String, String>, missing: &mut Vec<Strin
     while let Some((before, after)) = rest.split_once('<') {
         out.push_str(before);
         let name = after.split_once('>').filter(|(name, _)| is_placeholder(name));
-        match name {
-            Some((name, after)) => {
-                match values.get(name) {
-                    Some(value) => out.push_str(value),
-                    None if missing.iter().any(|known| known == name) => {}
-                    None => missing.push(name.to_owned()),
-                }
-                rest = after;
-            }
-            None => {
-                out.push('<');
-                rest = after;
-            }
+        let Some((name, after)) = name else {
+            out.push('<');
+            rest = after;
+            continue;
+        };
+        match values.get(name) {
+            Some(value) => out.push_str(value),
+            None if missing.iter().any(|known| known == name) => {}
+            None => missing.push(name.to_owned()),
         }
+        rest = after;
     }
     out.push_str(rest);
     out

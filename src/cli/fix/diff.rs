@@ -20,7 +20,7 @@ pub(super) fn lines(before: &str, after: &str, is_colored: bool) -> Vec<String> 
                 ChangeTag::Insert => ("+", Some(AnsiColor::Green)),
                 ChangeTag::Equal => (" ", None),
             };
-            let style = color.filter(|_| is_colored).map_or_else(Style::new, |color| color.on_default());
+            let style = color.filter(|_| is_colored).map_or_else(Style::new, AnsiColor::on_default);
             out.push(format!("{style}{sign} {}{style:#}", change.value().trim_end_matches('\n')));
         }
     }

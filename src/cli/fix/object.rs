@@ -1,5 +1,7 @@
 //! The object of a change in the cluster: reads it, tries the change with a dry run, makes it, and computes its reversal.
 
+#![allow(clippy::disallowed_types, reason = "the command that changes workloads, with the rights of the user")]
+
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
