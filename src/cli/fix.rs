@@ -13,6 +13,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use shindan_core::api::{Head, Remedy, RemedyKind};
 use shindan_core::case::target::shell_word;
+use shindan_core::facts::seconds_between;
 use shindan_core::message::text;
 use shindan_core::offline;
 
@@ -20,7 +21,7 @@ use self::change::{Change, Command, Operation};
 use self::object::{Mode, Objects, Refusal};
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
-use super::look::{Asked, Connection, Question, Waited, clock, gone, selected, wait};
+use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, gone, selected, wait};
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
@@ -493,6 +494,31 @@ fn undo(change: &Change, before: Option<&DynamicObject>, after: Option<&DynamicO
     Some(Undo { change, command })
 }
 
+/// Seconds for which the old failure may persist: the kubelet and controllers try again after up to 90 seconds.
+const SETTLES: i64 = 100;
+
+/// Waits until the object is healthy, or fails for another cause, or for the old one for too long.
+async fn settled(
+    question: &Question<'_>,
+    timeout: i64,
+    cause: &str,
+    mut report: impl FnMut(&str) -> io::Result<()>,
+) -> anyhow::Result<Waited> {
+    let began = clock();
+    loop {
+        let left = timeout.saturating_sub(seconds_between(began, clock()));
+        match wait(question, left, clock, &mut report).await? {
+            Waited::Fails(found) if seconds_between(began, clock()) < SETTLES.min(timeout) => {
+                if !failing(&found, &question.asked).iter().all(|of| of.cause == cause) {
+                    return Ok(Waited::Fails(found));
+                }
+            }
+            waited => return Ok(waited),
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
 /// Waits for the recovery, and reports it. Whether the object has recovered.
 async fn outcome(
     args: &Args,
@@ -521,7 +547,7 @@ async fn outcome(
     let waited = {
         let report = |line: &str| writeln!(streams.err, "{line}");
         tokio::select! {
-            waited = wait(&question, timeout, clock, report) => Some(waited),
+            waited = settled(&question, timeout, &of.cause, report) => Some(waited),
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted.context("cannot wait for an interruption")?;
                 None

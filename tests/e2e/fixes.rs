@@ -9,13 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{KUBELET, Space, eventually, kubectl, together, try_kubectl};
+use crate::support::{KUBELET, Space, ensure, eventually, kubectl, together, try_kubectl};
 
-/// How long a workload may take to recover.
-const RECOVERY: &str = "4m";
+/// How long a workload may take to recover: the kubelet tries again after up to 90 seconds.
+const RECOVERY: Duration = Duration::from_secs(240);
+
+/// How long the diagnosis of the workload may come after that of its pod.
+const OF_WORKLOAD: Duration = Duration::from_secs(30);
 
 /// A manifest, and what its head states.
 #[derive(Debug)]
@@ -102,14 +106,14 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// The heads of the Active diagnoses of a namespace: first those of workloads.
-fn heads(namespace: &str) -> Vec<Value> {
+/// The Active diagnoses of a namespace: first those of workloads.
+fn active(namespace: &str) -> Vec<Value> {
     let listed = try_kubectl(&["-n", namespace, "get", "workloaddiagnoses,poddiagnoses", "-o", "json"], None);
     let listed: Value = serde_json::from_str(&listed.unwrap_or_default()).unwrap_or_default();
     let mut all: Vec<Value> = listed["items"].as_array().cloned().unwrap_or_default();
     all.retain(|object| object["status"]["state"] == "Active" && object["status"]["severity"] != "Info");
     all.sort_by_key(|object| object["kind"] != "WorkloadDiagnosis");
-    all.into_iter().map(|object| object["status"].clone()).collect()
+    all
 }
 
 /// What became of a case.
@@ -120,7 +124,8 @@ struct Done {
     detail: String,
 }
 
-async fn run(case: &Case) -> Done {
+/// `keep` takes what became of it; the last call counts.
+async fn run(case: &Case, keep: impl Fn(Done)) {
     let space = Space::named(format!("fix-{}", case.name)).await;
     for label in &case.namespace_labels {
         kubectl(&["label", "namespace", &space.name, label]);
@@ -130,11 +135,15 @@ async fn run(case: &Case) -> Done {
         space.kubectl(&["rollout", "status", &case.object, "--timeout=120s"]);
         space.apply(then);
     }
+    let began = Instant::now();
     let found = eventually(KUBELET, format!("{} is {}", case.name, case.cause), async || {
-        let heads = heads(&space.name);
-        let of_cause = heads.iter().find(|head| head["cause"] == *case.cause).cloned();
-        let seen: Vec<_> = heads.iter().map(|head| head["cause"].clone()).collect();
-        of_cause.ok_or_else(|| format!("{seen:?}"))
+        let all = active(&space.name);
+        let is_due = |object: &Value| {
+            object["kind"] == "WorkloadDiagnosis" || case.object.starts_with("pod/") || began.elapsed() > OF_WORKLOAD
+        };
+        let of_cause = all.iter().find(|object| object["status"]["cause"] == *case.cause && is_due(object));
+        let seen: Vec<_> = all.iter().map(|object| object["status"]["cause"].clone()).collect();
+        of_cause.map(|object| object["status"].clone()).ok_or_else(|| format!("{seen:?}"))
     })
     .await;
     let commands = found["remedies"].as_array().into_iter().flatten().filter_map(|remedy| remedy["command"].as_str());
@@ -142,18 +151,20 @@ async fn run(case: &Case) -> Done {
     let done = |result, detail: String| Done { command: command.clone(), result, detail };
     if case.heals == Heals::Human {
         let text = found["remedies"][0]["text"].as_str().unwrap_or_default().to_owned();
-        return done("human", text);
+        return keep(done("human", text));
     }
     let filled = case.fill.iter().fold(command.clone(), |command, (name, value)| command.replace(name.as_str(), value));
     let pasted = Command::new("sh").arg("-c").arg(&filled).output().unwrap();
     if !pasted.status.success() {
-        return done("refused", text(&pasted));
+        return keep(done("refused", text(&pasted)));
     }
-    let waited = shindan(&["look", &case.object, "-n", &space.name, "--wait", "--timeout", RECOVERY]);
-    match waited.status.code() {
-        Some(0) => done("recovered", String::new()),
-        _ => done("not recovered", text(&waited)),
-    }
+    keep(done("not recovered", String::new()));
+    eventually(RECOVERY, format!("{} is healthy", case.object), async || {
+        let waited = shindan(&["look", &case.object, "-n", &space.name, "--wait", "--timeout", "60s"]);
+        ensure(waited.status.code() == Some(0), || text(&waited))
+    })
+    .await;
+    keep(done("recovered", String::new()));
 }
 
 /// Runs cases side by side, each as a test of its own namespace. Returns what became of each, in order.
@@ -165,14 +176,12 @@ fn run_all(cases: &[Case], threads: usize) -> Vec<Done> {
             scope.spawn(|| {
                 while let Some((place, case)) = cases.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
                     let panicked = std::panic::catch_unwind(|| {
-                        together(async {
-                            let done = run(case).await;
-                            results.lock().unwrap().insert(place, done);
-                        });
+                        let keep = |done| drop(results.lock().unwrap().insert(place, done));
+                        together(run(case, keep));
                     });
                     if panicked.is_err() {
                         let done = Done { command: String::new(), result: "not diagnosed", detail: String::new() };
-                        results.lock().unwrap().insert(place, done);
+                        results.lock().unwrap().entry(place).or_insert(done);
                     }
                 }
             });
@@ -256,18 +265,14 @@ fn fix_tries_without_yes_and_heals_with_it() {
         let tried = shindan(&["fix", "deploy/web", "-n", &space.name]);
         let shown = text(&tried);
         assert_eq!(tried.status.code(), Some(2), "{shown}");
-        for words in [
-            "LivenessProbeFailed",
-            "the API server would accept it (dry run)",
-            "port: 80",
-            "fits node1",
-            "nothing was changed",
-        ] {
+        for words in
+            ["LivenessProbeFailed", "the API server would accept it (dry run)", "port: 80", "nothing was changed"]
+        {
             assert!(shown.contains(words), "{words}\n{shown}");
         }
         assert_eq!(generation(&space), before, "a dry run persists nothing");
 
-        let fixed = shindan(&["fix", "deploy/web", "-n", &space.name, "--yes", "--timeout", RECOVERY]);
+        let fixed = shindan(&["fix", "deploy/web", "-n", &space.name, "--yes", "--timeout", "4m"]);
         let shown = text(&fixed);
         assert_eq!(fixed.status.code(), Some(0), "{shown}");
         assert!(shown.contains("Recovered: Deployment/web is healthy") && shown.contains("Undo it with:"), "{shown}");
@@ -280,6 +285,17 @@ fn fix_tries_without_yes_and_heals_with_it() {
             "jsonpath={.metadata.managedFields[*].manager} {.metadata.annotations}",
         ]);
         assert!(managers.contains("kubectl-shindan") && managers.contains("LivenessProbeFailed at "), "{managers}");
+    });
+}
+
+#[test]
+fn fix_judges_the_changed_template() {
+    together(async {
+        let space = Space::new("fix-judged").await;
+        space.apply(&WRONG_PORT.replace("LABELS", "{}").replace("cpu: 10m", "cpu: 64"));
+        space.await_workload("deployment-web", KUBELET, |status| status.head.cause == "InsufficientCpu").await;
+        let shown = text(&shindan(&["fix", "deploy/web", "-n", &space.name]));
+        assert!(shown.contains("A pod of it fits node1."), "{shown}");
     });
 }
 
