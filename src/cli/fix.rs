@@ -85,7 +85,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.trim_matches(['<', '>']).to_owned(), value.to_owned()))
 }
 
-/// How often an object is diagnosed anew because somebody else has changed it.
+/// How often an object is diagnosed again because it has changed.
 const ATTEMPTS: usize = 3;
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -266,7 +266,7 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
                 return Ok(false);
             }
             Err(Refusal::Changed) => {
-                writeln!(streams.err, "{change} was changed by somebody else meanwhile: it is diagnosed again.")?;
+                writeln!(streams.err, "{change} has changed meanwhile: it is diagnosed again.")?;
                 let subject = vec![of.subject.clone()];
                 let again =
                     Question::of_one(clients, Some(of.namespace.clone()), &subject[0], thresholds(args), objects.limit)
@@ -336,7 +336,7 @@ async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change)
     }
     match objects.change(&change, before.as_ref(), &of.cause, Mode::DryRun).await {
         Err(error) => State::Refused(format!("{error:#}")),
-        Ok(Err(Refusal::Changed)) => State::Refused("it is being changed by somebody else: try again".to_owned()),
+        Ok(Err(Refusal::Changed)) => State::Refused("it is being changed: try again".to_owned()),
         Ok(Err(Refusal::Answer(words))) => State::Refused(words),
         Ok(Ok(after)) => {
             let same = before.as_ref().zip(after.as_ref()).is_some_and(|(b, a)| object::shown(b) == object::shown(a));

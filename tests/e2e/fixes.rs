@@ -179,6 +179,9 @@ fn run_all(cases: &[Case], threads: usize) -> Vec<Done> {
                         let keep = |done| drop(results.lock().unwrap().insert(place, done));
                         together(run(case, keep));
                     });
+                    if let Some(done) = results.lock().unwrap().get(&place) {
+                        println!("{}: {}", case.name, done.result);
+                    }
                     if panicked.is_err() {
                         let done = Done { command: String::new(), result: "not diagnosed", detail: String::new() };
                         results.lock().unwrap().entry(place).or_insert(done);
