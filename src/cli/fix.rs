@@ -105,7 +105,7 @@ struct Failing {
     remedies: Vec<Remedy>,
 }
 
-/// A remedy, and what the API server says of it.
+/// A remedy, and what the API server answers to it.
 struct Offer<'r> {
     remedy: &'r Remedy,
     state: State,
@@ -217,8 +217,8 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
     let mut all: Vec<Failing> = workloads.collect();
     for pod in found.pods.iter().filter(|pod| pod.fails()) {
         let own = pod.spec.workload.as_ref().map(|own| format!("{}/{}", own.kind, own.name));
-        let is_told = |own: &String| all.iter().any(|of| of.subject == *own && *of.namespace == *pod.key.namespace);
-        if own.as_ref().is_some_and(is_told) {
+        let is_listed = |own: &String| all.iter().any(|of| of.subject == *own && *of.namespace == *pod.key.namespace);
+        if own.as_ref().is_some_and(is_listed) {
             continue;
         }
         let is_named = asked.subjects().iter().any(|subject| subject.to_string() == format!("Pod {}", pod.key.name));

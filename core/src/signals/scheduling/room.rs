@@ -29,10 +29,10 @@ fn room_for_each(view: &View<'_>, check: Check, waiting: u32) -> Option<i64> {
     }
     free.sort_unstable_by_key(|free| std::cmp::Reverse(*free));
     free.truncate(CONSIDERED);
-    let wanted = i64::from(waiting);
+    let pods = i64::from(waiting);
     let places = |each: i64| free.iter().map(|free| free / each.max(1)).fold(0_i64, i64::saturating_add);
-    let shares = free.iter().flat_map(|free| (1..=wanted.min(PODS_OF_NODE)).map(move |count| free / count));
-    let each = shares.filter(|each| *each > 0 && places(*each) >= wanted).max()?;
+    let shares = free.iter().flat_map(|free| (1..=pods.min(PODS_OF_NODE)).map(move |count| free / count));
+    let each = shares.filter(|each| *each > 0 && places(*each) >= pods).max()?;
     Some(each - each / MARGIN)
 }
 
