@@ -15,7 +15,7 @@ use super::{Matched, PodSignal, Source, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Thresholds, Verdict, evidence};
 use crate::facts::{
-    Container, EventFacts, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu,
+    Container, EventFacts, Port, Probe, ProbeHandler, ProbeKind, State, Terminated, Timestamp, after, format_cpu,
     seconds_between,
 };
 use crate::message::text;
@@ -174,14 +174,13 @@ signal! {
         name.filter(|name| self.container.ports.iter().all(|port| port.name != *name)).unwrap_or_default().to_owned()
     }
 
-    /// Name of the first port of the container that has one; empty if none has. Source: ports[].name.
-    "namedPort": fn named_port(&self) -> &str {
-        self.container.ports.iter().map(|port| port.name.as_str()).find(|name| !name.is_empty()).unwrap_or_default()
-    }
+    /// Name of the container's port whose name is most like the missing one; empty if no port has a name.
+    /// Source: ports[].name.
+    "namedPort": fn named_port(&self) -> &str { self.similar_port().map_or("", |port| port.name.as_str()) }
 
     /// Number of that port. Source: ports[].containerPort.
     "namedPortNumber": fn named_port_number(&self) -> Option<i32> {
-        Some(self.container.ports.iter().find(|port| !port.name.is_empty())?.number)
+        Some(self.similar_port()?.number)
     }
 
     /// What the probe got: `refused`, `timeout`, `status` (HTTP), `serverSpeaksHttps` or `serverSpeaksHttp` (the probe speaks the
@@ -412,6 +411,12 @@ impl<'a> PodSignal<'a> for ProbeFailure<'a> {
 }
 
 impl<'a> ProbeFailure<'a> {
+    fn similar_port(&self) -> Option<&Port> {
+        let missing = self.missing_port_name();
+        let named = self.container.ports.iter().filter(|port| !port.name.is_empty());
+        named.min_by_key(|port| strsim::osa_distance(&missing, &port.name))
+    }
+
     fn spec(&self) -> Option<&'a Probe> {
         self.container.probe(self.kind)
     }
