@@ -51,6 +51,15 @@ pub(super) fn without_properties(text: &str) -> Cow<'_, str> {
     cut.map_or(Cow::Borrowed(text), |(head, rest)| format!("{head}{rest}").into())
 }
 
+/// The text without what efs-utils tries after a name was not resolved, and cannot. Takes linear time.
+pub(super) fn without_fallback(text: &str) -> Cow<'_, str> {
+    let Some((head, rest)) = text.split_once("Attempting to lookup mount target ip address using botocore.") else {
+        return text.into();
+    };
+    let rest = rest.split_once("install botocore first.").map_or("", |(_, after)| after);
+    format!("{}{rest}", head.trim_end()).into()
+}
+
 /// The text with the mounts of runc by their target: `mount src=/x, dst=/etc/app, dstFd=/proc/1/fd/8, flags=MS_BIND`
 /// becomes `mount /etc/app`. Takes linear time.
 pub(super) fn short_mounts(text: &str) -> Cow<'_, str> {

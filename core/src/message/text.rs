@@ -125,6 +125,9 @@ fn is_invisible(c: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Characters of a line of JSON in a log.
+const JSON_LINE_MAX: usize = LOG_MAX * 3 / 4;
+
 /// The last lines of a log, each masked and cut; at most 4 KiB in total.
 pub fn log_tail(log: &str) -> String {
     let mut room = LOG_MAX;
@@ -132,7 +135,9 @@ pub fn log_tail(log: &str) -> String {
     // A key is recognized only by its first and last line, so it is removed before the lines are split.
     let log = without_keys(end(log));
     for line in log.lines().rev() {
-        let line = self::line(line, EVIDENCE_MAX);
+        // The error of a line of JSON may stand anywhere in it.
+        let most = if line.trim_start().starts_with('{') { JSON_LINE_MAX } else { EVIDENCE_MAX };
+        let line = self::line(line, most);
         let Some(left) = room.checked_sub(line.len() + 1) else { break };
         room = left;
         kept.push(line);

@@ -53,6 +53,15 @@ signal! {
     /// Source: Go's net.OpError in the message.
     "address": fn address(&self) -> &str { peer(self.seen.text).unwrap_or_else(|| registry_of(self.reference())) }
 
+    /// Host other than the registry that the failed request went to, such as the storage of the layers; empty if it went to
+    /// the registry or a mirror. Source: the URL in the message.
+    "otherHost": fn other_host(&self) -> &str {
+        let url = self.seen.text.rsplit_once("https://").map(|(_, url): (_, &str)| url);
+        let host = url.and_then(|url| url.split(['/', '"', '?', ' ']).next()).unwrap_or_default();
+        let is_other = !host.is_empty() && host != registry_of(self.reference()) && self.mirror().is_empty();
+        if is_other && host.contains('.') && !host.starts_with("registry-1.docker.io") { host } else { "" }
+    }
+
     /// The proxy whose connection failed; empty if none is involved. Source: Go net/http, `proxyconnect` in the message.
     "proxy": fn proxy(&self) -> &str {
         let proxy = looked_up(self.seen.text).or_else(|| peer(self.seen.text));

@@ -479,13 +479,19 @@ impl<'a> ProbeFailure<'a> {
             return Some(seconds_between(self.started_at()?, lost_at?)).filter(|ran| *ran >= SERVED_FOR);
         }
         let goes_on = self.killed().is_none_or(Killed::goes_on);
-        let ran = match self.container.state {
-            State::Running { started_at } if goes_on => self.case.age(started_at?),
-            _ => self.container.last_end()?.ran_for()?,
+        let (started, ran) = match self.container.state {
+            State::Running { started_at } if goes_on => (started_at, self.case.age(started_at?)),
+            _ => {
+                let run = self.container.last_end()?;
+                (run.started_at, run.ran_for()?)
+            }
         };
+        // A busy kubelet kills late: the first failure of the run counts.
+        let first = self.unhealthy.and_then(|event| event.first).zip(started).filter(|(first, start)| first >= start);
+        let passed = first.map_or(ran, |(first, start)| seconds_between(start, first));
         let startup = self.container.startup.as_deref().map_or(0, Probe::budget);
         let longest = end::max_run_seconds(self.case, self.container, self.kind)? + startup;
-        (ran > 2 * longest).then_some(ran)
+        (passed > 2 * longest).then_some(passed)
     }
 
     /// The probe in the pod's spec.

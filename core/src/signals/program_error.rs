@@ -82,8 +82,8 @@ signal! {
     /// Port that the line names last.
     "port": fn port(&self) -> Option<i32> { words::port(&self.line.text) }
 
-    /// What is wrong where a migration of a database cannot run: `unknownRevision` (of the database), `locked`, `pending` or
-    /// `failed`.
+    /// What is wrong where a migration of a database cannot run: `unknownRevision` (of the database), `changed` (after it ran),
+    /// `locked`, `pending` or `failed`.
     "migrationProblem": fn migration_problem(&self) -> &'static str { words::migration_problem(&self.line.text) }
 
     /// Version of Java that a refused class needs, such as `21`; empty for other lines.

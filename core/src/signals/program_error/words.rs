@@ -263,6 +263,7 @@ pub(super) fn migration_problem(line: &str) -> &'static str {
     let has = |words: &[&str]| words.iter().any(|words| line.contains(words));
     match () {
         () if has(&UNKNOWN) => "unknownRevision",
+        () if has(&["checksum mismatch", "failed validation"]) => "changed",
         () if has(&["lock"]) => "locked",
         () if has(&["pending", "not up to date"]) => "pending",
         () => "failed",

@@ -208,7 +208,8 @@ fn intended(leaf: &str) -> u8 {
 /// The NodePool of one reason, and the reason without the pool, the requirements and the amounts.
 fn of_node_pool(reason: &str) -> (Option<&str>, &str) {
     let after = |mark: &str| reason.split_once(mark).map(|(_, rest)| rest);
-    let pool = message::between(reason, "nodepool \"", "\"")
+    let pool = message::between(reason, "limits for nodepool: \"", "\"")
+        .or_else(|| message::between(reason, "nodepool \"", "\""))
         .or_else(|| after("NodePool=").and_then(|rest| rest.split([',', ')', ' ']).next()))
         .map(|pool| pool.trim_matches('"'))
         .filter(|pool| !pool.is_empty());
@@ -223,6 +224,7 @@ fn of_node_pool(reason: &str) -> (Option<&str>, &str) {
     if let Some((before, _)) = leaf.rsplit_once(" (").filter(|(_, values)| values.contains("NodePool=")) {
         leaf = before;
     }
+    leaf = leaf.split_once(" for nodepool: \"").map_or(leaf, |(before, _)| before);
     // Before Karpenter 1.0: `no instance type satisfied resources {...} and requirements ... (no instance type ...)`.
     if let Some((_, inside)) = leaf.rsplit_once(" (no instance type") {
         return (pool, leaf[leaf.len() - inside.len() - "no instance type".len()..].trim_end_matches(')'));
