@@ -19,8 +19,9 @@ use crate::support::{KUBELET, Space, ensure, eventually, kubectl, together, try_
 /// How long a workload may take to recover: the kubelet tries again after up to 90 seconds.
 const RECOVERY: Duration = Duration::from_secs(240);
 
-/// How long the diagnosis of the workload may come after that of its pod.
-const OF_WORKLOAD: Duration = Duration::from_secs(30);
+/// How long a diagnosis may take to be complete: that of the workload comes after that of its pod, and whether an older
+/// revision was ready is known after a lookup.
+const SETTLED: Duration = Duration::from_secs(60);
 
 /// A manifest, and what its head states.
 #[derive(Debug)]
@@ -117,6 +118,16 @@ fn active(namespace: &str) -> Vec<Value> {
     all
 }
 
+/// The first command that a diagnosis offers.
+fn first_command(status: &Value) -> Option<&str> {
+    status["remedies"].as_array()?.iter().find_map(|remedy| remedy["command"].as_str())
+}
+
+/// Whether a command changes nothing.
+fn reads(command: &str) -> bool {
+    [" rollout history ", " logs ", " get ", " describe "].iter().any(|verb| command.contains(verb))
+}
+
 /// What became of a case.
 #[derive(Debug, Clone)]
 struct Done {
@@ -140,15 +151,16 @@ async fn run(case: &Case, keep: impl Fn(Done)) {
     let found = eventually(KUBELET, format!("{} is {}", case.name, case.cause), async || {
         let all = active(&space.name);
         let is_due = |object: &Value| {
-            object["kind"] == "WorkloadDiagnosis" || case.object.starts_with("pod/") || began.elapsed() > OF_WORKLOAD
+            let is_of_object = object["kind"] == "WorkloadDiagnosis" || case.object.starts_with("pod/");
+            let is_complete = first_command(&object["status"]).is_some_and(|command| !reads(command));
+            is_of_object && (is_complete || case.heals == Heals::Human) || began.elapsed() > SETTLED
         };
         let of_cause = all.iter().find(|object| object["status"]["cause"] == *case.cause && is_due(object));
         let seen: Vec<_> = all.iter().map(|object| object["status"]["cause"].clone()).collect();
         of_cause.map(|object| object["status"].clone()).ok_or_else(|| format!("{seen:?}"))
     })
     .await;
-    let commands = found["remedies"].as_array().into_iter().flatten().filter_map(|remedy| remedy["command"].as_str());
-    let command = commands.into_iter().next().unwrap_or_default().to_owned();
+    let command = first_command(&found).unwrap_or_default().to_owned();
     let done = |result, detail: String| Done { command: command.clone(), result, detail };
     if case.heals == Heals::Human {
         let text = found["remedies"][0]["text"].as_str().unwrap_or_default().to_owned();
