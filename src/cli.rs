@@ -29,6 +29,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -211,6 +212,11 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Man => man::run(Cli::command(), streams.out),
         Command::Complete(words) => complete::run(&words, &Plugin::command(), streams.out),
     }
+}
+
+/// The runtime of a command that asks a cluster.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
 }
 
 /// The error and its causes in one line. A cause that the text already contains is skipped.

@@ -89,8 +89,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 const ATTEMPTS: usize = 3;
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+    let runtime = super::runtime()?;
     runtime.block_on(fix(args, streams))
 }
 
@@ -188,7 +187,7 @@ async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Quest
         namespace: Some(namespace),
         asked,
         gone,
-        thresholds: args.thresholds.thresholds().in_language(args.language.language()),
+        thresholds: thresholds(args),
         limit,
         here: true,
         ended: false,
@@ -267,13 +266,9 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
             }
             Err(Refusal::Changed) => {
                 writeln!(streams.err, "{change} has changed meanwhile: it is diagnosed again.")?;
-                let subject = vec![of.subject.clone()];
-                let again =
-                    Question::of_one(clients, Some(of.namespace.clone()), &subject[0], thresholds(args), objects.limit)
-                        .await?;
-                let gathered = Question { here: true, ..again }.answer(clock()).await?;
-                let asked = Asked::parse(&subject).map_err(anyhow::Error::msg)?;
-                let Some(first) = failing(&gathered.found, &asked).into_iter().next() else {
+                let question = Question { here: true, ..of_one(args, clients, of).await? };
+                let gathered = question.answer(clock()).await?;
+                let Some(first) = failing(&gathered.found, &question.asked).into_iter().next() else {
                     writeln!(streams.err, "It does not fail any more; nothing was changed.")?;
                     return Ok(true);
                 };
@@ -287,6 +282,11 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
 
 fn thresholds(args: &Args) -> shindan_core::case::Thresholds {
     args.thresholds.thresholds().in_language(args.language.language())
+}
+
+async fn of_one<'a>(args: &Args, clients: &'a Clients, of: &Failing) -> anyhow::Result<Question<'a>> {
+    let namespace = Some(of.namespace.clone());
+    Question::of_one(clients, namespace, &of.subject, thresholds(args), args.connection.limit()).await
 }
 
 fn generation(object: Option<&DynamicObject>) -> Option<(Option<&str>, Option<i64>)> {
@@ -417,9 +417,7 @@ async fn print_judgement(
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
     let Some(spec) = after.and_then(pod_spec) else { return Ok(()) };
-    let question =
-        Question::of_one(clients, Some(of.namespace.clone()), &of.subject, thresholds(args), args.connection.limit())
-            .await?;
+    let question = of_one(args, clients, of).await?;
     let snapshot = question.snapshot().await?;
     if snapshot.dump.nodes.is_empty() || !snapshot.has_all_pods {
         return Ok(());
@@ -540,9 +538,7 @@ async fn outcome(
         writeln!(streams.err, "Nothing creates it again: apply its corrected manifest.")?;
         return Ok(false);
     }
-    let question =
-        Question::of_one(clients, Some(of.namespace.clone()), &of.subject, thresholds(args), args.connection.limit())
-            .await?;
+    let question = of_one(args, clients, of).await?;
     let Seconds(timeout) = args.timeout;
     let waited = {
         let report = |line: &str| writeln!(streams.err, "{line}");
@@ -570,8 +566,7 @@ async fn outcome(
             return Ok(true);
         }
         Ok(Waited::Fails(found)) => {
-            let asked = Asked::parse(std::slice::from_ref(&of.subject)).map_err(anyhow::Error::msg)?;
-            let now = failing(&found, &asked).into_iter().next();
+            let now = failing(&found, &question.asked).into_iter().next();
             now.map_or_else(|| "it still fails".to_owned(), |now| format!("{}: {}", now.cause, now.summary))
         }
         Err(error) => format!("{error:#}"),

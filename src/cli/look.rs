@@ -88,8 +88,7 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let asked = Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+    let runtime = super::runtime()?;
     runtime.block_on(look(args, asked, streams))
 }
 

@@ -65,8 +65,7 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
+    let runtime = super::runtime()?;
     let ended = runtime.block_on(serve(args, streams));
     // Do not wait for a file that is being read.
     runtime.shutdown_background();

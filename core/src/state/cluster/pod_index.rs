@@ -82,13 +82,14 @@ impl PodIndex {
 
     /// Inserts a pod. Returns its slot and the entry that it replaced.
     pub(in crate::state) fn put(&mut self, uid: &str, key: &ObjectKey, pod: Pod) -> (Slot, Option<Pod>) {
-        let (text, uid) = (uid, Uid::of(uid, &self.hasher));
+        let (text, exact) = (uid, Uid::exact(uid));
+        let uid = exact.unwrap_or_else(|| Uid::hashed(text, &self.hasher));
         let known = self.slot_of(uid);
         let (slot, before) = match known.and_then(|slot| Some((slot, self.get_mut(slot)?))) {
             Some((slot, there)) => (slot, Some(std::mem::replace(there, pod))),
             None => (self.insert_new(uid, pod), None),
         };
-        if !Uid::keeps(text) {
+        if exact.is_none() {
             self.other_uids.insert(slot, text.into());
         }
         self.index_name(slot, key);
