@@ -90,7 +90,8 @@ TOML
 JSON
 }
 
-# The audit log of the operator's requests: tests/rights.rs compares it with its roles.
+# The audit log: tests/rights.rs compares the operator's requests with its roles, and tests/e2e/fixes.rs checks what
+# `kubectl shindan fix` changes.
 write_audit_policy() {
   cat >"$RUN/audit.yaml" <<YAML
 apiVersion: audit.k8s.io/v1
@@ -98,6 +99,7 @@ kind: Policy
 omitStages: [RequestReceived]
 rules:
 - {level: Metadata, users: ["system:serviceaccount:shindan-system:shindan"]}
+- {level: Metadata, userGroups: ["system:serviceaccounts:fix-audited"]}
 - {level: None}
 YAML
 }
