@@ -56,9 +56,10 @@ fn touches_data(command: &str) -> Option<&'static str> {
     };
     // A claim that no volume is bound to holds no data: the action checks it.
     let is_unbound_claim = command.contains("get pvc") && command.contains("storageClassName");
+    let has_no_data = is_unbound_claim || command.contains(" get pod ") || command.contains(" get job ");
     [
         ("it deletes an object with data", deletes(" delete ")),
-        ("it replaces an object", command.contains("replace --force") && !is_unbound_claim),
+        ("it replaces an object", command.contains("replace --force") && !has_no_data),
         ("it deletes all of a kind", command.contains(" delete ") && command.contains("--all")),
         (
             "it removes files",

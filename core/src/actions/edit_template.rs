@@ -2,7 +2,7 @@
 
 use super::{Action, Ask, Undo};
 use crate::case::target::is_injected;
-use crate::case::{Remedy, remedy};
+use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "edit-template",
@@ -22,7 +22,7 @@ pub(super) fn build(ask: &Ask<'_>) -> Option<Remedy> {
     }
     Some(if target.is_patchable() {
         let edit = format!("{} edit {}", target.command_prefix(), target.argument());
-        remedy::command(target.with_source(ask.remedy()), edit)
+        remedy::command_for(target.with_source(ask.remedy()), Operation::ChangeTemplate, edit)
     } else {
         target.with_replacement(ask.remedy())
     })

@@ -1,5 +1,6 @@
 //! Manual rollout steps, for pods that do not get a new template automatically: a StatefulSet or DaemonSet with
-//! `updateStrategy: OnDelete`, pods of a StatefulSet that are not Ready, and pods of a paused Deployment.
+//! `updateStrategy: OnDelete`, pods of a StatefulSet that are not Ready, and pods of a paused Deployment. A command that
+//! changes the template then also deletes the pod.
 
 use super::undo;
 use crate::case::target::shell_word;
@@ -16,6 +17,7 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
     let (kind, name, pod) = (&workload.key.kind, &workload.key.name, &case.pod.key.name);
     let hash = case.pod.labels.get("controller-revision-hash");
     let is_outdated = hash.is_some_and(|hash| workload.is_newest(hash) == Some(false));
+    let delete = format!("kubectl -n {} delete pod {}", case.pod.key.namespace, shell_word(pod));
     let (place, text) = match (workload.is_updated_on_delete(), is_outdated) {
         (true, true) => {
             let text = translate!(
@@ -28,17 +30,6 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
             );
             (0, text)
         }
-        (true, false) => {
-            let text = translate!(
-                case,
-                "If you correct the template, then delete {pod}: the updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself.",
-                "テンプレートを修正したら {pod} を削除する: {kind} {name} の updateStrategy は OnDelete で、Pod は自動では新しいテンプレートにならない。",
-                pod,
-                kind,
-                name
-            );
-            (remedies.len().min(1), text)
-        }
         (false, true) if waits_for(workload, pod) && !case.pod.is_ready() => {
             let text = translate!(
                 case,
@@ -50,11 +41,58 @@ pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Reme
             );
             (0, text)
         }
+        (true, false) => {
+            let why = translate!(
+                case,
+                "The updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself: the command deletes {pod} too.",
+                "{kind} {name} の updateStrategy は OnDelete で、Pod は自動では新しいテンプレートにならない: コマンドは {pod} も削除する。",
+                kind,
+                name,
+                pod
+            );
+            remedies = with_deletion(remedies, &delete, &why);
+            if remedies.iter().any(|remedy| remedy.operation == Operation::ReplacePod) {
+                return remedies;
+            }
+            let text = translate!(
+                case,
+                "If you correct the template, then delete {pod}: the updateStrategy of {kind} {name} is OnDelete, and no pod gets a new template by itself.",
+                "テンプレートを修正したら {pod} を削除する: {kind} {name} の updateStrategy は OnDelete で、Pod は自動では新しいテンプレートにならない。",
+                pod,
+                kind,
+                name
+            );
+            (remedies.len().min(1), text)
+        }
+        (false, false) if waits_for(workload, pod) && !case.pod.is_ready() => {
+            let why = translate!(
+                case,
+                "{kind} {name} does not replace a pod that is not Ready: the command deletes {pod} too.",
+                "{kind} {name} は Ready でない Pod を置き換えない: コマンドは {pod} も削除する。",
+                kind,
+                name,
+                pod
+            );
+            return with_deletion(remedies, &delete, &why);
+        }
         _ => return remedies,
     };
-    let command = format!("kubectl -n {} delete pod {}", case.pod.key.namespace, shell_word(pod));
-    remedies.insert(place, remedy::command_for(remedy::fix(text), Operation::ChangePod, command));
+    remedies.insert(place, remedy::command_for(remedy::fix(text), Operation::ChangePod, delete));
     remedies
+}
+
+/// Lets each command that changes the template also delete the pod.
+fn with_deletion(remedies: Vec<Remedy>, delete: &str, why: &str) -> Vec<Remedy> {
+    let with = |remedy: Remedy| match &remedy.command {
+        Some(change) if remedy.operation == Operation::ChangeTemplate => Remedy {
+            text: format!("{} {why}", remedy.text),
+            command: Some(format!("{change} && {delete}")),
+            operation: Operation::ReplacePod,
+            ..remedy
+        },
+        _ => remedy,
+    };
+    remedies.into_iter().map(with).collect()
 }
 
 /// Adds the command that resumes a paused rollout.
@@ -98,7 +136,14 @@ mod tests {
     }
 
     fn commands_of(spec: &str, update_revision: &str) -> Vec<String> {
-        let scenario = Scenario::from_yaml(&format!(
+        let scenario = Scenario::from_yaml(&scenario(spec, update_revision));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        found.remedies.into_iter().take(2).map(|remedy| remedy.command.unwrap_or_default()).collect()
+    }
+
+    /// Pod 0 of revision `a` of a StatefulSet, in a crash loop.
+    fn scenario(spec: &str, update_revision: &str) -> String {
+        format!(
             "kind: StatefulSet
 apiVersion: apps/v1
 metadata: {{name: db, namespace: shop, uid: s1}}
@@ -111,9 +156,7 @@ metadata:
   {{name: db-0, namespace: shop, uid: u1, labels: {{controller-revision-hash: db-a}}, ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: s1, controller: true}}]}}
 spec: {{nodeName: n1, containers: [{{name: app, image: app:1}}]}}
 {LOOPS}"
-        ));
-        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
-        found.remedies.into_iter().take(2).map(|remedy| remedy.command.unwrap_or_default()).collect()
+        )
     }
 
     #[test]
@@ -146,6 +189,26 @@ status: {{replicas: 1}}
     fn pod_with_the_newest_template_is_deleted_after_the_correction() {
         let commands = commands("OnDelete", "db-a");
         assert!(commands[0] != DELETE && commands[1] == DELETE, "{commands:?}");
+    }
+
+    #[test]
+    fn a_command_that_changes_the_template_also_deletes_the_pod() {
+        let limit = |strategy: &str| {
+            let scenario = Scenario::from_yaml(
+                &scenario(&format!("updateStrategy: {{type: {strategy}}}"), "db-a")
+                    .replace("image: app:1", "image: app:1, resources: {limits: {memory: 24Mi}}")
+                    .replace("exitCode: 1, reason: Error", "exitCode: 137, reason: OOMKilled"),
+            );
+            let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+            found.remedies[0].command.clone().unwrap()
+        };
+        for strategy in ["RollingUpdate", "OnDelete"] {
+            let command = limit(strategy);
+            assert!(
+                command.contains(" patch statefulset db ") && command.ends_with(&format!(" && {DELETE}")),
+                "{command}"
+            );
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Action, Ask, Undo};
 use crate::case::target::is_injected;
-use crate::case::{Remedy, remedy};
+use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
     name: "native-sidecar",
@@ -19,7 +19,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     ask.container.filter(|container| !is_injected(container))?;
     Some(if target.is_patchable() {
         let edit = format!("{} edit {}", target.command_prefix(), target.argument());
-        remedy::command(target.with_source(ask.remedy()), edit)
+        remedy::command_for(target.with_source(ask.remedy()), Operation::ChangeTemplate, edit)
     } else {
         target.with_replacement(ask.remedy())
     })

@@ -2,7 +2,7 @@
 
 use super::{Action, Undo};
 use crate::case::target::Target;
-use crate::case::{Remedy, remedy};
+use crate::case::{Operation, Remedy, remedy};
 use crate::language::phrase;
 
 pub(super) const ACTION: Action = Action {
@@ -23,5 +23,5 @@ pub(crate) fn remedy(job: &Target) -> Option<Remedy> {
         "その後 Job を削除して作り直す: 失敗した Job が再び始まることはない。"
     );
     let command = format!("{} delete {}", job.command_prefix(), job.argument());
-    (&*job.kind == "Job").then(|| remedy::command(remedy::fix(text), command))
+    (&*job.kind == "Job").then(|| remedy::command_for(remedy::fix(text), Operation::Recreate, command))
 }

@@ -1,12 +1,12 @@
 //! Sets an environment variable of a container.
 
 use super::{Action, Ask, Undo};
-use crate::case::target::{is_injected, shell_word};
-use crate::case::{Remedy, remedy};
+use crate::case::Remedy;
+use crate::case::target::shell_word;
 
 pub(super) const ACTION: Action = Action {
     name: "set-env",
-    doc: "Sets an environment variable of the container in the template. You fill in the value.",
+    doc: "Sets an environment variable of the container in the template; a bare pod or a Job is created again. You fill in the value.",
     params: &["name"],
     has_text: false,
     undo: Undo::Command("kubectl set env KIND/NAME VARIABLE-"),
@@ -15,14 +15,6 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let (target, container, name) = (ask.target.as_ref()?, ask.container?, ask.with("name")?);
-    if is_injected(container) {
-        return Some(ask.remedy());
-    }
-    Some(if target.is_patchable() {
-        let (prefix, of, container) = (target.command_prefix(), target.argument(), shell_word(&container.name));
-        let command = format!("{prefix} set env {of} -c {container} {}=<VALUE>", shell_word(name));
-        remedy::command(target.with_source(ask.remedy()), command)
-    } else {
-        target.with_replacement(ask.remedy())
-    })
+    let arguments = format!("-c {} {}=<VALUE>", shell_word(&container.name), shell_word(name));
+    Some(target.with_set(ask.remedy(), container, "env", &arguments))
 }

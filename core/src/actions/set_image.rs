@@ -1,11 +1,12 @@
 //! Changes the image of a container.
 
 use super::{Action, Ask, Undo};
-use crate::case::{Remedy, remedy};
+use crate::case::Remedy;
+use crate::case::target::shell_word;
 
 pub(super) const ACTION: Action = Action {
     name: "set-image",
-    doc: "Sets the image of the container in the template; works for bare pods too. You fill in the image.",
+    doc: "Sets the image of the container in the template; that of a bare pod in place, and a Job is created again. You fill in the image.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,
@@ -14,9 +15,11 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
-    let command = ask.container.and_then(|container| target.set_image_command(container, "<IMAGE>"));
-    Some(match command {
-        Some(command) => remedy::command(target.with_source(ask.remedy()), command),
+    Some(match ask.container {
+        Some(container) => {
+            let pair = format!("{}=<IMAGE>", shell_word(&container.name));
+            target.with_set(ask.remedy(), container, "image", &pair)
+        }
         None => target.with_replacement(ask.remedy()),
     })
 }

@@ -220,10 +220,16 @@ pub mod remedy {
     pub enum Operation {
         /// Goes back to an earlier template, or lists the templates to choose from.
         Rollback,
+        /// Changes the pod template.
+        ChangeTemplate,
+        /// Changes the pod template, and deletes the pod, which does not get a new template by itself.
+        ReplacePod,
         /// Changes or deletes the pod.
         ChangePod,
         /// Reads the pod, or runs something in it.
         UsePod,
+        /// Deletes the workload so that it is created again, or does both.
+        Recreate,
         Other,
     }
 

@@ -38,7 +38,11 @@ pub fn of(case: &Case<'_>) -> Target {
             kind: "Pod".into(),
             name: pod.key.name.clone(),
             namespace: pod.key.namespace.clone(),
-            holder: if pod.is_mirror() { Holder::Manifest } else { Holder::Pod },
+            holder: if pod.is_mirror() {
+                Holder::Manifest
+            } else {
+                Holder::Pod { is_debugged: pod.containers.iter().any(|of| of.kind == ContainerType::Ephemeral) }
+            },
             manager: None,
             language: case.language(),
         };
@@ -85,8 +89,11 @@ enum Holder {
     CronJob,
     /// The template of a Job, which is immutable.
     Immutable,
-    /// The bare pod itself. Only the images of its containers can be changed.
-    Pod,
+    /// The bare pod itself. Only the images of its containers can be changed in place.
+    Pod {
+        /// Whether it has ephemeral containers, which a new pod must not have.
+        is_debugged: bool,
+    },
     /// A manifest on a node, which the Pod only mirrors.
     Manifest,
     /// A custom kind.
@@ -134,11 +141,25 @@ impl Target {
         matches!(self.holder, Holder::Template | Holder::CronJob)
     }
 
-    /// `kubectl set image`, which also works for a bare pod.
-    pub fn set_image_command(&self, container: &Container, image: &str) -> Option<String> {
-        let possible = self.is_patchable() || self.holder == Holder::Pod;
-        (possible && !is_injected(container))
-            .then(|| format!("{} set image {} {}={image}", self.command_prefix(), self.argument(), container.name))
+    /// Adds the command `kubectl set image` or `kubectl set env` with its arguments, of which some may be placeholders. A bare
+    /// pod's image can be set in place; any other immutable spec needs a new object.
+    #[must_use]
+    pub fn with_set(&self, remedy: Remedy, container: &Container, what: &str, arguments: &str) -> Remedy {
+        if is_injected(container) {
+            return remedy;
+        }
+        let is_in_place = self.is_patchable() || matches!(self.holder, Holder::Pod { .. }) && what == "image";
+        if is_in_place {
+            let command = format!("{} set {what} {} {arguments}", self.command_prefix(), self.argument());
+            let operation = if self.is_patchable() { Operation::ChangeTemplate } else { Operation::ChangePod };
+            return remedy::command_for(self.with_source(remedy), operation, command);
+        }
+        match self.recreation_patch(&json!({})) {
+            Some(patch) => {
+                self.with_recreation(remedy, &format!("kubectl set {what} --local -o json -f - {arguments} | "), &patch)
+            }
+            None => remedy,
+        }
     }
 
     /// `kubectl rollout restart`, which recreates the pods from the same template.
@@ -162,15 +183,6 @@ impl Target {
         rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
     }
 
-    /// A strategic merge patch that sets `fields` in a container of the template.
-    fn container_patch(&self, container: &Container, fields: Value) -> Option<Value> {
-        let mut entry = json!({"name": container.name});
-        if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
-            entry.extend(fields);
-        }
-        self.pod_spec_patch(json!({container.spec_list(): [entry]}))
-    }
-
     /// A strategic merge patch that sets `fields` in the pod spec of the template.
     pub(super) fn pod_spec_patch(&self, fields: Value) -> Option<Value> {
         let mut template = json!({"spec": {"template": {}}});
@@ -178,7 +190,7 @@ impl Target {
         match self.holder {
             Holder::Template => Some(template),
             Holder::CronJob => Some(json!({"spec": {"jobTemplate": template}})),
-            Holder::Immutable | Holder::Pod | Holder::Manifest | Holder::None => None,
+            Holder::Immutable | Holder::Pod { .. } | Holder::Manifest | Holder::None => None,
         }
     }
 
@@ -188,7 +200,11 @@ impl Target {
     pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: Value) -> Remedy {
         match container {
             Some(container) if container.kind != ContainerType::Ephemeral && !is_injected(container) => {
-                self.with_patch_or_replacement(remedy, self.container_patch(container, fields))
+                let mut entry = json!({"name": container.name});
+                if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
+                    entry.extend(fields);
+                }
+                self.with_pod_patch(remedy, json!({container.spec_list(): [entry]}))
             }
             _ => remedy,
         }
@@ -197,14 +213,66 @@ impl Target {
     /// Same as [`Self::with_container_patch`] for fields of the pod spec.
     #[must_use]
     pub fn with_pod_patch(&self, remedy: Remedy, fields: Value) -> Remedy {
-        self.with_patch_or_replacement(remedy, self.pod_spec_patch(fields))
-    }
-
-    fn with_patch_or_replacement(&self, remedy: Remedy, patch: Option<Value>) -> Remedy {
-        match patch {
-            Some(patch) => self.with_patch(remedy, &patch),
+        if let Some(patch) = self.recreation_patch(&fields) {
+            return remedy::patch(self.with_recreation(remedy, "", &patch), to_yaml(&patch));
+        }
+        match self.pod_spec_patch(fields) {
+            Some(patch) => Remedy { operation: Operation::ChangeTemplate, ..self.with_patch(remedy, &patch) },
             None => self.with_replacement(remedy),
         }
+    }
+
+    /// A strategic merge patch that sets `fields` in the pod spec of an object with an immutable spec, and removes what the
+    /// API server refuses in a new object.
+    fn recreation_patch(&self, fields: &Value) -> Option<Value> {
+        let mut patch = json!({"spec": fields});
+        match self.holder {
+            Holder::Pod { is_debugged } => {
+                patch["spec"]["nodeName"] = Value::Null;
+                if is_debugged {
+                    patch["spec"]["ephemeralContainers"] = Value::Null;
+                }
+                Some(patch)
+            }
+            Holder::Immutable => {
+                let labels = json!({"controller-uid": null, "batch.kubernetes.io/controller-uid": null});
+                let template = json!({"metadata": {"labels": labels}, "spec": patch["spec"]});
+                Some(json!({"spec": {"selector": null, "template": template}}))
+            }
+            Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
+        }
+    }
+
+    /// Adds the command that deletes the object and creates it again with the patch, after another `step` of the pipe. The
+    /// new manifest is kept in a file, so that nothing is lost if it is not accepted.
+    fn with_recreation(&self, remedy: Remedy, step: &str, patch: &Value) -> Remedy {
+        let (prefix, kind, name) = (self.command_prefix(), self.kind.to_ascii_lowercase(), &self.name);
+        let word = shell_word(&patch.to_string()).into_owned();
+        let command = format!(
+            "{prefix} get {kind} {name} -o json | {step}kubectl patch --local -f - -p {word} -o json > {name}.json && \
+             {prefix} replace --force -f {name}.json"
+        );
+        let (operation, text) = match self.holder {
+            Holder::Pod { .. } => (
+                Operation::ChangePod,
+                phrase!(
+                    self,
+                    "A pod's spec is fixed: the command deletes the pod and creates it again.",
+                    "Pod の spec は固定されている: コマンドは Pod を削除して作り直す。"
+                ),
+            ),
+            _ => (
+                Operation::Recreate,
+                phrase!(
+                    self,
+                    "A Job's template is fixed: the command deletes the Job with its pods and creates it again, so that it \
+                 starts from the beginning.",
+                    "Job のテンプレートは固定されている: コマンドは Job を Pod ごと削除して作り直し、Job は最初から始まる。"
+                ),
+            ),
+        };
+        let remedy = Remedy { text: format!("{} {text}", remedy.text), ..remedy };
+        remedy::command_for(self.with_source(remedy), operation, command)
     }
 
     /// Adds the patch (as YAML, to read) and the command that applies it (as one line of JSON, to paste).
@@ -212,12 +280,7 @@ impl Target {
     pub fn with_patch(&self, remedy: Remedy, patch: &Value) -> Remedy {
         let (kind, name) = (self.kind.to_ascii_lowercase(), &self.name);
         let command = format!("{} patch {kind} {name} -p {}", self.command_prefix(), shell_word(&patch.to_string()));
-        let remedy = remedy::command(self.with_source(remedy), command);
-        match serde_saphyr::to_string(patch) {
-            Ok(yaml) => remedy::patch(remedy, yaml),
-            // JSON is YAML too.
-            Err(_) => remedy::patch(remedy, patch.to_string()),
-        }
+        remedy::patch(remedy::command(self.with_source(remedy), command), to_yaml(patch))
     }
 
     /// Adds where to change the object instead, so that its manager does not revert the change.
@@ -284,7 +347,7 @@ impl Target {
     /// What to do about a spec that the API server does not allow to change.
     fn replacement(&self) -> Option<&'static str> {
         match self.holder {
-            Holder::Pod => Some(phrase!(
+            Holder::Pod { .. } => Some(phrase!(
                 self,
                 "A pod's spec is fixed: delete the pod and create it again.",
                 "Pod の spec は固定されている: Pod を削除して作り直す。"
@@ -298,6 +361,11 @@ impl Target {
             Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
         }
     }
+}
+
+fn to_yaml(patch: &Value) -> String {
+    // JSON is YAML too.
+    serde_saphyr::to_string(patch).unwrap_or_else(|_| patch.to_string())
 }
 
 /// Remedies of a static pod. The API server only has a mirror of it: it refuses patches, and a deleted mirror is

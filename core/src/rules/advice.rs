@@ -327,7 +327,17 @@ status:
 "#;
     let found = diagnosed(pod);
     let set = found.remedies.iter().find(|remedy| remedy.text.starts_with("Set an image")).unwrap();
-    assert!(set.text.ends_with("delete the Job and create it again."), "{}", set.text);
+    assert!(set.text.contains("deletes the Job with its pods and creates it again"), "{}", set.text);
+    // The placeholder stands before a pipe, so that a shell refuses the whole line.
+    assert_eq!(
+        set.command.as_deref(),
+        Some(
+            "kubectl -n shop get job import -o json | kubectl set image --local -o json -f - work=<IMAGE> | kubectl patch \
+             --local -f - -p '{\"spec\":{\"selector\":null,\"template\":{\"metadata\":{\"labels\":\
+             {\"batch.kubernetes.io/controller-uid\":null,\"controller-uid\":null}},\"spec\":{}}}}' -o json > import.json \
+             && kubectl -n shop replace --force -f import.json"
+        )
+    );
 }
 
 #[test]

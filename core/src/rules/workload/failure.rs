@@ -125,7 +125,10 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
     let has_rollback = remedies.iter().chain(&verdict.after).any(is_rollback);
     let of_cause = own_remedies.into_iter().filter(|remedy| !(has_rollback && is_rollback(remedy)));
     for remedy in of_cause.chain(verdict.after) {
-        let is_known = remedy.command.is_some() && remedies.iter().any(|known| known.command == remedy.command);
+        let is_same = |known: &Remedy| {
+            known.command == remedy.command || [known, &remedy].iter().all(|of| of.operation == Operation::Recreate)
+        };
+        let is_known = remedy.command.is_some() && remedies.iter().any(is_same);
         if !is_known {
             remedies.push(remedy);
         }

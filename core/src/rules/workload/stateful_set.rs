@@ -4,7 +4,7 @@ use super::creation::{self, Creation};
 use super::failure::{Verdict, Why, build_failure};
 use super::pods::{Pods, count, is_of_update};
 use super::{remedies, revisions};
-use crate::case::{FailingPod, Remedy, WorkloadCase, WorkloadJudged};
+use crate::case::{FailingPod, Operation, Remedy, WorkloadCase, WorkloadJudged};
 use crate::facts::{EventFacts, OwnFacts, StatefulSetFacts};
 use crate::language::{Language, translate};
 
@@ -41,7 +41,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
                 verdict.remedies.extend(rollback(case, &pods, set, pod));
             }
             // The cause is fixed first, and may be outside the template.
-            if !set.on_delete {
+            let is_deleted = pod.remedies.iter().any(|remedy| remedy.operation == Operation::ReplacePod);
+            if !set.on_delete && !is_deleted {
                 verdict.after.push(remedies::replace(case, pod));
             }
         }

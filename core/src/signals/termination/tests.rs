@@ -55,8 +55,9 @@ fn kill_after_the_grace_period_reports_its_consequence() {
         "redis is killed by its liveness probe (tcp 6379) 9 s after its last start; 7 restarts, back-off 5m"
     );
     assert!(diagnosis.other_findings.iter().any(|other| other.cause == "SigTermIgnored"));
-    let patch = diagnosis.remedies.iter().find_map(|remedy| remedy.patch.as_deref());
-    assert!(patch.is_none(), "a bare pod cannot be patched: {patch:?}");
+    let changed = diagnosis.remedies.iter().find(|remedy| remedy.patch.is_some()).unwrap();
+    let command = changed.command.as_deref().unwrap();
+    assert!(command.ends_with(" replace --force -f multi.json"), "a bare pod cannot be patched in place: {command}");
 }
 
 #[test]
