@@ -3,6 +3,7 @@
 mod catalogue;
 pub(crate) mod fields;
 mod finding;
+pub(crate) mod injected;
 mod outcome;
 pub(crate) mod ownership;
 mod pod;

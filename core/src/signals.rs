@@ -18,6 +18,7 @@ pub(crate) mod init_container;
 pub(crate) mod job;
 pub(crate) mod lasting;
 pub(crate) mod missing_node;
+mod mounted;
 pub(crate) mod node_condition;
 pub(crate) mod node_event;
 pub(crate) mod node_ready;

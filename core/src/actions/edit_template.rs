@@ -1,7 +1,6 @@
 //! Opens the object with the pod template in an editor.
 
 use super::{Action, Ask, Undo};
-use crate::case::target::is_injected;
 use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
@@ -17,7 +16,7 @@ pub(super) const ACTION: Action = Action {
 
 pub(super) fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
-    if ask.container.is_some_and(is_injected) {
+    if ask.container.is_some_and(|container| target.is_injected(container)) {
         return Some(ask.remedy());
     }
     Some(if target.is_patchable() {

@@ -1,7 +1,6 @@
 //! Turns a helper container into a native sidecar.
 
 use super::{Action, Ask, Undo};
-use crate::case::target::is_injected;
 use crate::case::{Operation, Remedy, remedy};
 
 pub(super) const ACTION: Action = Action {
@@ -16,7 +15,7 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
-    ask.container.filter(|container| !is_injected(container))?;
+    ask.container.filter(|container| !target.is_injected(container))?;
     Some(if target.is_patchable() {
         let edit = format!("{} edit {}", target.command_prefix(), target.argument());
         remedy::command_for(target.with_source(ask.remedy()), Operation::ChangeTemplate, edit)

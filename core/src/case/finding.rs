@@ -144,16 +144,16 @@ impl Finding {
     }
 }
 
-/// Constructors of evidence. All text from the cluster passes through `text::line` here, which removes control
-/// characters, masks secrets and limits the length.
+/// Constructors of evidence. All text from the cluster is cleaned, masked and shortened here. A value keeps its end, which
+/// states why.
 pub mod evidence {
     use super::{Condition, EventFacts, Evidence, Timestamp, Weight};
-    use crate::message::text;
+    use crate::message::{self, text};
 
     pub fn field(path: impl Into<String>, value: impl AsRef<str>) -> Evidence {
         Evidence {
             source: text::line(&path.into(), text::EVIDENCE_MAX),
-            value: text::line(value.as_ref(), text::EVIDENCE_MAX),
+            value: message::value(value.as_ref(), text::EVIDENCE_MAX),
             time: None,
             weight: Weight::Supports,
         }

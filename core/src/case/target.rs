@@ -7,32 +7,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Case, Operation, Remedy, WorkloadCase, ownership, remedy};
+use super::{Case, Operation, Remedy, WorkloadCase, injected, ownership, remedy};
 use crate::api::ContainerType;
 use crate::facts::{Container, EventFacts, Manager, WorkloadFacts};
 use crate::language::{HasLanguage, Language, phrase, translate};
 use crate::message::text;
 
-/// Names of containers that admission webhooks inject. They are not in the template, so a patch cannot change them.
-const INJECTED: [&str; 12] = [
-    "istio-proxy",
-    "istio-init",
-    "istio-validation",
-    "linkerd-proxy",
-    "linkerd-init",
-    "linkerd-network-validator",
-    "vault-agent",
-    "vault-agent-init",
-    "daprd",
-    "consul-dataplane",
-    "consul-connect-inject-init",
-    "kuma-sidecar",
-];
-
 /// The object to change for a case: the pod's top-level controller, or else the pod itself.
 pub fn of(case: &Case<'_>) -> Target {
     let pod = case.pod;
     let job = case.surroundings.known_job();
+    let is_injected = |container: &&Container| injected::injector(case, container).is_some();
+    let injected = pod.containers.iter().filter(is_injected).map(|container| container.name.clone()).collect();
     let Some(top) = ownership::top(pod, job) else {
         return Target {
             kind: "Pod".into(),
@@ -44,6 +30,7 @@ pub fn of(case: &Case<'_>) -> Target {
                 Holder::Pod { is_debugged: pod.containers.iter().any(|of| of.kind == ContainerType::Ephemeral) }
             },
             manager: None,
+            injected,
             language: case.language(),
         };
     };
@@ -55,7 +42,7 @@ pub fn of(case: &Case<'_>) -> Target {
     };
     let manager = case.surroundings.known_workload().filter(|workload| workload.key == top).and_then(manager_of);
     let (kind, name, namespace) = (top.kind.clone(), top.name.clone(), top.namespace.clone());
-    Target { kind, name, namespace, holder, manager, language: case.language() }
+    Target { kind, name, namespace, holder, manager, injected, language: case.language() }
 }
 
 /// The object to change for a workload: the workload itself.
@@ -67,7 +54,8 @@ pub(crate) fn of_workload(case: &WorkloadCase<'_>) -> Target {
         _ => Holder::Template,
     };
     let (kind, name, namespace) = (key.kind.clone(), key.name.clone(), key.namespace.clone());
-    Target { kind, name, namespace, holder, manager: manager_of(case.workload), language: case.language() }
+    let manager = manager_of(case.workload);
+    Target { kind, name, namespace, holder, manager, injected: Vec::new(), language: case.language() }
 }
 
 /// The manager that reverts direct changes of a workload: the tool that manages it, or else a controller of a custom
@@ -110,6 +98,8 @@ pub struct Target {
     holder: Holder,
     /// The manager that reverts direct changes of it.
     manager: Option<Manager>,
+    /// Containers of the pod that are not in the template, because a webhook adds them.
+    injected: Vec<Arc<str>>,
     /// Language of the remedies.
     pub language: Language,
 }
@@ -136,6 +126,11 @@ impl Target {
         format!("kubectl -n {}", self.namespace)
     }
 
+    /// Whether a webhook added this container, so that the template lacks it.
+    pub(crate) fn is_injected(&self, container: &Container) -> bool {
+        self.injected.contains(&container.name)
+    }
+
     /// Whether the template can be changed in place. Otherwise the object must be deleted and recreated.
     pub fn is_patchable(&self) -> bool {
         matches!(self.holder, Holder::Template | Holder::CronJob)
@@ -145,7 +140,7 @@ impl Target {
     /// pod's image can be set in place; any other immutable spec needs a new object.
     #[must_use]
     pub fn with_set(&self, remedy: Remedy, container: &Container, what: &str, arguments: &str) -> Remedy {
-        if is_injected(container) {
+        if self.is_injected(container) {
             return remedy;
         }
         let is_in_place = self.is_patchable() || matches!(self.holder, Holder::Pod { .. }) && what == "image";
@@ -199,7 +194,7 @@ impl Target {
     #[must_use]
     pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: Value) -> Remedy {
         match container {
-            Some(container) if container.kind != ContainerType::Ephemeral && !is_injected(container) => {
+            Some(container) if container.kind != ContainerType::Ephemeral && !self.is_injected(container) => {
                 let mut entry = json!({"name": container.name});
                 if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
                     entry.extend(fields);
@@ -392,11 +387,6 @@ pub(crate) fn of_static_pod(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<R
 pub(crate) fn ignored_manifest<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
     let is_duplicate = |event: &&EventFacts| text::has(&event.message, &["due to duplicate pod name"]);
     case.events_with("FailedValidation").rev().find(is_duplicate).filter(|_| case.pod.is_mirror())
-}
-
-/// Whether a webhook injected this container.
-pub fn is_injected(container: &Container) -> bool {
-    INJECTED.contains(&&*container.name)
 }
 
 /// The command that lists the pods of a node.

@@ -359,6 +359,14 @@ impl WorkloadFacts {
         }
     }
 
+    /// Whether the newest known template has a container of this name.
+    pub fn template_has(&self, container: &str) -> bool {
+        let of_replica_set = self.replica_sets.first().and_then(|newest| newest.template.as_ref());
+        let of_revision = self.revisions.first().and_then(|newest| newest.template.as_ref());
+        let newest = of_replica_set.or(of_revision).or(self.template.as_ref());
+        newest.is_some_and(|template| template.containers.iter().any(|own| &*own.name == container))
+    }
+
     /// Whether this is the newest template, by the name of a ReplicaSet or a `controller-revision-hash`. `None`:
     /// unknown.
     pub fn is_newest(&self, template: &str) -> Option<bool> {

@@ -59,9 +59,12 @@ pub fn fit(text: &str, most: usize) -> String {
 /// Characters of a quote that are worth showing.
 const QUOTE_SHOWN: usize = 20;
 
-/// The line with its last quote shortened: a line of a log that ends a summary matters less than what precedes it.
+/// The line with its last quote shortened: a line of a log that ends a summary matters less than what precedes it. The
+/// clause between the subject and the quote, such as `; it exits 4 s after each start`, matters even less.
 fn with_short_quote(line: &str, most: usize) -> Option<String> {
     let (head, quote) = line.split_at(line.find(": \"").filter(|_| line.ends_with('"'))?);
+    let subject = head.rsplit_once("; ").map(|(subject, _)| subject).filter(|subject| is_balanced(subject));
+    let head = subject.unwrap_or(head);
     let room = most.saturating_sub(length(head));
     (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit(head, most)))
 }
@@ -392,6 +395,27 @@ fn short_maps(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// One clean line of at most `most` characters. If the text is longer, its middle is left out.
+pub(crate) fn value(text: &str, most: usize) -> String {
+    let line = text::line(text, usize::MAX);
+    if fits(&line, most) { line } else { both_ends(&line, most) }
+}
+
+/// The beginning and the end of a line in at most `most` characters, without cut words.
+pub(super) fn both_ends(line: &str, most: usize) -> String {
+    let size = length(line);
+    if size <= most {
+        return line.to_owned();
+    }
+    let at = |characters: usize| line.char_indices().nth(characters).map_or(line.len(), |(at, _)| at);
+    let from = at(size - most / 2);
+    let tail = line[from..].split_once(' ').map_or(&line[from..], |(_, words)| words);
+    let room = most - length(tail) - 2;
+    let head = &line[..at(room)];
+    let head = head.rsplit_once(' ').map_or(head, |(words, _)| words).trim_end();
+    format!("{head}… {tail}")
+}
+
 /// An error of at most `most` characters. Sentences behind the first one give way, then the middle: both ends of an
 /// error matter.
 pub(super) fn cut_middle(text: &str, most: usize) -> String {
@@ -538,7 +562,7 @@ mod tests {
         assert_eq!(fit("short: text", 80), "short: text");
         let text =
             r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not specified in the file""#;
-        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not…""#);
+        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set: "Error: "A" is not specified in the…""#);
         assert_eq!(
             fit("image a/b cannot be pulled: node n cannot reach r (Get x: dial y: refused)", 66),
             "image a/b cannot be pulled: node n cannot reach r (… refused)"

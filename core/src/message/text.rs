@@ -5,6 +5,8 @@ mod secrets;
 
 use std::borrow::Cow;
 
+use super::shorten;
+
 pub use secrets::without_keys;
 
 /// Maximum length of a summary in characters.
@@ -128,7 +130,7 @@ fn is_invisible(c: char) -> bool {
 /// Characters of a line of JSON in a log.
 const JSON_LINE_MAX: usize = LOG_MAX * 3 / 4;
 
-/// The last lines of a log, each masked and cut; at most 4 KiB in total.
+/// The last lines of a log, each masked and shortened; at most 4 KiB in total.
 pub fn log_tail(log: &str) -> String {
     let mut room = LOG_MAX;
     let mut kept: Vec<String> = Vec::new();
@@ -137,7 +139,8 @@ pub fn log_tail(log: &str) -> String {
     for line in log.lines().rev() {
         // The error of a line of JSON may stand anywhere in it.
         let most = if line.trim_start().starts_with('{') { JSON_LINE_MAX } else { EVIDENCE_MAX };
-        let line = self::line(line, most);
+        // The end of a long line states why.
+        let line = shorten::both_ends(&self::line(line, usize::MAX), most);
         let Some(left) = room.checked_sub(line.len() + 1) else { break };
         room = left;
         kept.push(line);

@@ -11,6 +11,7 @@ mod mount;
 use self::message::{executable, variables, working_dir};
 use super::probe::handler::handler_text;
 use super::termination::hook::{self, HookProof};
+use super::termination::log_line;
 use super::{Matched, PodSignal, Seen, Source, lasting, sandbox, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
@@ -358,6 +359,12 @@ signal! {
         if self.seen.reason == hook::HOOK_KILL { message::hook_error(self.seen.text) } else { String::new() }
     }
 
+    /// The decisive line of the log of the last run, at most 130 characters; empty where no hook failed, or no log is known.
+    /// Source: the termination message or log of the container.
+    "logLine": fn log_line(&self) -> String {
+        self.hook_log().map_or_else(String::new, |line| log_line::shown(&line.text, 130))
+    }
+
     /// The command of the hook that is not in the image; empty if it was found. Source: the message.
     "hookCommand": fn hook_command(&self) -> &str { message::missing_in_hook(self.seen.text).unwrap_or_default() }
 
@@ -413,6 +420,7 @@ impl<'a> PodSignal<'a> for ContainerStart<'a> {
             out.push(evidence::field(format!("{path}.exitCode"), end.exit_code.to_string()));
         }
         out.extend(self.seen.event.map(evidence::event));
+        out.extend(self.hook_log().map(|line| line.evidence(container)));
         if !container.command.is_empty() && self.is_about_executable() {
             let command = format!("{:?}", container.command);
             out.push(evidence::field(format!("{}.command", container.spec_path()), command));
@@ -447,6 +455,11 @@ impl<'a> ContainerStart<'a> {
     fn failed_mount(&self) -> Option<&'a Mount> {
         let path = mount::target(self.seen.text)?.trim_end_matches('/');
         self.container?.mounts.iter().find(|mount| mount.path.trim_end_matches('/') == path)
+    }
+
+    fn hook_log(&self) -> Option<log_line::Line> {
+        let container = self.container.filter(|_| !self.hook_proof().is_empty())?;
+        log_line::line(self.case, container, container.last_end()?)
     }
 
     fn hook_handler(&self) -> Option<&'a ProbeHandler> {

@@ -4,6 +4,7 @@ use super::termination::end;
 use super::{Context, Definition, Field, FieldType, Value, restarts};
 use crate::api::ContainerType;
 use crate::case::fields::Fields;
+use crate::case::injected;
 use crate::facts::{Container, PodFacts, format_bytes};
 use crate::message::text;
 
@@ -47,6 +48,18 @@ pub const CONTEXT: &[&Definition] = &[
                 "When the runs that terminate like the last one end: `9 s after each start`; empty if no run time is known. Source: state, lastState, earlier runs.",
             ),
             field("image", FieldType::Text, "Its image reference. Source: spec.containers[].image."),
+            field(
+                "injector",
+                FieldType::Text,
+                "The product whose webhook added it, such as `Istio`; empty if the template of the workload has it. Source: spec.containers[].name.",
+            ),
+            field("injectorPods", FieldType::Text, "Label selector of the pods of that product that it connects to."),
+            field(
+                "injectorAgent",
+                FieldType::Text,
+                "DaemonSet of that product that redirects the traffic of pods; empty if it has none.",
+            ),
+            field("injectorAgentPods", FieldType::Text, "Label selector of the pods of that DaemonSet."),
             field("isInit", FieldType::Flag, "Whether it is an init container. Source: spec.initContainers."),
             field("command", FieldType::Text, "First word of its command. Source: spec.containers[].command."),
             field(
@@ -129,12 +142,17 @@ impl Context<'_> {
 
     fn of_container(&self, name: &str) -> Option<Value> {
         let of = self.container;
+        let injector = || of.zip(self.subject.pod()).and_then(|(container, case)| injected::injector(case, container));
         Some(match name {
             "name" => of.map_or("", |c| &c.name).into(),
             "display" => of.map(end::display_name).into(),
             "restarts" => of.zip(self.subject.pod()).map(|(c, case)| restarts::so_far(case, c)).into(),
             "rhythm" => of.zip(self.subject.pod()).and_then(|(c, case)| restarts::rhythm(case, c)).into(),
             "image" => of.map(|c| &*c.image).into(),
+            "injector" => injector().map_or("", |injector| injector.name).into(),
+            "injectorPods" => injector().map_or("", |injector| injector.control_plane).into(),
+            "injectorAgent" => injector().map_or("", |injector| injector.agent).into(),
+            "injectorAgentPods" => injector().map_or("", |injector| injector.agent_selector).into(),
             "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
             "commandLine" => of.map(command_line).into(),

@@ -58,6 +58,13 @@ signal! {
     /// Namespace of that Service. Source: spec.initContainers[].command.
     "serviceNamespace": fn service_namespace(&self) -> &str { self.of_service().map_or("", |(namespace, _)| namespace) }
 
+    /// File that its command waits for; empty if it waits for none. Source: spec.initContainers[].command.
+    "file": fn file(&self) -> Option<String> { waits_for::file(self.container) }
+
+    /// Component of the NVIDIA GPU operator that it waits for: `driver`, `container toolkit`, `CUDA validation` or
+    /// `device plugin`; empty for other containers. Source: spec.initContainers[].command and name.
+    "gpuComponent": fn gpu_component(&self) -> &'static str { waits_for::gpu_component(self.container).unwrap_or_default() }
+
     /// Exit code and its meaning: `code 1 (general error)`. Source: state.terminated.exitCode.
     "exit": fn exit(&self) -> Option<String> { Some(ended_with(self.case.language(), self.run()?)) }
 

@@ -1,6 +1,7 @@
 //! The signal `programError`.
 
 mod access;
+mod amounts;
 mod code_line;
 mod handles;
 mod settings;
@@ -13,8 +14,8 @@ use self::access::Denied;
 use self::handles::Handles;
 use self::space::Full;
 use super::termination::end::{self, settled_crash};
-use super::termination::{end_evidence, log_line};
-use super::{Matched, PodSignal, Source, of_containers, signal};
+use super::termination::{end_evidence, library, log_line};
+use super::{Matched, PodSignal, Source, mounted, of_containers, signal};
 use crate::case::{Case, Finding, Verdict};
 use crate::facts::{Container, Mount, RefKind, Terminated, Timestamp, VolumeSource, format_bytes};
 use crate::message::text;
@@ -82,6 +83,12 @@ signal! {
     /// Port that the line names last.
     "port": fn port(&self) -> Option<i32> { words::port(&self.line.text) }
 
+    /// Port that the program tried to listen on: that of the line, else the only one in the command of the container.
+    /// Source: the log; spec.containers[].command and args.
+    "listenPort": fn listen_port(&self) -> Option<i32> {
+        self.port().or_else(|| words::port_of_command(self.container))
+    }
+
     /// What is wrong where a migration of a database cannot run: `unknownRevision` (of the database), `changed` (after it ran),
     /// `locked`, `pending` or `failed`.
     "migrationProblem": fn migration_problem(&self) -> &'static str { words::migration_problem(&self.line.text) }
@@ -97,7 +104,7 @@ signal! {
 
     /// Another container of the pod that declares this port; empty if none does. Source: spec.containers[].ports.
     "portOwner": fn port_owner(&self) -> &str {
-        words::port_owner(self.case, self.container, self.port()).unwrap_or_default()
+        words::port_owner(self.case, self.container, self.listen_port()).unwrap_or_default()
     }
 
     /// Whether the stack of the error ends in a call of bind(). Source: the lines around it in the log.
@@ -153,9 +160,11 @@ signal! {
     /// What is wrong with a certificate: `expired` (or not valid yet), `otherName`, or `unknownAuthority`.
     "certificateProblem": fn certificate_problem(&self) -> &'static str { access::certificate_problem(&self.line.text) }
 
-    /// What could not be reached: `db:5432`, or the name alone; empty if the line names none.
+    /// What could not be reached: `db:5432`, or the name alone if neither the line nor the command of the container has the
+    /// port; empty if the line names none.
     "endpoint": fn endpoint(&self) -> &str {
-        self.parsed.endpoint.get_or_init(|| words::endpoint(&self.line.text)).as_deref().unwrap_or_default()
+        let endpoint = || words::endpoint(&self.line.text).map(|found| words::with_port(found, self.container));
+        self.parsed.endpoint.get_or_init(endpoint).as_deref().unwrap_or_default()
     }
 
     /// The same, where a client names it as the address that it connects to and it is not in the pod itself.
@@ -185,8 +194,16 @@ signal! {
         self.host().split('.').nth(1).unwrap_or(&self.case.pod.key.namespace)
     }
 
-    /// Product whose client failed where the line names no endpoint, such as `MySQL`; empty if it is not known.
-    "server": fn server(&self) -> &'static str { words::unnamed(&self.line.text).map_or("", |(server, _)| server) }
+    /// Product whose client failed where the line names no endpoint, such as `MySQL`: by the line, else by a driver in its
+    /// stack; empty if it is not known.
+    "server": fn server(&self) -> &'static str {
+        let named = words::unnamed(&self.line.text).map_or("", |(server, _)| server);
+        if !named.is_empty() || self.connection_failure().is_empty() {
+            return named;
+        }
+        let mut lines = log_line::all(self.case, self.container, self.run);
+        lines.find_map(|(line, _)| words::driver(line)).unwrap_or_default()
+    }
 
     /// How a connection failed where the line names no endpoint: `refused`, `noRoute`, `timeout`, `nameNotFound` or
     /// `lookupFailed`; empty if the line is no exception of a connection.
@@ -270,6 +287,33 @@ signal! {
         matches!(self.volume_kind(), "configMap" | "secret" | "projected" | "image" | "downwardAPI")
     }
 
+    /// The claim with the data of the container: the one that holds the file, else the only one that it mounts; empty if it
+    /// mounts none or several. Source: spec.volumes[].persistentVolumeClaim.
+    "dataClaim": fn data_claim(&self) -> &str {
+        match self.mount() {
+            Some((_, Some(VolumeSource::Claim { name, .. }))) => name,
+            Some(_) => "",
+            None => mounted::only_claim(self.case, self.container).unwrap_or_default(),
+        }
+    }
+
+    /// Shared library, or version of the C library, that the dynamic linker does not find: `libssl.so.1.1`, `GLIBC_2.34`.
+    "library": fn library(&self) -> &str { library::missing(&self.line.text).map_or("", |missing| missing.name) }
+
+    /// Program or library that needs it; empty if the line does not name it.
+    "libraryUser": fn library_user(&self) -> &str {
+        library::missing(&self.line.text).map_or("", |missing| missing.needed_by)
+    }
+
+    /// Whether the library exists, and is older than the program needs.
+    "isLibraryOld": fn is_library_old(&self) -> bool {
+        library::missing(&self.line.text).is_some_and(|missing| missing.is_version)
+    }
+
+    /// Whether the variable that the line names is a setting of the program, which may have another source than the
+    /// environment.
+    "isSetting": fn is_setting(&self) -> bool { self.has("setting") }
+
     /// Whether the line is about space on a disk: limits of the kernel have the same error.
     "isAboutSpace": fn is_about_space(&self) -> bool { space::is_about_space(&self.line.text) }
 
@@ -306,6 +350,27 @@ signal! {
     "sysctl": fn sysctl(&self) -> &'static str {
         handles::met(&self.line.text).and_then(Handles::sysctl).unwrap_or_default()
     }
+
+    /// Limit that the line states: the number in `[65530] is too low` or `limit (128)`; empty if it states none.
+    "statedLimit": fn stated_limit(&self) -> &str { amounts::stated_limit(&self.line.text) }
+
+    /// Value that the line demands instead: the number in `increase to at least [262144]`; empty if it demands none.
+    "neededValue": fn needed_value(&self) -> &str { amounts::needed_value(&self.line.text) }
+
+    /// Number of bytes that the program asked for, as a quantity such as `80Mi`; empty if no line of the log states it.
+    "askedBytes": fn asked_bytes(&self) -> Option<String> {
+        let of_log = || log_line::all(self.case, self.container, self.run).find_map(|(line, _)| amounts::bytes(line));
+        amounts::bytes(&self.line.text).or_else(of_log).map(format_bytes)
+    }
+
+    /// Version of the database that wrote the data; empty if the line does not name it.
+    "dataVersion": fn data_version(&self) -> &str { amounts::versions(&self.line.text)[0] }
+
+    /// Version of the database that cannot read it.
+    "serverVersion": fn server_version(&self) -> &str { amounts::versions(&self.line.text)[1] }
+
+    /// User ID that the container runs as, if its spec sets one. Source: securityContext.runAsUser.
+    "runAsUser": fn run_as_user(&self) -> Option<i64> { self.container.run_as_user }
 
     /// Setting of the language runtime that limits its heap; empty if it is not known.
     "heapSetting": fn heap_setting(&self) -> &'static str { settings::heap_setting(&self.line.text.to_ascii_lowercase()) }
@@ -399,9 +464,17 @@ impl<'a> ProgramError<'a> {
 
 /// The decisive line of a run that terminated with an exit code of the program.
 fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<ProgramError<'a>> {
-    let run = end::crash(case, container).filter(|run| has_own_exit_code(run))?;
+    let run = end::crash(case, container).filter(|run| has_own_exit_code(run) || is_of_linker(run))?;
     let line = decisive_line(case, container, run)?;
+    if is_of_linker(run) && library::missing(&line.text).is_none() {
+        return None;
+    }
     Some(ProgramError { case, container, run, line, parsed: Parsed::default() })
+}
+
+/// Whether the exit code may be that of the dynamic linker, which did not find a library.
+fn is_of_linker(run: &Terminated) -> bool {
+    matches!(run.exit_code, 126 | 127) && run.reason != end::OOM_KILLED
 }
 
 /// Whether the program chose the exit code itself. 126 and 127 (from a shell or the dynamic linker) have causes of

@@ -2,7 +2,7 @@
 
 use super::{Matched, PodSignal, Source, init_container, post_start, signal};
 use crate::api::{ContainerType, Evidence};
-use crate::case::{Case, evidence, target};
+use crate::case::{Case, evidence, injected};
 use crate::facts::{Container, Phase, RestartPolicy, State, Terminated, Timestamp, after};
 
 /// Seconds that a helper may need to flush its data after the work is done.
@@ -73,7 +73,7 @@ signal! {
     "isKnownHelper": fn is_known_helper(&self) -> bool { matches!(self.blocks, Blocks::Completion { are_helpers: true, .. }) }
 
     /// Whether an admission webhook added the container, so that it is in no template. Source: spec.containers[].name.
-    "isInjected": fn is_injected(&self) -> bool { target::is_injected(self.container) }
+    "isInjected": fn is_injected(&self) -> bool { injected::injector(self.case, self.container).is_some() }
 
     /// Its place among the init containers, from 1. Source: spec.initContainers.
     "position": fn position(&self) -> i64 { init_container::position(self.case, self.container) }
@@ -177,7 +177,7 @@ fn done(container: &Container) -> Option<(&Container, Timestamp)> {
 }
 
 fn is_helper(container: &Container) -> bool {
-    HELPERS.iter().any(|helper| container.name.contains(helper)) || target::is_injected(container)
+    HELPERS.iter().any(|helper| container.name.contains(helper)) || injected::by_name(&container.name).is_some()
 }
 
 fn holds_up_start(case: &Case<'_>, container: &Container) -> bool {

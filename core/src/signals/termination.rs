@@ -5,6 +5,7 @@ pub(crate) mod doubt;
 pub(crate) mod end;
 pub(crate) mod exit_code;
 pub(crate) mod hook;
+pub(crate) mod library;
 pub(crate) mod log_line;
 mod lost;
 mod memory_sign;
@@ -17,11 +18,11 @@ use std::cell::OnceCell;
 
 use self::node_shortage::Shortage;
 use self::program::Refusal;
-use super::{Matched, PodSignal, Source, of_containers, restarts, signal};
+use super::{Matched, PodSignal, Source, mounted, of_containers, restarts, signal};
 use crate::api::{Confidence, ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
 use crate::facts::{Container, EventFacts, Phase, ProbeKind, RestartPolicy, State, Terminated, Timestamp};
-use crate::message::windows;
+use crate::message::{text, windows};
 
 /// Adds reason, exit code and uptime of a run as evidence.
 pub(crate) fn end_evidence(container: &Container, run: &Terminated, finding: Finding) -> Finding {
@@ -162,6 +163,30 @@ signal! {
         self.decisive_line().map_or_else(String::new, |line| log_line::shown(&line.text, 130))
     }
 
+    /// The file in a ConfigMap, a Secret or a claim that the decisive line names; empty if it names none.
+    /// Source: the log; spec.containers[].volumeMounts.
+    "file": fn file(&self) -> &str { self.mounted().map_or("", |mounted| mounted.file) }
+
+    /// Kind of the object that holds this file: `ConfigMap`, `Secret` or `PersistentVolumeClaim`. Source: spec.volumes.
+    "fileKind": fn file_kind(&self) -> &'static str { self.mounted().map_or("", |mounted| mounted.kind) }
+
+    /// Name of that object. Source: spec.volumes.
+    "fileSource": fn file_source(&self) -> &str { self.mounted().map_or("", |mounted| mounted.name) }
+
+    /// Where its volume is mounted. Source: spec.containers[].volumeMounts[].mountPath.
+    "mountPath": fn mount_path(&self) -> &str { self.mounted().map_or("", |mounted| &mounted.mount.path) }
+
+    /// File with the process ID of a server that the decisive line reports as running; empty if it names none.
+    /// Source: the log.
+    "pidFile": fn pid_file(&self) -> &str {
+        let line = self.decisive_line().map_or("", |line| &line.text);
+        let is_running = text::has_any(line, &["already running", "still running"]);
+        mounted::paths(line).find(|path| is_running && path.rsplit_once('.').is_some_and(|(_, kind)| kind == "pid")).unwrap_or_default()
+    }
+
+    /// Folder of that file.
+    "pidFolder": fn pid_folder(&self) -> &str { self.pid_file().rsplit_once('/').map_or("", |(folder, _)| folder) }
+
     /// Whether the container fails again and again: it is in back-off, or it was restarted more than once.
     "isLoop": fn is_loop(&self) -> bool {
         let container = self.container;
@@ -256,6 +281,10 @@ impl<'a> Termination<'a> {
 
     fn decisive_line(&self) -> Option<&log_line::Line> {
         self.line.get_or_init(|| log_line::line(self.case, self.container, self.run)).as_ref()
+    }
+
+    fn mounted(&self) -> Option<mounted::Mounted<'_, 'a>> {
+        mounted::of_line(self.case, self.container, &self.decisive_line()?.text)
     }
 
     fn line_evidence(&self) -> Option<Evidence> {

@@ -76,9 +76,41 @@ impl WaitsFor {
     }
 }
 
+/// The component of the NVIDIA GPU operator that an init container waits for: `driver`, `container toolkit`, `CUDA
+/// validation` or `device plugin`. Such a container polls a file, or runs the validator of the operator.
+/// Source: gpu-operator assets and cmd/nvidia-validator.
+pub(super) fn gpu_component(container: &Container) -> Option<&'static str> {
+    const FILES: &str = "/run/nvidia/validations/";
+    const COMPONENTS: [(&str, &str); 4] = [
+        ("driver", "driver"),
+        ("toolkit", "container toolkit"),
+        ("cuda", "CUDA validation"),
+        ("plugin", "device plugin"),
+    ];
+    let line = script(container);
+    let of_file = line.split_once(FILES).map(|(_, file)| file);
+    let of_validator = || line.contains("nvidia-validator").then_some(&*container.name);
+    let word = of_file.or_else(of_validator)?;
+    COMPONENTS.iter().find(|(start, _)| word.trim_start_matches('.').starts_with(start)).map(|(_, name)| *name)
+}
+
+/// The path that the command polls: `until [ -f /config/ready ]; do sleep 1; done`.
+pub(super) fn file(container: &Container) -> Option<String> {
+    let line = script(container);
+    let condition = ["until ", "while "].iter().find_map(|word| line.split_once(word))?.1.split(';').next()?;
+    let mut words = condition.split_whitespace().map(unquoted);
+    words.find(|word| matches!(*word, "-f" | "-e" | "-s" | "-d" | "-S"))?;
+    let path = words.next().filter(|path| path.starts_with('/'))?;
+    Some(text::line(path, 80))
+}
+
+fn script(container: &Container) -> String {
+    container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
 /// Parses the command; `None` if it contains no certain target.
 pub(super) fn read(container: &Container) -> Option<WaitsFor> {
-    let line = container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let line = script(container);
     let mut commands = line.split([';', '|', '&', '\n', '(', ')', '`']);
     commands.find_map(|command| parse_command(&command.split_whitespace().collect::<Vec<_>>()))
 }

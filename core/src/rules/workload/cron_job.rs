@@ -13,6 +13,9 @@ use crate::language::{phrase, translate};
 use crate::message::text;
 use crate::signals::cron_job::CronJob;
 
+/// Reason of the condition Failed of a Job that a rule of its podFailurePolicy failed.
+const POD_FAILURE_POLICY: &str = "PodFailurePolicy";
+
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let OwnFacts::CronJob(cron) = &case.workload.own else { return WorkloadJudged::default() };
     if case.workload.suspended {
@@ -133,11 +136,10 @@ fn run_failed<'a>(
     let stands =
         translate!(case, "its run {name} {gave_up}", "実行 {name} が{gave_up}", name = text::cut(name, 63), gave_up);
     let verdict = Verdict::new(JOB_FAILED, severity, stands, why);
-    WorkloadJudged::failing(build_failure(
-        case,
-        &own,
-        Verdict { after: run_cron_job::remedy(&target::of_workload(case)).into_iter().collect(), ..verdict },
-    ))
+    // The policy declares that another try fails in the same way.
+    let may_run = condition.reason != POD_FAILURE_POLICY;
+    let after = run_cron_job::remedy(&target::of_workload(case)).filter(|_| may_run).into_iter().collect();
+    WorkloadJudged::failing(build_failure(case, &own, Verdict { after, ..verdict }))
 }
 
 /// The name of a pod begins with the name of its Job.

@@ -678,6 +678,18 @@ fn failed_run_is_reported_for_its_cron_job_until_a_later_run_succeeds() {
 }
 
 #[test]
+fn run_that_its_pod_failure_policy_failed_is_not_to_be_run_again() {
+    let commands = |reason: &str| {
+        let runs = RUNS.replace("SUCCEEDED", "2026-11-21T08:00:30Z").replace("BackoffLimitExceeded", reason);
+        let remedies = World::of(&runs).failure().remedies;
+        remedies.into_iter().filter_map(|remedy| remedy.command).collect::<Vec<_>>()
+    };
+    let runs_again = |commands: &[String]| commands.iter().any(|command| command.contains("create job --from"));
+    assert!(runs_again(&commands("BackoffLimitExceeded")));
+    assert!(!runs_again(&commands("PodFailurePolicy")));
+}
+
+#[test]
 fn impossible_schedule_has_no_next_run() {
     let remedies = recorded("CronJobScheduleBad/never.yaml").failure().remedies;
     assert_eq!(remedies[1].text, "Run it now, if a run is due.");

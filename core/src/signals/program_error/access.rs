@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::words;
+use crate::signals::mounted;
 
 /// A denial by the API server's authorization: `cannot list resource "pods" in API group "" in the namespace "shop"`.
 static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -102,7 +102,7 @@ pub(super) fn forbidden_path(line: &str) -> Option<&str> {
 
 /// The missing file or directory.
 pub(super) fn missing_path(line: &str) -> Option<&str> {
-    const OTHER: [&str; 6] = ["connect", "dial ", "socket", "exec", "shared object", "modprobe"];
+    const OTHER: [&str; 7] = ["connect", "dial ", "socket", "exec", "shared object", "shared librar", "modprobe"];
     let lower = line.to_ascii_lowercase();
     if OTHER.iter().any(|word| lower.contains(word)) {
         return None;
@@ -116,7 +116,7 @@ pub(super) fn missing_path(line: &str) -> Option<&str> {
 fn path_beside<'l>(line: &'l str, lower: &str, marks: &[&str]) -> Option<&'l str> {
     let at = marks.iter().find_map(|mark| lower.find(mark))?;
     let (before, after) = (line.get(..at)?, line.get(at..)?);
-    let path = words::paths(before).last().or_else(|| words::paths(after).next())?;
+    let path = mounted::paths(before).last().or_else(|| mounted::paths(after).next())?;
     let of_kernel = ["/proc/", "/sys/", "/dev/"].iter().any(|root| path.starts_with(root));
     (!of_kernel).then_some(path)
 }

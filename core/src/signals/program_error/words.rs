@@ -8,6 +8,7 @@ use crate::api::ContainerType;
 use crate::case::Case;
 use crate::facts::Container;
 use crate::message::text;
+use crate::signals::mounted;
 use crate::signals::termination::log_line;
 
 /// Patterns of a host name or address with an optional port. The first match is the unreachable endpoint. A pattern is
@@ -25,7 +26,7 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
         ("enotfound |eai_again ", r"(?:ENOTFOUND|EAI_AGAIN) (?<host>[A-Za-z0-9._-]+)"),
         // libpq
         (r#"server at ""#, r#"server at "(?<host>[^"]+)"(?: \([^)]*\))?, port (?<port>[0-9]+)"#),
-        (r#"running on host ""#, r#"running on host "(?<host>[^"]+)""#),
+        (r#"running on host ""#, r#"running on host "(?<host>[^"]+)"(?:.{0,80}? on port (?<port>[0-9]+))?"#),
         (r#"translate host name ""#, r#"translate host name "(?<host>[^"]+)""#),
         // Prisma
         ("server at `", r"server at `(?<host>[^`:]+)(?::(?<port>[0-9]+))?`"),
@@ -75,14 +76,30 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
 const IN_PASSING: usize = 2;
 
 static PORT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)(?::|(?-u:\b)port[ =:]+)([0-9]{1,5})(?-u:\b)").ok());
-static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
+    LazyLock::new(|| Regex::new(r"(?i)(?::|(?-u:\b)port[ =:,]+)([0-9]{1,5})(?-u:\b)").ok());
 static VARIABLE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u:\b)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*(?-u:\b)").ok());
 
 /// The unreachable endpoint in the line: `db:5432`, or the host alone.
 pub(super) fn endpoint(line: &str) -> Option<String> {
     first_of(&ENDPOINTS, line).map(|found| named(line, found))
+}
+
+/// The endpoint with its port, if only the command of the container names it: `--database=orders-db:5432`.
+pub(super) fn with_port(endpoint: String, container: &Container) -> String {
+    if endpoint.contains(':') {
+        return endpoint;
+    }
+    let line = container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let port = line.match_indices(&endpoint).find_map(|(at, _)| {
+        let (before, after) = (line.get(..at)?, line.get(at + endpoint.len()..)?);
+        // `nc db 5432`
+        let rest = after.strip_prefix([':', ' '])?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let is_whole = !before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'));
+        rest.get(..digits).filter(|port| is_whole && digits > 1 && port.parse::<u16>().is_ok())
+    });
+    port.map_or_else(|| endpoint.clone(), |port| format!("{endpoint}:{port}"))
 }
 
 /// The endpoint by the name that the line has for it: `failed to connect to db.shop.svc:5432: dial tcp 10.96.3.9:5432`.
@@ -179,6 +196,27 @@ static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// The product of a client library in a line of a stack.
+pub(super) fn driver(line: &str) -> Option<&'static str> {
+    const DRIVERS: [(&str, &str); 14] = [
+        ("com.mysql.", "MySQL"),
+        ("org.mariadb.jdbc", "MariaDB"),
+        ("org.postgresql.", "PostgreSQL"),
+        ("/psycopg", "PostgreSQL"),
+        ("/asyncpg/", "PostgreSQL"),
+        ("/pymysql/", "MySQL"),
+        ("redis.clients.jedis", "Redis"),
+        ("io.lettuce.core", "Redis"),
+        ("/redis/connection.py", "Redis"),
+        ("com.mongodb.", "MongoDB"),
+        ("/pymongo/", "MongoDB"),
+        ("com.rabbitmq.client", "RabbitMQ"),
+        ("/pika/", "RabbitMQ"),
+        ("/kafka/", "Kafka"),
+    ];
+    DRIVERS.iter().find(|(part, _)| line.contains(part)).map(|(_, product)| *product)
+}
+
 /// Server product and kind of failure of an exception without an endpoint.
 pub(super) fn unnamed(line: &str) -> Option<(&'static str, &'static str)> {
     EXCEPTION.as_ref()?.find(line)?;
@@ -234,6 +272,18 @@ pub(super) fn port(line: &str) -> Option<i32> {
     found.get(1)?.as_str().parse().ok().filter(|port| (1..=65_535).contains(port))
 }
 
+/// The port of an option in the command: `-p 8080`, `--port=8080`, `--listen :8080`; `None` if there are several.
+pub(super) fn port_of_command(container: &Container) -> Option<i32> {
+    static OPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?: -p|port|listen\S*|bind\S*|addr\S*)[ =]+[^ ]*?(?-u:\b)([0-9]{2,5})(?:$|[ ;])").ok()
+    });
+    let line = container.command.iter().chain(&container.args).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let mut ports =
+        OPTION.as_ref()?.captures_iter(&line).filter_map(|found| found.get(1)?.as_str().parse::<i32>().ok());
+    let first = ports.next().filter(|port| (1..=65_535).contains(port))?;
+    ports.all(|port| port == first).then_some(first)
+}
+
 /// The version of Java for which a class was compiled, and that of the runtime, as a refused class names them.
 pub(super) fn java_versions(line: &str) -> [Option<u32>; 2] {
     let version = |words: &str| {
@@ -272,18 +322,12 @@ pub(super) fn migration_problem(line: &str) -> &'static str {
 
 /// The file or directory in the line.
 pub(super) fn path(line: &str) -> Option<&str> {
-    paths(line).next()
+    mounted::paths(line).next()
 }
 
 /// The parent directory of a path, unless it is the root.
 pub(super) fn folder(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty())
-}
-
-/// All files and directories in the line.
-pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
-    let found = PATH.iter().flat_map(|pattern| pattern.captures_iter(line));
-    found.filter_map(|found| Some(found.get(1)?.as_str().trim_end_matches(['.', ':'])))
 }
 
 /// The environment variable in the line: upper case, with an underscore unless the context shows that it is a variable.
@@ -327,6 +371,19 @@ mod tests {
             ("connection refused, see https://docs.example.com", None),
         ] {
             assert_eq!(certain_endpoint(line).as_deref(), certain, "{line}");
+        }
+    }
+
+    #[test]
+    fn port_of_an_endpoint_is_that_of_the_command() {
+        let scenario = crate::testing::Scenario::from_yaml(
+            "{kind: Pod, metadata: {name: a, namespace: n, uid: u}, spec: {containers: [{name: app, image: 'a:1', args: ['--db=postgres://u@orders-db:5432/x', '--cache=my-redis:6379']}]}}",
+        );
+        let case = scenario.case();
+        for (host, expected) in
+            [("orders-db", "orders-db:5432"), ("redis", "redis"), ("orders-db:1", "orders-db:1"), ("other", "other")]
+        {
+            assert_eq!(with_port(host.to_owned(), &case.pod.containers[0]), expected);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::api::Evidence;
 use crate::case::{Case, evidence};
 use crate::facts::{Container, LogKey, Lookup, Terminated};
 use crate::message;
+use crate::signals::mounted;
 
 /// Maximum number of lines that are examined, from the last.
 const MAX_LINES: usize = 60;
@@ -169,10 +170,17 @@ const ADVICE: [&str; 18] = [
 pub(crate) fn shown(line: &str, most: usize) -> String {
     let line = bare(line);
     let line = match ADVICE.iter().filter_map(|advice| line.find(advice)).min() {
-        Some(end) if end > 20 => line.get(..end).unwrap_or(line),
+        Some(end) if end > 20 && !names_file_only_in(line, end) => line.get(..end).unwrap_or(line),
         _ => line,
     };
     message::error_line(line.trim_end_matches(':'), most)
+}
+
+/// Whether the advice from this place on names the file that the error is about, and the error itself names no object:
+/// `A server is already running. Check /app/tmp/pids/server.pid.`
+fn names_file_only_in(line: &str, end: usize) -> bool {
+    let (error, advice) = line.split_at_checked(end).unwrap_or((line, ""));
+    mounted::paths(advice).next().is_some() && !Features::of(error, None).object
 }
 
 /// Formats the decisive line for a summary: `: "..."`; empty if there is none.

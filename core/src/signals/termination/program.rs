@@ -1,9 +1,8 @@
 //! Programs that the kernel or the dynamic linker refuses to start in a created container.
 
-use super::log_line;
+use super::{library, log_line};
 use crate::case::Case;
 use crate::facts::{Container, Terminated};
-use crate::message::text;
 
 /// Errors with which the kernel refuses to execute a program.
 const REFUSALS: [&str; 2] = ["exec format error", "no such file or directory"];
@@ -47,9 +46,10 @@ fn is_refusal(line: &str, refusal: &str) -> bool {
 
 /// What the dynamic linker did not find: `cLibrary` (a version of it), `sharedLibrary`, or empty.
 pub(super) fn missing_library(case: &Case<'_>, container: &Container, run: &Terminated) -> &'static str {
-    match log_line::line(case, container, run) {
-        Some(line) if line.text.contains("version `GLIBC") => "cLibrary",
-        Some(line) if text::has(&line.text, &["shared librar"]) => "sharedLibrary",
-        _ => "",
+    let line = log_line::line(case, container, run);
+    match line.as_ref().and_then(|line| library::missing(&line.text)) {
+        Some(library) if library.is_version => "cLibrary",
+        Some(_) => "sharedLibrary",
+        None => "",
     }
 }

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::prefix::bare;
 
 /// Markers of a line that reports a failure.
-const ERROR_MARKERS: [&str; 42] = [
+const ERROR_MARKERS: [&str; 46] = [
     "error",
     "fatal",
     "panic",
@@ -36,6 +36,10 @@ const ERROR_MARKERS: [&str; 42] = [
     "read-only",
     "not set",
     "must be set",
+    "must be provided",
+    "must not be",
+    "not be null",
+    "malformed",
     "unbound variable",
     "not specified",
     "missing",
@@ -79,7 +83,7 @@ pub(super) const NOISE: [&str; 20] = [
 
 /// Messages of launchers and supervisors about the termination of another program, which has logged the reason before;
 /// and references to further documentation.
-const SUPERVISOR_MESSAGES: [&str; 33] = [
+const SUPERVISOR_MESSAGES: [&str; 34] = [
     "for further information visit",
     "an error report file with more information",
     "worker failed to boot",
@@ -114,6 +118,8 @@ const SUPERVISOR_MESSAGES: [&str; 33] = [
     "failed to initialize dd storage engine",
     "bootstrap checks failed",
     "elasticsearch died while starting up",
+    // musl reports each symbol of a library that it did not find.
+    "error relocating ",
 ];
 
 /// Prefixes of npm messages. They count only if the program that npm ran logged nothing.
@@ -133,6 +139,7 @@ const CONDITIONS: &[&str] = &[
     "emfile",
     "eaddrnotavail",
     "cannot allocate",
+    "errno=",
     "requires a",
     "does not appear",
     "still running",
@@ -235,6 +242,11 @@ const CONDITIONS: &[&str] = &[
     "no main manifest",
     "no readable",
     "is empty",
+    "be empty",
+    "be null",
+    "no value",
+    "malformed",
+    "could not locate",
     "unbound",
     "no matches",
     "mounting",
@@ -394,7 +406,7 @@ pub(super) enum Level {
 static LEVEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = "emerg|alert|fatal|critical|crit|panic|severe|error|warning|warn|notice|note|info|debug|trace";
     Regex::new(&format!(
-        r"^(?:.{{0,60}}?[\[ |(/:.])?[\[<]?(?:(?P<own>(?i:{words}))[\]>:]|(?P<upper>EMERG|ALERT|FATAL|CRITICAL|SEVERE|ERROR|WARNING|WARN|NOTICE|INFO|DEBUG|TRACE)(?:[ \]|/]))"
+        r"^(?:.{{0,60}}?[\[ |(/:.])?[\[<]?(?:(?P<own>(?i:{words}))[\]>:]|(?P<log>LOG): |(?P<upper>EMERG|ALERT|FATAL|CRITICAL|SEVERE|ERROR|WARNING|WARN|NOTICE|INFO|DEBUG|TRACE)(?:[ \]|/]))"
     ))
     .ok()
 });
@@ -429,6 +441,10 @@ impl Level {
             return Some(Self::Info);
         }
         let found = LEVEL.as_ref()?.captures(line)?;
+        // PostgreSQL logs the steps before a FATAL or PANIC at this level.
+        if found.name("log").is_some() {
+            return Some(Self::Warning);
+        }
         Self::of_name(found.name("own").or_else(|| found.name("upper"))?.as_str())
     }
 }
@@ -458,6 +474,7 @@ impl Features {
         let lower = bare.to_ascii_lowercase();
         let words = Words::of(&lower);
         let is_launcher = words.launcher
+            || is_erlang_report(bare)
             || NPM.iter().any(|words| lower.contains(words))
             || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
         let has_level = level.is_some_and(|level| level >= Level::Error);
@@ -551,6 +568,22 @@ pub(super) fn is_frame(line: &str, lower: &str) -> bool {
     NOISE.iter().any(|noise| lower.starts_with(noise) && !is_npm_error(lower))
         || is_native_frame(line)
         || is_go_frame(line)
+}
+
+/// Whether a message is a part of an Erlang crash report. It repeats the error as a term; a line above states it in words.
+fn is_erlang_report(bare: &str) -> bool {
+    const FIELDS: [&str; 8] = [
+        "crasher:",
+        "initial call: ",
+        "exception exit: ",
+        "exception error: ",
+        "Supervisor: {",
+        "Kernel pid terminated",
+        "{\"Kernel pid terminated",
+        "{\"init terminating",
+    ];
+    FIELDS.iter().any(|field| bare.starts_with(field))
+        || bare.starts_with("Application ") && bare.contains(" exited with reason: ")
 }
 
 /// A frame of V8's own stack: `1: 0xb80c0c node::OOMErrorHandler(...)`.

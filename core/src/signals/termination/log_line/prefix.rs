@@ -44,7 +44,7 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"[A-Z]+ +[0-9]+ --- (?:\[[^\]]*\] )*\S+ *: ",
         // Level
         r"\[(?i:error|fatal|critical|severe|emerg|alert|panic|warn|warning)\] +",
-        r"(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][0-9A-Za-z_.$/-]*\] )",
+        r"(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC|WARN|WARNING|LOG)(?:: +|/[A-Za-z]+\] | +\[[A-Za-z][0-9A-Za-z_.$/-]*\] )",
         // nginx's process ID, or another in brackets
         r"[0-9]+#[0-9]+: ",
         r"\[[0-9]+\] ",

@@ -155,7 +155,10 @@ impl Record {
         let adds_reason = !self.features.condition && features.is_error && (features.condition || features.exception);
         // Advice: `class X has no main method, please define it as:`
         let is_complete = self.features.condition && self.features.object && !features.is_error;
-        if self.text.ends_with(':') && !is_complete || line.starts_with("Is the server running on host ") {
+        if self.text.ends_with(':') && !is_complete
+            || line.starts_with("Is the server running on host ")
+            || self.text.ends_with(" and accepting")
+        {
             self.text = format!("{} {line}", self.text);
         } else if adds_reason {
             self.append(line);

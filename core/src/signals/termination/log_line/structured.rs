@@ -22,6 +22,9 @@ pub(super) struct Structured {
 
 /// Message, error and level of a line that a program logged as JSON, or as key=value pairs.
 pub(super) fn read(line: &str) -> Option<Structured> {
+    if let Some(found) = tracing(line) {
+        return Some(found);
+    }
     let Some(start) = line.find('{').filter(|at| *at == 0 || line[..*at].trim_end().len() <= HEAD) else {
         return logfmt(line);
     };
@@ -90,6 +93,27 @@ fn logfmt(line: &str) -> Option<Structured> {
         }
     }
     Some(Structured { text: joined(message, error)?, level })
+}
+
+/// A line of Rust's tracing with the time since the start, as Linkerd's proxy logs it:
+/// `[    30.004s]  WARN ThreadId(02) controller{addr=a:8080}:endpoint{addr=10.0.0.9:8080}: linkerd_reconnect: Failed to connect error=...`.
+/// The address of the outermost span is the one that the configuration names.
+fn tracing(line: &str) -> Option<Structured> {
+    let (time, rest) = line.strip_prefix('[')?.split_once("s] ")?;
+    time.trim_start().parse::<f64>().ok()?;
+    let (level, rest) = rest.trim_start().split_once(' ')?;
+    let (_, rest) = rest.strip_prefix("ThreadId(")?.split_once(") ")?;
+    let (spans, message) = rest.split_once("}: ").unwrap_or(("", rest));
+    let message = match message.split_once(": ") {
+        Some((target, message)) if !target.contains(' ') => message,
+        _ => message,
+    };
+    let message = message.split(" error.sources=").next().unwrap_or(message);
+    // The number of an error adds nothing to its words.
+    let message = message.split(" (os error ").next().unwrap_or(message).replacen(" error=", ": ", 1);
+    let address = spans.split_once("addr=").map_or("", |(_, rest)| rest.split(['}', ' ', ',']).next().unwrap_or(rest));
+    let text = if address.is_empty() { message } else { format!("{address}: {message}") };
+    Some(Structured { text, level: level.to_owned() })
 }
 
 fn joined(message: Option<String>, error: Option<String>) -> Option<String> {
