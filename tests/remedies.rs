@@ -17,6 +17,9 @@ use shindan_core::wire::Dump;
 #[path = "../fuzz/src/recorded.rs"]
 mod recorded;
 
+#[path = "remedies/patches.rs"]
+mod patches;
+
 fn diagnoses(items: &[Value]) -> Vec<Write> {
     let mut dump = Dump::default();
     dump.read(&recorded::list(items).to_string());

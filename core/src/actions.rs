@@ -21,6 +21,7 @@ mod delete_pod;
 mod drain;
 mod edit_object;
 mod edit_template;
+mod fit_limit_range;
 mod fix_probe_port;
 mod force_delete_pod;
 mod grant_role;
@@ -29,8 +30,10 @@ mod label_node;
 mod make_reference_optional;
 mod make_volume_optional;
 pub(crate) mod manual_rollout;
+mod map_key_to_file;
 mod mount_empty_dir;
 mod native_sidecar;
+mod prefer_anti_affinity;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_ephemeral_storage_limit;
@@ -42,9 +45,13 @@ mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
 mod remove_finalizers;
+mod remove_host_ports;
 mod remove_node_selector;
 mod remove_post_start_hook;
+mod remove_priority_class;
+mod remove_probe_host;
 mod remove_runtime_class;
+mod remove_sysctl;
 mod remove_taint;
 mod resize_pod;
 mod restart_rollout;
@@ -65,25 +72,31 @@ mod set_host_path_type;
 mod set_image;
 mod set_image_pull_policy;
 mod set_max_surge;
+mod set_node_affinity;
 mod set_node_selector;
 mod set_probe_scheme;
 mod set_recreate_strategy;
 mod set_requests;
 mod set_scheduler;
+mod set_security_context;
 mod set_service_selector;
 mod set_storage_class;
 mod set_working_dir;
+mod specify_resources;
 mod stop_container;
 mod taint_out_of_service;
 mod uncordon;
 pub(crate) mod undo;
+mod use_existing_name;
 mod use_host_users;
 mod use_pull_secret;
+
+use serde_json::Value as Json;
 
 use crate::api::RemedyKind;
 use crate::case::target::{Target, shell_word};
 use crate::case::{Remedy, remedy};
-use crate::facts::{Container, Probe, ProbeKind};
+use crate::facts::{Container, Names, NamesOf, Probe, ProbeKind};
 use crate::signals::{Subject, Value};
 
 /// One kind of remedy.
@@ -97,6 +110,8 @@ pub struct Action {
     /// Whether the action has a default text for causes without one.
     pub(crate) has_text: bool,
     pub undo: Undo,
+    /// The names of other objects that it compares with.
+    pub(crate) needed_names: Option<fn(&Ask<'_>) -> Option<NamesOf>>,
     /// Builds the remedy; `None` if the precondition does not hold.
     pub(crate) build: fn(&Ask<'_>) -> Option<Remedy>,
 }
@@ -144,11 +159,39 @@ impl Ask<'_> {
         Some((container, kind, container.probe(kind)?))
     }
 
+    /// Fields of the pod spec with these fields of its containers. `None` if there are none, or if the template of the
+    /// workload does not have one of them (a webhook adds it).
+    fn of_containers<'n>(&self, all: impl Iterator<Item = (&'n str, Json)>) -> Option<Json> {
+        let template = self.subject.workload()?.workload.template.as_ref()?;
+        let mut spec = serde_json::Map::new();
+        for (name, fields) in all {
+            let container = template.containers.iter().find(|container| *container.name == *name)?;
+            let mut entry = serde_json::Map::from_iter([("name".to_owned(), name.into())]);
+            if let Json::Object(fields) = fields {
+                entry.extend(fields);
+            }
+            let list = if container.init { "initContainers" } else { "containers" };
+            if let Json::Array(entries) = spec.entry(list).or_insert_with(|| Json::Array(Vec::new())) {
+                entries.push(entry.into());
+            }
+        }
+        (!spec.is_empty()).then(|| spec.into())
+    }
+
     /// The remedy with a kubectl command on the object in the parameters `kind` and `name`.
     fn on_named_object(&self, verb: &str) -> Option<Remedy> {
         let (kind, name) = (self.with("kind")?, self.with("name")?);
         let prefix = self.target.as_ref()?.command_prefix();
         Some(remedy::command(self.remedy(), format!("{prefix} {verb} {} {}", shell_word(kind), shell_word(name))))
+    }
+
+    /// Names of other objects, as far as they were looked up. Nodes have none.
+    fn names(&self) -> Option<&Names> {
+        match self.subject {
+            Subject::Pod(case) => Some(&case.surroundings.names),
+            Subject::Workload(case) => Some(case.names),
+            Subject::Node { .. } => None,
+        }
     }
 
     /// The value of a parameter, unless it is empty.
@@ -188,6 +231,7 @@ pub const ACTIONS: &[Action] = &[
     drain::ACTION,
     edit_object::ACTION,
     edit_template::ACTION,
+    fit_limit_range::ACTION,
     fix_probe_port::ACTION,
     force_delete_pod::ACTION,
     grant_role::ACTION,
@@ -195,8 +239,10 @@ pub const ACTIONS: &[Action] = &[
     label_node::ACTION,
     make_reference_optional::ACTION,
     make_volume_optional::ACTION,
+    map_key_to_file::ACTION,
     mount_empty_dir::ACTION,
     native_sidecar::ACTION,
+    prefer_anti_affinity::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_ephemeral_storage_limit::ACTION,
@@ -208,9 +254,13 @@ pub const ACTIONS: &[Action] = &[
     read_log::ACTION,
     recreate_job::ACTION,
     remove_finalizers::ACTION,
+    remove_host_ports::ACTION,
     remove_node_selector::ACTION,
     remove_post_start_hook::ACTION,
+    remove_priority_class::ACTION,
+    remove_probe_host::ACTION,
     remove_runtime_class::ACTION,
+    remove_sysctl::ACTION,
     remove_taint::ACTION,
     resize_pod::ACTION,
     restart_rollout::ACTION,
@@ -231,17 +281,21 @@ pub const ACTIONS: &[Action] = &[
     set_image::ACTION,
     set_image_pull_policy::ACTION,
     set_max_surge::ACTION,
+    set_node_affinity::ACTION,
     set_node_selector::ACTION,
     set_probe_scheme::ACTION,
     set_recreate_strategy::ACTION,
     set_requests::ACTION,
     set_scheduler::ACTION,
+    set_security_context::ACTION,
     set_service_selector::ACTION,
     set_storage_class::ACTION,
     set_working_dir::ACTION,
+    specify_resources::ACTION,
     stop_container::ACTION,
     taint_out_of_service::ACTION,
     uncordon::ACTION,
+    use_existing_name::ACTION,
     use_host_users::ACTION,
     use_pull_secret::ACTION,
 ];

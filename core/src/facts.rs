@@ -7,12 +7,14 @@ mod annotation;
 mod event;
 mod labels;
 mod manager;
+mod names;
 mod node;
 mod overrides;
 mod pod;
 mod quantity;
 mod resources;
 mod selector;
+pub(crate) mod similar;
 mod surroundings;
 mod workload;
 
@@ -25,15 +27,16 @@ pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;
 pub use manager::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
+pub use names::{NamedKind, Names, NamesOf, nearest};
 pub use node::{
     MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom,
     Taint,
 };
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
-    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, Mount, Operator, Owner, Phase, PodFacts, PodTerm,
-    Port, Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration, Volume,
-    VolumeSource,
+    Condition, Container, ContainerRef, EnvRef, Expression, HostPort, KeyItem, Mount, Operator, Owner, Phase, PodFacts,
+    PodTerm, Port, Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration,
+    Volume, VolumeSource,
 };
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;

@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 use crate::api::REPORTER;
 use crate::case::{Case, Health, Thresholds, immediate_workload, top_workload};
 use crate::facts::{
-    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Lookup, LookupResult, ObjectKey, Phase, PodFacts,
-    ReachedFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey,
+    ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Lookup, LookupResult, NamedKind, NamesOf, ObjectKey, Phase,
+    PodFacts, ReachedFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::Subject;
 use crate::reconcile;
@@ -33,6 +33,8 @@ pub struct Report {
     pub wake: Option<Timestamp>,
     /// Pods without a diagnosis, or whose diagnosis is not due yet.
     pub undiagnosed: Vec<UndiagnosedPod>,
+    /// Names that would improve the remedies and that the dump does not have.
+    pub unknown_names: BTreeSet<NamesOf>,
 }
 
 /// A pod without a diagnosis.
@@ -77,6 +79,7 @@ struct Known {
     world: World,
     surroundings: Surrounding,
     requested: HashSet<Lookup>,
+    unknown_names: BTreeSet<NamesOf>,
     /// The unhealthy pods.
     unhealthy: Vec<Arc<str>>,
 }
@@ -93,6 +96,7 @@ impl Known {
         unhealthy.sort();
         // A Job leads to the lookup of its CronJob, so a few rounds are needed.
         let mut requested = HashSet::new();
+        let mut unknown_names = BTreeSet::new();
         for _ in 0..3 {
             let needed_lookups: BTreeSet<Lookup> = unhealthy
                 .iter()
@@ -104,13 +108,9 @@ impl Known {
             if fresh.is_empty() {
                 break;
             }
-            for lookup in fresh {
-                if let Some(result) = surroundings.look_up(&lookup) {
-                    let _ = world.apply(Change::LookupResult { lookup, result }, now);
-                }
-            }
+            surroundings.answer(fresh, &mut world, &mut unknown_names, now);
         }
-        Self { world, surroundings, requested, unhealthy }
+        Self { world, surroundings, requested, unknown_names, unhealthy }
     }
 }
 
@@ -149,7 +149,8 @@ impl From<Thresholds> for View {
 pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -> Report {
     let policy = Policy::default();
     let view = view.into();
-    let Known { mut world, surroundings, mut requested, unhealthy: uids } = Known::of(dump, logs, now, view);
+    let Known { mut world, surroundings, mut requested, unknown_names, unhealthy: uids } =
+        Known::of(dump, logs, now, view);
 
     // The number of failing pods of a workload is known once all are diagnosed: the first pass counts them, the second
     // builds the diagnoses.
@@ -159,7 +160,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
             let _ = world.acknowledged(&write, String::new(), String::new(), now);
         }
     }
-    let mut report = Report::default();
+    let mut report = Report { unknown_names, ..Report::default() };
     for uid in &uids {
         let diagnosed = world.with_case(uid, now, |case| {
             let outcome = diagnose_case(case);
@@ -194,7 +195,8 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
         let _ = world.acknowledged(write, String::new(), String::new(), now);
     }
     report.pods.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.object.subject_uid().cmp(b.object.subject_uid())));
-    let (others, wake) = nodes_and_workloads(&mut world, &surroundings, &mut requested, now);
+    let unknown_names = &mut report.unknown_names;
+    let (others, wake) = nodes_and_workloads(&mut world, &surroundings, (&mut requested, unknown_names), now);
     report.nodes_and_workloads = others;
     report.wake = report.wake.into_iter().chain(wake).min();
     report
@@ -204,7 +206,7 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
 fn nodes_and_workloads(
     world: &mut World,
     around: &Surrounding,
-    requested: &mut HashSet<Lookup>,
+    (requested, unknown_names): (&mut HashSet<Lookup>, &mut BTreeSet<NamesOf>),
     now: Timestamp,
 ) -> (Vec<Write>, Option<Timestamp>) {
     let mut subjects = world.regular_subjects();
@@ -222,11 +224,7 @@ fn nodes_and_workloads(
         if fresh.is_empty() && known == subjects {
             break;
         }
-        for lookup in fresh {
-            if let Some(result) = around.look_up(&lookup) {
-                let _ = world.apply(Change::LookupResult { lookup, result }, now);
-            }
-        }
+        around.answer(fresh, world, unknown_names, now);
     }
     let plans: Vec<_> = subjects.iter().map(|subject| world.decide(subject, now).plan).collect();
     let wake = plans.iter().filter_map(|plan| plan.wake).filter(|wake| *wake > now).min();
@@ -251,6 +249,7 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     let watched: Vec<_> =
         dump.workloads.iter().filter(|workload| workload.key.watched_kind().is_some()).cloned().collect();
     let surroundings = Surrounding::of(&mut dump, logs);
+    world.settings.read_names();
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
     }
@@ -305,6 +304,7 @@ struct Surrounding {
     logs: Logs,
     claims: HashMap<Arc<str>, Vec<ClaimFacts>>,
     classes: Option<Arc<[ClassFacts]>>,
+    names: BTreeMap<NamesOf, BTreeSet<Arc<str>>>,
 }
 
 impl Surrounding {
@@ -336,7 +336,27 @@ impl Surrounding {
         for pod in &dump.pods {
             labels.entry(pod.key.namespace.clone()).or_default().push(pod.labels.clone());
         }
-        Self { workloads, services, labels, logs, claims, classes }
+        let mut names = std::mem::take(&mut dump.names);
+        for claim in &dump.claims {
+            let of = NamesOf::objects(NamedKind::PersistentVolumeClaim, claim.namespace());
+            names.entry(of).or_default().extend(claim.metadata.name.as_deref().map(Arc::from));
+        }
+        Self { workloads, services, labels, logs, claims, classes, names }
+    }
+
+    /// Performs lookups. Adds the names that the dump does not have to `unknown_names`.
+    fn answer(&self, lookups: Vec<Lookup>, world: &mut World, unknown_names: &mut BTreeSet<NamesOf>, now: Timestamp) {
+        for lookup in lookups {
+            match (self.look_up(&lookup), lookup) {
+                (Some(result), lookup) => {
+                    let _ = world.apply(Change::LookupResult { lookup, result }, now);
+                }
+                (None, Lookup::Names(of)) => {
+                    unknown_names.insert(of);
+                }
+                (None, _) => {}
+            }
+        }
     }
 
     /// `None` if the dump does not contain the object, which does not prove that it does not exist.
@@ -353,6 +373,8 @@ impl Surrounding {
                 pods: self.labels.get(namespace).cloned().unwrap_or_default(),
             })),
             Lookup::Services(namespace) => self.services.get(namespace).map(|all| LookupResult::Services(all.clone())),
+            // A dump without any object of a kind probably omits them.
+            Lookup::Names(of) => self.names.get(of).map(|names| LookupResult::Names(names.iter().cloned().collect())),
             Lookup::Claims(namespace) => self.claims.get(namespace).map(|unbound| {
                 LookupResult::Claims(ClaimsFacts { unbound: unbound.clone(), classes: self.classes.clone() })
             }),

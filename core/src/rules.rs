@@ -24,6 +24,7 @@ use crate::signals::{
     sandbox, scheduling, sidecar, slow_restarts, termination, unknown as last_resort, volume,
 };
 
+pub use self::catalog::reads_names;
 pub use self::diagnose::diagnose;
 pub(crate) use self::names::nearest;
 pub use self::names::unknown;

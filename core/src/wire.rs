@@ -11,6 +11,7 @@ mod event;
 mod istio;
 mod lenient;
 mod meta;
+mod named;
 mod node;
 mod pod;
 mod probe;
@@ -26,6 +27,7 @@ use crate::facts::Labels;
 pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
 pub use dump::{Dump, Problem};
 pub use event::Event;
+pub use named::NamedObject;
 pub use node::Node;
 pub use pod::Pod;
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
@@ -35,7 +37,7 @@ pub use workload::{
 };
 
 /// Pool of strings that many objects share.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Interner {
     known: HashSet<Arc<str>>,
 }

@@ -3,6 +3,7 @@
 mod change;
 mod diff;
 mod object;
+mod steps;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal};
@@ -10,18 +11,18 @@ use std::io::{self, BufRead, IsTerminal};
 use anstyle::Style;
 use anyhow::{Context, bail};
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
+use serde_json::json;
 use shindan_core::api::{Head, Remedy, RemedyKind};
-use shindan_core::case::target::shell_word;
 use shindan_core::facts::seconds_between;
 use shindan_core::message::text;
 use shindan_core::offline;
 
 use self::change::{Change, Command, Operation};
 use self::object::{Mode, Objects, Refusal};
+use self::steps::{Applied, Step, Stopped};
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
-use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, gone, selected, wait};
+use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, selected, wait};
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
@@ -110,16 +111,9 @@ struct Offer<'r> {
     state: State,
 }
 
-/// A change that a dry run has made: the object before and after it.
-struct Accepted {
-    change: Change,
-    before: Option<DynamicObject>,
-    after: Option<DynamicObject>,
-}
-
 enum State {
-    /// The API server would accept it.
-    Accepted(Box<Accepted>),
+    /// The API server would accept all steps.
+    Accepted(Vec<Step>),
     /// The object, an admission webhook or missing rights forbid it.
     Refused(String),
     /// It would change nothing.
@@ -181,18 +175,8 @@ async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Quest
     if asked.is_of_nodes() {
         bail!("a node is not changed from here: `kubectl shindan {}` shows what to do", args.subjects.join(" "));
     }
-    let gone = gone(&clients.write, Some(&namespace), asked.subjects(), limit).await?;
-    let question = Question {
-        clients,
-        namespace: Some(namespace),
-        asked,
-        gone,
-        thresholds: thresholds(args),
-        limit,
-        here: true,
-        ended: false,
-        shows_progress: false,
-    };
+    let question = Question::new(clients, Some(namespace), asked, thresholds(args), limit).await?;
+    let question = Question { here: true, ..question };
     question.deletion_notes(&Found::default())?;
     Ok(question)
 }
@@ -240,32 +224,27 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
             writeln!(streams.err, "No remedy can be applied from here; nothing was changed.")?;
             return Ok(false);
         };
-        let State::Accepted(accepted) = &offers[number].state else { return Ok(false) };
-        let Accepted { change, before, after } = &**accepted;
-        print_change(args, number, change, before.as_ref(), after.as_ref(), streams)?;
-        print_judgement(args, clients, of, after.as_ref(), streams).await?;
-        if !is_confirmed(args, number, change, streams)? {
+        let State::Accepted(steps) = &offers[number].state else { return Ok(false) };
+        for step in steps {
+            print_change(args, number, step, streams)?;
+        }
+        let changed = steps.iter().find_map(|step| step.after.as_ref());
+        print_judgement(args, clients, of, changed, streams).await?;
+        if !is_confirmed(args, number, steps, streams)? {
             return Ok(false);
         }
         let reason = format!("{} at {}", of.cause, clock());
-        let now = objects.get(change).await?;
-        let is_same = generation(now.as_ref()) == generation(before.as_ref());
-        let result = if is_same {
-            objects.change(change, now.as_ref(), &reason, Mode::Apply).await?
-        } else {
-            Err(Refusal::Changed)
-        };
-        match result {
-            Ok(changed) => {
-                let undo = undo(change, before.as_ref(), changed.as_ref());
-                return outcome(args, clients, of, change, undo, streams).await;
-            }
-            Err(Refusal::Answer(words)) => {
-                writeln!(streams.err, "{change} was not changed: {}", text::line(&words, 1000))?;
+        match steps::apply(&objects, steps, &reason).await? {
+            Ok(applied) => return outcome(args, clients, of, &applied, streams).await,
+            Err(Stopped { at, refusal: Refusal::Answer(words), applied }) => {
+                writeln!(streams.err, "{at} was not changed: {}", text::line(&words, 1000))?;
+                // Half of a remedy may be worse than none.
+                roll_back(args, clients, &applied, streams).await?;
                 return Ok(false);
             }
-            Err(Refusal::Changed) => {
-                writeln!(streams.err, "{change} has changed meanwhile: it is diagnosed again.")?;
+            Err(Stopped { at, refusal: Refusal::Changed, applied }) => {
+                roll_back(args, clients, &applied, streams).await?;
+                writeln!(streams.err, "{at} has changed meanwhile: it is diagnosed again.")?;
                 let question = Question { here: true, ..of_one(args, clients, of).await? };
                 let gathered = question.answer(clock()).await?;
                 let Some(first) = failing(&gathered.found, &question.asked).into_iter().next() else {
@@ -289,10 +268,6 @@ async fn of_one<'a>(args: &Args, clients: &'a Clients, of: &Failing) -> anyhow::
     Question::of_one(clients, namespace, &of.subject, thresholds(args), args.connection.limit()).await
 }
 
-fn generation(object: Option<&DynamicObject>) -> Option<(Option<&str>, Option<i64>)> {
-    object.map(|object| (object.metadata.uid.as_deref(), object.metadata.generation))
-}
-
 /// Tries each remedy with a dry run.
 async fn offers<'f>(
     args: &Args,
@@ -307,7 +282,7 @@ async fn offers<'f>(
             Some(command) => match Command::read(command, values)? {
                 Command::ToRun => State::ToRun,
                 Command::NeedsValues(names) => State::NeedsValues(names),
-                Command::Change(change) => tried(args, objects, of, change).await,
+                Command::Changes(changes) => tried(args, objects, of, changes).await,
             },
         };
         offers.push(Offer { remedy, state });
@@ -315,33 +290,43 @@ async fn offers<'f>(
     Ok(offers)
 }
 
-async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change) -> State {
+/// Tries each step of a remedy. The first that is not accepted decides, unless it would only change nothing.
+async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, changes: Vec<Change>) -> State {
+    let mut steps = Vec::new();
+    let mut is_change = false;
+    for change in changes {
+        match tried_alone(args, objects, of, change).await {
+            Ok(step) => {
+                is_change |= !step.changes_nothing();
+                steps.push(step);
+            }
+            Err(state) => return state,
+        }
+    }
+    if is_change { State::Accepted(steps) } else { State::NoChange }
+}
+
+async fn tried_alone(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change) -> Result<Step, State> {
     // A remedy never leaves the namespace of the object that fails.
     if change.namespace.as_ref().is_some_and(|namespace| *namespace != of.namespace) || !change.kind.is_namespaced {
-        return State::ToRun;
+        return Err(State::ToRun);
     }
-    let before = match objects.get(&change).await {
-        Ok(before) => before,
-        Err(error) => return State::Refused(format!("{error:#}")),
-    };
+    let before = objects.get(&change).await.map_err(|error| State::Refused(format!("{error:#}")))?;
     let is_created = matches!(change.operation, Operation::Create(_));
     if before.is_none() && !is_created {
-        return State::Refused(format!("{change} does not exist"));
+        return Err(State::Refused(format!("{change} does not exist")));
     }
     // A pod that is deleted comes back from its controller, so its owner is no obstacle.
     let is_deleted = matches!(change.operation, Operation::Delete { .. });
     let source = before.as_ref().filter(|_| !args.force && !is_deleted).and_then(object::manager);
     if let Some(source) = source {
-        return State::Managed { object: change.to_string(), source };
+        return Err(State::Managed { object: change.to_string(), source });
     }
     match objects.change(&change, before.as_ref(), &of.cause, Mode::DryRun).await {
-        Err(error) => State::Refused(format!("{error:#}")),
-        Ok(Err(Refusal::Changed)) => State::Refused("it is being changed: try again".to_owned()),
-        Ok(Err(Refusal::Answer(words))) => State::Refused(words),
-        Ok(Ok(after)) => {
-            let same = before.as_ref().zip(after.as_ref()).is_some_and(|(b, a)| object::shown(b) == object::shown(a));
-            if same { State::NoChange } else { State::Accepted(Box::new(Accepted { change, before, after })) }
-        }
+        Err(error) => Err(State::Refused(format!("{error:#}"))),
+        Ok(Err(Refusal::Changed)) => Err(State::Refused("it is being changed: try again".to_owned())),
+        Ok(Err(Refusal::Answer(words))) => Err(State::Refused(words)),
+        Ok(Ok(after)) => Ok(Step { change, before, after }),
     }
 }
 
@@ -383,14 +368,9 @@ fn chosen(args: &Args, offers: &[Offer<'_>]) -> anyhow::Result<Option<usize>> {
     Ok(Some(place).filter(|place| is_accepted(&offers[*place])))
 }
 
-fn print_change(
-    args: &Args,
-    number: usize,
-    change: &Change,
-    before: Option<&DynamicObject>,
-    after: Option<&DynamicObject>,
-    streams: &mut Streams<'_>,
-) -> anyhow::Result<()> {
+fn print_change(args: &Args, number: usize, step: &Step, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+    let Step { change, before, after } = step;
+    let (before, after) = (before.as_ref(), after.as_ref());
     let yaml = |object: Option<&DynamicObject>| -> anyhow::Result<String> {
         object.map_or(Ok(String::new()), |object| Ok(serde_saphyr::to_string(&object::shown(object))?))
     };
@@ -416,7 +396,7 @@ async fn print_judgement(
     after: Option<&DynamicObject>,
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
-    let Some(spec) = after.and_then(pod_spec) else { return Ok(()) };
+    let Some(spec) = after.and_then(object::template_spec) else { return Ok(()) };
     let question = of_one(args, clients, of).await?;
     let snapshot = question.snapshot().await?;
     if snapshot.dump.nodes.is_empty() || !snapshot.has_all_pods {
@@ -441,12 +421,7 @@ async fn print_judgement(
     Ok(())
 }
 
-/// The spec of the pods that an object creates.
-fn pod_spec(object: &DynamicObject) -> Option<&Value> {
-    ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec"].iter().find_map(|path| object.data.pointer(path))
-}
-
-fn is_confirmed(args: &Args, number: usize, change: &Change, streams: &mut Streams<'_>) -> anyhow::Result<bool> {
+fn is_confirmed(args: &Args, number: usize, steps: &[Step], streams: &mut Streams<'_>) -> anyhow::Result<bool> {
     if args.yes {
         return Ok(true);
     }
@@ -454,7 +429,8 @@ fn is_confirmed(args: &Args, number: usize, change: &Change, streams: &mut Strea
         writeln!(streams.err, "This was a dry run; nothing was changed. Add --yes to apply remedy {}.", number + 1)?;
         return Ok(false);
     }
-    write!(streams.err, "Apply remedy {} to {change}? [y/N] ", number + 1)?;
+    let objects: Vec<String> = steps.iter().map(|step| step.change.to_string()).collect();
+    write!(streams.err, "Apply remedy {} to {}? [y/N] ", number + 1, objects.join(" and "))?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
     let is_yes = matches!(answer.trim(), "y" | "Y" | "yes");
@@ -462,34 +438,6 @@ fn is_confirmed(args: &Args, number: usize, change: &Change, streams: &mut Strea
         writeln!(streams.err, "Nothing was changed.")?;
     }
     Ok(is_yes)
-}
-
-/// The change that reverses another one, and the command of kubectl that does it.
-struct Undo {
-    change: Change,
-    command: String,
-}
-
-fn undo(change: &Change, before: Option<&DynamicObject>, after: Option<&DynamicObject>) -> Option<Undo> {
-    let namespace = change.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
-    let kind = change.kind.kind.to_ascii_lowercase();
-    let (operation, command) = match &change.operation {
-        Operation::Delete { .. } => return None,
-        Operation::Create(_) => {
-            (Operation::Delete { grace_seconds: None }, format!("kubectl{namespace} delete {kind} {}", change.name))
-        }
-        _ => {
-            let patch = object::reversal(before?, after?)?;
-            let quoted = shell_word(&patch.to_string()).into_owned();
-            (
-                Operation::Merge(patch),
-                format!("kubectl{namespace} patch {kind} {} --type=merge -p {quoted}", change.name),
-            )
-        }
-    };
-    let change =
-        Change { kind: change.kind, namespace: change.namespace.clone(), name: change.name.clone(), operation };
-    Some(Undo { change, command })
 }
 
 /// Seconds for which the old failure may persist: the kubelet and controllers try again after up to 90 seconds.
@@ -522,19 +470,20 @@ async fn outcome(
     args: &Args,
     clients: &Clients,
     of: &Failing,
-    change: &Change,
-    undo: Option<Undo>,
+    applied: &[Applied],
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<bool> {
-    let verb = match change.operation {
-        Operation::Delete { .. } => "deleted",
-        Operation::Create(_) => "created",
-        _ => "changed",
+    for Applied { change, .. } in applied {
+        writeln!(streams.err, "{change} is {}.", change.verb())?;
+    }
+    let undo = steps::undo_command(applied);
+    let undo_note = undo.as_ref().map(|command| format!("Undo it with:\n  {command}"));
+    let deletes_itself = |applied: &Applied| {
+        let change = &applied.change;
+        let is_itself = of.subject == format!("{}/{}", change.kind.kind, change.name);
+        is_itself && matches!(change.operation, Operation::Delete { .. })
     };
-    writeln!(streams.err, "{change} is {verb}.")?;
-    let undo_note = undo.as_ref().map(|undo| format!("Undo it with:\n  {}", undo.command));
-    let is_itself = of.subject == format!("{}/{}", change.kind.kind, change.name);
-    if verb == "deleted" && is_itself {
+    if applied.iter().any(deletes_itself) {
         writeln!(streams.err, "Nothing creates it again: apply its corrected manifest.")?;
         return Ok(false);
     }
@@ -551,7 +500,7 @@ async fn outcome(
         }
     };
     let Some(waited) = waited else {
-        writeln!(streams.err, "\nInterrupted: {change} stays {verb}.")?;
+        writeln!(streams.err, "\nInterrupted: the change stays.")?;
         if let Some(note) = undo_note {
             writeln!(streams.err, "{note}")?;
         }
@@ -573,7 +522,7 @@ async fn outcome(
     };
     writeln!(streams.err, "Not recovered: {fails}")?;
     match undo {
-        Some(undo) if args.rollback_on_failure => roll_back(args, clients, &undo, streams).await?,
+        Some(_) if args.rollback_on_failure => roll_back(args, clients, applied, streams).await?,
         _ => {
             if let Some(note) = undo_note {
                 writeln!(streams.err, "{note}")?;
@@ -583,26 +532,19 @@ async fn outcome(
     Ok(false)
 }
 
-async fn roll_back(args: &Args, clients: &Clients, undo: &Undo, streams: &mut Streams<'_>) -> anyhow::Result<()> {
+/// Undoes the steps that can be undone, the last one first.
+async fn roll_back(
+    args: &Args,
+    clients: &Clients,
+    applied: &[Applied],
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<()> {
     let objects = Objects { client: &clients.write, limit: args.connection.limit() };
-    for _ in 0..ATTEMPTS {
-        let now = objects.get(&undo.change).await?;
-        match objects.change(&undo.change, now.as_ref(), "undone", Mode::Apply).await? {
-            Ok(_) => {
-                writeln!(streams.err, "The change of {} is undone.", undo.change)?;
-                return Ok(());
-            }
-            Err(Refusal::Changed) => {}
-            Err(Refusal::Answer(words)) => {
-                bail!(
-                    "the change could not be undone: {}. Undo it with:\n  {}",
-                    text::line(&words, 1000),
-                    undo.command
-                );
-            }
-        }
+    for undo in applied.iter().rev().filter_map(|applied| applied.undo.as_ref()) {
+        undo.apply(&objects, ATTEMPTS).await?;
+        writeln!(streams.err, "The change of {} is undone.", undo.change)?;
     }
-    bail!("the change could not be undone, because the object keeps changing. Undo it with:\n  {}", undo.command)
+    Ok(())
 }
 
 /// The style, if standard output is a terminal.

@@ -136,6 +136,33 @@ impl Found {
         found
     }
 
+    /// The causes of the failures.
+    pub(super) fn causes(&self) -> impl Iterator<Item = &str> {
+        let of_pods = self.pods.iter().filter(|pod| pod.fails()).map(|pod| &*pod.status.head.cause);
+        let others = self.nodes_and_workloads.iter().filter(|of| of.fails()).map(|of| &*of.object.head().cause);
+        of_pods.chain(others)
+    }
+
+    /// Takes the remedies of other diagnoses with the same object and cause, if `is_better` holds for the cause.
+    pub(super) fn take_remedies(&mut self, other: &Self, is_better: impl Fn(&str) -> bool) {
+        let take = |head: &mut Head, other: &Head| {
+            if head.cause == other.cause && is_better(&head.cause) {
+                head.remedies.clone_from(&other.remedies);
+            }
+        };
+        for pod in &mut self.pods {
+            if let Some(other) = other.pods.iter().find(|other| other.key == pod.key) {
+                take(&mut pod.status.head, &other.status.head);
+            }
+        }
+        for of in &mut self.nodes_and_workloads {
+            let NodeOrWorkload::Workload(_, status) = &mut of.object else { continue };
+            if let Some(other) = other.nodes_and_workloads.iter().find(|other| other.key == of.key) {
+                take(&mut status.head, other.object.head());
+            }
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.pods.is_empty() && self.nodes_and_workloads.is_empty()
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 pub(super) use self::connection::Connection;
-pub(super) use self::gather::{By, Gathered, Question, gone, selected};
+pub(super) use self::gather::{By, Gathered, Question, selected};
 pub(super) use self::subject::Asked;
 pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
@@ -122,7 +122,6 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
         bail!("a name needs a single namespace: use -n instead of -A");
     }
-    let gone = gather::gone(&clients.write, namespace.as_deref(), subjects, limit).await?;
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
         gather::is_place(&clients.write, namespace, limit).await?;
     }
@@ -131,17 +130,8 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
         None => asked,
     };
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
-    Ok(Question {
-        clients,
-        namespace,
-        asked,
-        gone,
-        thresholds,
-        limit,
-        here: args.here,
-        ended: args.ended,
-        shows_progress: true,
-    })
+    let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
+    Ok(Question { here: args.here, ended: args.ended, shows_progress: true, ..question })
 }
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {

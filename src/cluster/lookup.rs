@@ -40,6 +40,9 @@ pub enum LookupError {
     /// The controller is of a custom kind. It is named in the diagnosis but never read.
     #[error("{0} is of a foreign kind, which is never read")]
     Foreign(WorkloadKey),
+    /// The operator has no access to ConfigMaps and Secrets, and does not ask for names.
+    #[error("names of other objects are not read")]
+    Names,
 }
 
 impl LookupError {
@@ -48,6 +51,7 @@ impl LookupError {
         match self {
             Self::Failed { failure, .. } => failure.category(),
             Self::Foreign(_) => "foreign",
+            Self::Names => "names",
         }
     }
 }
@@ -109,6 +113,7 @@ impl LookupClient {
             Lookup::PodsOn(node) => self.pods_on(node).await.map_err(failed),
             Lookup::Log(key) => self.log(key).await.map_err(failed),
             Lookup::Claims(namespace) => self.claims(namespace).await.map_err(failed),
+            Lookup::Names(_) => Err(LookupError::Names),
         }
     }
 
@@ -338,6 +343,7 @@ fn kind_label(lookup: &Lookup) -> &'static str {
         Lookup::PodsOn(_) => return "PodsOn",
         Lookup::Log(_) => return "Log",
         Lookup::Claims(_) => return "Claims",
+        Lookup::Names(_) => return "Names",
         Lookup::Workload(key) => key,
     };
     match &*key.kind {

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -14,8 +15,8 @@ use serde_json::value::RawValue;
 
 use super::PAGE;
 pub use super::call::Failure;
-use shindan_core::facts::ObjectKey;
-use shindan_core::wire::{self, Dump};
+use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
+use shindan_core::wire::{self, Dump, NamedObject};
 
 use super::call::{self, Listed, Pages};
 
@@ -209,6 +210,41 @@ pub async fn is_there(
 ) -> Result<bool, Failure> {
     let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
     Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
+}
+
+/// The names of the objects of a kind, or of the keys of one object. No values are kept, and only one object is read with
+/// its values.
+pub async fn names(client: &Client, of: &NamesOf, limit: Duration) -> Result<BTreeSet<Arc<str>>, Failure> {
+    let (group, plural) = match of.kind {
+        NamedKind::ConfigMap => ("api/v1", "configmaps"),
+        NamedKind::Secret => ("api/v1", "secrets"),
+        NamedKind::ServiceAccount => ("api/v1", "serviceaccounts"),
+        NamedKind::PersistentVolumeClaim => ("api/v1", "persistentvolumeclaims"),
+        NamedKind::PriorityClass => ("apis/scheduling.k8s.io/v1", "priorityclasses"),
+        NamedKind::RuntimeClass => ("apis/node.k8s.io/v1", "runtimeclasses"),
+    };
+    let path = match &*of.namespace {
+        "" => format!("/{group}/{plural}"),
+        namespace => format!("/{group}/namespaces/{namespace}/{plural}"),
+    };
+    let unreadable = |e: kube::core::request::Error| Failure::Unreadable(e.to_string());
+    if let Some(object) = &of.object {
+        let request = Request::new(path).get(object, &GetParams::default()).map_err(unreadable)?;
+        let found: NamedObject = call::json(client, request, limit).await?;
+        return Ok(found.into_keys().collect());
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        metadata: ObjectMeta,
+    }
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Named>,
+    }
+    let request = Request::new(path).list_metadata(&ListParams::default()).map_err(unreadable)?;
+    let list: List = call::json(client, request, limit).await?;
+    Ok(list.items.into_iter().filter_map(|named| named.metadata.name).map(Arc::from).collect())
 }
 
 /// State of a namespace.

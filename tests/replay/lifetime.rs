@@ -181,6 +181,7 @@ fn a_termination_that_looks_like_a_liveness_kill_waits_longer_for_its_event() {
             success_threshold: 1,
             failure_threshold: 2,
             termination_grace: None,
+            host: None,
         }));
         pod
     };

@@ -186,6 +186,7 @@ impl Cluster for FakeCluster {
             Lookup::Reached(_) => LookupResult::Reached(ReachedFacts::default()),
             Lookup::PodsOn(_) | Lookup::Log(_) => LookupResult::Pods(Vec::new()),
             Lookup::Claims(_) => LookupResult::Claims(ClaimsFacts::default()),
+            Lookup::Names(_) => LookupResult::Names([].into()),
         }))
     }
 

@@ -8,5 +8,6 @@ pub(super) const ACTION: Action = Action {
     params: &["name", "key"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build: |ask| add_configmap_key::build(ask, "secret", "stringData"),
 };

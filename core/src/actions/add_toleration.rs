@@ -13,6 +13,7 @@ pub(super) const ACTION: Action = Action {
     params: &["node"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

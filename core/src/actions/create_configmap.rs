@@ -11,6 +11,7 @@ pub(super) const ACTION: Action = Action {
     params: &["name", "keys"],
     has_text: false,
     undo: Undo::Command("kubectl delete configmap NAME"),
+    needed_names: None,
     build: |ask| build(ask, "configmap"),
 };
 

@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["name", "server"],
     has_text: false,
     undo: Undo::Command("kubectl delete secret NAME"),
+    needed_names: None,
     build,
 };
 

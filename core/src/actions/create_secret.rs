@@ -8,5 +8,6 @@ pub(super) const ACTION: Action = Action {
     params: &["name", "keys"],
     has_text: false,
     undo: Undo::Command("kubectl delete secret NAME"),
+    needed_names: None,
     build: |ask| create_configmap::build(ask, "secret generic"),
 };

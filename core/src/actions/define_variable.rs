@@ -20,6 +20,7 @@ pub(super) const ACTION: Action = Action {
     params: &["name"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

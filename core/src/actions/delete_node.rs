@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: false,
     undo: Undo::ByHand("The kubelet of a machine that comes back registers it again."),
+    needed_names: None,
     build,
 };
 

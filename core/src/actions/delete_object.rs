@@ -10,5 +10,6 @@ pub(super) const ACTION: Action = Action {
     undo: Undo::ByHand(
         "Create the object again from its manifest; save it first with `kubectl get KIND NAME -o yaml`.",
     ),
+    needed_names: None,
     build: |ask| ask.on_named_object("delete"),
 };

@@ -14,6 +14,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::Impossible,
+    needed_names: None,
     build,
 };
 

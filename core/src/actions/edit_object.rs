@@ -9,5 +9,6 @@ pub(super) const ACTION: Action = Action {
     params: &["kind", "name"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build: |ask| ask.on_named_object("edit"),
 };

@@ -14,6 +14,7 @@ pub(super) const ACTION: Action = Action {
     params: &["probe", "port"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

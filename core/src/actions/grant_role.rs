@@ -12,6 +12,7 @@ pub(super) const ACTION: Action = Action {
     params: &["account", "accountNamespace", "verb", "resource", "namespace"],
     has_text: false,
     undo: Undo::Command("kubectl delete rolebinding,role NAME"),
+    needed_names: None,
     build,
 };
 

@@ -13,6 +13,7 @@ pub(super) const ACTION: Action = Action {
     params: &["cause"],
     has_text: false,
     undo: Undo::Command("kubectl annotate KIND/NAME shindan.dev/ignore-"),
+    needed_names: None,
     build,
 };
 

@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["node", "label"],
     has_text: false,
     undo: Undo::Command("kubectl label node NODE KEY-"),
+    needed_names: None,
     build,
 };
 

@@ -13,6 +13,7 @@ pub(super) const ACTION: Action = Action {
     params: &["configMap", "secret"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 
@@ -20,10 +21,10 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
     let (config_map, secret) = (ask.with("configMap"), ask.with("secret"));
     let volume = ask.subject.pod()?.pod.volumes.iter().find_map(|volume| match &volume.source {
-        VolumeSource::ConfigMap { name, optional } if config_map == Some(name) => {
+        VolumeSource::ConfigMap { name, optional, .. } if config_map == Some(name) => {
             Some((volume, "configMap", *optional))
         }
-        VolumeSource::Secret { name, optional } if secret == Some(name) => Some((volume, "secret", *optional)),
+        VolumeSource::Secret { name, optional, .. } if secret == Some(name) => Some((volume, "secret", *optional)),
         _ => None,
     });
     match volume {

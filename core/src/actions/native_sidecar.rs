@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

@@ -13,6 +13,7 @@ pub(super) const ACTION: Action = Action {
     params: &["container"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

@@ -11,6 +11,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::NotNeeded,
+    needed_names: None,
     build,
 };
 

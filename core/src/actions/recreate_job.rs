@@ -12,6 +12,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::ByHand("Create the Job again from its manifest; save it first with `kubectl get job NAME -o yaml`."),
+    needed_names: None,
     build: |ask| remedy(ask.target.as_ref()?),
 };
 

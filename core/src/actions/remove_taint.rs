@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["node", "key"],
     has_text: false,
     undo: Undo::Command("kubectl taint node NODE KEY=VALUE:EFFECT"),
+    needed_names: None,
     build,
 };
 

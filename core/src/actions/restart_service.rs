@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["unit"],
     has_text: false,
     undo: Undo::NotNeeded,
+    needed_names: None,
     build,
 };
 

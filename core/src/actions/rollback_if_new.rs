@@ -11,6 +11,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::Command("kubectl rollout undo KIND/NAME --to-revision=NEWEST"),
+    needed_names: None,
     build,
 };
 

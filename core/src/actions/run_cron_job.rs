@@ -12,6 +12,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::Command("kubectl delete job NAME"),
+    needed_names: None,
     build: |ask| {
         let remedy = remedy(ask.target.as_ref()?)?;
         Some(if ask.text.is_empty() { remedy } else { Remedy { text: ask.text.clone(), ..remedy } })

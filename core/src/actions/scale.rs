@@ -9,6 +9,7 @@ pub(super) const ACTION: Action = Action {
     params: &["replicas"],
     has_text: false,
     undo: Undo::Command("kubectl scale KIND/NAME --replicas=OLD"),
+    needed_names: None,
     build,
 };
 

@@ -11,6 +11,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: true,
     undo: Undo::Command("kubectl scale KIND/NAME --replicas=OLD"),
+    needed_names: None,
     build,
 };
 

@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["name"],
     has_text: false,
     undo: Undo::Command("kubectl set env KIND/NAME VARIABLE-"),
+    needed_names: None,
     build,
 };
 

@@ -11,10 +11,15 @@ pub(super) const ACTION: Action = Action {
     params: &["policy"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let fields = json!({"imagePullPolicy": ask.with("policy")?});
+    let policy = ask.with("policy")?;
+    if ask.container.is_some_and(|container| container.image_pull_policy == policy) {
+        return None;
+    }
+    let fields = json!({ "imagePullPolicy": policy });
     Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

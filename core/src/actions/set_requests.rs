@@ -12,6 +12,7 @@ pub(super) const ACTION: Action = Action {
     params: &["container", "resource", "amount"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

@@ -12,6 +12,7 @@ pub(super) const ACTION: Action = Action {
     params: &["claim", "class"],
     has_text: false,
     undo: Undo::ByHand("Replace the claim with one of the old class."),
+    needed_names: None,
     build,
 };
 

@@ -11,6 +11,7 @@ pub(super) const ACTION: Action = Action {
     params: &["dir"],
     has_text: false,
     undo: Undo::OldValues,
+    needed_names: None,
     build,
 };
 

@@ -14,6 +14,7 @@ pub(super) const ACTION: Action = Action {
     params: &[],
     has_text: false,
     undo: Undo::Command("kubectl taint node NODE node.kubernetes.io/out-of-service-"),
+    needed_names: None,
     build,
 };
 

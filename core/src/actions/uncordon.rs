@@ -10,6 +10,7 @@ pub(super) const ACTION: Action = Action {
     params: &["node"],
     has_text: false,
     undo: Undo::Command("kubectl cordon NODE"),
+    needed_names: None,
     build,
 };
 

@@ -68,6 +68,23 @@ fn manager_of(workload: &WorkloadFacts) -> Option<Manager> {
     workload.manager.as_deref().cloned().or_else(owner)
 }
 
+/// Paths of the pod spec in an object with a template.
+pub const TEMPLATES: [&[&str]; 2] = [CRON_JOB, TEMPLATE];
+const TEMPLATE: &[&str] = &["spec", "template", "spec"];
+const CRON_JOB: &[&str] = &["spec", "jobTemplate", "spec", "template", "spec"];
+/// Path of the spec in a pod.
+pub const POD: &[&str] = &["spec"];
+
+/// The value at a path.
+pub fn at<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(object, |value, key| value.get(key))
+}
+
+/// An object with the value at a path.
+pub fn below(path: &[&str], value: Value) -> Value {
+    path.iter().rev().fold(value, |value, key| json!({ *key: value }))
+}
+
 /// Where the pod spec is stored, which determines what can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
@@ -180,11 +197,9 @@ impl Target {
 
     /// A strategic merge patch that sets `fields` in the pod spec of the template.
     pub(super) fn pod_spec_patch(&self, fields: Value) -> Option<Value> {
-        let mut template = json!({"spec": {"template": {}}});
-        template["spec"]["template"]["spec"] = fields;
         match self.holder {
-            Holder::Template => Some(template),
-            Holder::CronJob => Some(json!({"spec": {"jobTemplate": template}})),
+            Holder::Template => Some(below(TEMPLATE, fields)),
+            Holder::CronJob => Some(below(CRON_JOB, fields)),
             Holder::Immutable | Holder::Pod { .. } | Holder::Manifest | Holder::None => None,
         }
     }

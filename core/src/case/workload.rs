@@ -8,7 +8,7 @@ use crate::api::{
     CauseCount, Confidence, ContainerType, Evidence, PodCounts, Root, Serving, Severity, TemplateChange,
     WorkloadDiagnosisStatus,
 };
-use crate::facts::{EventFacts, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
+use crate::facts::{EventFacts, Names, NamesOf, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey};
 use crate::language::{HasLanguage, Language};
 
 /// One workload and the facts about its surroundings at `now`.
@@ -39,6 +39,8 @@ pub struct WorkloadCase<'a> {
     pub orphans: &'a [UnmatchedService],
     /// Services that select its pods. `None`: not looked up.
     pub services: Option<&'a [ServiceFacts]>,
+    /// Names that exist, as far as they were looked up.
+    pub names: &'a Names,
     pub thresholds: &'a Thresholds,
     /// Start of the current state (conditions, generation) by our observation. If the state existed when the operator
     /// started, it is the time in the object.
@@ -182,6 +184,8 @@ pub struct WorkloadFailure {
     /// Summary without the name of the workload. It is sanitized and cut when it is reported.
     pub summary: String,
     pub remedies: Vec<Remedy>,
+    /// Names that its remedies need.
+    pub needed_names: Vec<NamesOf>,
     pub evidence: Vec<Evidence>,
     pub pods: PodCounts,
     pub causes: Vec<CauseCount>,

@@ -57,6 +57,8 @@ pub struct PodFacts {
     pub readiness_gates: Vec<String>,
     pub service_account: String,
     pub image_pull_secrets: Vec<String>,
+    /// Names and values of `securityContext.sysctls`.
+    pub sysctls: Vec<(String, String)>,
     pub volumes: Vec<Volume>,
 
     /// Init containers and sidecars in spec order, then app containers, then ephemeral containers.
@@ -457,6 +459,8 @@ pub struct Probe {
     pub success_threshold: i64,
     pub failure_threshold: i64,
     pub termination_grace: Option<i64>,
+    /// `host` of an httpGet or tcpSocket probe, if it is set: the kubelet connects there and not to the pod.
+    pub host: Option<String>,
 }
 
 impl Probe {
@@ -499,6 +503,8 @@ pub struct EnvRef {
     pub name: String,
     pub key: Option<String>,
     pub optional: bool,
+    /// What an `envFrom` writes before each name.
+    pub prefix: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -512,10 +518,12 @@ pub enum VolumeSource {
     ConfigMap {
         name: String,
         optional: bool,
+        items: Vec<KeyItem>,
     },
     Secret {
         name: String,
         optional: bool,
+        items: Vec<KeyItem>,
     },
     /// A claim. The claim of a generic ephemeral volume is `<pod>-<volume>`.
     Claim {
@@ -542,6 +550,14 @@ pub enum VolumeSource {
     },
 }
 
+/// A key of a ConfigMap or Secret that a volume has as a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyItem {
+    pub key: String,
+    pub path: String,
+    pub mode: Option<i64>,
+}
+
 /// One term of a node selector. All its expressions must match.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelectorTerm {
@@ -556,6 +572,8 @@ pub struct PodTerm {
     /// Selector in the syntax of `kubectl get pods -l`: `app=web,tier in (a,b)`. Empty: all pods.
     pub selector: String,
     pub topology_key: String,
+    /// Whether there are other fields too, such as namespaces, or preferred terms beside it.
+    pub has_more: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -30,6 +30,19 @@ impl LabelSelector {
         self.0.is_empty()
     }
 
+    /// The requirements as the API has them: key, operator and values.
+    pub fn requirements(&self) -> impl Iterator<Item = (&str, &'static str, &[String])> {
+        self.0.iter().map(|requirement| {
+            let (operator, values) = match &requirement.asks {
+                Asks::Present => ("Exists", [].as_slice()),
+                Asks::Absent => ("DoesNotExist", [].as_slice()),
+                Asks::OneOf(values) => ("In", values.as_slice()),
+                Asks::NoneOf(values) => ("NotIn", values.as_slice()),
+            };
+            (&*requirement.key, operator, values)
+        })
+    }
+
     pub fn matches(&self, labels: &Labels) -> bool {
         self.0.iter().all(|requirement| {
             let value = labels.get(&requirement.key);

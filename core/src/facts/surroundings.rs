@@ -9,7 +9,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{
-    Container, EventFacts, Labels, ObjectKey, Overrides, PodFacts, State, Timestamp, WorkloadFacts, WorkloadKey,
+    Container, EventFacts, Labels, Names, NamesOf, ObjectKey, Overrides, PodFacts, State, Timestamp, WorkloadFacts,
+    WorkloadKey,
 };
 use crate::api::Root;
 
@@ -30,6 +31,8 @@ pub enum Lookup {
     /// The unbound claims of a namespace with their Events, and the StorageClasses of the cluster. The Events of a
     /// claim state why it is unbound; the pod only shows that it is.
     Claims(Arc<str>),
+    /// Names that exist, for a reference to one that does not.
+    Names(NamesOf),
 }
 
 /// The log of the last terminated run of a container. It is identified by the exit code: runs that terminate alike
@@ -103,6 +106,7 @@ pub enum LookupResult {
     /// The last lines of a run, masked. Empty if no log is kept.
     Log(Arc<str>),
     Claims(ClaimsFacts),
+    Names(Arc<[Arc<str>]>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -215,6 +219,8 @@ pub struct Surroundings {
     pub logs: BTreeMap<Arc<str>, Arc<str>>,
     /// `None`: not looked up. Only claims that the pod uses.
     pub claims: Option<ClaimsFacts>,
+    /// Names that exist, as far as they were looked up.
+    pub names: Names,
     /// Image pulls of other pods that can block those of this pod.
     pub queue: Option<PullQueue>,
     /// Merged overrides of the pod, its workload and the operator.

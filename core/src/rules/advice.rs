@@ -77,10 +77,14 @@ fn http_hook_has_no_command() {
             "state: {waiting: {reason: PostStartHookError, message: 'Http lifecycle hook (/) failed'}}",
         )
     };
-    assert!(summary_and_patch(&pod("{exec: {command: [a]}}")).1.starts_with("Run the command of lifecycle.postStart"));
-    assert!(
-        summary_and_patch(&pod("{httpGet: {port: 80}}")).1.starts_with("Replace the request of lifecycle.postStart")
-    );
+    for (hook, advice) in [
+        ("{exec: {command: [a]}}", "Run the command of lifecycle.postStart"),
+        ("{httpGet: {port: 80}}", "Replace the request of lifecycle.postStart"),
+    ] {
+        let found = diagnosed(&pod(hook));
+        assert!(found.remedies[0].text.starts_with("Remove lifecycle.postStart of web"), "{}", found.remedies[0].text);
+        assert!(found.remedies[1].text.starts_with(advice), "{}", found.remedies[1].text);
+    }
 }
 
 #[test]
@@ -90,12 +94,14 @@ fn missing_command_of_a_hook_is_named() {
         "state: {waiting: {reason: CrashLoopBackOff}}",
         &format!("state: {{waiting: {{reason: PostStartHookError, message: '{failed}'}}}}"),
     );
-    let (summary, first) = summary_and_patch(&pod);
+    let found = diagnosed(&pod);
+    let summary = found.summary.text();
     assert!(
         summary.ends_with("its postStart hook fails: command /opt/register.sh not found in image shop/web:1"),
         "{summary}"
     );
-    assert!(first.starts_with("Correct the command of lifecycle.postStart in Deployment web: "), "{first}");
+    let second = &found.remedies[1].text;
+    assert!(second.starts_with("Correct the command of lifecycle.postStart in Deployment web: "), "{second}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ use self::words::Vocabulary;
 use super::rule::{Explain, Known, Rule};
 use crate::case::{Case, Finding, Remedy};
 use crate::case::{Specificity, Verdict};
+use crate::facts::NamesOf;
 use crate::language::Language;
 use crate::signals::{Catalogue, Context, Matched, Signal, Source, Subject};
 
@@ -162,6 +163,16 @@ pub(crate) fn remedies(case: &Case<'_>, cause: &str, finding: &Finding) -> Vec<R
     let container = finding.container.as_deref().and_then(|name| case.pod.container(name));
     let cause = BY_NAME.get(cause);
     cause.map_or_else(Vec::new, |cause| cause.remedies(Subject::Pod(case), container, &finding.snapshot))
+}
+
+/// Names of other objects that the remedies for a finding need.
+pub(crate) fn needed_names(case: &Case<'_>, cause: &str, finding: &Finding) -> Vec<NamesOf> {
+    BY_NAME.get(cause).map_or_else(Vec::new, |cause| cause.needed_names(Subject::Pod(case), &finding.snapshot))
+}
+
+/// Whether remedies of a cause need names of other objects.
+pub fn reads_names(cause: &str) -> bool {
+    BY_NAME.get(cause).is_some_and(|cause| cause.reads_names())
 }
 
 /// The causes of a signal.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Rule, SIGNALS, catalog, claims_needed, impact, installation, log_needed, report};
 use crate::api::OtherFinding;
 use crate::case::{Attribution, Case, Category, Finding, Health, Outcome, Recovery, Specificity, Verdict};
-use crate::facts::{Container, Timestamp, after};
+use crate::facts::{Container, Lookup, Timestamp, after};
 use crate::signals::restarts;
 
 /// Diagnoses the pod of this case.
@@ -33,6 +33,7 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let mut needed_lookups = impact::needed_lookups(case);
     let blamed = first.finding.container.as_deref().and_then(|name| case.pod.container(name));
     needed_lookups.extend(claims_needed(case));
+    needed_lookups.extend(catalog::needed_names(case, first.rule.cause, &first.finding).into_iter().map(Lookup::Names));
     needed_lookups.extend(blamed.and_then(|container| log_needed(case, container)));
     let finding = restarts::with_other_terminations(case, first.rule.cause, first.finding, &attributions);
     let diagnosis = report::of_first(case, first.rule, finding, others, attributions);

@@ -1,5 +1,6 @@
 //! The signal `admission`.
 
+use super::pod_creation::bounds;
 use super::shortage::{self, Shortage};
 use super::termination::end::judged;
 use super::{Matched, PodSignal, Source, replacement, signal};
@@ -31,6 +32,10 @@ signal! {
         let message = message.unwrap_or(&pod.message).trim();
         if message.is_empty() { &pod.reason } else { message }
     }
+
+    /// The sysctl that the kubelet does not allow; empty if the message names none.
+    /// Source: pkg/kubelet/sysctl/allowlist.go.
+    "sysctl": fn sysctl(&self) -> &str { bounds::forbidden_sysctl(&self.case.pod.message) }
 
     /// What follows `OutOf` in the reason: `cpu`, `memory`, `pods`, `ephemeral-storage` or an extended resource; empty for
     /// other reasons. Source: status.reason.

@@ -5,11 +5,11 @@
 
 use super::csi::Component;
 use super::scheduling::report::{self, Report};
-use super::scheduling::similar::alike;
 use super::scheduling::words::{self, Check, names};
 use super::{Matched, PodSignal, Source, deferred, signal};
 use crate::api::Evidence;
 use crate::case::{Case, evidence, target};
+use crate::facts::similar::alike;
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
 };

@@ -253,6 +253,12 @@ signal! {
     /// Source: spec.containers[].command.
     "splitCommand": fn split_command(&self) -> String { message::split_command(self.container).unwrap_or_default() }
 
+    /// The command with `sh` instead of `bash`, as a JSON list, if bash is not found and the script needs nothing of it; empty
+    /// otherwise. Source: spec.containers[].command, args.
+    "shCommand": fn sh_command(&self) -> String {
+        self.container.and_then(message::without_bash).map(|words| serde_json::json!(words).to_string()).unwrap_or_default()
+    }
+
     /// Whether the command ends with a carriage return, as in a file with Windows line endings.
     /// Source: spec.containers[].command.
     "hasCarriageReturn": fn has_carriage_return(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The signal `podCreation`.
 
+pub(crate) mod bounds;
 mod denial;
 mod scc;
 
@@ -119,6 +120,12 @@ signal! {
 
     /// Fields of the securityContext of each container that fix all violations; empty if other fields must change too.
     "securityContext": fn security_context(&self) -> String { settings(violations(self.text)).unwrap_or_default() }
+
+    /// The same violations with all details.
+    "allViolations": fn all_violations(&self) -> &str { violations(self.text) }
+
+    /// The whole message, for actions that read amounts and containers in it.
+    "message": fn message_text(&self) -> &str { self.text }
 
     /// ServiceAccount of the pods that does not exist. Source: plugin/pkg/admission/serviceaccount.
     "serviceAccount": fn service_account(&self) -> &str {
@@ -280,8 +287,9 @@ fn violations(text: &str) -> &str {
     level.and_then(|rest| rest.split_once("\": ")).map_or("", |(_, violations)| violations)
 }
 
-/// Violations of level `restricted` that one setting fixes, with the names of pod-security-admission.
-const RESTRICTED: [(&str, &str); 4] = [
+/// Violations of a level that one setting fixes, with the names of pod-security-admission.
+const RESTRICTED: [(&str, &str); 5] = [
+    ("privileged", "privileged: false"),
     ("allowPrivilegeEscalation != false", "allowPrivilegeEscalation: false"),
     ("unrestricted capabilities", "capabilities: {drop: [ALL]}"),
     ("runAsNonRoot != true", "runAsNonRoot: true"),

@@ -150,6 +150,15 @@ signal! {
     /// Whether Istio's agent asks the container in place of the kubelet. Source: the probe as Istio rewrites it.
     "byIstio": fn by_istio(&self) -> bool { self.spec().is_some_and(|probe| probe.by_istio) }
 
+    /// `host` of the probe, if it is an address of the node itself and not of the pod, such as 127.0.0.1; empty otherwise.
+    /// Source: httpGet.host, tcpSocket.host of the probe.
+    "loopbackHost": fn loopback_host(&self) -> &str {
+        let host = self.spec().and_then(|probe| probe.host.as_deref()).unwrap_or_default();
+        let is_loopback = host.starts_with("127.") || matches!(host, "localhost" | "::1" | "[::1]");
+        // On the network of the node, a pod is reached there.
+        if is_loopback && !self.case.pod.host_network { host } else { "" }
+    }
+
     /// Number of the port that the probe asks, else what it asks. Source: the probe.
     "endpoint": fn endpoint(&self) -> String {
         let port = self.spec().and_then(|probe| port_number(self.container, &probe.handler));

@@ -116,6 +116,16 @@ signal! {
     /// Command that keeps this server in the foreground.
     "foregroundCommand": fn foreground_command(&self) -> &'static str { command::daemon(self.container).1 }
 
+    /// The command of the container, changed so that its server stays in the foreground, as a JSON list; empty if the pod has
+    /// no command, or if the change is not certain. Source: spec.containers[].command.
+    "foregroundList": fn foreground_list(&self) -> String {
+        command::in_foreground(self.container).map(|words| serde_json::json!(words).to_string()).unwrap_or_default()
+    }
+
+    /// The volume of a ConfigMap or Secret with a file that the command or its script runs; empty if there is none.
+    /// Source: spec.containers[].command, args, volumeMounts.
+    "scriptVolume": fn script_volume(&self) -> &str { command::script_volume(self.case.pod, self.container).unwrap_or_default() }
+
     /// Whether the postStart hook may have failed at once and ended a server that exits on SIGTERM: the run was that short,
     /// and no Event of the pod is known. Source: spec.containers[].lifecycle.postStart.
     "mayBeHook": fn may_be_hook(&self) -> bool {

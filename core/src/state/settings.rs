@@ -13,17 +13,31 @@ pub struct Settings {
     pub(in crate::state) lookups_enabled: bool,
     /// Whether the logs of terminated containers may be read.
     pub(in crate::state) reads_logs: bool,
+    /// Whether names of other objects may be read.
+    pub(in crate::state) reads_names: bool,
     pub(in crate::state) selection: Selection,
 }
 
 impl Settings {
     pub(in crate::state) fn new(thresholds: Thresholds, policy: Policy) -> Self {
-        Self { thresholds, policy, lookups_enabled: false, reads_logs: false, selection: Selection::default() }
+        Self {
+            thresholds,
+            policy,
+            lookups_enabled: false,
+            reads_logs: false,
+            reads_names: false,
+            selection: Selection::default(),
+        }
     }
 
     /// Enables waiting for lookups: their results arrive as changes.
     pub fn await_answers(&mut self) {
         self.lookups_enabled = true;
+    }
+
+    /// Enables lookups of the names of other objects.
+    pub fn read_names(&mut self) {
+        self.reads_names = true;
     }
 
     /// Enables lookups of the logs of terminated containers.

@@ -5,17 +5,20 @@
 
 mod tree;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, Node,
-    PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
+    ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
+    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
     own_replica_sets, own_revisions, room,
 };
-use crate::facts::{EventFacts, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
+use crate::facts::{EventFacts, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
 /// Maximum depth of nested lists.
 const NESTED: usize = 16;
@@ -23,7 +26,7 @@ const NESTED: usize = 16;
 const PROBLEMS: usize = 50;
 
 /// Content of one or more texts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Dump {
     pub strings: Interner,
     pub pods: Vec<PodFacts>,
@@ -38,6 +41,8 @@ pub struct Dump {
     pub endpoints: Vec<Endpoints>,
     pub claims: Vec<PersistentVolumeClaim>,
     pub classes: Vec<StorageClass>,
+    /// Names of ConfigMaps, Secrets and other objects that templates refer to, and of their keys.
+    pub names: BTreeMap<NamesOf, BTreeSet<Arc<str>>>,
     /// Number of objects and lists with a kind, including unused kinds.
     pub objects: usize,
     /// The newest time in any object.
@@ -88,6 +93,7 @@ impl Dump {
             endpoints: Vec::new(),
             claims: Vec::new(),
             classes: Vec::new(),
+            names: BTreeMap::new(),
             objects: 0,
             newest: None,
             problems: Vec::new(),
@@ -235,6 +241,7 @@ impl Dump {
             "EndpointSlice" => self.slices.push(EndpointSlice::deserialize(d)?),
             "Endpoints" => self.endpoints.push(Endpoints::deserialize(d)?),
             "PersistentVolumeClaim" => self.claims.push(PersistentVolumeClaim::deserialize(d)?),
+            "ConfigMap" | "Secret" | "ServiceAccount" | "PriorityClass" | "RuntimeClass" => self.named(kind, d)?,
             "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {
                 let set = ReplicaSet::deserialize(d)?;
@@ -253,6 +260,15 @@ impl Dump {
             }
         }
         self.objects += usize::from(!kind.is_empty());
+        Ok(())
+    }
+
+    fn named<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
+        let object = NamedObject::deserialize(d)?;
+        let Some(kind) = NamedKind::named_so(kind) else { return Ok(()) };
+        let (objects, keys) = object.places(kind);
+        self.names.entry(objects).or_default().insert(object.name().into());
+        self.names.entry(keys).or_default().extend(object.into_keys());
         Ok(())
     }
 

@@ -18,7 +18,7 @@ use crate::message::text;
 pub(super) use template::Template;
 
 use crate::facts::{
-    EnvRef, Expression, Operator, Phase, PodFacts, PodTerm, RefKind, Resources, RestartPolicy, SelectorTerm,
+    EnvRef, Expression, KeyItem, Operator, Phase, PodFacts, PodTerm, RefKind, Resources, RestartPolicy, SelectorTerm,
     Terminated, VolumeSource, parse_bytes,
 };
 
@@ -53,7 +53,7 @@ struct Spec {
     readiness_gates: List<ReadinessGate>,
     service_account_name: Text,
     image_pull_secrets: List<Named>,
-    security_context: Obj<SecurityContext>,
+    security_context: Obj<PodSecurityContext>,
     volumes: List<Volume>,
     init_containers: List<Container>,
     containers: List<Container>,
@@ -111,6 +111,8 @@ struct Affinity {
 struct PodAffinity {
     #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
     required: List<PodAffinityTerm>,
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    preferred: List<Nothing>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -118,6 +120,10 @@ struct PodAffinity {
 struct PodAffinityTerm {
     label_selector: Obj<LabelSelector>,
     topology_key: Text,
+    namespaces: Texts,
+    namespace_selector: Obj<Nothing>,
+    match_label_keys: Texts,
+    mismatch_label_keys: Texts,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -179,6 +185,21 @@ struct Toleration {
 struct Demands {
     requests: Amounts,
     limits: Amounts,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodSecurityContext {
+    run_as_user: Int,
+    run_as_non_root: Flag,
+    sysctls: List<Sysctl>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Sysctl {
+    name: Text,
+    value: Text,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -266,6 +287,7 @@ struct KeyRef {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct EnvFrom {
+    prefix: Text,
     config_map_ref: Obj<KeyRef>,
     secret_ref: Obj<KeyRef>,
 }
@@ -329,6 +351,29 @@ struct Source {
     path: Text,
     reference: Text,
     optional: Flag,
+    items: List<Item>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Item {
+    key: Text,
+    path: Text,
+    mode: Int,
+}
+
+impl Source {
+    fn config_map(self) -> VolumeSource {
+        VolumeSource::ConfigMap { name: self.name.0, optional: self.optional.is_true(), items: items(self.items) }
+    }
+
+    fn secret(self, name: Name) -> VolumeSource {
+        VolumeSource::Secret { name: name.0, optional: self.optional.is_true(), items: items(self.items) }
+    }
+}
+
+fn items(items: List<Item>) -> Vec<KeyItem> {
+    items.map(|item| KeyItem { key: item.key.0, path: item.path.0, mode: item.mode.0 })
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -417,7 +462,8 @@ impl Pod {
         let mut meta = self.metadata;
         let spec = self.spec.or_default();
         let status = self.status.or_default();
-        let security = spec.security_context.or_default();
+        let PodSecurityContext { run_as_user, run_as_non_root, sysctls } = spec.security_context.or_default();
+        let security = SecurityContext { run_as_user, run_as_non_root };
         let affinity = spec.affinity.or_default();
 
         let sent = [&spec.init_containers, &spec.containers, &spec.ephemeral_containers];
@@ -492,6 +538,7 @@ impl Pod {
             readiness_gates: spec.readiness_gates.map(|g| g.condition_type.0),
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
             image_pull_secrets: names(spec.image_pull_secrets),
+            sysctls: sysctls.map(|sysctl| (sysctl.name.0, sysctl.value.0)),
             volumes: spec.volumes.map(|v| volume(v, meta.name.as_deref().unwrap_or_default())),
 
             containers,
@@ -523,7 +570,13 @@ fn names(list: List<Named>) -> Vec<String> {
 
 impl PodAffinity {
     fn into_terms(self) -> Vec<PodTerm> {
+        let has_preferred = !self.preferred.0.is_empty();
         self.required.map(|term| PodTerm {
+            has_more: has_preferred
+                || term.namespace_selector.0.is_some()
+                || [&term.namespaces, &term.match_label_keys, &term.mismatch_label_keys]
+                    .iter()
+                    .any(|of| !of.0.is_empty()),
             selector: term.label_selector.or_default().into_words(),
             topology_key: term.topology_key.0,
         })
@@ -663,11 +716,14 @@ fn env_refs(env: List<EnvVar>, env_from: List<EnvFrom>) -> Vec<EnvRef> {
         name: r.name.0,
         key: r.key.non_empty(),
         optional: r.optional.is_true(),
+        prefix: String::new(),
     };
     let mut out = Vec::new();
     for source in env_from {
-        out.extend(source.config_map_ref.0.map(|r| one(None, RefKind::ConfigMap, r)));
-        out.extend(source.secret_ref.0.map(|r| one(None, RefKind::Secret, r)));
+        let prefix = source.prefix.0;
+        let config_map = source.config_map_ref.0.map(|r| one(None, RefKind::ConfigMap, r));
+        let secret = source.secret_ref.0.map(|r| one(None, RefKind::Secret, r));
+        out.extend(config_map.into_iter().chain(secret).map(|r| EnvRef { prefix: prefix.clone(), ..r }));
     }
     for variable in env {
         let from = variable.value_from.or_default();
@@ -680,9 +736,10 @@ fn env_refs(env: List<EnvVar>, env_from: List<EnvFrom>) -> Vec<EnvRef> {
 fn volume(v: Volume, pod: &str) -> facts::Volume {
     let name = v.name.0;
     let source = if let Some(s) = v.config_map.0 {
-        VolumeSource::ConfigMap { name: s.name.0, optional: s.optional.is_true() }
-    } else if let Some(s) = v.secret.0 {
-        VolumeSource::Secret { name: s.secret_name.0, optional: s.optional.is_true() }
+        s.config_map()
+    } else if let Some(mut s) = v.secret.0 {
+        let name = std::mem::take(&mut s.secret_name);
+        s.secret(name)
     } else if let Some(s) = v.persistent_volume_claim.0 {
         VolumeSource::Claim { name: s.claim_name.0, ephemeral: false }
     } else if v.ephemeral.0.is_some() {
@@ -694,11 +751,12 @@ fn volume(v: Volume, pod: &str) -> facts::Volume {
     } else if let Some(p) = v.projected.0 {
         let mut sources = Vec::new();
         for s in p.sources {
-            sources.extend(
-                s.config_map.0.map(|s| VolumeSource::ConfigMap { name: s.name.0, optional: s.optional.is_true() }),
-            );
+            sources.extend(s.config_map.0.map(Source::config_map));
             // A projected Secret uses `name`, unlike a Secret volume.
-            sources.extend(s.secret.0.map(|s| VolumeSource::Secret { name: s.name.0, optional: s.optional.is_true() }));
+            sources.extend(s.secret.0.map(|mut s| {
+                let name = std::mem::take(&mut s.name);
+                s.secret(name)
+            }));
         }
         sources.shrink_to_fit();
         VolumeSource::Projected { sources }
@@ -867,11 +925,13 @@ mod tests {
         assert_eq!(
             sources,
             [
-                VolumeSource::Secret { name: "s".into(), optional: false },
+                VolumeSource::Secret { name: "s".into(), optional: false, items: vec![] },
                 VolumeSource::Other { kind: "csi".into() },
                 VolumeSource::Claim { name: "p-c".into(), ephemeral: true },
                 VolumeSource::Other { kind: "nfs".into() },
-                VolumeSource::Projected { sources: vec![VolumeSource::Secret { name: "t".into(), optional: true }] },
+                VolumeSource::Projected {
+                    sources: vec![VolumeSource::Secret { name: "t".into(), optional: true, items: vec![] }]
+                },
             ]
         );
     }

@@ -24,6 +24,7 @@ pub(super) struct Probe {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct HttpGet {
+    host: Text,
     path: Text,
     port: Text,
     scheme: Text,
@@ -61,6 +62,8 @@ impl Probe {
 
     /// Converts to facts, with the defaults of the API server for missing fields.
     pub(super) fn into_facts(self) -> facts::Probe {
+        let host =
+            [&self.http_get, &self.tcp_socket].into_iter().find_map(|of| of.0.as_ref()?.host.clone().non_empty());
         facts::Probe {
             by_istio: false,
             initial_delay: self.initial_delay_seconds.or(0),
@@ -69,6 +72,7 @@ impl Probe {
             success_threshold: self.success_threshold.or(1),
             failure_threshold: self.failure_threshold.or(3),
             termination_grace: self.termination_grace_period_seconds.0,
+            host,
             handler: self.handler(),
         }
     }

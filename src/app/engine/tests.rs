@@ -98,6 +98,7 @@ impl Cluster for FakeCluster {
             Lookup::PodsOn(_) => LookupResult::Pods(Vec::new()),
             Lookup::Log(_) => LookupResult::Log("".into()),
             Lookup::Claims(_) => LookupResult::Claims(ClaimsFacts::default()),
+            Lookup::Names(_) => LookupResult::Names([].into()),
         })
     }
 

@@ -66,7 +66,7 @@ impl ApiKind {
 }
 
 /// A change of one object.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) kind: &'static ApiKind,
     pub(super) namespace: Option<String>,
@@ -74,24 +74,48 @@ pub(super) struct Change {
     pub(super) operation: Operation,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operation {
     /// A strategic merge patch.
     Strategic(Value),
     /// A JSON merge patch.
     Merge(Value),
-    SetImage {
+    /// Sets fields of a container, wherever the object has it.
+    InContainer {
         container: String,
-        image: String,
+        fields: Value,
     },
     /// Back to this revision of the template.
     Undo {
-        revision: i64,
+        revision: Revision,
     },
     Delete {
         grace_seconds: Option<u32>,
     },
     Create(Value),
+}
+
+/// A revision of a template.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Revision {
+    Number(i64),
+    /// The ControllerRevision with this name.
+    Named(String),
+}
+
+impl Change {
+    pub(super) fn is_of_same_object(&self, other: &Self) -> bool {
+        (self.kind, &self.namespace, &self.name) == (other.kind, &other.namespace, &other.name)
+    }
+
+    /// What happens to the object.
+    pub(super) fn verb(&self) -> &'static str {
+        match self.operation {
+            Operation::Delete { .. } => "deleted",
+            Operation::Create(_) => "created",
+            _ => "changed",
+        }
+    }
 }
 
 impl std::fmt::Display for Change {
@@ -103,10 +127,11 @@ impl std::fmt::Display for Change {
 /// What the command of a remedy is.
 #[derive(Debug, PartialEq)]
 pub(super) enum Command {
-    Change(Change),
+    /// Changes of one object each, in order.
+    Changes(Vec<Change>),
     /// It has placeholders that only the user can fill in: `IMAGE`.
     NeedsValues(Vec<String>),
-    /// It reads, or is more than one change of one object.
+    /// It reads, or changes more than one object at once.
     ToRun,
 }
 
@@ -114,8 +139,8 @@ impl Command {
     /// Reads a command. `values` replace its placeholders.
     pub(super) fn read(command: &str, values: &BTreeMap<String, String>) -> anyhow::Result<Self> {
         let Some(words) = shlex::split(command) else { return Ok(Self::ToRun) };
-        if words.iter().any(|word| matches!(word.as_str(), "&&" | "||" | "|" | ";" | ">" | "<") || word.contains("$("))
-        {
+        let words = with_named_revision(words);
+        if words.iter().any(|word| matches!(word.as_str(), "||" | "|" | ";" | ">" | "<") || word.contains("$(")) {
             return Ok(Self::ToRun);
         }
         let mut missing = Vec::new();
@@ -123,8 +148,29 @@ impl Command {
         if !missing.is_empty() {
             return Ok(Self::NeedsValues(missing));
         }
-        Ok(change(&words)?.map_or(Self::ToRun, Self::Change))
+        let mut changes = Vec::new();
+        for words in words.split(|word| word == "&&") {
+            let Some(change) = change(words)? else { return Ok(Self::ToRun) };
+            changes.push(change);
+        }
+        Ok(Self::Changes(changes))
     }
+}
+
+/// The words with the name of a ControllerRevision instead of the command that reads its number.
+fn with_named_revision(mut words: Vec<String>) -> Vec<String> {
+    const READS: [&str; 2] = ["get", "controllerrevision"];
+    const ENDS: [&str; 2] = ["-o", "jsonpath={.revision})"];
+    let Some(at) = words.iter().position(|word| word == "--to-revision=$(kubectl") else { return words };
+    let command: Vec<&str> = words[at + 1..].iter().take(7).map(String::as_str).collect();
+    if let ["-n", _, get, kind, name, o, path] = *command.as_slice()
+        && [get, kind] == READS
+        && [o, path] == ENDS
+    {
+        let named = format!("--to-revision-name={name}");
+        words.splice(at..at + 8, [named]);
+    }
+    words
 }
 
 /// The word with its placeholders `<LIKE-THIS>` replaced.
@@ -222,17 +268,38 @@ fn change(words: &[String]) -> anyhow::Result<Option<Change>> {
             let Some((container, image)) = rest.get(of.2).and_then(|pair| pair.split_once('=')) else {
                 return Ok(None);
             };
-            let operation = Operation::SetImage { container: container.to_owned(), image: image.to_owned() };
+            let operation =
+                Operation::InContainer { container: container.to_owned(), fields: json!({ "image": image }) };
             on(Some(of), operation)
+        }
+        ("set", ["env", rest @ ..]) => {
+            let (Some(of), Some(container)) = (object(rest), words.flag("c")) else { return Ok(None) };
+            let Some((name, value)) = rest.get(of.2).and_then(|pair| pair.split_once('=')) else { return Ok(None) };
+            let fields = json!({"env": [{"name": name, "value": value}]});
+            on(Some(of), Operation::InContainer { container: container.to_owned(), fields })
+        }
+        ("set", ["resources", rest @ ..]) => {
+            let Some(container) = words.flag("c") else { return Ok(None) };
+            let mut resources = json!({});
+            for field in ["requests", "limits"] {
+                let amounts = words.flag(field).unwrap_or_default().split(',').filter_map(|pair| pair.split_once('='));
+                for (resource, amount) in amounts {
+                    resources[field][resource] = amount.into();
+                }
+            }
+            let fields = json!({ "resources": resources });
+            on(object(rest), Operation::InContainer { container: container.to_owned(), fields })
         }
         ("scale", rest) => {
             let replicas: i64 = words.flag("replicas").unwrap_or_default().parse().context("--replicas")?;
             on(object(rest), Operation::Merge(json!({"spec": {"replicas": replicas}})))
         }
-        ("rollout", ["undo", rest @ ..]) => match words.flag("to-revision").and_then(|n| n.parse().ok()) {
-            Some(revision) => on(object(rest), Operation::Undo { revision }),
-            None => None,
-        },
+        ("rollout", ["undo", rest @ ..]) => {
+            let number = words.flag("to-revision").and_then(|n| n.parse().ok()).map(Revision::Number);
+            let revision =
+                number.or_else(|| words.flag("to-revision-name").map(|name| Revision::Named(name.to_owned())));
+            revision.and_then(|revision| on(object(rest), Operation::Undo { revision }))
+        }
         ("rollout", ["resume", rest @ ..]) => on(object(rest), Operation::Merge(json!({"spec": {"paused": null}}))),
         ("delete", rest) if rest.len() <= 2 && words.flag("l").is_none() => {
             let grace_seconds = words.flag("grace-period").and_then(|n| n.parse().ok());
@@ -274,7 +341,10 @@ mod tests {
 
     fn change(command: &str) -> (String, Option<String>, Operation) {
         match read(command) {
-            Command::Change(change) => (change.to_string(), change.namespace, change.operation),
+            Command::Changes(changes) => {
+                let [change] = <[Change; 1]>::try_from(changes).unwrap();
+                (change.to_string(), change.namespace, change.operation)
+            }
             other => panic!("{command}: {other:?}"),
         }
     }
@@ -300,7 +370,31 @@ mod tests {
                 "kubectl -n shop set image deployment/web app=<IMAGE>",
                 "Deployment web",
                 shop(),
-                Operation::SetImage { container: "app".into(), image: "nginx:1.27".into() },
+                Operation::InContainer { container: "app".into(), fields: json!({"image": "nginx:1.27"}) },
+            ),
+            (
+                "kubectl -n shop set env deployment/web -c app HOST=<IMAGE>",
+                "Deployment web",
+                shop(),
+                Operation::InContainer {
+                    container: "app".into(),
+                    fields: json!({"env": [{"name": "HOST", "value": "nginx:1.27"}]}),
+                },
+            ),
+            (
+                "kubectl -n shop set resources deployment/web -c app --limits=memory=64Mi,cpu=1",
+                "Deployment web",
+                shop(),
+                Operation::InContainer {
+                    container: "app".into(),
+                    fields: json!({"resources": {"limits": {"memory": "64Mi", "cpu": "1"}}}),
+                },
+            ),
+            (
+                "kubectl -n shop rollout undo statefulset/db --to-revision=$(kubectl -n shop get controllerrevision db-7f -o jsonpath='{.revision}')",
+                "StatefulSet db",
+                shop(),
+                Operation::Undo { revision: Revision::Named("db-7f".into()) },
             ),
             (
                 "kubectl -n shop scale statefulset/db --replicas=2",
@@ -312,7 +406,7 @@ mod tests {
                 "kubectl -n shop rollout undo deployment/web --to-revision=4",
                 "Deployment web",
                 shop(),
-                Operation::Undo { revision: 4 },
+                Operation::Undo { revision: Revision::Number(4) },
             ),
             ("kubectl -n shop delete pod web-0", "Pod web-0", shop(), Operation::Delete { grace_seconds: None }),
             (
@@ -330,13 +424,22 @@ mod tests {
     }
 
     #[test]
+    fn a_chain_of_commands_is_several_changes() {
+        let commands = "kubectl -n shop patch statefulset db -p '{\"spec\":{}}' && kubectl -n shop delete pod db-0";
+        let Command::Changes(changes) = read(commands) else { panic!("{commands}") };
+        let objects: Vec<String> = changes.iter().map(|change| format!("{change} {}", change.verb())).collect();
+        assert_eq!(objects, ["StatefulSet db changed", "Pod db-0 deleted"]);
+        assert_eq!(changes[0].operation, Operation::Strategic(json!({"spec": {}})));
+    }
+
+    #[test]
     fn placeholders_and_other_commands_change_nothing() {
         let missing = |names: &[&str]| Command::NeedsValues(names.iter().map(ToString::to_string).collect());
         assert_eq!(read("kubectl -n shop create secret generic a --from-literal=K=<VALUE>"), missing(&["VALUE"]));
         for command in [
             "kubectl -n shop logs web -c app --previous --tail=50",
             "kubectl -n shop rollout history deployment/web",
-            "kubectl -n shop rollout resume deployment/web && kubectl -n shop rollout undo deployment/web --to-revision=1",
+            "kubectl -n shop patch statefulset db -p '{}' && kubectl -n shop logs db-0",
             "kubectl -n shop get pvc data -o yaml | kubectl replace --force -f -",
             "kubectl -n shop delete pods --field-selector=status.phase=Failed -l app=web",
             "rm -rf /",

@@ -8,10 +8,11 @@ use anyhow::{Context, anyhow, bail};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Error};
 use serde_json::{Map, Value, json};
+use shindan_core::case::target::{self, POD, TEMPLATES};
 use shindan_core::facts::Manager;
 use tokio::time::timeout;
 
-use super::change::{ApiKind, Change, Operation};
+use super::change::{ApiKind, Change, Operation, Revision};
 
 /// Who changes the object, in managedFields and in the audit log.
 const FIELD_MANAGER: &str = "kubectl-shindan";
@@ -129,14 +130,14 @@ impl Objects<'_> {
     async fn patch_of(&self, change: &Change, before: &DynamicObject) -> anyhow::Result<Value> {
         Ok(match &change.operation {
             Operation::Strategic(patch) | Operation::Merge(patch) => patch.clone(),
-            Operation::SetImage { container, image } => image_patch(before, container, image)?,
-            Operation::Undo { revision } => self.template_of(change, before, *revision).await?,
+            Operation::InContainer { container, fields } => container_patch(before, container, fields)?,
+            Operation::Undo { revision } => self.template_of(change, before, revision).await?,
             Operation::Delete { .. } | Operation::Create(_) => bail!("no patch"),
         })
     }
 
     /// The patch that restores the template of a revision.
-    async fn template_of(&self, change: &Change, of: &DynamicObject, revision: i64) -> anyhow::Result<Value> {
+    async fn template_of(&self, change: &Change, of: &DynamicObject, revision: &Revision) -> anyhow::Result<Value> {
         let uid = of.metadata.uid.as_deref().unwrap_or_default();
         let is_owned =
             |object: &DynamicObject| object.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
@@ -146,8 +147,8 @@ impl Objects<'_> {
             let listed = listed.map_err(|error| anyhow!("cannot list {}: {}", kind.plural, words(&error)))?;
             Ok(listed.items.into_iter().filter(is_owned).collect())
         };
-        let none = || anyhow!("{change} has no revision {revision} any more");
-        if change.kind.kind == "Deployment" {
+        let none = || anyhow!("{change} no longer has the revision");
+        if let ("Deployment", Revision::Number(revision)) = (change.kind.kind, revision) {
             let sets = ApiKind::of("ReplicaSet").context("ReplicaSet is a known kind")?;
             let number = revision.to_string();
             let is_it = |set: &DynamicObject| {
@@ -162,24 +163,30 @@ impl Objects<'_> {
             return Ok(json!({"spec": {"template": template}}));
         }
         let revisions = ApiKind::of("ControllerRevision").context("ControllerRevision is a known kind")?;
-        let found = list(revisions).await?.into_iter().find(|of| of.data["revision"] == revision).ok_or_else(none)?;
+        let is_it = |of: &DynamicObject| match revision {
+            Revision::Number(number) => of.data["revision"] == *number,
+            Revision::Named(name) => of.metadata.name.as_ref() == Some(name),
+        };
+        let found = list(revisions).await?.into_iter().find(is_it).ok_or_else(none)?;
         Ok(found.data["data"].clone())
     }
 }
 
-/// The patch that sets the image of a container, wherever the object has it.
-fn image_patch(object: &DynamicObject, container: &str, image: &str) -> anyhow::Result<Value> {
-    let template = ["/spec/jobTemplate/spec/template/spec", "/spec/template/spec", "/spec"];
-    for path in template {
-        let Some(spec) = object.data.pointer(path) else { continue };
+/// The spec of the pods that an object creates.
+pub(super) fn template_spec(object: &DynamicObject) -> Option<&Value> {
+    TEMPLATES.iter().find_map(|path| target::at(&object.data, path))
+}
+
+/// The patch that sets fields of a container, wherever the object has it.
+fn container_patch(object: &DynamicObject, container: &str, fields: &Value) -> anyhow::Result<Value> {
+    for path in TEMPLATES.iter().chain([&POD]) {
+        let Some(spec) = target::at(&object.data, path) else { continue };
         for list in ["containers", "initContainers"] {
             let has = spec[list].as_array().is_some_and(|all| all.iter().any(|of| of["name"] == container));
             if has {
-                let inner = json!({list: [{"name": container, "image": image}]});
-                return Ok(path
-                    .rsplit('/')
-                    .filter(|key| !key.is_empty())
-                    .fold(inner, |inner, key| json!({key: inner})));
+                let mut entry = json!({"name": container});
+                merge(&mut entry, fields.clone());
+                return Ok(target::below(path, json!({list: [entry]})));
             }
         }
     }
@@ -333,10 +340,10 @@ mod tests {
             "containers": [{"name": "a"}], "initContainers": [{"name": "b"}],
         }}}}}}));
         assert_eq!(
-            image_patch(&job, "b", "x").unwrap(),
+            container_patch(&job, "b", &json!({"image": "x"})).unwrap(),
             json!({"spec": {"jobTemplate": {"spec": {"template": {"spec": {"initContainers": [{"name": "b", "image": "x"}]}}}}}})
         );
-        assert_eq!(image_patch(&job, "c", "x").unwrap_err().to_string(), "it has no container c");
+        assert_eq!(container_patch(&job, "c", &json!({})).unwrap_err().to_string(), "it has no container c");
     }
 
     #[test]

@@ -8,8 +8,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kube::Client;
 use shindan_core::api::{DiagnosisKind, DiagnosisState};
 use shindan_core::case::Thresholds;
-use shindan_core::facts::{ObjectKey, Timestamp};
+use shindan_core::facts::{NamesOf, ObjectKey, Timestamp};
 use shindan_core::offline::{self, Logs, UndiagnosedPod, View};
+use shindan_core::rules;
 
 use super::standing;
 use super::subject::{Asked, Kind, Subject};
@@ -73,15 +74,14 @@ pub(in crate::cli) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// The question about one object, as `KIND/NAME`, without output on standard error.
-    pub(in crate::cli) async fn of_one(
+    /// The question about these objects, without output on standard error. Diagnoses of the operator count.
+    pub(in crate::cli) async fn new(
         clients: &'a Clients,
         namespace: Option<String>,
-        subject: &str,
+        asked: Asked,
         thresholds: Thresholds,
         limit: Duration,
     ) -> anyhow::Result<Self> {
-        let asked = Asked::parse(&[subject.to_owned()]).map_err(anyhow::Error::msg)?;
         let gone = gone(&clients.write, namespace.as_deref(), asked.subjects(), limit).await?;
         Ok(Self {
             clients,
@@ -94,6 +94,18 @@ impl<'a> Question<'a> {
             ended: false,
             shows_progress: false,
         })
+    }
+
+    /// The question about one object, as `KIND/NAME`.
+    pub(in crate::cli) async fn of_one(
+        clients: &'a Clients,
+        namespace: Option<String>,
+        subject: &str,
+        thresholds: Thresholds,
+        limit: Duration,
+    ) -> anyhow::Result<Self> {
+        let asked = Asked::parse(&[subject.to_owned()]).map_err(anyhow::Error::msg)?;
+        Self::new(clients, namespace, asked, thresholds, limit).await
     }
 }
 
@@ -116,6 +128,7 @@ impl Question<'_> {
             return Ok(Gathered { found, by: By::Here, notes, pods, unready, fails_so_far, healthy_nodes });
         };
         if written.fails() || !written.is_empty() && !self.is_about_one() {
+            let written = self.with_names(written, now).await;
             let healthy_nodes = self.healthy_nodes(&written, notes.is_empty());
             return Ok(Gathered {
                 found: written,
@@ -138,6 +151,20 @@ impl Question<'_> {
         };
         let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
         Ok(Gathered { found, by, notes, pods, unready, fails_so_far, healthy_nodes })
+    }
+
+    /// The diagnoses of the operator, which reads no ConfigMaps and Secrets. Where names of existing objects improve the
+    /// remedies, these are computed locally.
+    async fn with_names(&self, mut written: Found, now: Timestamp) -> Found {
+        let reads_names = written.causes().any(rules::reads_names);
+        if reads_names
+            && self.namespace.is_some()
+            && self.is_about_one()
+            && let Ok(seen) = self.seen(now, &mut Vec::new()).await
+        {
+            written.take_remedies(&seen.found, rules::reads_names);
+        }
+        written
     }
 
     /// Whether the requested namespace is terminating, so that the operator cannot write diagnoses in it.
@@ -259,7 +286,7 @@ impl Question<'_> {
             }
             Asked::All | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
-        let Judged { found, undiagnosed } = self.judge(snapshot, now);
+        let Judged { found, undiagnosed } = self.judged(snapshot, now).await;
         let fails_so_far = missing.iter().any(|one| one.fails_so_far(&undiagnosed));
         let unready = missing.iter().map(|one| one.text(&undiagnosed, (self.thresholds.language, now))).collect();
         // Its pods may fail all the same, but its health is unknown.
@@ -294,8 +321,32 @@ impl Question<'_> {
         snapshot.with_context(|| format!("cannot read the cluster at {}", self.clients.server))
     }
 
+    /// Diagnoses a snapshot. If the diagnosis needs names that it does not have, reads them and diagnoses again.
+    async fn judged(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
+        // A copy of a whole cluster could be large.
+        let copy = self.namespace.as_ref().map(|_| (snapshot.dump.clone(), snapshot.has_all_pods));
+        let (judged, unknown_names) = self.judge_once(snapshot, now);
+        let Some((mut dump, has_all_pods)) = copy.filter(|_| !unknown_names.is_empty()) else { return judged };
+        let before = dump.names.len();
+        for of in unknown_names {
+            // Without access there are no names, and the remedies stay as they are.
+            if let Ok(names) = snapshot::names(&self.clients.write, &of, self.limit).await {
+                dump.names.insert(of, names);
+            }
+        }
+        if dump.names.len() == before {
+            return judged;
+        }
+        self.judge_once(Snapshot { dump, has_all_pods, ..Snapshot::default() }, now).0
+    }
+
     /// Diagnoses a snapshot and keeps the requested objects.
     pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
+        self.judge_once(snapshot, now).0
+    }
+
+    /// Same as [`Self::judge`], with the names that would improve the remedies.
+    fn judge_once(&self, snapshot: Snapshot, now: Timestamp) -> (Judged, BTreeSet<NamesOf>) {
         // Failures of replaced pods are reported only if such a pod was requested.
         let includes_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
@@ -318,7 +369,7 @@ impl Question<'_> {
             });
         }
         self.asked.keep(&mut found);
-        Judged { found, undiagnosed: report.undiagnosed }
+        (Judged { found, undiagnosed: report.undiagnosed }, report.unknown_names)
     }
 }
 
@@ -346,7 +397,7 @@ fn progress_bar() -> ProgressBar {
 }
 
 /// The requested objects that do not exist.
-pub(in crate::cli) async fn gone(
+async fn gone(
     client: &Client,
     namespace: Option<&str>,
     subjects: &[Subject],
@@ -479,6 +530,44 @@ mod tests {
         assert_eq!(names(&all), ["web", "old"]);
         let left = answer_of(None, true, json!([]), &[]).await.unwrap();
         assert_eq!(names(&left), ["old"], "web is healthy");
+    }
+
+    /// The first remedy for a pod whose ConfigMap `app-confg` does not exist.
+    async fn first_remedy(written: Value, refused: &'static [&'static str]) -> String {
+        let pod = json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
+            "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1",
+                "env": [{"name": "MODE", "valueFrom": {"configMapKeyRef": {"name": "app-confg", "key": "mode"}}}]}]},
+            "status": {"phase": "Pending", "startTime": "2026-11-21T08:00:00Z", "containerStatuses": [{"name": "app",
+                "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "configmap \"app-confg\" not found"}}}]}}]);
+        let maps = json!([{"metadata": {"name": "app-config"}}, {"metadata": {"name": "kube-root-ca.crt"}}]);
+        let lists = [
+            ("pods", pod),
+            ("configmaps", maps),
+            ("poddiagnoses", written),
+            ("leases", renewed("2026-11-21T08:59:59Z")),
+        ];
+        let clients = testing::clients(&lists, refused);
+        let (namespace, asked) = (Some("shop".to_owned()), Asked::These(subjects("pod/web")));
+        let (thresholds, limit) = (Thresholds::default().for_snapshot(), Duration::from_secs(5));
+        let question = Question {
+            gone: Vec::new(),
+            ..Question::new(&clients, namespace, asked, thresholds, limit).await.unwrap()
+        };
+        let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.unwrap();
+        answer.found.pods[0].status.head.remedies[0].text.clone()
+    }
+
+    #[tokio::test]
+    async fn the_nearest_name_comes_first_if_the_user_may_read_names() {
+        let mut written = diagnosis("web", "Active");
+        written["status"]["cause"] = json!("ConfigMapNotFound");
+        written["status"]["remedies"] = json!([{"kind": "Fix", "text": "Create ConfigMap app-confg."}]);
+        for written in [json!([]), json!([written])] {
+            let first = first_remedy(written.clone(), &[]).await;
+            assert!(first.starts_with("Use ConfigMap app-config in Pod web"), "{first}");
+            let first = first_remedy(written, &["configmaps"]).await;
+            assert!(first.starts_with("Create ConfigMap app-confg"), "{first}");
+        }
     }
 
     #[tokio::test]

@@ -13,7 +13,7 @@ use crate::case::fields::{Fields, Snapshot};
 use crate::case::roots::RootKind;
 use crate::case::target::shell_word;
 use crate::case::{Category, Finding, Operation, Recovery, Remedy, Specificity, Summary, Thresholds, remedy};
-use crate::facts::Container;
+use crate::facts::{Container, NamesOf};
 use crate::language::Language;
 use crate::rules::rule::Rule;
 use crate::signals::{Context, Definition, Matched, Subject, Value};
@@ -120,6 +120,11 @@ impl CompiledRemedy {
         when.chain(with).chain(text).chain(self.command.iter().flat_map(Template::paths))
     }
 
+    /// The parameters of the action.
+    fn parameters(&self, fields: &dyn Fields) -> Vec<(&'static str, Value)> {
+        self.with.iter().map(|(name, value)| (*name, value.value(fields))).collect()
+    }
+
     fn build(&self, subject: Subject<'_>, container: Option<&Container>, fields: &dyn Fields) -> Option<Remedy> {
         let language = subject.language();
         let text = self.text.as_ref().map(|text| text.render(fields, language)).unwrap_or_default();
@@ -134,7 +139,7 @@ impl CompiledRemedy {
                 None => remedy,
             });
         };
-        let with = self.with.iter().map(|(name, value)| (*name, value.value(fields))).collect();
+        let with = self.parameters(fields);
         (action.build)(&Ask { subject, container, target: subject.target(), text, kind: self.kind, with })
     }
 }
@@ -291,6 +296,29 @@ impl Cause {
         let values =
             self.report().of_remedies.iter().map(|path| (path.as_str(), fields.get(path).unwrap_or(Value::None)));
         Snapshot(values.collect())
+    }
+
+    /// Whether a remedy needs names of other objects.
+    pub(crate) fn reads_names(&self) -> bool {
+        self.report().remedies.iter().any(|remedy| remedy.action.is_some_and(|action| action.needed_names.is_some()))
+    }
+
+    /// The names of other objects that its remedies need.
+    pub(crate) fn needed_names(&self, subject: Subject<'_>, fields: &dyn Fields) -> Vec<NamesOf> {
+        let offered = self.report().remedies.iter().filter(|remedy| holds(remedy.when.as_ref(), fields));
+        let names = offered.filter_map(|remedy| {
+            let needed_names = remedy.action?.needed_names?;
+            let with = remedy.parameters(fields);
+            needed_names(&Ask {
+                container: None,
+                target: subject.target(),
+                text: String::new(),
+                kind: remedy.kind,
+                subject,
+                with,
+            })
+        });
+        names.collect()
     }
 
     /// Remedies, most likely first.

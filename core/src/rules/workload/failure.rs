@@ -3,7 +3,7 @@
 use super::pods::{Group, Pods, count, is_of_update};
 use crate::api::{Confidence, Evidence, PodCounts, Root, Severity, TemplateChange};
 use crate::case::{Category, Operation, Remedy, WorkloadCase, WorkloadFailure, evidence};
-use crate::facts::Timestamp;
+use crate::facts::{NamesOf, Timestamp};
 use crate::message::{self, text};
 use crate::rules::catalog::{self};
 use crate::signals::{Context, Signal, Subject};
@@ -32,6 +32,8 @@ pub(super) struct Own {
     pub(super) confidence: Confidence,
     pub(super) summary: String,
     pub(super) remedies: Vec<Remedy>,
+    /// Names that its remedies need.
+    pub(super) needed_names: Vec<NamesOf>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) root: Option<Root>,
     /// How long the failure must last before it counts, in seconds.
@@ -50,6 +52,7 @@ impl Own {
             confidence: cause.confidence(&context),
             summary: cause.summary(&context, case.language()).into_text(),
             remedies: cause.remedies(context.subject, None, &context),
+            needed_names: cause.needed_names(context.subject, &context),
             evidence,
             root: cause.root(&context),
             threshold: cause.threshold(case.thresholds, &context),
@@ -95,9 +98,9 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         Why::Pods(group) => group.pods.iter().filter_map(|pod| pod.since).min(),
         Why::Own(own) => began(case, own),
     };
-    let exceeded = match &verdict.why {
-        Why::Pods(_) => String::new(),
-        Why::Own(own) => own.exceeded.clone(),
+    let (exceeded, needed_names) = match &verdict.why {
+        Why::Pods(_) => Default::default(),
+        Why::Own(own) => (own.exceeded.clone(), own.needed_names.clone()),
     };
     let (cause, category, confidence, container, summary, mut evidence, root, own_remedies) = match verdict.why {
         Why::Pods(group) => {
@@ -158,6 +161,7 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         container,
         summary: message::fit(&summary, text::SUMMARY_MAX),
         remedies,
+        needed_names,
         evidence,
         pods: PodCounts {
             desired,

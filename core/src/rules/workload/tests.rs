@@ -14,7 +14,7 @@ use crate::case::{
     Category, FailingPod, Health, Operation, Remedy, Thresholds, WorkloadCase, WorkloadFailure,
     immediate_workload as immediate, remedy,
 };
-use crate::facts::{EventFacts, Labels, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
+use crate::facts::{EventFacts, Labels, Names, PodFacts, ServiceFacts, Timestamp, WorkloadFacts, after};
 use crate::rules::diagnose;
 use crate::testing::Scenario;
 use crate::wire;
@@ -122,6 +122,7 @@ impl World {
             orphans: &orphans,
             events: &events,
             services: Some(&services),
+            names: &Names::default(),
             thresholds: &self.thresholds,
             since: workload.created.unwrap_or(now),
             seen: workload.created.unwrap_or(now),

@@ -71,6 +71,24 @@ pub(super) fn split_command(container: Option<&Container>) -> Option<String> {
     serde_json::to_string(&program.split_whitespace().collect::<Vec<_>>()).ok()
 }
 
+/// The command with `sh` instead of `bash`, if the script uses nothing that only bash has.
+pub(super) fn without_bash(container: &Container) -> Option<Vec<String>> {
+    const ONLY_BASH: [&str; 12] =
+        ["[[", "((", "<<<", "<(", ">(", "&>", "pipefail", "declare ", "shopt ", "function ", "source ", "mapfile "];
+    let (program, rest) = container.command.split_first()?;
+    let shell = match program.as_str() {
+        "bash" => "sh",
+        "/bin/bash" | "/usr/bin/bash" | "/usr/local/bin/bash" => "/bin/sh",
+        _ => return None,
+    };
+    let words: Vec<&String> = rest.iter().chain(&container.args).collect();
+    let runs_script = words.iter().any(|word| *word == "-c");
+    let is_plain = |word: &&String| !ONLY_BASH.iter().any(|of_bash| word.contains(of_bash)) && !word.contains("=(");
+    let is_short_option = |word: &&String| !word.starts_with("--") && !word.starts_with("-l");
+    let is_for_sh = runs_script && words.iter().all(|word| is_plain(word) && is_short_option(word));
+    is_for_sh.then(|| std::iter::once(shell.to_owned()).chain(rest.iter().cloned()).collect())
+}
+
 /// The command prefixed with `sh`, or `sh` and the program if that is not part of the command, as a JSON list.
 pub(super) fn shell_command(container: Option<&Container>, text: &str) -> Option<String> {
     let program = executable(container, text)?;

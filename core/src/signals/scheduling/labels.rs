@@ -1,6 +1,6 @@
 //! Node label requirements of a pod.
 
-use super::similar::{alike, alike_hosts};
+use crate::facts::similar::{alike, alike_hosts};
 use crate::facts::{Expression, Labels, NodeState, Operator, PodFacts, SelectorTerm};
 
 /// A requirement on a node's labels that the node does not meet.

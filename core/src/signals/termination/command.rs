@@ -1,6 +1,7 @@
 //! Determines from a command why it exits with code 0 although the container should keep running.
 
-use crate::facts::Container;
+use crate::case::target::shell_word;
+use crate::facts::{Container, PodFacts, VolumeSource};
 use crate::message::text;
 
 /// Images whose default command is a shell.
@@ -109,8 +110,88 @@ pub(crate) fn daemon(container: &Container) -> (&'static str, &'static str) {
     }
 }
 
+/// The command with the server in the foreground: with the option for it, or without the last `&` of its script.
+pub(crate) fn in_foreground(container: &Container) -> Option<Vec<String>> {
+    let mut words = container.command.clone();
+    let program = base_name(words.first()?).to_owned();
+    let is_shell = matches!(&*program, "sh" | "bash" | "ash" | "dash" | "zsh");
+    let script = words.iter().skip(1).position(|word| !word.starts_with('-')).map(|place| place + 1);
+    match ends(container)? {
+        Ends::Background => {
+            let script = words.get_mut(script.filter(|_| is_shell)?)?;
+            let server = script.trim_end().strip_suffix('&')?.trim_end();
+            // Another server in the background would still end with the script.
+            let has_more = server.contains('&') || server.contains("nohup ") || server.contains("setsid ");
+            *script = (!has_more).then(|| server.to_owned())?;
+        }
+        Ends::Daemon { program: name, .. } if is_shell => {
+            let options: Vec<_> = options(name, container).map(|option| shell_word(option)).collect();
+            let script = words.get_mut(script?)?;
+            let is_word = |word: &&str| base_name(word) == name;
+            let word = script.split(|c: char| c.is_whitespace() || ";&|".contains(c)).find(is_word)?.to_owned();
+            *script = script.replacen(&word, &format!("{word} {}", options.join(" ")), 1);
+        }
+        Ends::Daemon { program: name, .. } if program == name => {
+            let options = options(name, container).map(str::to_owned);
+            words.splice(1..1, options);
+        }
+        _ => return None,
+    }
+    Some(words)
+}
+
+/// The options that keep a server in the foreground.
+fn options(server: &str, container: &Container) -> impl Iterator<Item = &'static str> + use<> {
+    let options: &[&str] = match server {
+        "nginx" => &["-g", "daemon off;"],
+        "httpd" if !base_name(&container.image).starts_with("httpd") => &["-f"],
+        "php-fpm" => &["-F"],
+        "sshd" => &["-D"],
+        _ => &["-D", "FOREGROUND"],
+    };
+    options.iter().copied()
+}
+
+/// The volume of a ConfigMap or Secret with a file that the command runs.
+pub(crate) fn script_volume<'a>(pod: &'a PodFacts, container: &'a Container) -> Option<&'a str> {
+    let words = container.command.iter().chain(&container.args).flat_map(|word| word.split([' ', ';', '&', '|', '\n']));
+    let mount = words.filter(|word| word.starts_with('/')).find_map(|path| container.mount_over(path))?;
+    let has_keys =
+        |source: &VolumeSource| matches!(source, VolumeSource::ConfigMap { .. } | VolumeSource::Secret { .. });
+    pod.volume_source(&mount.volume).filter(|source| has_keys(source)).map(|_| mount.volume.as_str())
+}
+
 /// Command and arguments as one line.
 pub(crate) fn shown(container: &Container) -> Option<String> {
     let words: Vec<&str> = container.command.iter().chain(&container.args).map(String::as_str).collect();
     (!words.is_empty()).then(|| text::line(&words.join(" "), 200))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Scenario;
+
+    fn foreground(image: &str, command: &str) -> Option<Vec<String>> {
+        let scenario = Scenario::from_yaml(&format!(
+            "kind: Pod\nmetadata: {{name: a, namespace: b}}\nspec: {{containers: [{{name: a, image: '{image}', command: {command}}}]}}"
+        ));
+        in_foreground(&scenario.pods[0].containers[0])
+    }
+
+    #[test]
+    fn servers_are_kept_in_the_foreground() {
+        for (image, command, expected) in [
+            ("busybox:1.36", r#"[httpd, -p, "80"]"#, Some(vec!["httpd", "-f", "-p", "80"])),
+            ("httpd:2.4", "[httpd]", Some(vec!["httpd", "-D", "FOREGROUND"])),
+            ("nginx:1.27", "[nginx]", Some(vec!["nginx", "-g", "daemon off;"])),
+            ("a:1", r#"[sh, -c, "cd /a && nginx"]"#, Some(vec!["sh", "-c", "cd /a && nginx -g 'daemon off;'"])),
+            ("a:1", r#"[sh, -c, "httpd -f -p 80 &"]"#, Some(vec!["sh", "-c", "httpd -f -p 80"])),
+            ("a:1", r#"[sh, -c, "a & b &"]"#, None),
+            ("a:1", "[sh, -c, 'echo done']", None),
+        ] {
+            let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(foreground(image, command), expected, "{command}");
+        }
+    }
 }

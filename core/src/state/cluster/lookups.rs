@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::case::{immediate_workload, top_workload};
 use crate::facts::{
-    ClaimsFacts, Labels, LogKey, Lookup, LookupResult, Overrides, PodFacts, ReachedFacts, ServiceFacts, Siblings,
-    Surroundings, Timestamp, WorkloadFacts, WorkloadKey, after,
+    ClaimsFacts, Labels, LogKey, Lookup, LookupResult, Names, Overrides, PodFacts, ReachedFacts, ServiceFacts,
+    Siblings, Surroundings, Timestamp, WorkloadFacts, WorkloadKey, after,
 };
 use crate::outbox::Subject;
 use crate::state::compressed::{Compressed, Compressor};
@@ -26,6 +26,8 @@ pub(in crate::state) struct Lookups {
     /// The lookups that each subject requests.
     by_requester: HashMap<Subject, Vec<Lookup>>,
     compressor: Compressor,
+    /// Results of the lookups of names, which stay: only a dump and the plugin have them.
+    names: Names,
 }
 
 #[derive(Debug, Default)]
@@ -137,6 +139,12 @@ impl Lookups {
             LookupResult::Workload(found) => {
                 Kept::Workload(found.map(|facts| self.compressor.compress(&facts.key.kind, &facts)))
             }
+            LookupResult::Names(names) => {
+                if let Lookup::Names(of) = lookup {
+                    self.names.add(of, names);
+                }
+                return Vec::new();
+            }
             result => Kept::Other(result),
         };
         let cached = self.results.entry(lookup).or_default();
@@ -175,12 +183,17 @@ impl Lookups {
             services: self.services(pod, fresh_from),
             claims: self.claims(pod, situation_since),
             logs: logs.collect(),
+            names: self.names.clone(),
             // The caller fills in the fields that are not looked up.
             queue: None,
             overrides: Overrides::default(),
             is_given_up: false,
             scale_up_failures: Vec::new(),
         }
+    }
+
+    pub(in crate::state) fn names(&self) -> &Names {
+        &self.names
     }
 
     fn log(&self, key: LogKey) -> Option<Arc<str>> {

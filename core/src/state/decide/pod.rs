@@ -31,7 +31,11 @@ pub(in crate::state) fn decide(world: &mut World, uid: &Arc<str>, now: Timestamp
     let (fresh_from, first_seen) = (world.reported.fresh_from(&pod.facts, pod.observed), pod.observed.first);
     let surroundings = surroundings(world, &pod, now);
     let mut outcome = diagnose(&case_with(world, &pod, &surroundings, now));
-    outcome.needed_lookups.retain(|lookup| world.settings.reads_logs || !matches!(lookup, Lookup::Log(_)));
+    outcome.needed_lookups.retain(|lookup| match lookup {
+        Lookup::Log(_) => world.settings.reads_logs,
+        Lookup::Names(_) => world.settings.reads_names,
+        _ => true,
+    });
     if let Health::Failing(diagnosis) = &outcome.health {
         // Before the write, so that the restart history includes the cause of the last termination.
         world.cluster.pods.attribute(&mut pod, &diagnosis.attributions);
@@ -49,7 +53,7 @@ pub(in crate::state) fn decide(world: &mut World, uid: &Arc<str>, now: Timestamp
         Lookup::Log(_) => Some((lookup, first_seen)),
         Lookup::Workload(_) if needs_workload || at_once => Some((lookup, first_seen)),
         Lookup::Services(_) if at_once => Some((lookup, first_seen)),
-        Lookup::Workload(_) | Lookup::Services(_) | Lookup::Reached(_) | Lookup::PodsOn(_) => None,
+        Lookup::Workload(_) | Lookup::Services(_) | Lookup::Reached(_) | Lookup::PodsOn(_) | Lookup::Names(_) => None,
     });
     let awaited =
         decisive.filter_map(|(lookup, since)| world.cluster.lookups.awaited(lookup, since, LOOKUP_TIMEOUT, now)).max();

@@ -181,6 +181,7 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         events: &events,
         orphans: &unmatched,
         services: services.as_deref(),
+        names: world.cluster.lookups.names(),
         thresholds: &world.settings.thresholds,
         since: known.since,
         seen: known.seen,
@@ -210,13 +211,14 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
     // The diagnosis includes the last good template and the Services that still have endpoints. The pods of the
     // workload look up the workload too, and that result is recent enough.
     let template_from = if world.cluster.lookups.is_there(key) { Timestamp::UNIX_EPOCH } else { settled };
-    let needed_lookups =
+    let mut needed_lookups =
         vec![(Lookup::Workload(key.clone()), template_from), (Lookup::Services(key.namespace.clone()), settled)];
     let awaited = needed_lookups
         .iter()
         .filter_map(|(lookup, since)| world.cluster.lookups.awaited(lookup, *since, crate::state::LOOKUP_TIMEOUT, now));
     let gathered = after(world.reported.failure_history.began(key, now), GATHERING);
     let awaited = awaited.max().into_iter().chain(Some(gathered).filter(|due| !is_active && now < *due));
+    needed_lookups.extend(names_for(world, &failure));
     let mut plan = match awaited.max().filter(|_| world.settings.lookups_enabled) {
         Some(until) => Plan { intent: None, wake: Some(until) },
         None => workload_fails(world, key, &known.facts, *failure, (&failing, &restarts), now),
@@ -225,6 +227,12 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
     let mut decision = world.cluster.request_lookups(&subject, needed_lookups, now);
     decision.plan = Plan { wake: earliest(plan.wake, decision.plan.wake), ..plan };
     decision
+}
+
+/// The lookups of the names that the remedies need, if names may be read.
+fn names_for(world: &World, failure: &WorkloadFailure) -> Vec<(Lookup, Timestamp)> {
+    let names = failure.needed_names.iter().filter(|_| world.settings.reads_names).cloned();
+    names.map(|of| (Lookup::Names(of), Timestamp::UNIX_EPOCH)).collect()
 }
 
 /// Whether the user ignores this failure: its cause, or the cause of all its failing pods.

@@ -65,7 +65,7 @@ fn one(spec: Container, kind: ContainerType, out: &mut TemplateFacts, strings: &
         image: read.image,
         command: read.command,
         args: read.args,
-        ports: read.ports.iter().map(|port| format!("{}/{}", port.number, port.protocol)).collect(),
+        ports: read.ports.iter().map(port_text).collect(),
         liveness: read.liveness.as_deref().map(probe),
         readiness: read.readiness.as_deref().map(probe),
         startup: read.startup.as_deref().map(probe),
@@ -73,6 +73,12 @@ fn one(spec: Container, kind: ContainerType, out: &mut TemplateFacts, strings: &
         limits: amounts(&read.limits),
         env,
     }
+}
+
+/// `80/TCP`, or `80/TCP hostPort 8080`.
+fn port_text(port: &facts::Port) -> String {
+    let host = port.host_port.map(|number| format!(" hostPort {number}")).unwrap_or_default();
+    format!("{}/{}{host}", port.number, port.protocol)
 }
 
 /// Adds the objects that a volume references.

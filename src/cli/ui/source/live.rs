@@ -39,17 +39,9 @@ impl Live {
 
     pub(super) async fn look(&self) -> anyhow::Result<Answer> {
         let now = clock();
-        let question = Question {
-            clients: &self.clients,
-            namespace: self.namespace.clone(),
-            asked: Asked::All,
-            gone: Vec::new(),
-            thresholds: self.thresholds,
-            limit: self.limit,
-            here: self.here,
-            ended: true,
-            shows_progress: false,
-        };
+        let namespace = self.namespace.clone();
+        let question = Question::new(&self.clients, namespace, Asked::All, self.thresholds, self.limit).await?;
+        let question = Question { here: self.here, ended: true, ..question };
         let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let by = match by {
             By::Operator => phrase!(self.thresholds, "reported by the operator", "operator による診断"),

@@ -2,23 +2,23 @@
 
 /// Whether two different names look like a misspelling: equal but for case and separators, or at most two letters apart
 /// (one for short names). Names that differ only in digits (`zone-a1`, `zone-a2`) are intentionally different.
-pub(in crate::signals) fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     if a == b || differ_in_last_letter(a, b) {
         return false;
     }
-    let plain =
-        |s: &str| s.chars().filter(|c| !"-_. ".contains(*c)).flat_map(char::to_lowercase).collect::<Vec<char>>();
+    let plain = |s: &str| s.chars().filter(|c| !"-_. ".contains(*c)).flat_map(char::to_lowercase).collect::<String>();
     let (a, b) = (plain(a), plain(b));
     if a == b {
         return !a.is_empty();
     }
-    let letters = |s: &[char]| s.iter().copied().filter(|c| !c.is_ascii_digit()).collect::<Vec<char>>();
+    let letters = |s: &str| s.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     if letters(&a) == letters(&b) {
         return false;
     }
-    let shorter = a.len().min(b.len());
-    let sorted = |s: &[char]| {
-        let mut sorted = s.to_vec();
+    let (of_a, of_b) = (a.chars().count(), b.chars().count());
+    let shorter = of_a.min(of_b);
+    let sorted = |s: &str| {
+        let mut sorted: Vec<char> = s.chars().collect();
         sorted.sort_unstable();
         sorted
     };
@@ -29,12 +29,12 @@ pub(in crate::signals) fn alike(a: &str, b: &str) -> bool {
         4..=6 => 1,
         _ => 2,
     };
-    a.len().abs_diff(b.len()) <= allowed && distance(&a, &b) <= allowed
+    of_a.abs_diff(of_b) <= allowed && distance(&a, &b) <= allowed
 }
 
 /// Like [`alike`], for node names. As these are mostly generated, the last part and the parts with a number distinguish
 /// them.
-pub(super) fn alike_hosts(a: &str, b: &str) -> bool {
+pub(crate) fn alike_hosts(a: &str, b: &str) -> bool {
     let parts = |s: &str| s.split(['-', '.', '_']).map(str::to_lowercase).collect::<Vec<_>>();
     let (x, y) = (parts(a), parts(b));
     let is_own = |place: usize, part: &str| place + 1 == x.len() || part.contains(|c: char| c.is_ascii_digit());
@@ -50,22 +50,9 @@ fn differ_in_last_letter(a: &str, b: &str) -> bool {
     a == b && a.ends_with(|c: char| c.is_ascii_digit() || "-_.".contains(c))
 }
 
-/// Edit distance (insert, delete, replace, swap neighbours) between two texts.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last.last().copied().unwrap_or(0)
+/// Edit distance (insert, delete, replace, swap neighbours) between two names.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    strsim::osa_distance(a, b)
 }
 
 #[cfg(test)]

@@ -1,0 +1,73 @@
+//! Changes requests and limits to the bounds of a LimitRange.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Action, Ask, Undo, edit_template};
+use crate::case::Remedy;
+use crate::facts::ContainerTemplate;
+use crate::signals::pod_creation::bounds;
+
+pub(super) const ACTION: Action = Action {
+    name: "fit-limit-range",
+    doc: "Sets the requests and limits of the containers that violate a LimitRange to its bounds, which the message \
+          states. If the message does not state all of them, it opens the template in an editor.",
+    params: &["message"],
+    has_text: false,
+    undo: Undo::OldValues,
+    needed_names: None,
+    build,
+};
+
+fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    match fields(ask) {
+        Some(fields) => Some(ask.target.as_ref()?.with_pod_patch(ask.remedy(), fields)),
+        None => edit_template::build(ask),
+    }
+}
+
+fn fields(ask: &Ask<'_>) -> Option<Value> {
+    let template = ask.subject.workload()?.workload.template.as_ref()?;
+    let mut resources: BTreeMap<&str, Value> = BTreeMap::new();
+    for violation in bounds::violations(ask.with("message")?)? {
+        let (resource, bound) = (violation.resource, violation.bound);
+        let is_violating = |container: &&ContainerTemplate| {
+            let text = if violation.of == "limit" { &container.limits } else { &container.requests };
+            amount_of(text, resource).is_some_and(|amount| same(resource, amount, violation.amount))
+        };
+        for container in template.containers.iter().filter(is_violating) {
+            let entry = resources.entry(&container.name).or_insert_with(|| json!({}));
+            let field = if violation.of == "limit" { "limits" } else { "requests" };
+            entry[field][resource] = json!(bound);
+            // A request above the limit is not valid.
+            let (other, text) =
+                if field == "limits" { ("requests", &container.requests) } else { ("limits", &container.limits) };
+            let goes_beyond = amount_of(text, resource).is_some_and(|amount| {
+                let order = size(resource, amount).zip(size(resource, bound)).map(|(amount, bound)| amount.cmp(&bound));
+                match (violation.is_maximum, field) {
+                    (true, "limits") => order == Some(std::cmp::Ordering::Greater),
+                    (false, "requests") => order == Some(std::cmp::Ordering::Less),
+                    _ => false,
+                }
+            });
+            if goes_beyond {
+                entry[other][resource] = json!(bound);
+            }
+        }
+    }
+    ask.of_containers(resources.into_iter().map(|(name, resources)| (name, json!({ "resources": resources }))))
+}
+
+/// The amount of a resource in the text of a template: `cpu 100m, memory 64Mi`.
+pub(super) fn amount_of<'t>(text: &'t str, resource: &str) -> Option<&'t str> {
+    text.split(", ").find_map(|part| part.strip_prefix(resource)?.strip_prefix(' '))
+}
+
+pub(super) fn size(resource: &str, amount: &str) -> Option<i64> {
+    if resource == "cpu" { crate::facts::parse_cpu(amount) } else { crate::facts::parse_bytes(amount) }
+}
+
+fn same(resource: &str, a: &str, b: &str) -> bool {
+    size(resource, a).is_some_and(|a| size(resource, b) == Some(a))
+}
