@@ -65,6 +65,12 @@ const MARKS: &[(&str, Change)] = &[
     ("ErrorCode=", Change::Mark),
     (", ErrorMessage=", Change::Colon),
     ("opId: ", Change::Field),
+    (", opId: ", Change::Field),
+    (". opId: ", Change::Field),
+    ("get identity: get credentials: ", Change::Mark),
+    ("get identity: ", Change::Mark),
+    ("failed to refresh cached credentials, ", Change::Mark),
+    ("failed to retrieve credentials, ", Change::Mark),
 ];
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -115,6 +121,11 @@ pub(super) fn without_requests(text: &str) -> (Cow<'_, str>, Option<u16>) {
             Change::Flags => ("".into(), rest.find(": ").filter(|at| *at < 80).unwrap_or(0)),
         };
         out.push_str(&text[from..found.start()]);
+        // An SDK wraps the error of another service after a comma.
+        if matches!(change, Change::Operation) && out.ends_with(", ") {
+            out.truncate(out.len() - 2);
+            out.push_str(": ");
+        }
         out.push_str(&kept);
         from = found.end() + length;
         if text[from..].trim().is_empty() || rest[length..].starts_with('\n') || matches!(change, Change::Bracket) {
@@ -181,6 +192,12 @@ mod tests {
                 "compute.DisksClient#Get: Failure responding to request: autorest/azure: Service returned an error. Status=404 ResourceNotFound: The Resource 'disks/d1' was not found.",
                 Some(404),
             ),
+            (
+                "could not create volume in EC2: operation error EC2: CreateVolume, get identity: get credentials: failed to refresh cached credentials, failed to retrieve credentials, operation error STS: AssumeRoleWithWebIdentity, https response error StatusCode: 403, RequestID: 5b0e-1, api error AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity",
+                "could not create volume in EC2: EC2 CreateVolume: STS AssumeRoleWithWebIdentity: AccessDenied: Not authorized to perform sts:AssumeRoleWithWebIdentity",
+                Some(403),
+            ),
+            ("fault: The volume is in use.. opId: \"67d6\"", "fault: The volume is in use.", None),
             ("mount /a:/b (via /proc/self/fd/6), flags: 0x5001: not a directory", "mount /a:/b: not a directory", None),
             ("server answered with status code: 500 at /x", "server answered with status code: 500 at /x", None),
         ] {

@@ -88,15 +88,24 @@ fn is_struct(object: &str) -> bool {
     let is_long = object.len() > STRUCT_LENGTH && object.bytes().filter(|b| *b == b':').count() > 2;
     is_long && !object[1..].starts_with(' ')
         || object.contains(": (types.")
+        || object.contains(LOCALIZED)
         || object.starts_with("{0xc0")
         || object.contains("RespMetadata:")
 }
 
-/// The message of a fault of vSphere in a struct: `LocalizedMessage: (string) (len=6) "denied"`.
+/// The key of the message of a fault of vSphere, as Go prints structs.
+const LOCALIZED: &str = "LocalizedMessage:";
+
+/// The message of a fault of vSphere in a struct: `LocalizedMessage: (string) (len=6) "denied"`, or without the type. A
+/// fault that another one caused has its message before that of the other.
 fn localized_message(object: &str) -> Option<&str> {
-    let (_, rest) = object.split_once("LocalizedMessage: (string) (len=")?;
-    let (_, quoted) = rest.split_once('"')?;
-    quoted.split_once('"').map(|(message, _)| message)
+    let messages = object.split(LOCALIZED).skip(1).filter_map(|rest| {
+        let value = rest.trim_start();
+        let value = value.strip_prefix("(string) (len=").and_then(|rest| Some(rest.split_once(") ")?.1)).unwrap_or(value);
+        let (message, _) = value.strip_prefix('"')?.split_once('"')?;
+        Some(message.trim().trim_end_matches('.'))
+    });
+    messages.into_iter().find(|message| !message.is_empty())
 }
 
 /// Removes what introduces an object: `&v1.Pod`, `[`, `body: `.
@@ -184,6 +193,14 @@ mod tests {
             (r#"failed, body: {"a": 1}"#, "failed, body:"),
             ("had taint {node.kubernetes.io/not-ready: }, that", "had taint {node.kubernetes.io/not-ready: }, that"),
             ("${HOME} is unset", "${HOME} is unset"),
+            (
+                "Error: fault: &{{} 0xc0005b6a80 LocalizedMessage: \"Insufficient disk space on datastore 'vsan'.\"}",
+                "Error: fault: Insufficient disk space on datastore 'vsan'",
+            ),
+            (
+                "fault: \"(*types.LocalizedMethodFault)(0xc000b2c100)({\n DynamicData: (types.DynamicData) {\n },\n Fault: (*types.ResourceInUse)(0xc0)({\n FaultCause: (*types.LocalizedMethodFault)(<nil>)\n }),\n LocalizedMessage: (string) (len=11) \"It is busy.\"\n})\n\", opId: \"1\"",
+                "fault: It is busy, opId: \"1\"",
+            ),
             (
                 "cannot use &v1.Pod{TypeMeta:v1.TypeMeta{Kind:\"\", APIVersion:\"\"}, ObjectMeta:v1.ObjectMeta{Name:\"a\"}}: no",
                 "cannot use: no",

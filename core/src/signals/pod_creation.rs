@@ -72,10 +72,29 @@ signal! {
 
     /// What the SecurityContextConstraints of OpenShift do not allow, those that the pods may use first.
     /// Source: openshift/apiserver-library-go sccadmission.
-    "sccViolations": fn scc_violations(&self) -> String { message::fit(&scc::violations(self.text), 135) }
+    "sccViolations": fn scc_violations(&self) -> String {
+        let whole = scc::violations(self.text);
+        let short = if whole.chars().count() > SCC_FITS { scc::short_violations(self.text) } else { String::new() };
+        message::fit(if short.is_empty() { &whole } else { &short }, SCC_FITS)
+    }
 
-    /// The first field that they do not allow. Source: the same message.
-    "sccField": fn scc_field(&self) -> &str { scc::field(self.text).unwrap_or_default() }
+    /// The fields that they do not allow, each once, separated by commas. Source: the same message.
+    "sccFields": fn scc_fields(&self) -> String { scc::fields(self.text) }
+
+    /// The first of these fields. Source: the same message.
+    "sccField": fn scc_field(&self) -> String {
+        scc::fields(self.text).split(", ").next().unwrap_or_default().to_owned()
+    }
+
+    /// The SecurityContextConstraints among those that OpenShift installs that allow all these fields and the least beyond them:
+    /// `privileged` if no others do; empty if the message names no field.
+    /// Source: the same message; openshift/cluster-kube-apiserver-operator bindata/bootkube/scc-manifests.
+    "sccSufficient": fn scc_sufficient(&self) -> &'static str { scc::sufficient(self.text) }
+
+    /// ServiceAccount of the pods; empty if the template is not known. Source: spec.template.spec.serviceAccountName.
+    "podServiceAccount": fn pod_service_account(&self) -> &str {
+        self.case.workload.template.as_ref().map_or("", |template| &template.service_account)
+    }
 
     /// Name of the ResourceQuota that rejected the request. Source: k8s.io/apiserver pkg/quota/v1 resource_access.
     "quota": fn quota(&self) -> &str {
@@ -85,6 +104,27 @@ signal! {
 
     /// Resources that the quota requires each pod to specify: `limits.memory for: web`.
     "mustSpecify": fn must_specify(&self) -> &str { self.text.split_once("must specify ").map_or("", |(_, rest)| rest.trim()) }
+
+    /// The same, only for containers of the workload's own template: what its owner can set. Equal to `mustSpecify` if the
+    /// template is not known; empty if all containers are injected. Source: message and spec.template.
+    "mustSpecifyOwn": fn must_specify_own(&self) -> String { self.split_by_owner().0 }
+
+    /// The containers that the quota names and that are not in the workload's template, separated by commas: a webhook, such as
+    /// that of a service mesh, injects them. Source: message and spec.template.
+    "mustSpecifyInjected": fn must_specify_injected(&self) -> String { self.split_by_owner().1 }
+
+    /// The service mesh or agent that injects the first of these containers, such as `Istio`; empty if it is not known.
+    /// Source: names of the containers.
+    "injector": fn injector(&self) -> &'static str {
+        let injected = self.must_specify_injected();
+        injected.split(',').find_map(|name| INJECTORS.iter().find(|(mark, ..)| name.starts_with(mark))).map_or("", |found| found.1)
+    }
+
+    /// The pod annotations that set requests and limits of the injected containers, such as
+    /// `sidecar.istio.io/proxyCPULimit`; empty if they are not known. Source: documentation of the mesh.
+    "injectorSettings": fn injector_settings(&self) -> &'static str {
+        INJECTORS.iter().find(|(_, name, _)| *name == self.injector() && !name.is_empty()).map_or("", |found| found.2)
+    }
 
     /// What the request asks of the quota: `pods=1,requests.cpu=500m`.
     "requested": fn requested(&self) -> &str {
@@ -144,13 +184,68 @@ signal! {
     }
 }
 
+/// Beginnings of the names of injected containers, who injects them, and the annotations that set their resources.
+/// Sources: istio pkg/kube/inject, linkerd2 pkg/inject, consul-k8s connect-inject, dapr, vault-k8s agent-inject.
+const INJECTORS: &[(&str, &str, &str)] = &[
+    (
+        "istio-",
+        "Istio",
+        "sidecar.istio.io/proxyCPU, proxyCPULimit, proxyMemory and proxyMemoryLimit",
+    ),
+    (
+        "linkerd-",
+        "Linkerd",
+        "config.linkerd.io/proxy-cpu-request, proxy-cpu-limit, proxy-memory-request and proxy-memory-limit",
+    ),
+    (
+        "consul-",
+        "Consul",
+        "consul.hashicorp.com/sidecar-proxy-cpu-request, -cpu-limit, -memory-request and -memory-limit",
+    ),
+    ("daprd", "Dapr", "dapr.io/sidecar-cpu-request, -cpu-limit, -memory-request and -memory-limit"),
+    (
+        "vault-agent",
+        "Vault Agent Injector",
+        "vault.hashicorp.com/agent-requests-cpu, agent-limits-cpu, agent-requests-mem and agent-limits-mem",
+    ),
+];
+
 impl PodCreation<'_> {
+    /// What the quota requires for the containers of the template, and the names of the other containers.
+    fn split_by_owner(&self) -> (String, String) {
+        let Some(template) = self.case.workload.template.as_ref().filter(|template| !template.containers.is_empty()) else {
+            return (self.must_specify().to_owned(), String::new());
+        };
+        let is_own = |name: &&str| template.containers.iter().any(|container| *container.name == **name);
+        let (mut own, mut injected) = (Vec::new(), Vec::new());
+        for part in self.must_specify().split("; ") {
+            let Some((resource, names)) = part.split_once(" for: ") else {
+                own.push(part.to_owned());
+                continue;
+            };
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let (of_template, others): (Vec<&str>, Vec<&str>) = names.partition(is_own);
+            if !of_template.is_empty() {
+                own.push(format!("{resource} for: {}", of_template.join(",")));
+            }
+            for name in others {
+                if !injected.contains(&name) {
+                    injected.push(name);
+                }
+            }
+        }
+        (own.join("; "), injected.join(","))
+    }
+
     /// The resources of the quota that the request exceeds: `pods,requests.cpu`.
     pub(crate) fn exceeded(&self) -> String {
         let resources = self.requested().split(',').filter_map(|amount| amount.split('=').next());
         resources.collect::<Vec<_>>().join(",")
     }
 }
+
+/// Characters of the violations of SecurityContextConstraints in a summary.
+const SCC_FITS: usize = 135;
 
 /// The message without the prefixes of the controller and the API server.
 fn without_prefix(text: &str) -> &str {
