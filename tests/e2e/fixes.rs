@@ -487,6 +487,7 @@ fn each_manifest_states_what_heals_it() {
     assert!(cases.len() >= 60, "{}", cases.len());
     for case in &cases {
         assert!(!case.what.is_empty(), "{}", case.name);
+        assert!(!(case.is_short && case.is_alone), "{}: the short form runs side by side", case.name);
         assert!(case.heals != Heals::Filled || !case.fill.is_empty(), "{}: fill", case.name);
     }
 }

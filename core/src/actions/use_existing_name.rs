@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Action, Ask, Undo, edit_template};
 use crate::api::ContainerType;
-use crate::case::target::is_injected;
 use crate::case::{Remedy, remedy};
 use crate::facts::{Container, EnvRef, KeyItem, NamedKind, NamesOf, PodFacts, RefKind, VolumeSource};
 use crate::language::translate;
@@ -68,7 +67,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     };
     let remedy = Remedy { kind: ask.kind, ..remedy::fix(text) };
     let fields = match ask.subject.pod() {
-        Some(case) => correction.of_pod(case.pod),
+        Some(case) => correction.of_pod(case.pod, |container| target.is_injected(container)),
         None => correction.of_spec(),
     };
     match fields {
@@ -96,7 +95,7 @@ impl Correction<'_> {
     }
 
     /// All fields that have the name. `None` if there are none, or if a patch cannot change one of them alone.
-    fn of_pod(&self, pod: &PodFacts) -> Option<Value> {
+    fn of_pod(&self, pod: &PodFacts, is_injected: impl Fn(&Container) -> bool) -> Option<Value> {
         if let Some(fields) = self.of_spec() {
             return Some(fields);
         }
@@ -313,7 +312,7 @@ spec:
         let pod = &scenario.pods[0];
         let key = Correction { kind: NamedKind::ConfigMap, name: "web", key: Some("nginx.cfg"), near: "nginx.conf" };
         assert_eq!(
-            key.of_pod(pod),
+            key.of_pod(pod, |_| false),
             Some(json!({
                 "containers": [{"name": "web", "volumeMounts": [{"mountPath": "/a", "subPath": "nginx.conf"}]}],
                 "volumes": [{"name": "v", "configMap": {"name": "web", "items": [
@@ -323,8 +322,8 @@ spec:
         );
         let secret = Correction { kind: NamedKind::Secret, name: "regcrde", key: None, near: "regcred" };
         let expected = json!({"imagePullSecrets": [{"name": "regcred"}, {"name": "regcrde", "$patch": "delete"}]});
-        assert_eq!(secret.of_pod(pod), Some(expected));
-        assert_eq!(Correction { name: "other", ..secret }.of_pod(pod), None);
+        assert_eq!(secret.of_pod(pod, |_| false), Some(expected));
+        assert_eq!(Correction { name: "other", ..secret }.of_pod(pod, |_| false), None);
     }
 
     #[test]

@@ -101,7 +101,8 @@ const LOCALIZED: &str = "LocalizedMessage:";
 fn localized_message(object: &str) -> Option<&str> {
     let messages = object.split(LOCALIZED).skip(1).filter_map(|rest| {
         let value = rest.trim_start();
-        let value = value.strip_prefix("(string) (len=").and_then(|rest| Some(rest.split_once(") ")?.1)).unwrap_or(value);
+        let value =
+            value.strip_prefix("(string) (len=").and_then(|rest| Some(rest.split_once(") ")?.1)).unwrap_or(value);
         let (message, _) = value.strip_prefix('"')?.split_once('"')?;
         Some(message.trim().trim_end_matches('.'))
     });

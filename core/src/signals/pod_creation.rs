@@ -187,11 +187,7 @@ signal! {
 /// Beginnings of the names of injected containers, who injects them, and the annotations that set their resources.
 /// Sources: istio pkg/kube/inject, linkerd2 pkg/inject, consul-k8s connect-inject, dapr, vault-k8s agent-inject.
 const INJECTORS: &[(&str, &str, &str)] = &[
-    (
-        "istio-",
-        "Istio",
-        "sidecar.istio.io/proxyCPU, proxyCPULimit, proxyMemory and proxyMemoryLimit",
-    ),
+    ("istio-", "Istio", "sidecar.istio.io/proxyCPU, proxyCPULimit, proxyMemory and proxyMemoryLimit"),
     (
         "linkerd-",
         "Linkerd",
@@ -213,7 +209,8 @@ const INJECTORS: &[(&str, &str, &str)] = &[
 impl PodCreation<'_> {
     /// What the quota requires for the containers of the template, and the names of the other containers.
     fn split_by_owner(&self) -> (String, String) {
-        let Some(template) = self.case.workload.template.as_ref().filter(|template| !template.containers.is_empty()) else {
+        let Some(template) = self.case.workload.template.as_ref().filter(|template| !template.containers.is_empty())
+        else {
             return (self.must_specify().to_owned(), String::new());
         };
         let is_own = |name: &&str| template.containers.iter().any(|container| *container.name == **name);

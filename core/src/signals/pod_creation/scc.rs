@@ -59,7 +59,8 @@ impl Violation<'_> {
         if let Some(group) = self.reason.strip_suffix(" is not an allowed group") {
             return format!("{field} {group}");
         }
-        let is_stated = ["not allowed", "not allowed to be used", "may not be added"].iter().any(|end| self.reason.ends_with(end));
+        let is_stated =
+            ["not allowed", "not allowed to be used", "may not be added"].iter().any(|end| self.reason.ends_with(end));
         match (self.is_plain(), is_stated) {
             (true, true) => field.to_owned(),
             (true, false) => format!("{field}: {}", self.reason),
@@ -100,7 +101,8 @@ const INSTALLED: &[(&str, &[Need])] = &[
 /// The least of the constraints that OpenShift installs which allows all that the pods ask for: `privileged` if no other
 /// one does; empty if the message has no violations.
 pub(super) fn sufficient(text: &str) -> &'static str {
-    let needs: Vec<Need> = list(text).into_iter().flat_map(entries).filter_map(violation).map(|one| one.need()).collect();
+    let needs: Vec<Need> =
+        list(text).into_iter().flat_map(entries).filter_map(violation).map(|one| one.need()).collect();
     if needs.is_empty() {
         return "";
     }
@@ -181,7 +183,9 @@ mod tests {
     #[test]
     fn the_least_constraint_that_allows_everything_is_found() {
         let given = |entries: &str| {
-            format!(r#"unable to validate against any security context constraint: [provider "anyuid": Forbidden: not usable by user or serviceaccount, {entries}]"#)
+            format!(
+                r#"unable to validate against any security context constraint: [provider "anyuid": Forbidden: not usable by user or serviceaccount, {entries}]"#
+            )
         };
         let user = "provider restricted-v2: .containers[0].runAsUser: Invalid value: 1000: must be in the ranges: [1000680000, 1000689999]";
         let root = "provider restricted-v2: .containers[0].runAsUser: Invalid value: 0: must be in the ranges: [1000680000, 1000689999]";
