@@ -36,7 +36,7 @@ impl Patch {
     }
 }
 
-/// The field by which a strategic merge patch tells the entries of a list apart. `None`: the list is replaced.
+/// The field by which a strategic merge patch distinguishes the entries of a list. `None`: the list is replaced.
 fn merge_key(field: &str) -> Option<&'static str> {
     match field {
         "containers" | "initContainers" | "env" | "volumes" | "imagePullSecrets" => Some("name"),

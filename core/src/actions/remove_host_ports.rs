@@ -9,7 +9,7 @@ use crate::facts::Container;
 pub(super) const ACTION: Action = Action {
     name: "remove-host-ports",
     doc: "Removes hostPort from all ports of the template. If two ports of a container have the same number, which a \
-          patch cannot tell apart, it opens the template in an editor.",
+          patch cannot distinguish, it opens the template in an editor.",
     params: &[],
     has_text: false,
     undo: Undo::OldValues,
