@@ -133,13 +133,13 @@ pub enum Apart {
     /// No pod matches this label of the selector.
     Label {
         key: String,
-        wanted: String,
+        expected: String,
         /// Value of the label on the pods of the workload. `None`: they lack it.
         has: Option<String>,
     },
     /// The target port names do not exist in the pods: `http/TCP`.
     Ports {
-        wanted: Ports,
+        expected: Ports,
         has: Ports,
         /// Its endpoints are ready and have no port.
         proven: bool,

@@ -85,20 +85,20 @@ impl Names {
     }
 
     /// The existing name that a misspelt one most likely means.
-    pub fn nearest(&self, of: &NamesOf, wanted: &str) -> Option<&str> {
-        nearest(wanted, self.get(of)?.iter().map(|name| &**name))
+    pub fn nearest(&self, of: &NamesOf, missing: &str) -> Option<&str> {
+        nearest(missing, self.get(of)?.iter().map(|name| &**name))
     }
 }
 
-/// The name that `wanted` most likely means, if exactly one is nearest: a misspelling, else a name with another file
+/// The name that `missing` most likely means, if exactly one is nearest: a misspelling, else a name with another file
 /// extension, else one with an additional first or last part (`web-config` and `web-config-v2`).
-pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(missing: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let names: Vec<&str> = names.collect();
-    if wanted.is_empty() || names.contains(&wanted) {
+    if missing.is_empty() || names.contains(&missing) {
         return None;
     }
     let mut misspelt: Vec<(usize, &str)> =
-        names.iter().filter(|name| alike(wanted, name)).map(|name| (distance(wanted, name), *name)).collect();
+        names.iter().filter(|name| alike(missing, name)).map(|name| (distance(missing, name), *name)).collect();
     misspelt.sort_unstable();
     match misspelt.as_slice() {
         [(_, only)] => return Some(only),
@@ -109,7 +109,7 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option
         let mut near = names.iter().copied().filter(|name| is_near(name));
         near.next().filter(|_| near.next().is_none())
     };
-    only(&|name| has_other_extension(wanted, name)).or_else(|| only(&|name| has_other_part(wanted, name)))
+    only(&|name| has_other_extension(missing, name)).or_else(|| only(&|name| has_other_part(missing, name)))
 }
 
 /// `nginx.cfg` and `nginx.conf`.
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_nearest_name_is_found_if_it_is_the_only_one() {
-        for (wanted, names, expected) in [
+        for (missing, names, expected) in [
             ("app-confg", vec!["app-config", "kube-root-ca.crt"], Some("app-config")),
             ("web-setings", vec!["web-settings", "orders"], Some("web-settings")),
             ("db-credentails", vec!["db-credentials"], Some("db-credentials")),
@@ -164,7 +164,7 @@ mod tests {
             ("orders", vec!["billing"], None),
             ("", vec!["a"], None),
         ] {
-            assert_eq!(nearest(wanted, names.into_iter()), expected, "{wanted}");
+            assert_eq!(nearest(missing, names.into_iter()), expected, "{missing}");
         }
     }
 

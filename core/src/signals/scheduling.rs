@@ -204,9 +204,9 @@ signal! {
         let Some(workload) = self.case.surroundings.known_workload() else { return true };
         let own = self.case.pod.owner.as_ref().map(|owner| &owner.name);
         let mut older = workload.replica_sets.iter().filter(|set| Some(&set.name) != own).filter_map(|set| set.template.as_ref()).peekable();
-        let wanted = self.case.pod.containers.iter().flat_map(|c| &c.ports).filter_map(|port| port.host_port);
-        let wanted: Vec<String> = wanted.map(|port| format!(" hostPort {port}")).collect();
-        let has_one = |port: &String| wanted.iter().any(|wanted| port.ends_with(wanted));
+        let requested = self.case.pod.containers.iter().flat_map(|c| &c.ports).filter_map(|port| port.host_port);
+        let requested: Vec<String> = requested.map(|port| format!(" hostPort {port}")).collect();
+        let has_one = |port: &String| requested.iter().any(|requested| port.ends_with(requested));
         older.peek().is_none() || older.any(|template| template.containers.iter().any(|c| c.ports.iter().any(has_one)))
     }
 

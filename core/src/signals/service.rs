@@ -26,7 +26,7 @@ signal! {
 
     /// The label that the Service selects, `key=value`. Source: spec.selector.
     "selectedLabel": fn selected_label(&self) -> String {
-        self.label().map(|(key, wanted, _)| label(key, wanted)).unwrap_or_default()
+        self.label().map(|(key, expected, _)| label(key, expected)).unwrap_or_default()
     }
 
     /// The label of the pods, `key=value`; empty if they have no such label. Source: labels of the template.
@@ -44,7 +44,7 @@ signal! {
     }
 
     /// Names that its ports lead to, separated by commas. Source: spec.ports[].targetPort.
-    "targetPorts": fn target_ports(&self) -> String { self.ports().map(|(wanted, _)| listed(wanted)).unwrap_or_default() }
+    "targetPorts": fn target_ports(&self) -> String { self.ports().map(|(expected, _)| listed(expected)).unwrap_or_default() }
 
     /// Names of the ports of the pods. Source: spec.containers[].ports[].name of the template.
     "podPorts": fn pod_ports(&self) -> String { self.ports().map(|(_, has)| listed(has)).unwrap_or_default() }
@@ -58,7 +58,7 @@ signal! {
 impl MismatchedService<'_> {
     fn label(&self) -> Option<(&str, &str, Option<&str>)> {
         match &self.unmatched.apart {
-            Apart::Label { key, wanted, has } => Some((key, wanted, has.as_deref())),
+            Apart::Label { key, expected, has } => Some((key, expected, has.as_deref())),
             Apart::Ports { .. } => None,
         }
     }
@@ -66,7 +66,7 @@ impl MismatchedService<'_> {
     fn ports(&self) -> Option<(&Ports, &Ports)> {
         match &self.unmatched.apart {
             Apart::Label { .. } => None,
-            Apart::Ports { wanted, has, .. } => Some((wanted, has)),
+            Apart::Ports { expected, has, .. } => Some((expected, has)),
         }
     }
 }

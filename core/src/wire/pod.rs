@@ -659,7 +659,7 @@ fn container(
     let status = status.unwrap_or_default();
     let (allocated, actual) = (status.allocated_resources.0, status.resources.or_default().requests.0);
     let (cpu, memory) = (allocated.cpu.or(actual.cpu), allocated.memory.or(actual.memory));
-    let is_other = |has: Option<i64>, wanted: Option<i64>| has.is_some() && has != wanted;
+    let is_other = |has: Option<i64>, expected: Option<i64>| has.is_some() && has != expected;
     let is_resized = is_other(cpu, requests.cpu) || is_other(memory, requests.memory);
     facts::Container {
         name: strings.intern(&spec.name),

@@ -51,18 +51,18 @@ pub fn unmatched_services<'p>(
 /// A Service that selects pods but whose target port names do not exist in them. Kubernetes still creates endpoints for
 /// it, without ports.
 fn without_port(service: &ServiceFacts, workloads: &[Labelled]) -> Option<UnmatchedService> {
-    let wanted = &service.target_ports;
-    if wanted.is_empty() || service.endpoints_have_ports == Some(true) {
+    let expected = &service.target_ports;
+    if expected.is_empty() || service.endpoints_have_ports == Some(true) {
         return None;
     }
     let mut selected = workloads.iter().filter(|workload| workload.desired > 0 && service.selects(&workload.labels));
     let first = selected.next()?;
-    let lacks = |workload: &Labelled| workload.ports.is_disjoint(wanted);
+    let lacks = |workload: &Labelled| workload.ports.is_disjoint(expected);
     (lacks(first) && selected.all(lacks)).then(|| UnmatchedService {
         service: service.name.clone(),
         workload: first.key.clone(),
         apart: Apart::Ports {
-            wanted: wanted.clone(),
+            expected: expected.clone(),
             has: first.ports.clone(),
             proven: service.endpoints_have_ports == Some(false),
         },
@@ -76,12 +76,16 @@ fn nearly(service: &ServiceFacts, services: &[ServiceFacts], workload: &Labelled
         return None;
     }
     let mut apart = service.selector.iter().filter(|(key, value)| labels.get(key) != Some(*value));
-    let (key, wanted) = apart.next()?;
+    let (key, expected) = apart.next()?;
     let is_near = apart.next().is_none() && (service.selector.iter().count() > 1 || service.name == workload.key.name);
     is_near.then(|| UnmatchedService {
         service: service.name.clone(),
         workload: workload.key.clone(),
-        apart: Apart::Label { key: key.to_owned(), wanted: wanted.to_owned(), has: labels.get(key).map(str::to_owned) },
+        apart: Apart::Label {
+            key: key.to_owned(),
+            expected: expected.to_owned(),
+            has: labels.get(key).map(str::to_owned),
+        },
     })
 }
 
@@ -97,8 +101,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
 fn evidence(signal: &MismatchedService<'_>) -> Vec<Evidence> {
     let service = &signal.unmatched.service;
     match &signal.unmatched.apart {
-        Apart::Label { key, wanted, .. } => {
-            vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), wanted.as_str())]
+        Apart::Label { key, expected, .. } => {
+            vec![evidence::field(format!("service/{service}.spec.selector[{key}]"), expected.as_str())]
         }
         Apart::Ports { proven, .. } => {
             let ports = evidence::field(format!("service/{service}.spec.ports.targetPort"), signal.target_ports());
