@@ -94,7 +94,7 @@ mod use_pull_secret;
 use serde_json::Value as Json;
 
 use crate::api::RemedyKind;
-use crate::case::target::{Target, shell_word};
+use crate::case::target::{Target, list_entry, shell_word};
 use crate::case::{Remedy, remedy};
 use crate::facts::{Container, Names, NamesOf, Probe, ProbeKind};
 use crate::signals::{Subject, Value};
@@ -166,13 +166,9 @@ impl Ask<'_> {
         let mut spec = serde_json::Map::new();
         for (name, fields) in all {
             let container = template.containers.iter().find(|container| *container.name == *name)?;
-            let mut entry = serde_json::Map::from_iter([("name".to_owned(), name.into())]);
-            if let Json::Object(fields) = fields {
-                entry.extend(fields);
-            }
             let list = if container.init { "initContainers" } else { "containers" };
             if let Json::Array(entries) = spec.entry(list).or_insert_with(|| Json::Array(Vec::new())) {
-                entries.push(entry.into());
+                entries.push(list_entry(name, fields));
             }
         }
         (!spec.is_empty()).then(|| spec.into())

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Action, Ask, Undo, edit_template};
 use crate::api::ContainerType;
+use crate::case::target::list_entry;
 use crate::case::{Remedy, remedy};
 use crate::facts::{Container, EnvRef, KeyItem, NamedKind, NamesOf, PodFacts, RefKind, VolumeSource};
 use crate::language::translate;
@@ -112,11 +113,7 @@ impl Correction<'_> {
                 return None;
             }
             if let Some(source) = self.in_volume(&volume.source) {
-                let mut entry = json!({"name": volume.name});
-                if let (Value::Object(entry), Value::Object(source)) = (&mut entry, source) {
-                    entry.extend(source);
-                }
-                add("volumes", entry);
+                add("volumes", list_entry(&volume.name, source));
             }
         }
         let in_template =
@@ -124,9 +121,7 @@ impl Correction<'_> {
         for container in pod.containers.iter().filter(in_template) {
             let fields = self.in_container(pod, container);
             if !fields.is_empty() {
-                let mut entry = Map::from_iter([("name".to_owned(), json!(container.name))]);
-                entry.extend(fields);
-                add(container.spec_list(), entry.into());
+                add(container.spec_list(), list_entry(&container.name, fields.into()));
             }
         }
         if self.kind == NamedKind::Secret

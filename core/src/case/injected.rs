@@ -17,9 +17,14 @@ pub(crate) struct Injector {
     pub(crate) agent: &'static str,
     pub(crate) agent_selector: &'static str,
     containers: &'static [&'static str],
+    /// Beginning of the names of all containers that it adds.
+    mark: &'static str,
+    /// Annotations of the pod that set requests and limits of the containers; empty if they are not known.
+    pub(crate) resources: &'static str,
 }
 
-/// Sources: the charts and injectors of the products.
+/// Sources: charts, injectors and documentation of the products (istio pkg/kube/inject, linkerd2 pkg/inject, consul-k8s
+/// connect-inject, dapr, vault-k8s agent-inject).
 const INJECTORS: [Injector; 6] = [
     Injector {
         name: "Istio",
@@ -27,6 +32,8 @@ const INJECTORS: [Injector; 6] = [
         agent: "istio-cni-node",
         agent_selector: "k8s-app=istio-cni-node",
         containers: &["istio-proxy", "istio-init", "istio-validation"],
+        mark: "istio-",
+        resources: "sidecar.istio.io/proxyCPU, proxyCPULimit, proxyMemory and proxyMemoryLimit",
     },
     Injector {
         name: "Linkerd",
@@ -34,6 +41,8 @@ const INJECTORS: [Injector; 6] = [
         agent: "linkerd-cni",
         agent_selector: "k8s-app=linkerd-cni",
         containers: &["linkerd-proxy", "linkerd-init", "linkerd-network-validator"],
+        mark: "linkerd-",
+        resources: "config.linkerd.io/proxy-cpu-request, proxy-cpu-limit, proxy-memory-request and proxy-memory-limit",
     },
     Injector {
         name: "Consul",
@@ -41,6 +50,8 @@ const INJECTORS: [Injector; 6] = [
         agent: "consul-cni",
         agent_selector: "app=consul,component=cni",
         containers: &["consul-dataplane", "consul-connect-inject-init"],
+        mark: "consul-",
+        resources: "consul.hashicorp.com/sidecar-proxy-cpu-request, -cpu-limit, -memory-request and -memory-limit",
     },
     Injector {
         name: "Kuma",
@@ -48,13 +59,17 @@ const INJECTORS: [Injector; 6] = [
         agent: "kuma-cni-node",
         agent_selector: "app=kuma-cni-node",
         containers: &["kuma-sidecar", "kuma-init", "kuma-validation"],
+        mark: "kuma-",
+        resources: "",
     },
     Injector {
-        name: "Vault",
+        name: "Vault Agent Injector",
         control_plane: "app.kubernetes.io/name=vault-agent-injector",
         agent: "",
         agent_selector: "",
         containers: &["vault-agent", "vault-agent-init"],
+        mark: "vault-agent",
+        resources: "vault.hashicorp.com/agent-requests-cpu, agent-limits-cpu, agent-requests-mem and agent-limits-mem",
     },
     Injector {
         name: "Dapr",
@@ -62,12 +77,19 @@ const INJECTORS: [Injector; 6] = [
         agent: "",
         agent_selector: "",
         containers: &["daprd"],
+        mark: "daprd",
+        resources: "dapr.io/sidecar-cpu-request, -cpu-limit, -memory-request and -memory-limit",
     },
 ];
 
 /// The product that adds containers of this name.
 pub(crate) fn by_name(container: &str) -> Option<&'static Injector> {
     INJECTORS.iter().find(|injector| injector.containers.contains(&container))
+}
+
+/// The product whose containers begin like this name. For containers that are known to be added.
+pub(crate) fn by_mark(container: &str) -> Option<&'static Injector> {
+    INJECTORS.iter().find(|injector| container.starts_with(injector.mark))
 }
 
 /// The product that added this container to the pod; `None` if the template of the workload has the container.

@@ -85,6 +85,15 @@ pub fn below(path: &[&str], value: Value) -> Value {
     path.iter().rev().fold(value, |value, key| json!({ *key: value }))
 }
 
+/// An entry of a list whose key is the name, such as containers and volumes, with these fields.
+pub(crate) fn list_entry(name: &str, fields: Value) -> Value {
+    let mut entry = json!({ "name": name });
+    if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
+        entry.extend(fields);
+    }
+    entry
+}
+
 /// Where the pod spec is stored, which determines what can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
@@ -210,11 +219,7 @@ impl Target {
     pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: Value) -> Remedy {
         match container {
             Some(container) if container.kind != ContainerType::Ephemeral && !self.is_injected(container) => {
-                let mut entry = json!({"name": container.name});
-                if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, fields) {
-                    entry.extend(fields);
-                }
-                self.with_pod_patch(remedy, json!({container.spec_list(): [entry]}))
+                self.with_pod_patch(remedy, json!({container.spec_list(): [list_entry(&container.name, fields)]}))
             }
             _ => remedy,
         }

@@ -6,6 +6,7 @@ mod scc;
 
 use super::signal;
 use crate::case::WorkloadCase;
+use crate::case::injected::{self, Injector};
 use crate::facts::parse_cpu;
 use crate::message::{self, Message};
 
@@ -115,16 +116,11 @@ signal! {
 
     /// The service mesh or agent that injects the first of these containers, such as `Istio`; empty if it is not known.
     /// Source: names of the containers.
-    "injector": fn injector(&self) -> &'static str {
-        let injected = self.must_specify_injected();
-        injected.split(',').find_map(|name| INJECTORS.iter().find(|(mark, ..)| name.starts_with(mark))).map_or("", |found| found.1)
-    }
+    "injector": fn injector(&self) -> &'static str { self.injecting().map_or("", |of| of.name) }
 
     /// The pod annotations that set requests and limits of the injected containers, such as
     /// `sidecar.istio.io/proxyCPULimit`; empty if they are not known. Source: documentation of the mesh.
-    "injectorSettings": fn injector_settings(&self) -> &'static str {
-        INJECTORS.iter().find(|(_, name, _)| *name == self.injector() && !name.is_empty()).map_or("", |found| found.2)
-    }
+    "injectorSettings": fn injector_settings(&self) -> &'static str { self.injecting().map_or("", |of| of.resources) }
 
     /// What the request asks of the quota: `pods=1,requests.cpu=500m`.
     "requested": fn requested(&self) -> &str {
@@ -184,28 +180,6 @@ signal! {
     }
 }
 
-/// Beginnings of the names of injected containers, who injects them, and the annotations that set their resources.
-/// Sources: istio pkg/kube/inject, linkerd2 pkg/inject, consul-k8s connect-inject, dapr, vault-k8s agent-inject.
-const INJECTORS: &[(&str, &str, &str)] = &[
-    ("istio-", "Istio", "sidecar.istio.io/proxyCPU, proxyCPULimit, proxyMemory and proxyMemoryLimit"),
-    (
-        "linkerd-",
-        "Linkerd",
-        "config.linkerd.io/proxy-cpu-request, proxy-cpu-limit, proxy-memory-request and proxy-memory-limit",
-    ),
-    (
-        "consul-",
-        "Consul",
-        "consul.hashicorp.com/sidecar-proxy-cpu-request, -cpu-limit, -memory-request and -memory-limit",
-    ),
-    ("daprd", "Dapr", "dapr.io/sidecar-cpu-request, -cpu-limit, -memory-request and -memory-limit"),
-    (
-        "vault-agent",
-        "Vault Agent Injector",
-        "vault.hashicorp.com/agent-requests-cpu, agent-limits-cpu, agent-requests-mem and agent-limits-mem",
-    ),
-];
-
 impl PodCreation<'_> {
     /// What the quota requires for the containers of the template, and the names of the other containers.
     fn split_by_owner(&self) -> (String, String) {
@@ -232,6 +206,11 @@ impl PodCreation<'_> {
             }
         }
         (own.join("; "), injected.join(","))
+    }
+
+    /// The product that adds the first container of the quota's message that is not in the template.
+    fn injecting(&self) -> Option<&'static Injector> {
+        self.must_specify_injected().split(',').find_map(injected::by_mark)
     }
 
     /// The resources of the quota that the request exceeds: `pods,requests.cpu`.
