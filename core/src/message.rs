@@ -45,3 +45,21 @@ pub(crate) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
     let stop = rest.find(['"', '\\'])?;
     rest.get(..stop).filter(|found| !found.is_empty())
 }
+
+/// The characters at the start of `text` that the name of an object can have.
+pub(crate) fn leading_name(text: &str) -> &str {
+    let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    text.find(|c: char| !is_of_name(c)).map_or(text, |end| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leading_name;
+
+    #[test]
+    fn name_of_an_object_ends_at_the_first_other_character() {
+        assert_eq!(leading_name("compute-resources, requested: pods=1"), "compute-resources");
+        assert_eq!(leading_name("team.a password=x"), "team.a");
+        assert_eq!(leading_name("=x"), "");
+    }
+}

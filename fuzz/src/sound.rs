@@ -17,7 +17,7 @@ const STATUS_MAX: usize = 7 * 1024;
 const SUMMARY_MAX: usize = 200;
 
 /// Shell syntax that our commands use outside of quotes. Any other comes from the cluster.
-const OWN_SYNTAX: [&str; 10] = [
+const OWN_SYNTAX: [&str; 11] = [
     "; kubectl ",
     " && kubectl ",
     " | kubectl ",
@@ -28,6 +28,7 @@ const OWN_SYNTAX: [&str; 10] = [
     "; du ",
     "$(kubectl -n ",
     " -o jsonpath=)",
+    " -o json > ",
 ];
 
 /// Checks all conditions for a diagnosis.

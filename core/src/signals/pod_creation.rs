@@ -99,8 +99,8 @@ signal! {
 
     /// Name of the ResourceQuota that rejected the request. Source: k8s.io/apiserver pkg/quota/v1 resource_access.
     "quota": fn quota(&self) -> &str {
-        let after = |mark| self.text.split_once(mark).map(|(_, rest): (_, &str)| rest.split([',', ':']).next().unwrap_or_default());
-        after("exceeded quota: ").or_else(|| after("failed quota: ")).unwrap_or_default().trim()
+        let after = |mark| self.text.split_once(mark).map(|(_, rest): (_, &str)| message::leading_name(rest));
+        after("exceeded quota: ").or_else(|| after("failed quota: ")).unwrap_or_default()
     }
 
     /// Resources that the quota requires each pod to specify: `limits.memory for: web`.
