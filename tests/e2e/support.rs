@@ -10,13 +10,13 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use k8s_openapi::api::core::v1::{Event, Node, Pod};
+use k8s_openapi::api::core::v1::{Event, Node, Pod, ServiceAccount};
 use kube::api::{Api, ListParams};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use shindan_core::api::{NodeDiagnosis, NodeDiagnosisStatus, PodDiagnosis, WorkloadDiagnosis, WorkloadDiagnosisStatus};
 use tokio::runtime::Runtime;
-use tokio::sync::{RwLock, watch};
+use tokio::sync::{RwLock, Semaphore, watch};
 use tokio::time::Instant;
 
 pub(crate) use crate::wait::{ensure, eventually};
@@ -42,12 +42,17 @@ static TAKEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Every version of every PodDiagnosis that the watch has delivered.
 static SEEN: Mutex<Vec<PodDiagnosis>> = Mutex::new(Vec::new());
 
+/// How many tests run in parallel. All at once, their pods start so slowly on two cores that waits of two minutes end.
+const IN_PARALLEL: usize = 16;
+static PERMITS: Semaphore = Semaphore::const_new(IN_PARALLEL);
+
 /// Runs a test in parallel with others.
 pub(crate) fn together(test: impl Future<Output = ()>) {
     // Counted before the connection is awaited, so that no test of `alone` starts first.
     let _counted = Counted::new();
     LazyLock::force(&CLUSTER);
     RUNTIME.block_on(async {
+        let _permit = PERMITS.acquire().await;
         let _turn = TURN.read().await;
         timed(test).await;
     });
@@ -200,7 +205,8 @@ impl Space {
         kubectl(&["create", "namespace", &name]);
         let space = Self { name };
         eventually(SOON, "the default service account", async || {
-            try_kubectl(&["-n", &space.name, "get", "serviceaccount", "default"], None)
+            let accounts = Api::<ServiceAccount>::namespaced(client(), &space.name);
+            accounts.get("default").await.map_err(|error| error.to_string())
         })
         .await;
         space
