@@ -236,13 +236,16 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
         let reason = format!("{} at {}", of.cause, clock());
         match steps::apply(&objects, steps, &reason).await? {
             Ok(applied) => return outcome(args, clients, of, &applied, streams).await,
-            Err(Stopped { at, refusal: Refusal::Answer(words), applied }) => {
+            Err(Stopped { at, refusal: Refusal::Answer(words), applied, kept }) => {
                 writeln!(streams.err, "{at} was not changed: {}", text::line(&words, 1000))?;
+                if let Some(file) = kept {
+                    writeln!(streams.err, "{}", steps::note_of_kept(&file))?;
+                }
                 // Half of a remedy may be worse than none.
                 roll_back(args, clients, &applied, streams).await?;
                 return Ok(false);
             }
-            Err(Stopped { at, refusal: Refusal::Changed, applied }) => {
+            Err(Stopped { at, refusal: Refusal::Changed, applied, .. }) => {
                 roll_back(args, clients, &applied, streams).await?;
                 writeln!(streams.err, "{at} has changed meanwhile: it is diagnosed again.")?;
                 let question = Question { here: true, ..of_one(args, clients, of).await? };
@@ -374,7 +377,8 @@ fn print_change(args: &Args, number: usize, step: &Step, streams: &mut Streams<'
     let yaml = |object: Option<&DynamicObject>| -> anyhow::Result<String> {
         object.map_or(Ok(String::new()), |object| Ok(serde_saphyr::to_string(&object::shown(object))?))
     };
-    writeln!(streams.out, "Remedy {} changes {change}:", number + 1)?;
+    let note = if change.is_recreation() { ", which is deleted and created again" } else { "" };
+    writeln!(streams.out, "Remedy {} changes {change}{note}:", number + 1)?;
     match (args.output, after) {
         (Form::Diff, Some(_)) => {
             for line in diff::lines(&yaml(before)?, &yaml(after)?, io::stdout().is_terminal()) {

@@ -11,10 +11,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
+use kube::api::{Api, ListParams};
+use serde_json::{Value, json};
+use shindan_core::api::{PodDiagnosis, WorkloadDiagnosis};
 use tokio::time::Instant;
 
-use crate::support::{KUBELET, Space, ensure, eventually, kubectl, together, try_kubectl};
+use crate::support::{KUBELET, Space, client, ensure, eventually, kubectl, together, try_kubectl};
 
 /// How long a workload may take to recover: the kubelet tries again after up to 90 seconds.
 const RECOVERY: Duration = Duration::from_secs(240);
@@ -114,14 +116,14 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// The Active diagnoses of a namespace: first those of workloads.
-fn active(namespace: &str) -> Vec<Value> {
-    let listed = try_kubectl(&["-n", namespace, "get", "workloaddiagnoses,poddiagnoses", "-o", "json"], None);
-    let listed: Value = serde_json::from_str(&listed.unwrap_or_default()).unwrap_or_default();
-    let mut all: Vec<Value> = listed["items"].as_array().cloned().unwrap_or_default();
-    all.retain(|object| object["status"]["state"] == "Active" && object["status"]["severity"] != "Info");
-    all.sort_by_key(|object| object["kind"] != "WorkloadDiagnosis");
-    all
+/// The statuses of the Active diagnoses of a namespace with their kinds: first those of workloads.
+async fn active(namespace: &str) -> Vec<(&'static str, Value)> {
+    let all = ListParams::default();
+    let workloads = Api::<WorkloadDiagnosis>::namespaced(client(), namespace).list(&all).await.unwrap();
+    let pods = Api::<PodDiagnosis>::namespaced(client(), namespace).list(&all).await.unwrap();
+    let workloads = workloads.items.iter().map(|object| ("WorkloadDiagnosis", json!(object.status)));
+    let pods = pods.items.iter().map(|object| ("PodDiagnosis", json!(object.status)));
+    workloads.chain(pods).filter(|(_, status)| status["state"] == "Active" && status["severity"] != "Info").collect()
 }
 
 /// The first command that a diagnosis offers.
@@ -169,15 +171,15 @@ async fn run(case: &Case, keep: impl Fn(Done)) {
     }
     let began = Instant::now();
     let found = eventually(KUBELET, format!("{} is {}", case.name, case.cause), async || {
-        let all = active(&space.name);
-        let is_due = |object: &Value| {
-            let is_of_object = object["kind"] == "WorkloadDiagnosis" || case.object.starts_with("pod/");
-            let is_complete = first_command(&object["status"]).is_some_and(|command| !reads(command));
+        let all = active(&space.name).await;
+        let is_due = |kind: &str, status: &Value| {
+            let is_of_object = kind == "WorkloadDiagnosis" || case.object.starts_with("pod/");
+            let is_complete = first_command(status).is_some_and(|command| !reads(command));
             is_of_object && (is_complete || case.by_fix || case.heals == Heals::Human) || began.elapsed() > SETTLED
         };
-        let of_cause = all.iter().find(|object| object["status"]["cause"] == *case.cause && is_due(object));
-        let seen: Vec<_> = all.iter().map(|object| object["status"]["cause"].clone()).collect();
-        of_cause.map(|object| object["status"].clone()).ok_or_else(|| format!("{seen:?}"))
+        let of_cause = all.iter().find(|(kind, status)| status["cause"] == *case.cause && is_due(kind, status));
+        let seen: Vec<_> = all.iter().map(|(_, status)| &status["cause"]).collect();
+        of_cause.map(|(_, status)| status.clone()).ok_or_else(|| format!("{seen:?}"))
     })
     .await;
     let command = first_command(&found).unwrap_or_default().to_owned();
@@ -191,12 +193,11 @@ async fn run(case: &Case, keep: impl Fn(Done)) {
         let result = if fixed.status.code() == Some(0) { "recovered" } else { "not recovered" };
         return keep(done(result, text(&fixed)));
     }
-    // Some commands keep a manifest in a file; an editor has no user here.
+    // Some commands keep a manifest in a file; an editor has no user here. `kubectl delete` may wait for ever.
     let folder = tempfile::tempdir().unwrap();
     let filled = case.fill.iter().fold(command.clone(), |command, (name, value)| command.replace(name.as_str(), value));
-    let pasted = Command::new("sh")
-        .arg("-c")
-        .arg(&filled)
+    let pasted = Command::new("timeout")
+        .args(["240", "sh", "-c", &filled])
         .env("KUBE_EDITOR", "false")
         .current_dir(folder.path())
         .output()
@@ -340,6 +341,46 @@ fn fix_tries_without_yes_and_heals_with_it() {
             "jsonpath={.metadata.managedFields[*].manager} {.metadata.annotations}",
         ]);
         assert!(managers.contains("kubectl-shindan") && managers.contains("LivenessProbeFailed at "), "{managers}");
+    });
+}
+
+#[test]
+fn fix_creates_a_bare_pod_again() {
+    together(async {
+        let space = Space::new("fix-pod").await;
+        space.apply(
+            "
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: web
+    image: 127.0.0.1:5000/nginx:1.27
+    ports: [{containerPort: 80}]
+    livenessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1, failureThreshold: 2}
+",
+        );
+        space.diagnosed("web", "LivenessProbeFailed", KUBELET).await;
+        let uid = || space.kubectl(&["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]);
+        let before = uid();
+        let tried = text(&shindan(&["fix", "pod/web", "-n", &space.name]));
+        assert!(
+            tried.contains("Pod web, which is deleted and created again:") && tried.contains("port: 80"),
+            "{tried}"
+        );
+        assert_eq!(uid(), before, "a dry run persists nothing");
+
+        let fixed = shindan(&["fix", "pod/web", "-n", &space.name, "--yes", "--timeout", "4m"]);
+        let shown = text(&fixed);
+        assert_eq!(fixed.status.code(), Some(0), "{shown}");
+        assert!(shown.contains("Pod web is deleted and created again."), "{shown}");
+        assert_ne!(uid(), before);
+        let (_, undo) = shown.split_once("replace --force -f ").expect("a command that undoes it");
+        let kept: Value = serde_json::from_slice(&fs::read(undo.trim()).unwrap()).unwrap();
+        assert_eq!(kept["spec"]["containers"][0]["livenessProbe"]["httpGet"]["port"], 8080);
+        fs::remove_file(undo.trim()).unwrap();
     });
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use shindan_core::api::Remedy;
+use shindan_core::case::target::strategic;
 
 use super::{diagnoses, recorded};
 
@@ -33,50 +34,6 @@ impl Patch {
         let spec = &self.body["spec"];
         let spec = if template(spec) { spec } else { &spec["jobTemplate"]["spec"] };
         spec.pointer("/template/spec")
-    }
-}
-
-/// The field by which a strategic merge patch distinguishes the entries of a list. `None`: the list is replaced.
-fn merge_key(field: &str) -> Option<&'static str> {
-    match field {
-        "containers" | "initContainers" | "env" | "volumes" | "imagePullSecrets" => Some("name"),
-        "volumeMounts" => Some("mountPath"),
-        "ports" => Some("containerPort"),
-        _ => None,
-    }
-}
-
-/// Applies a strategic merge patch.
-fn apply(into: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *into = patch.clone();
-        return;
-    };
-    if !into.is_object() {
-        *into = json!({});
-    }
-    for (field, value) in patch.iter().filter(|(field, _)| *field != "$patch") {
-        match (value, merge_key(field)) {
-            (Value::Null, _) => {
-                into.as_object_mut().unwrap().remove(field);
-            }
-            (Value::Array(entries), Some(key)) => {
-                let list = into.as_object_mut().unwrap().entry(field.clone()).or_insert_with(|| json!([]));
-                let list = list.as_array_mut().unwrap();
-                for entry in entries {
-                    let place = list.iter().position(|known| known[key] == entry[key]);
-                    match (place, entry["$patch"] == "delete") {
-                        (Some(place), true) => {
-                            list.remove(place);
-                        }
-                        (None, true) => {}
-                        (Some(place), false) => apply(&mut list[place], entry),
-                        (None, false) => list.push(entry.clone()),
-                    }
-                }
-            }
-            _ => apply(into.as_object_mut().unwrap().entry(field.clone()).or_insert(Value::Null), value),
-        }
     }
 }
 
@@ -130,10 +87,10 @@ fn patched(items: &[Value], pod: &str, spec: &Value) -> Option<(Vec<Value>, bool
     let mut items = items.to_vec();
     let object = items.iter_mut().find(|object| object["kind"] == "Pod" && object["metadata"]["name"] == pod)?;
     let before = object["spec"].clone();
-    apply(&mut object["spec"], spec);
+    strategic::apply(&mut object["spec"], spec);
     let once = object["spec"].clone();
     let mut twice = once.clone();
-    apply(&mut twice, spec);
+    strategic::apply(&mut twice, spec);
     assert_eq!(once, twice, "a patch that is applied again changes nothing");
     Some((items, without_empty(&once) != without_empty(&before)))
 }
@@ -170,25 +127,4 @@ fn a_patch_changes_the_pod_and_is_not_offered_again() {
     }
     assert!(checked > 50, "{checked}");
     assert!(wrong.is_empty(), "{} of {checked}: {wrong:#?}", wrong.len());
-}
-
-#[test]
-fn strategic_merge_patches_are_applied_as_the_api_server_does() {
-    let mut spec = json!({
-        "containers": [{"name": "a", "image": "a:1", "env": [{"name": "X", "value": "1"}]}, {"name": "b"}],
-        "imagePullSecrets": [{"name": "old"}], "runtimeClassName": "kata",
-    });
-    let patch = json!({
-        "containers": [{"name": "a", "env": [{"name": "Y", "value": "2"}], "args": ["-f"]}],
-        "imagePullSecrets": [{"name": "new"}, {"name": "old", "$patch": "delete"}], "runtimeClassName": null,
-    });
-    apply(&mut spec, &patch);
-    let expected = json!({
-        "containers": [
-            {"name": "a", "image": "a:1", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}], "args": ["-f"]},
-            {"name": "b"},
-        ],
-        "imagePullSecrets": [{"name": "new"}],
-    });
-    assert_eq!(spec, expected);
 }

@@ -2,6 +2,8 @@
 //!
 //! A pod with a controller is never patched itself, because its replacement would have the old template again.
 
+pub mod strategic;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -93,6 +93,17 @@ pub(super) enum Operation {
         grace_seconds: Option<u32>,
     },
     Create(Value),
+    /// Deletes the object and creates it again in another form, because its spec cannot be changed.
+    Recreate(Replacement),
+}
+
+/// The form in which an object is created again.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Replacement {
+    /// With fields of a container set, and a strategic merge patch.
+    Patched { container: Option<(String, Value)>, patch: Value },
+    /// As this object.
+    Of(Value),
 }
 
 /// A revision of a template.
@@ -108,11 +119,16 @@ impl Change {
         (self.kind, &self.namespace, &self.name) == (other.kind, &other.namespace, &other.name)
     }
 
+    pub(super) fn is_recreation(&self) -> bool {
+        matches!(self.operation, Operation::Recreate(_))
+    }
+
     /// What happens to the object.
     pub(super) fn verb(&self) -> &'static str {
         match self.operation {
             Operation::Delete { .. } => "deleted",
             Operation::Create(_) => "created",
+            Operation::Recreate(_) => "deleted and created again",
             _ => "changed",
         }
     }
@@ -140,13 +156,19 @@ impl Command {
     pub(super) fn read(command: &str, values: &BTreeMap<String, String>) -> anyhow::Result<Self> {
         let Some(words) = shlex::split(command) else { return Ok(Self::ToRun) };
         let words = with_named_revision(words);
-        if words.iter().any(|word| matches!(word.as_str(), "||" | "|" | ";" | ">" | "<") || word.contains("$(")) {
+        let mut missing = Vec::new();
+        let filled: Vec<String> = words.iter().map(|word| filled(word, values, &mut missing)).collect();
+        let is_recreation = is_recreation(&words);
+        let is_shell = |word: &String| matches!(word.as_str(), "||" | "|" | ";" | ">" | "<") || word.contains("$(");
+        if !is_recreation && words.iter().any(is_shell) {
             return Ok(Self::ToRun);
         }
-        let mut missing = Vec::new();
-        let words: Vec<String> = words.iter().map(|word| filled(word, values, &mut missing)).collect();
         if !missing.is_empty() {
             return Ok(Self::NeedsValues(missing));
+        }
+        let words = filled;
+        if is_recreation {
+            return Ok(recreation(&words)?.map_or(Self::ToRun, |change| Self::Changes(vec![change])));
         }
         let mut changes = Vec::new();
         for words in words.split(|word| word == "&&") {
@@ -212,7 +234,7 @@ impl<'w> Words<'w> {
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             match word.strip_prefix('-') {
-                Some("n" | "p" | "f" | "c") => flags.push((&word[1..], words.next().unwrap_or_default())),
+                Some("n" | "p" | "f" | "c" | "o") => flags.push((&word[1..], words.next().unwrap_or_default())),
                 Some(flag) => flags
                     .push(flag.trim_start_matches('-').split_once('=').unwrap_or((flag.trim_start_matches('-'), ""))),
                 None => plain.push(word),
@@ -228,6 +250,54 @@ impl<'w> Words<'w> {
     fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'w str> + 's {
         self.flags.iter().filter(move |(flag, _)| *flag == name).map(|(_, value)| *value)
     }
+}
+
+/// Whether the words are those of the pipe that deletes an object and creates it again from a changed manifest:
+/// `kubectl get ... | kubectl patch --local ... > FILE && kubectl replace --force -f FILE`.
+fn is_recreation(words: &[String]) -> bool {
+    let has = |word: &str| words.iter().filter(|of| *of == word).count();
+    has("&&") == 1 && has(">") == 1 && has("--local") >= 1 && has("--force") == 1 && has("|") == has("--local")
+}
+
+/// The change of such a pipe. `None` if a part of it is not known.
+fn recreation(words: &[String]) -> anyhow::Result<Option<Change>> {
+    let parts: Vec<Words<'_>> = words.split(|word| matches!(word.as_str(), "|" | "&&")).map(Words::of).collect();
+    let (Some(get), Some(replace), Some(edits)) = (parts.first(), parts.last(), parts.get(1..parts.len() - 1)) else {
+        return Ok(None);
+    };
+    let ["kubectl", "get", kind, name] = *get.plain.as_slice() else { return Ok(None) };
+    if replace.plain != ["kubectl", "replace"] || replace.flag("n") != get.flag("n") {
+        return Ok(None);
+    }
+    let Some(kind) = ApiKind::of(kind) else { return Ok(None) };
+    let (mut container, mut patch) = (None, None);
+    for edit in edits {
+        match edit.plain.as_slice() {
+            ["kubectl", "patch", ..] => patch = Some(json(edit.flag("p").unwrap_or_default())?),
+            ["kubectl", "set", what, pair] => container = fields_of_container(what, pair, edit),
+            _ => return Ok(None),
+        }
+    }
+    Ok(patch.map(|patch| Change {
+        kind,
+        namespace: get.flag("n").map(ToOwned::to_owned),
+        name: name.to_owned(),
+        operation: Operation::Recreate(Replacement::Patched { container, patch }),
+    }))
+}
+
+/// The container that `kubectl set image` or `kubectl set env` changes, and the fields that it sets.
+fn fields_of_container(what: &str, pair: &str, words: &Words<'_>) -> Option<(String, Value)> {
+    let (name, value) = pair.split_once('=')?;
+    match what {
+        "image" => Some((name.to_owned(), json!({ "image": value }))),
+        "env" => Some((words.flag("c")?.to_owned(), json!({"env": [{"name": name, "value": value}]}))),
+        _ => None,
+    }
+}
+
+fn json(text: &str) -> anyhow::Result<Value> {
+    serde_json::from_str(text).context("the patch of the remedy is no JSON")
 }
 
 /// The change of a command without placeholders. `None` if it changes nothing, or not just one object.
@@ -252,7 +322,6 @@ fn change(words: &[String]) -> anyhow::Result<Option<Change>> {
             operation,
         })
     };
-    let json = |text: &str| serde_json::from_str::<Value>(text).context("the patch of the remedy is no JSON");
     Ok(match (*verb, rest) {
         ("patch", rest) => {
             let patch = json(words.flag("p").unwrap_or_default())?;
@@ -263,20 +332,10 @@ fn change(words: &[String]) -> anyhow::Result<Option<Change>> {
             };
             on(object(rest), operation)
         }
-        ("set", ["image", rest @ ..]) => {
+        ("set", [what @ ("image" | "env"), rest @ ..]) => {
             let Some(of) = object(rest) else { return Ok(None) };
-            let Some((container, image)) = rest.get(of.2).and_then(|pair| pair.split_once('=')) else {
-                return Ok(None);
-            };
-            let operation =
-                Operation::InContainer { container: container.to_owned(), fields: json!({ "image": image }) };
-            on(Some(of), operation)
-        }
-        ("set", ["env", rest @ ..]) => {
-            let (Some(of), Some(container)) = (object(rest), words.flag("c")) else { return Ok(None) };
-            let Some((name, value)) = rest.get(of.2).and_then(|pair| pair.split_once('=')) else { return Ok(None) };
-            let fields = json!({"env": [{"name": name, "value": value}]});
-            on(Some(of), Operation::InContainer { container: container.to_owned(), fields })
+            let fields = rest.get(of.2).and_then(|pair| fields_of_container(what, pair, &words));
+            fields.and_then(|(container, fields)| on(Some(of), Operation::InContainer { container, fields }))
         }
         ("set", ["resources", rest @ ..]) => {
             let Some(container) = words.flag("c") else { return Ok(None) };
@@ -433,6 +492,27 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_is_created_again_is_one_change() {
+        for (set, container) in [
+            ("", None),
+            ("kubectl set image --local -o json -f - app=<IMAGE> | ", Some(json!({"image": "nginx:1.27"}))),
+            (
+                "kubectl set env --local -o json -f - -c app HOST=<IMAGE> | ",
+                Some(json!({"env": [{"name": "HOST", "value": "nginx:1.27"}]})),
+            ),
+        ] {
+            let command = format!(
+                "kubectl -n shop get pod web -o json | {set}kubectl patch --local -f - -p '{{\"spec\":{{\"nodeName\":null}}}}' \
+                 -o json > web.json && kubectl -n shop replace --force -f web.json"
+            );
+            let container = container.map(|fields| ("app".to_owned(), fields));
+            let form = Replacement::Patched { container, patch: json!({"spec": {"nodeName": null}}) };
+            let expected = ("Pod web".to_owned(), Some("shop".to_owned()), Operation::Recreate(form));
+            assert_eq!(change(&command), expected, "{command}");
+        }
+    }
+
+    #[test]
     fn placeholders_and_other_commands_change_nothing() {
         let missing = |names: &[&str]| Command::NeedsValues(names.iter().map(ToString::to_string).collect());
         assert_eq!(read("kubectl -n shop create secret generic a --from-literal=K=<VALUE>"), missing(&["VALUE"]));
@@ -441,6 +521,8 @@ mod tests {
             "kubectl -n shop rollout history deployment/web",
             "kubectl -n shop patch statefulset db -p '{}' && kubectl -n shop logs db-0",
             "kubectl -n shop get pvc data -o yaml | kubectl replace --force -f -",
+            "kubectl -n shop get pod web -o json | kubectl patch --local -f - -p '{}' -o json > a.json && kubectl -n other replace --force -f a.json",
+            "kubectl -n shop get pod web -o json | sed --local s/a/b/ > a.json && kubectl -n shop replace --force -f a.json",
             "kubectl -n shop delete pods --field-selector=status.phase=Failed -l app=web",
             "rm -rf /",
         ] {

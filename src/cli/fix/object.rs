@@ -6,16 +6,22 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Client, Error};
+use kube::{Client, Error, ResourceExt};
 use serde_json::{Map, Value, json};
-use shindan_core::case::target::{self, POD, TEMPLATES};
+use shindan_core::case::target::{self, POD, TEMPLATES, strategic};
 use shindan_core::facts::Manager;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::change::{ApiKind, Change, Operation, Revision};
+use super::change::{ApiKind, Change, Operation, Replacement, Revision};
 
 /// Who changes the object, in managedFields and in the audit log.
 const FIELD_MANAGER: &str = "kubectl-shindan";
+
+/// How long a deletion may take beyond the time that the containers have to end.
+const DELETION: Duration = Duration::from_secs(30);
+
+/// How often to look whether an object is gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Annotation with the cause for which the object was changed last.
 pub(super) const FIXED: &str = "shindan.dev/fixed";
@@ -103,6 +109,22 @@ impl Objects<'_> {
                 };
                 self.within(api.delete(&change.name, &params)).await?.map(|_| None)
             }
+            Operation::Recreate(form) => {
+                let Some(before) = before else { bail!("{change} does not exist") };
+                let mut object = new_form(before, form)?;
+                object.annotations_mut().insert(FIXED.to_owned(), reason.to_owned());
+                let params = PostParams { dry_run, field_manager };
+                if dry_run {
+                    // The name is taken until the old object is deleted.
+                    object.metadata.generate_name = object.metadata.name.take().map(|name| format!("{name}-"));
+                    self.within(api.create(&params, &object)).await?.map(|tried| Some(named_as(tried, before)))
+                } else {
+                    match self.delete_and_wait(&api, before).await? {
+                        Ok(()) => self.within(api.create(&params, &object)).await?.map(Some),
+                        Err(error) => Err(error),
+                    }
+                }
+            }
             _ => {
                 let Some(before) = before else { bail!("{change} does not exist") };
                 let mut patch = self.patch_of(change, before).await?;
@@ -127,12 +149,39 @@ impl Objects<'_> {
         }))
     }
 
+    /// Deletes the object, and waits until it is gone.
+    async fn delete_and_wait(
+        &self,
+        api: &Api<DynamicObject>,
+        object: &DynamicObject,
+    ) -> anyhow::Result<Result<(), Error>> {
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        let uid = object.metadata.uid.clone();
+        let preconditions = Some(Preconditions { uid: uid.clone(), resource_version: None });
+        let params = DeleteParams { preconditions, ..DeleteParams::background() };
+        if let Err(error) = self.within(api.delete(name, &params)).await? {
+            return Ok(Err(error));
+        }
+        let grace = Duration::from_secs(grace_seconds(object)) + DELETION;
+        let is_gone = async {
+            loop {
+                match api.get_metadata_opt(name).await {
+                    Ok(now) if now.as_ref().is_some_and(|now| now.metadata.uid == uid) => {}
+                    Ok(_) => return Ok(()),
+                    Err(error) => return Err(error),
+                }
+                sleep(LOOK_AGAIN).await;
+            }
+        };
+        timeout(grace, is_gone).await.map_err(|_| anyhow!("{name} is not gone after {} s", grace.as_secs()))
+    }
+
     async fn patch_of(&self, change: &Change, before: &DynamicObject) -> anyhow::Result<Value> {
         Ok(match &change.operation {
             Operation::Strategic(patch) | Operation::Merge(patch) => patch.clone(),
             Operation::InContainer { container, fields } => container_patch(before, container, fields)?,
             Operation::Undo { revision } => self.template_of(change, before, revision).await?,
-            Operation::Delete { .. } | Operation::Create(_) => bail!("no patch"),
+            Operation::Delete { .. } | Operation::Create(_) | Operation::Recreate(_) => bail!("no patch"),
         })
     }
 
@@ -170,6 +219,60 @@ impl Objects<'_> {
         let found = list(revisions).await?.into_iter().find(is_it).ok_or_else(none)?;
         Ok(found.data["data"].clone())
     }
+}
+
+/// The form in which an object is created again: what people set of it, with the changes.
+fn new_form(before: &DynamicObject, form: &Replacement) -> anyhow::Result<DynamicObject> {
+    let object = match form {
+        Replacement::Of(object) => object.clone(),
+        Replacement::Patched { container, patch } => {
+            let mut object = manifest(before)?;
+            if let Some((container, fields)) = container {
+                strategic::apply(&mut object, &container_patch(before, container, fields)?);
+            }
+            strategic::apply(&mut object, patch);
+            object
+        }
+    };
+    serde_json::from_value(object).context("the new object is not valid")
+}
+
+/// The object without what the API server, the scheduler and controllers set, so that it can be created again.
+pub(super) fn manifest(object: &DynamicObject) -> anyhow::Result<Value> {
+    let of = &object.metadata;
+    let metadata = kube::core::ObjectMeta {
+        name: of.name.clone(),
+        namespace: of.namespace.clone(),
+        labels: of.labels.clone(),
+        annotations: of.annotations.clone(),
+        finalizers: of.finalizers.clone(),
+        ..kube::core::ObjectMeta::default()
+    };
+    let clean = DynamicObject { types: object.types.clone(), metadata, data: object.data.clone() };
+    let mut clean = serde_json::to_value(clean).context("the object is no JSON")?;
+    let is_job = object.types.as_ref().is_some_and(|types| types.kind == "Job");
+    let set_by_others = if is_job {
+        let labels = json!({"controller-uid": null, "batch.kubernetes.io/controller-uid": null});
+        json!({"status": null, "spec": {"selector": null, "template": {"metadata": {"labels": labels}}}})
+    } else {
+        json!({"status": null, "spec": {"nodeName": null}})
+    };
+    strategic::apply(&mut clean, &set_by_others);
+    Ok(clean)
+}
+
+/// The object of a dry run under the name that it would have.
+fn named_as(mut tried: DynamicObject, before: &DynamicObject) -> DynamicObject {
+    tried.metadata.name.clone_from(&before.metadata.name);
+    tried.metadata.generate_name = None;
+    tried
+}
+
+/// Seconds that the containers have to end.
+fn grace_seconds(object: &DynamicObject) -> u64 {
+    const DEFAULT: u64 = 30;
+    let spec = template_spec(object).unwrap_or(&object.data["spec"]);
+    spec["terminationGracePeriodSeconds"].as_u64().unwrap_or(DEFAULT)
 }
 
 /// The spec of the pods that an object creates.

@@ -1,11 +1,13 @@
 //! The steps of a remedy: applies them one by one, and undoes them.
 
-use anyhow::bail;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
 use kube::api::DynamicObject;
 use shindan_core::case::target::shell_word;
 use shindan_core::message::text;
 
-use super::change::{Change, Operation};
+use super::change::{Change, Operation, Replacement};
 use super::object::{self, Mode, Objects, Refusal};
 
 /// A change that a dry run has made: the object before and after it.
@@ -39,6 +41,8 @@ pub(super) struct Stopped {
     pub(super) refusal: Refusal,
     /// The steps before it.
     pub(super) applied: Vec<Applied>,
+    /// The manifest of the object, if the step may have deleted it.
+    pub(super) kept: Option<PathBuf>,
 }
 
 /// Applies the steps in order. Stops at the first that is refused, or whose object is no longer the one of the dry run.
@@ -52,20 +56,40 @@ pub(super) async fn apply(
         let now = objects.get(change).await?;
         // An earlier step may have changed the same object.
         let is_ours = applied.iter().any(|done| done.change.is_of_same_object(change));
-        let result = if is_ours || version(now.as_ref()) == version(before.as_ref()) {
-            objects.change(change, now.as_ref(), reason, Mode::Apply).await?
+        let is_same = is_ours || version(now.as_ref()) == version(before.as_ref());
+        let kept = match &now {
+            Some(now) if is_same && change.is_recreation() => Some(keep(now)?),
+            _ => None,
+        };
+        let result = if is_same {
+            let changed = objects.change(change, now.as_ref(), reason, Mode::Apply).await;
+            changed.with_context(|| kept.as_deref().map_or_else(|| format!("changing {change}"), note_of_kept))?
         } else {
             Err(Refusal::Changed)
         };
         match result {
             Ok(after) => {
-                let undo = Undo::of(change, now.as_ref(), after.as_ref());
+                let undo = Undo::of(change, now.as_ref(), after.as_ref(), kept.as_deref())?;
                 applied.push(Applied { change: change.clone(), undo });
             }
-            Err(refusal) => return Ok(Err(Stopped { at: change.to_string(), refusal, applied })),
+            Err(refusal) => return Ok(Err(Stopped { at: change.to_string(), refusal, applied, kept })),
         }
     }
     Ok(Ok(applied))
+}
+
+/// Writes the manifest of an object that is about to be deleted to a file that only the user can read.
+fn keep(object: &DynamicObject) -> anyhow::Result<PathBuf> {
+    let name = object.metadata.name.as_deref().unwrap_or_default();
+    let what = "cannot keep the manifest in a file; nothing was changed";
+    let mut file = tempfile::Builder::new().prefix(&format!("{name}-")).suffix(".json").tempfile().context(what)?;
+    serde_json::to_writer_pretty(&mut file, &object::manifest(object)?).context(what)?;
+    Ok(file.keep().context(what)?.1)
+}
+
+/// How to restore an object that was deleted and may not exist again.
+pub(super) fn note_of_kept(file: &Path) -> String {
+    format!("if the object is gone, restore it with: kubectl create -f {}", shell_word(&file.to_string_lossy()))
 }
 
 fn version(object: Option<&DynamicObject>) -> Option<(Option<&str>, Option<i64>)> {
@@ -87,16 +111,32 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    fn of(change: &Change, before: Option<&DynamicObject>, after: Option<&DynamicObject>) -> Option<Self> {
+    /// `kept`: the file with the manifest of an object that was deleted. `None` if the change cannot be undone.
+    fn of(
+        change: &Change,
+        before: Option<&DynamicObject>,
+        after: Option<&DynamicObject>,
+        kept: Option<&Path>,
+    ) -> anyhow::Result<Option<Self>> {
         let namespace = change.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
         let kind = change.kind.kind.to_ascii_lowercase();
         let (operation, command) = match &change.operation {
-            Operation::Delete { .. } => return None,
+            Operation::Delete { .. } => return Ok(None),
+            Operation::Recreate(_) => {
+                let (Some(before), Some(file)) = (before, kept) else { return Ok(None) };
+                let file = shell_word(&file.to_string_lossy()).into_owned();
+                (
+                    Operation::Recreate(Replacement::Of(object::manifest(before)?)),
+                    format!("kubectl{namespace} replace --force -f {file}"),
+                )
+            }
             Operation::Create(_) => {
                 (Operation::Delete { grace_seconds: None }, format!("kubectl{namespace} delete {kind} {}", change.name))
             }
             _ => {
-                let patch = object::reversal(before?, after?)?;
+                let Some(patch) = before.zip(after).and_then(|(before, after)| object::reversal(before, after)) else {
+                    return Ok(None);
+                };
                 let quoted = shell_word(&patch.to_string()).into_owned();
                 (
                     Operation::Merge(patch),
@@ -104,7 +144,7 @@ impl Undo {
                 )
             }
         };
-        Some(Self { change: Change { operation, ..change.clone() }, command })
+        Ok(Some(Self { change: Change { operation, ..change.clone() }, command }))
     }
 
     /// Reverses the change. Tries again if the object changes meanwhile.
