@@ -11,6 +11,9 @@ use crate::language::translate;
 /// Adds the steps that are needed after the template is corrected. If it is already corrected, only these steps remain.
 pub(crate) fn with_steps(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
     let Some(workload) = case.surroundings.known_workload() else { return remedies };
+    if case.pod.deletion.is_some() {
+        return remedies;
+    }
     if workload.paused {
         return with_resumption(case, workload, remedies);
     }
@@ -183,6 +186,16 @@ status: {{replicas: 1}}
     #[test]
     fn pod_with_an_outdated_template_is_deleted_first() {
         assert_eq!(commands("OnDelete", "db-b")[0], DELETE);
+    }
+
+    #[test]
+    fn pod_that_is_being_deleted_is_not_deleted_again() {
+        let scenario = Scenario::from_yaml(&scenario("updateStrategy: {type: OnDelete}", "db-b").replace(
+            "uid: u1, labels",
+            "uid: u1, deletionTimestamp: '2026-11-21T08:00:00Z', finalizers: [example.com/backup], labels",
+        ));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        assert!(found.remedies.iter().all(|remedy| remedy.command.as_deref() != Some(DELETE)), "{:?}", found.remedies);
     }
 
     #[test]
