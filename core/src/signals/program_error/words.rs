@@ -349,6 +349,8 @@ pub(super) fn variable(line: &str) -> Option<&str> {
     VARIABLE
         .as_ref()?
         .find_iter(line)
+        // Not a part of a path: `/data/PG_VERSION`.
+        .filter(|found| !line[..found.start()].ends_with('/') && !line[found.end()..].starts_with('/'))
         .map(|found| found.as_str())
         .find(|word| word.len() > 2 && !LEVELS.contains(word) && (is_about_variables || word.contains('_')))
 }
@@ -469,6 +471,7 @@ mod tests {
             ("KeyError: 'DATABASE_URL'", Some("DATABASE_URL")),
             ("FATAL: DATABASE_URL is not set", Some("DATABASE_URL")),
             ("required environment variable PORT is missing", Some("PORT")),
+            ("File \"/var/lib/postgresql/data/PG_VERSION\" is missing.", None),
             ("/run.sh: line 3: TOKEN: unbound variable", Some("TOKEN")),
             ("ERROR: config file is required", None),
             ("KeyError: 'name'", None),
