@@ -10,9 +10,9 @@ use crate::signals::pod_creation::bounds::{self, Required};
 pub(super) const ACTION: Action = Action {
     name: "specify-resources",
     doc: "Sets the requests and limits that a ResourceQuota requires, with the amounts of another container of the \
-          template if one has them; otherwise you fill them in. If the message names no containers, it opens the \
+          template if one has them; otherwise you fill them in. If the quota names no containers, it opens the \
           template in an editor.",
-    params: &["message"],
+    params: &["required"],
     has_text: false,
     undo: Undo::OldValues,
     needed_names: None,
@@ -21,7 +21,7 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let target = ask.target.as_ref()?;
-    let required = bounds::required(ask.with("message")?);
+    let required = bounds::required(ask.with("required")?);
     let template = ask.subject.workload().and_then(|case| case.workload.template.as_deref());
     let Some(template) = template.filter(|_| target.is_patchable() && !required.is_empty()) else {
         return edit_template::build(ask);

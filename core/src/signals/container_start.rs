@@ -200,6 +200,14 @@ signal! {
         quoted_after(self.seen.text, "volumeMount ").unwrap_or_default()
     }
 
+    /// The subPaths of the container's mounts of that volume. Source: spec.containers[].volumeMounts[].subPath.
+    "subPaths": fn sub_paths(&self) -> String {
+        let volume = self.sub_path_volume();
+        let all = self.container.iter().flat_map(|container| &container.mounts);
+        let mounts = all.filter(|mount| *mount.volume == *volume && !mount.sub_path.is_empty());
+        mounts.map(|mount| name(&mount.sub_path, 60)).collect::<Vec<_>>().join(", ")
+    }
+
     /// The program that cannot be executed: that of the message, else the first word of the container's command; empty
     /// where it is the image's own. Source: runc, crun; spec.containers[].command.
     "executable": fn executable(&self) -> &str { executable(self.container, self.seen.text).unwrap_or_default() }

@@ -190,11 +190,10 @@ impl PodCreation<'_> {
         let is_own = |name: &&str| template.containers.iter().any(|container| *container.name == **name);
         let (mut own, mut injected) = (Vec::new(), Vec::new());
         for part in self.must_specify().split("; ") {
-            let Some((resource, names)) = part.split_once(" for: ") else {
+            let Some((resource, names)) = bounds::with_names(part) else {
                 own.push(part.to_owned());
                 continue;
             };
-            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
             let (of_template, others): (Vec<&str>, Vec<&str>) = names.partition(is_own);
             if !of_template.is_empty() {
                 own.push(format!("{resource} for: {}", of_template.join(",")));

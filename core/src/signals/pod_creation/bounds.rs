@@ -43,22 +43,25 @@ pub(crate) struct Required<'t> {
     pub(crate) container: &'t str,
 }
 
-/// The resources of `must specify limits.memory for: web,side; requests.memory for: web`. Before Kubernetes 1.26 the
-/// message named no containers. Source: pkg/quota/v1/evaluator/core/pods.go Constraints.
-pub(crate) fn required(text: &str) -> Vec<Required<'_>> {
-    let list = text.split_once("must specify ").map_or("", |(_, list)| list);
-    list.split(';').filter_map(required_of).flatten().collect()
+/// The requirements of `limits.memory for: web,side; requests.memory for: web`. Before Kubernetes 1.26 the message named no
+/// containers. Source: pkg/quota/v1/evaluator/core/pods.go Constraints.
+pub(crate) fn required(list: &str) -> Vec<Required<'_>> {
+    let parts = list.split(';').filter_map(|part| {
+        let (resource, names) = with_names(part)?;
+        let (field, resource) = match resource.split_once('.') {
+            Some((field @ ("requests" | "limits"), resource)) => (field, resource),
+            _ => ("requests", resource),
+        };
+        Some(names.map(move |container| Required { field, resource, container }))
+    });
+    parts.flatten().collect()
 }
 
-/// The containers that must specify a resource: `limits.memory for: web,side`.
-fn required_of(part: &str) -> Option<impl Iterator<Item = Required<'_>>> {
-    let (resource, containers) = part.split_once(" for: ")?;
-    let (field, resource) = match resource.trim().split_once('.') {
-        Some((field @ ("requests" | "limits"), resource)) => (field, resource),
-        _ => ("requests", resource.trim()),
-    };
-    let names = containers.split(',').map(|name| name.trim().trim_end_matches('.'));
-    Some(names.map(move |container| Required { field, resource, container }))
+/// A resource and the containers that must specify it: `limits.memory for: web,side`.
+pub(super) fn with_names(part: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+    let (resource, names) = part.split_once(" for: ")?;
+    let names = names.split(',').map(|name| name.trim().trim_end_matches('.')).filter(|name| !name.is_empty());
+    Some((resource.trim(), names))
 }
 
 /// A violation of a Pod Security level, and the containers that it names.
@@ -117,7 +120,7 @@ mod tests {
 
     #[test]
     fn resources_that_a_quota_requires_are_read() {
-        let found = required("failed quota: q: must specify limits.memory for: web,side; cpu for: web");
+        let found = required("limits.memory for: web,side; cpu for: web");
         let read: Vec<_> = found.iter().map(|r| (r.field, r.resource, r.container)).collect();
         assert_eq!(read, [("limits", "memory", "web"), ("limits", "memory", "side"), ("requests", "cpu", "web")]);
         assert_eq!(required("must specify limits.cpu,limits.memory"), []);
