@@ -4,6 +4,7 @@ mod change;
 mod diff;
 mod object;
 mod steps;
+pub(super) mod trial;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal};
@@ -14,12 +15,15 @@ use kube::api::DynamicObject;
 use serde_json::json;
 use shindan_core::api::{Head, Remedy, RemedyKind};
 use shindan_core::facts::seconds_between;
+use shindan_core::language::Language;
 use shindan_core::message::text;
 use shindan_core::offline;
 
-use self::change::{Change, Command, Operation};
-use self::object::{Mode, Objects, Refusal};
+use self::change::Operation;
+pub(super) use self::object::Objects;
+use self::object::Refusal;
 use self::steps::{Applied, Step, Stopped};
+use self::trial::{State, Trial};
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
 use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, selected, wait};
@@ -109,23 +113,6 @@ struct Failing {
 struct Offer<'r> {
     remedy: &'r Remedy,
     state: State,
-}
-
-enum State {
-    /// The API server would accept all steps.
-    Accepted(Vec<Step>),
-    /// The object, an admission webhook or missing rights forbid it.
-    Refused(String),
-    /// It would change nothing.
-    NoChange,
-    /// It needs these values.
-    NeedsValues(Vec<String>),
-    /// A tool manages the object, and reverts changes.
-    Managed { object: String, source: String },
-    /// A command for a person.
-    ToRun,
-    /// Text alone.
-    ToDo,
 }
 
 async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -278,59 +265,12 @@ async fn offers<'f>(
     of: &'f Failing,
     values: &BTreeMap<String, String>,
 ) -> anyhow::Result<Vec<Offer<'f>>> {
+    let trial = Trial { objects, namespace: &of.namespace, cause: &of.cause, values, force: args.force };
     let mut offers = Vec::new();
     for remedy in &of.remedies {
-        let state = match &remedy.command {
-            None => State::ToDo,
-            Some(command) => match Command::read(command, values)? {
-                Command::ToRun => State::ToRun,
-                Command::NeedsValues(names) => State::NeedsValues(names),
-                Command::Changes(changes) => tried(args, objects, of, changes).await,
-            },
-        };
-        offers.push(Offer { remedy, state });
+        offers.push(Offer { remedy, state: trial.of(remedy).await? });
     }
     Ok(offers)
-}
-
-/// Tries each step of a remedy. The first that is not accepted decides, unless it would only change nothing.
-async fn tried(args: &Args, objects: &Objects<'_>, of: &Failing, changes: Vec<Change>) -> State {
-    let mut steps = Vec::new();
-    let mut is_change = false;
-    for change in changes {
-        match tried_alone(args, objects, of, change).await {
-            Ok(step) => {
-                is_change |= !step.changes_nothing();
-                steps.push(step);
-            }
-            Err(state) => return state,
-        }
-    }
-    if is_change { State::Accepted(steps) } else { State::NoChange }
-}
-
-async fn tried_alone(args: &Args, objects: &Objects<'_>, of: &Failing, change: Change) -> Result<Step, State> {
-    // A remedy never leaves the namespace of the object that fails.
-    if change.namespace.as_ref().is_some_and(|namespace| *namespace != of.namespace) || !change.kind.is_namespaced {
-        return Err(State::ToRun);
-    }
-    let before = objects.get(&change).await.map_err(|error| State::Refused(format!("{error:#}")))?;
-    let is_created = matches!(change.operation, Operation::Create(_));
-    if before.is_none() && !is_created {
-        return Err(State::Refused(format!("{change} does not exist")));
-    }
-    // A pod that is deleted comes back from its controller, so its owner is no obstacle.
-    let is_deleted = matches!(change.operation, Operation::Delete { .. });
-    let source = before.as_ref().filter(|_| !args.force && !is_deleted).and_then(object::manager);
-    if let Some(source) = source {
-        return Err(State::Managed { object: change.to_string(), source });
-    }
-    match objects.change(&change, before.as_ref(), &of.cause, Mode::DryRun).await {
-        Err(error) => Err(State::Refused(format!("{error:#}"))),
-        Ok(Err(Refusal::Changed)) => Err(State::Refused("it is being changed: try again".to_owned())),
-        Ok(Err(Refusal::Answer(words))) => Err(State::Refused(words)),
-        Ok(Ok(after)) => Ok(Step { change, before, after }),
-    }
 }
 
 fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -> anyhow::Result<()> {
@@ -342,21 +282,15 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
         if let Some(command) = &remedy.command {
             writeln!(streams.out, "   {command}")?;
         }
-        let state = match state {
-            State::Accepted(_) => "the API server would accept it (dry run)".to_owned(),
-            State::Refused(words) => format!("refused: {}", text::line(words, 1000)),
-            State::NoChange => "it would change nothing".to_owned(),
-            State::NeedsValues(names) => {
-                let flags: Vec<_> = names.iter().map(|name| format!("--set {name}=VALUE")).collect();
-                format!("needs a value that only you know: {}", flags.join(" "))
-            }
-            State::Managed { object, source } => {
-                format!("{object} is managed: change {source} instead, or use --force")
-            }
-            State::ToRun => "run it yourself".to_owned(),
-            State::ToDo => continue,
-        };
-        writeln!(streams.out, "   → {state}")?;
+        let Some(mut words) = state.words(Language::English) else { continue };
+        if let State::NeedsValues(names) = state {
+            let flags: Vec<_> = names.iter().map(|name| format!("--set {name}=VALUE")).collect();
+            words = format!("{words} ({})", flags.join(" "));
+        }
+        if matches!(state, State::Managed { .. }) {
+            words.push_str(", or use --force");
+        }
+        writeln!(streams.out, "   → {words}")?;
     }
     writeln!(streams.out)?;
     Ok(())

@@ -377,7 +377,7 @@ spec:
         assert_eq!(fixed.status.code(), Some(0), "{shown}");
         assert!(shown.contains("Pod web is deleted and created again."), "{shown}");
         assert_ne!(uid(), before);
-        let (_, undo) = shown.split_once("replace --force -f ").expect("a command that undoes it");
+        let (_, undo) = shown.rsplit_once("replace --force -f ").expect("a command that undoes it");
         let kept: Value = serde_json::from_slice(&fs::read(undo.trim()).unwrap()).unwrap();
         assert_eq!(kept["spec"]["containers"][0]["livenessProbe"]["httpGet"]["port"], 8080);
         fs::remove_file(undo.trim()).unwrap();

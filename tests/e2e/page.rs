@@ -63,3 +63,20 @@ fn an_object_that_does_not_fail_yet_is_shown_with_what_is_seen() {
         assert!(none.starts_with("HTTP/1.1 404") && none.contains("No diagnosis of Pod none"), "{none}");
     });
 }
+
+#[test]
+fn a_page_shows_what_the_api_server_answers_to_its_remedies() {
+    together(async {
+        let space = Space::new("page-tried").await;
+        space.apply(
+            "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeSelector: {kubernetes.io/os: lnux}, containers: [{name: web, image: '127.0.0.1:5000/nginx:1.27'}]}}",
+        );
+        space.diagnosed("web", "NodeSelectorMismatch", KUBELET).await;
+        let uid = || space.kubectl(&["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]);
+        let before = uid();
+        let page = Page::open(&space.name);
+        let shown = page.get(&format!("/pod?namespace={}&name=web", space.name));
+        assert!(shown.contains("the API server would accept it (dry run)"), "{shown}");
+        assert_eq!(uid(), before, "a dry run persists nothing");
+    });
+}

@@ -33,9 +33,9 @@ const REVISION: &str = "deployment.kubernetes.io/revision";
 const TEMPLATE_HASH: &str = "pod-template-hash";
 
 /// The cluster, with the rights of the user.
-pub(super) struct Objects<'a> {
-    pub(super) client: &'a Client,
-    pub(super) limit: Duration,
+pub(in crate::cli) struct Objects<'a> {
+    pub(in crate::cli) client: &'a Client,
+    pub(in crate::cli) limit: Duration,
 }
 
 /// Whether a request only tries the change.

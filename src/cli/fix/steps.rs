@@ -12,7 +12,7 @@ use super::object::{self, Mode, Objects, Refusal};
 
 /// A change that a dry run has made: the object before and after it.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(in crate::cli) struct Step {
     pub(super) change: Change,
     pub(super) before: Option<DynamicObject>,
     pub(super) after: Option<DynamicObject>,

@@ -2,15 +2,17 @@
 //!
 //! The source is read only while a page is open, so a forgotten terminal sends no requests to the API server.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use shindan_core::api::{Head, Remedy};
 use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::message::text;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio::time::timeout;
 
 use super::clock;
@@ -22,6 +24,10 @@ use crate::cli::tree::{Detail, Reading};
 
 /// How long a requested page waits for a fresh answer. Then it shows the last answer with its age.
 const FRESH_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a requested page waits for dry runs. Then it shows the remedies alone.
+const DRY_RUN_TIMEOUT: Duration = Duration::from_secs(3);
+/// Seconds after which the remedies of an open page are tried again.
+const DRY_RUN_AGE: i64 = 60;
 /// Interval in seconds at which open pages are updated only because ages grew.
 const AGES: i64 = 15;
 
@@ -35,6 +41,15 @@ pub(super) struct Board {
     cluster: Option<Arc<Live>>,
     state: watch::Sender<State>,
     subscribed: Notify,
+    dry_runs: Mutex<HashMap<Subject, DryRuns>>,
+}
+
+/// What the API server answered to dry runs of the remedies of one diagnosis.
+#[derive(Debug)]
+struct DryRuns {
+    at: Timestamp,
+    remedies: Vec<Remedy>,
+    answers: Vec<Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -72,7 +87,7 @@ impl Board {
             looks: 1,
         };
         let state = watch::Sender::new(state);
-        Self { place, is_live, language, cluster: None, state, subscribed: Notify::new() }
+        Self { place, is_live, language, cluster: None, state, subscribed: Notify::new(), dry_runs: Mutex::default() }
     }
 
     pub(super) fn with_cluster(self, cluster: Option<Arc<Live>>) -> Self {
@@ -82,6 +97,22 @@ impl Board {
     /// What is seen of an object that has no diagnosis. `None` without a cluster, or if it cannot be read in time.
     pub(super) async fn look_at(&self, subject: &Subject) -> Option<Gathered> {
         timeout(FRESH_TIMEOUT, self.cluster.as_ref()?.look_at(subject)).await.ok()?.ok()
+    }
+
+    /// What the API server answers to dry runs of the remedies of a diagnosis. Empty without a cluster, or if it takes too long.
+    pub(super) async fn dry_runs(&self, subject: &Subject, head: &Head) -> Vec<Option<String>> {
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let now = clock();
+        let mut known = self.dry_runs.lock().await;
+        known.retain(|_, of| seconds_between(of.at, now) < DRY_RUN_AGE);
+        if let Some(of) = known.get(subject).filter(|of| of.remedies == head.remedies) {
+            return of.answers.clone();
+        }
+        let tried = cluster.dry_runs(subject, head, self.language);
+        let answers = timeout(DRY_RUN_TIMEOUT, tried).await.unwrap_or_default();
+        let remedies = head.remedies.clone();
+        known.insert(subject.clone(), DryRuns { at: now, remedies, answers: answers.clone() });
+        answers
     }
 
     /// Subscribes an open page to updates. While a subscription exists, the source is read periodically.

@@ -64,12 +64,21 @@ async fn diagnosis(State(board): Shared, uri: Uri) -> Response {
     let Some(subject) = Subject::parse(uri.path(), uri.query().unwrap_or_default()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let shown = |found| diagnosis::of(frame.clone(), Seen { found, now, language: board.language }, &subject);
-    if let Some(diagnosed) = shown(&state.answer.found) {
+    let shown = async |found| {
+        let seen = Seen { found, now, language: board.language };
+        let diagnosed = diagnosis::of(frame.clone(), seen, &subject)?;
+        let head = diagnosis::active(seen, &subject);
+        let dry_runs = match head {
+            Some(head) => board.dry_runs(&subject, head).await,
+            None => Vec::new(),
+        };
+        Some(diagnosed.with_dry_runs(&dry_runs))
+    };
+    if let Some(diagnosed) = shown(&state.answer.found).await {
         return page(StatusCode::OK, &diagnosed);
     }
     match board.look_at(&subject).await {
-        Some(seen) => match shown(&seen.found) {
+        Some(seen) => match shown(&seen.found).await {
             Some(diagnosed) => page(StatusCode::OK, &diagnosed),
             None => page(StatusCode::OK, &diagnosis::nothing(frame, &subject, &seen.unready)),
         },

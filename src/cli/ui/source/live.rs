@@ -1,13 +1,17 @@
 //! Reads a cluster like `kubectl shindan`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::bail;
 
+use shindan_core::api::Head;
 use shindan_core::case::Thresholds;
-use shindan_core::language::{phrase, translate};
+use shindan_core::language::{Language, phrase, translate};
 
 use super::{Answer, Args};
+use crate::cli::fix::Objects;
+use crate::cli::fix::trial::{State, Trial};
 use crate::cli::look::{Asked, By, Gathered, Question};
 use crate::cli::ui::clock;
 use crate::cli::ui::view::link::Subject;
@@ -70,6 +74,26 @@ impl Live {
         let name = format!("{}/{}", subject.kind(), subject.name());
         let question = Question::of_one(&self.clients, namespace, &name, self.thresholds, self.limit).await?;
         question.answer(clock()).await
+    }
+
+    /// What the API server answers to dry runs of the remedies of a subject.
+    pub(in crate::cli::ui) async fn dry_runs(
+        &self,
+        subject: &Subject,
+        head: &Head,
+        language: Language,
+    ) -> Vec<Option<String>> {
+        let objects = Objects { client: &self.clients.write, limit: self.limit };
+        let namespace = subject.namespace();
+        let values = BTreeMap::new();
+        let trial = Trial { objects: &objects, namespace, cause: &head.cause, values: &values, force: false };
+        let mut answers = Vec::new();
+        for remedy in &head.remedies {
+            let state = trial.of(remedy).await.ok();
+            // A command that a person runs needs no note.
+            answers.push(state.filter(|state| !matches!(state, State::ToRun)).and_then(|state| state.words(language)));
+        }
+        answers
     }
 
     /// Adds a hint to an error: a user who may not list all namespaces can often list their own.

@@ -6,7 +6,9 @@ mod workload;
 
 use crate::cli::found::NodeOrWorkload;
 use askama::Template;
-use shindan_core::api::{Confidence, DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Severity, Weight};
+use shindan_core::api::{
+    Confidence, DiagnosisState, Evidence, Head, OtherFinding, Remedy, ServiceImpact, Severity, Weight,
+};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{Language, phrase, translate};
 use shindan_core::rules::known;
@@ -91,6 +93,8 @@ struct Step {
     text: String,
     command: Option<String>,
     patch: Option<String>,
+    /// What the API server answers to a dry run of the command.
+    dry_run: Option<String>,
 }
 
 #[derive(Debug)]
@@ -170,6 +174,18 @@ pub(in crate::cli::ui) fn of(frame: Frame, seen: Seen<'_>, subject: &Subject) ->
     })
 }
 
+/// The diagnosis of a subject, if it is active.
+pub(in crate::cli::ui) fn active<'s>(seen: Seen<'s>, subject: &Subject) -> Option<&'s Head> {
+    let head = match seen.pod(subject) {
+        Some(pod) => &pod.status.head,
+        None => match &seen.node_or_workload(subject)?.object {
+            NodeOrWorkload::Node(_, status) => &status.head,
+            NodeOrWorkload::Workload(_, status) => &status.head,
+        },
+    };
+    Some(head).filter(|head| head.state == DiagnosisState::Active)
+}
+
 /// The page of an object without a diagnosis. `unready` is what it lacks to be healthy, with what is seen so far.
 pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject, unready: &[String]) -> Nothing {
     let (kind, name) = (clean(subject.kind()), clean(subject.name()));
@@ -236,6 +252,14 @@ impl Page {
         }
     }
 
+    /// With the answers of the API server to dry runs of the remedies, in their order.
+    pub(in crate::cli::ui) fn with_dry_runs(mut self, answers: &[Option<String>]) -> Self {
+        for (step, answer) in self.remedies.iter_mut().zip(answers) {
+            step.dry_run = answer.as_deref().map(clean);
+        }
+        self
+    }
+
     fn fact(&mut self, term: &'static str, words: &str) {
         if !words.is_empty() {
             self.facts.push(Fact::words(term, words));
@@ -282,6 +306,7 @@ impl Step {
             text: clean(&remedy.text),
             command: remedy.command.as_deref().map(clean),
             patch: remedy.patch.as_deref().map(clean_lines),
+            dry_run: None,
         }
     }
 }

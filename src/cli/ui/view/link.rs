@@ -6,7 +6,7 @@ use crate::cli::found::{OfNodeOrWorkload, OfPod};
 use crate::cli::ui::view::Seen;
 
 /// The object of a diagnosis page, as in its URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::cli::ui) enum Subject {
     Pod { namespace: String, name: String },
     Workload { namespace: String, kind: String, name: String },
@@ -76,12 +76,12 @@ impl Subject {
     }
 }
 
-impl Seen<'_> {
-    pub(super) fn node_or_workload(&self, subject: &Subject) -> Option<&OfNodeOrWorkload> {
+impl<'s> Seen<'s> {
+    pub(super) fn node_or_workload(&self, subject: &Subject) -> Option<&'s OfNodeOrWorkload> {
         self.found.nodes_and_workloads.iter().find(|of| Subject::of_node_or_workload(of) == *subject)
     }
 
-    pub(super) fn pod(&self, subject: &Subject) -> Option<&OfPod> {
+    pub(super) fn pod(&self, subject: &Subject) -> Option<&'s OfPod> {
         let Subject::Pod { namespace, name } = subject else { return None };
         self.found.pods.iter().find(|pod| *pod.key.name == **name && *pod.key.namespace == **namespace)
     }
