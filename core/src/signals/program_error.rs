@@ -2,6 +2,7 @@
 
 mod access;
 mod amounts;
+mod cloud;
 mod code_line;
 mod handles;
 mod settings;
@@ -18,6 +19,7 @@ use super::termination::{end_evidence, library, log_line};
 use super::{Matched, PodSignal, Source, mounted, of_containers, signal};
 use crate::case::{Case, Finding, Verdict};
 use crate::facts::{Container, Mount, RefKind, Terminated, Timestamp, VolumeSource, format_bytes};
+use crate::message;
 use crate::message::text;
 
 /// Exit code of SIGABRT. Some runtimes abort their own process if memory runs out or an assertion fails.
@@ -235,6 +237,15 @@ signal! {
         let argument = self.argument();
         if self.container.args.iter().any(|word| word.contains(argument)) { "args" } else { "command" }
     }
+
+    /// Action that a cloud does not allow: `s3:GetObject`; empty if the line names none.
+    "cloudAction": fn cloud_action(&self) -> &str { cloud::action(&self.line.text) }
+
+    /// Resource of the cloud that the action is on, at most 70 characters; empty if the line names none.
+    "cloudResource": fn cloud_resource(&self) -> String { message::name(cloud::resource(&self.line.text), 70) }
+
+    /// Identity of the cloud that lacks the permission, at most 50 characters; empty if the line names none.
+    "cloudIdentity": fn cloud_identity(&self) -> String { message::name(cloud::identity(&self.line.text), 50) }
 
     /// File or folder that the program has no permission for; empty if the line names none.
     "forbiddenPath": fn forbidden_path(&self) -> &str {

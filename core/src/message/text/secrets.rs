@@ -344,7 +344,7 @@ fn masked(keep: &str, secret: &str, is_secret: fn(&str) -> bool) -> Option<Strin
     let open = &secret[..secret.len() - bare.len()];
     let quote = bare.chars().next().filter(|c| matches!(c, '"' | '\''));
     let bare = bare.trim_matches(|c| Some(c) == quote);
-    if !is_secret(bare.trim_end_matches('\\')) || bare == MASK || is_placeholder(bare) {
+    if !is_secret(bare.trim_end_matches('\\')) || bare == MASK || is_placeholder(bare) || is_errno(bare) {
         return None;
     }
     let (quote, at) = (quote.map(String::from).unwrap_or_default(), if secret.ends_with('@') { "@" } else { "" });
@@ -370,6 +370,13 @@ fn is_next_clause(before: &str, value: &str) -> bool {
 fn is_placeholder(value: &str) -> bool {
     let name = value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'))
+}
+
+/// Whether this is the name of an error of the system, as Erlang and Node.js print it: `/var/lib/x/.cookie: eacces`.
+fn is_errno(value: &str) -> bool {
+    const NAMES: [&str; 10] =
+        ["eacces", "eperm", "enoent", "eexist", "enotdir", "eisdir", "erofs", "enospc", "eio", "eagain"];
+    NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
 }
 
 /// Replaces each private key in a text of several lines by one line, `***`. Logs are cut at the beginning: if only the
@@ -556,6 +563,7 @@ mod tests {
             "failed to get token: Get \"https://auth.example.com/token\": EOF",
             "open /var/run/secrets/kubernetes.io/serviceaccount/token: no such file or directory",
             "open /run/secrets/db_password: permission denied",
+            "Error when reading /var/lib/rabbitmq/.erlang.cookie: eacces",
             "Basic authentication failed",
             "Basic configuration is missing",
             "WWW-Authenticate: Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\"",
