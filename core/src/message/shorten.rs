@@ -486,7 +486,7 @@ pub(super) fn with_short_names(text: &str, most: usize) -> Cow<'_, str> {
 
 /// Characters of a quote or bracket that is shown whole; of one in the leaf, which may be what matters, more of them.
 const GROUP: usize = 40;
-const GROUP_OF_LEAF: usize = 50;
+const GROUP_OF_LEAF: usize = 56;
 
 /// The text with long quotes shortened, and the content of long brackets left out: `unit "a.scope" (…)`. Quotes in the
 /// leaf stay.

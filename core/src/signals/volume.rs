@@ -41,6 +41,19 @@ signal! {
     /// Source: words, gRPC code, HTTP status and errno of the message.
     "class": fn class(&self) -> &'static str { self.parsed().class_name() }
 
+    /// Whether the volume is in another zone than the node. Source: message; EC2 InvalidVolume.ZoneMismatch, Azure, GCE.
+    "isInOtherZone": fn is_in_other_zone(&self) -> bool {
+        const WORDS: [&str; 5] = [
+            "zonemismatch",
+            "same availability zone",
+            "same zone as",
+            "disks must be in the same zone",
+            "zone does not match",
+        ];
+        let lower = self.event.message.to_ascii_lowercase();
+        WORDS.iter().any(|words| lower.contains(words))
+    }
+
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.
     "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(&self.event.message) }

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::prefix::bare;
 
 /// Markers of a line that reports a failure.
-const ERROR_MARKERS: [&str; 46] = [
+const ERROR_MARKERS: [&str; 47] = [
     "error",
     "fatal",
     "panic",
@@ -55,6 +55,7 @@ const ERROR_MARKERS: [&str; 46] = [
     "invalid",
     "illegal",
     "forbidden",
+    "mismatch",
 ];
 
 /// Prefixes of lines with such a marker but no information: stack frames, and wrappers of another failure.
@@ -256,6 +257,7 @@ const CONDITIONS: &[&str] = &[
     "cannot be cast",
     "no enabled",
     "is locked",
+    "is sealed",
     "not equal",
     "disallowed",
 ];
@@ -393,6 +395,9 @@ static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"^(?:{heads}|(?:{class})(?: \[[^\]]*\])?(?::|$| \())")).ok()
 });
 
+/// Start of the line of an exception that the one above encloses. Source: Java's Throwable.printStackTrace.
+pub(super) const CAUSED_BY: &str = "Caused by: ";
+
 /// The level of a line, as far as it names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
@@ -458,6 +463,8 @@ pub(super) struct Features {
     /// States a condition, such as `permission denied`.
     pub(super) condition: bool,
     pub(super) exception: bool,
+    /// An exception that another one encloses.
+    is_root: bool,
     /// Its words report no error, only its level.
     by_level: bool,
     gives_up: bool,
@@ -481,9 +488,10 @@ impl Features {
         Self {
             is_error: is_launcher || has_level || is_error(text),
             by_level: level == Some(Level::Error) && !reports_error(bare, &lower, words),
-            object: OBJECT.as_ref().is_some_and(|object| object.is_match(without_class(bare))),
+            object: names_object(without_class(bare)),
             condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
+            is_root: bare.starts_with(CAUSED_BY),
             gives_up: words.gives_up,
             is_advice: ADVICE.iter().any(|words| lower.starts_with(words)),
             is_launcher,
@@ -505,7 +513,7 @@ impl Features {
         let mut score = 0;
         score += if self.condition { 3 } else { 0 };
         score += if self.object { 2 } else { 0 };
-        score += i32::from(self.exception);
+        score += i32::from(self.exception) + i32::from(self.is_root);
         score += match self.level {
             Some(Level::Fatal) => 1,
             Some(Level::Error) | None => 0,
@@ -533,9 +541,18 @@ impl Features {
     }
 }
 
+/// Words that follow `host` or `key` without being its name: `does not host this partition`.
+const NO_NAMES: [&str; 14] =
+    ["this", "the", "a", "an", "is", "was", "are", "not", "of", "in", "for", "to", "has", "does"];
+
+fn names_object(text: &str) -> bool {
+    let is_name = |found: &str| found.rsplit_once(' ').is_none_or(|(_, name)| !NO_NAMES.contains(&name));
+    OBJECT.as_ref().is_some_and(|object| object.find_iter(text).any(|found| is_name(found.as_str())))
+}
+
 /// A message without the class of its exception.
 fn without_class(text: &str) -> &str {
-    let text = text.strip_prefix("Caused by: ").unwrap_or(text);
+    let text = text.strip_prefix(CAUSED_BY).unwrap_or(text);
     let text = match text.strip_prefix("Exception in thread \"") {
         Some(rest) => rest.split_once("\" ").map_or(rest, |(_, rest)| rest),
         None => text,

@@ -5,7 +5,7 @@
 //! it states ([`Features`]), and a record further up loses points.
 
 use super::MAX_LINES;
-use super::feature::{Features, Level, is_frame};
+use super::feature::{CAUSED_BY, Features, Level, is_frame};
 use super::prefix::{bare, without_prefix};
 use super::special::{dotnet_host, spring_description, zod_error};
 use super::structured;
@@ -32,6 +32,8 @@ struct Record {
     level: Option<Level>,
     /// Has no time, level or logger: it may belong to the record above.
     is_plain: bool,
+    /// An answer of Vault to a request, whose errors follow.
+    is_request: bool,
     /// The indented line before, if it announces a list.
     heading: Option<String>,
     features: Features,
@@ -80,7 +82,15 @@ fn split(lines: &[&str]) -> Vec<Record> {
                 above.append(detail);
                 continue;
             }
-            if is_plain(line) && (is_indented || above.goes_on(line)) && !line.starts_with("Caused by: ") {
+            if is_answer_of_vault(line) {
+                above.is_request = true;
+                continue;
+            }
+            if let Some(error) = line.strip_prefix("* ").filter(|_| above.is_request) {
+                above.append(error);
+                continue;
+            }
+            if is_plain(line) && (is_indented || above.goes_on(line, at)) && !line.starts_with(CAUSED_BY) {
                 if !in_stack || !is_indented {
                     above.extend(line);
                 }
@@ -104,6 +114,11 @@ fn is_blank(line: &str) -> bool {
 fn detail(line: &str) -> Option<&str> {
     let bare = bare(line);
     ["DETAIL: ", "initdb: detail: ", "detail: "].iter().find_map(|label| bare.strip_prefix(label)).map(str::trim)
+}
+
+/// Whether a line is a part of the answer of Vault besides its errors. Source: hashicorp/vault api/response.go Error.
+fn is_answer_of_vault(line: &str) -> bool {
+    line.starts_with("URL: ") || line.starts_with("Code: ") && line.contains(". Errors:")
 }
 
 /// Whether a line has no time, level or logger.
@@ -130,13 +145,16 @@ impl Record {
             Some(found) => found.text,
             None => line.trim_start_matches(">>> ").to_owned(),
         };
-        Self { features: Features::of(&text, level), text, at, level, is_plain, heading: None }
+        Self { features: Features::of(&text, level), text, at, level, is_plain, is_request: false, heading: None }
     }
 
     /// Whether the next line belongs to this one.
-    fn goes_on(&self, next: &str) -> bool {
+    fn goes_on(&self, next: &str, at: usize) -> bool {
         let is_heading = self.text.ends_with(':') && self.features.is_error;
-        is_heading || next.starts_with("Is the server running on host ")
+        // The message of an exception may have several lines.
+        is_heading
+            || self.text.starts_with(CAUSED_BY) && self.at + 1 == at
+            || next.starts_with("Is the server running on host ")
     }
 
     /// Adds a line that belongs to this one, if it names more.
@@ -201,14 +219,14 @@ fn with_object(records: &[Record], at: usize) -> String {
     let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
     let encloses = |above: &&Record| {
         let is_chain =
-            record.text.starts_with("Caused by: ") || record.is_plain && (above.is_plain || record.features.exception);
+            record.text.starts_with(CAUSED_BY) || record.is_plain && (above.is_plain || record.features.exception);
         let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
         let is_informative = above.features.is_error && above.features.score() > 0;
         above.features.object && is_chain && (is_quote || is_informative)
     };
     match above.filter(encloses) {
         Some(above) => {
-            let own = record.text.strip_prefix("Caused by: ").unwrap_or(&record.text);
+            let own = record.text.strip_prefix(CAUSED_BY).unwrap_or(&record.text);
             format!("{}: {}", bare(&above.text).trim_end_matches(['.', ':']), bare(own))
         }
         None => record.text.clone(),

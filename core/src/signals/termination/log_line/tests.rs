@@ -208,6 +208,25 @@ fn cause_precedes_the_announcement_of_the_end() {
             "Caused by: java.io.IOException: Failed to bind to /0.0.0.0:8080: BindException: Address already in use",
         ),
         (
+            "2026-11-21 08:58:58.200 ERROR 1 --- [main] o.s.boot.SpringApplication : Application run failed\n\n\
+             org.springframework.beans.factory.BeanCreationException: Error creating bean with name 'flyway'\n\
+             \tat org.springframework.X.y(X.java:10)\n\
+             Caused by: org.flywaydb.core.api.exception.FlywayValidateException: Validate failed: Migrations have failed validation\n\
+             Migration checksum mismatch for migration version 3\n\
+             \tat org.flywaydb.core.Flyway.z(Flyway.java:1)\n\t... 18 common frames omitted\n",
+            "Caused by: org.flywaydb.core.api.exception.FlywayValidateException: Validate failed: Migrations have failed validation: Migration checksum mismatch for migration version 3",
+        ),
+        (
+            "[2026-11-21 08:58:01,101] INFO starting (x)\n\
+             [2026-11-21 08:58:03,101] ERROR Error while fetching metadata with correlation id 2 : {orders=UNKNOWN_TOPIC_OR_PARTITION} (org.apache.kafka.clients.NetworkClient)\n\
+             org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.\n",
+            "Error while fetching metadata with correlation id 2 : {orders=UNKNOWN_TOPIC_OR_PARTITION}: UnknownTopicOrPartitionException: This server does not host this topic-partition.",
+        ),
+        (
+            "[ERROR] cannot read secret: Error making API request.\n\nURL: GET https://vault:8200/v1/kv/data/app\nCode: 503. Errors:\n\n* Vault is sealed\n",
+            "[ERROR] cannot read secret: Error making API request: Vault is sealed",
+        ),
+        (
             "connecting to the queue\nERROR: no credentials for queue \"orders\" found in /etc/queue\n/entrypoint.sh: line 12:    25 Aborted     (core dumped) run\n",
             "ERROR: no credentials for queue \"orders\" found in /etc/queue",
         ),
