@@ -225,6 +225,20 @@ status: {{replicas: 1}}
     }
 
     #[test]
+    fn a_command_that_sets_an_image_also_deletes_the_pod() {
+        const PULLS: &str = "status:
+  phase: Pending
+  containerStatuses:
+  - {name: app, image: 'app:1', state: {waiting: {reason: ErrImagePull, message: 'failed to resolve reference \"docker.io/library/app:1\": docker.io/library/app:1: not found'}}}
+";
+        let scenario =
+            Scenario::from_yaml(&scenario("updateStrategy: {type: RollingUpdate}", "db-a").replace(LOOPS, PULLS));
+        let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
+        let expected = format!("kubectl -n shop set image statefulset/db app=<IMAGE> && {DELETE}");
+        assert_eq!(found.remedies[0].command.as_deref(), Some(&*expected), "{}", found.cause);
+    }
+
+    #[test]
     fn pod_that_blocks_a_rolling_update_is_deleted() {
         assert_eq!(commands("RollingUpdate", "db-b")[0], DELETE);
         let beyond = "updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}";

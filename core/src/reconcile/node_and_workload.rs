@@ -4,6 +4,7 @@
 use super::transition::{self, Change, ended, removed};
 use super::{Composition, DiagnosisKey, Object, Plan, Policy, Record};
 use crate::api::DiagnosisState;
+use crate::case::Operation;
 use crate::facts::{Timestamp, after, seconds_between};
 
 /// A present failure, and how to report it.
@@ -13,6 +14,8 @@ pub struct Failing {
     pub object: Object,
     /// Resources of the quota that the pods of a workload exceed. Empty for other causes.
     pub exceeded: String,
+    /// What the first remedy with a command does.
+    pub operation: Option<Operation>,
     /// Whether to omit the Warning Event.
     pub quiet: bool,
     /// Whether another diagnosis reports the rise in severity.
@@ -23,8 +26,9 @@ pub struct Failing {
 
 /// Plans for a present failure.
 pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, policy: &Policy, now: Timestamp) -> Plan {
-    let Failing { mut object, exceeded, quiet, is_rise_reported, same_failure_quiet } = failing;
-    let composition = Composition { language: policy.language, exceeded, ..Composition::default() };
+    let Failing { mut object, exceeded, operation, quiet, is_rise_reported, same_failure_quiet } = failing;
+    let operations = operation.into_iter().collect();
+    let composition = Composition { language: policy.language, exceeded, operations, ..Composition::default() };
     let active = last.filter(|record| record.is_active() && record.object.subject_uid() == object.subject_uid());
     let Some(record) = active else {
         let ended_recently = last.filter(|record| !record.is_active()).is_some_and(|ended| {
@@ -64,8 +68,10 @@ pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, poli
             (policy.language, now),
         ));
     }
-    let pause =
-        if object.equals_except_volatile(&record.object) { policy.impact_interval } else { policy.minor_interval };
+    // The workload of a pod may be unknown at first, and so may be a step that its remedy needs.
+    let has_other_remedy = composition.operations != record.composition.operations;
+    let is_minor = has_other_remedy || !object.equals_except_volatile(&record.object);
+    let pause = if is_minor { policy.minor_interval } else { policy.impact_interval };
     let write = transition::write(last, key.clone(), (object, composition), Change::None, (policy.language, now));
     if write.object == record.object {
         return Plan::default();
@@ -149,9 +155,14 @@ mod tests {
     }
 
     fn planned(last: Option<&Record>, object: Object, now: Timestamp) -> Plan {
+        planned_with(last, object, None, now)
+    }
+
+    fn planned_with(last: Option<&Record>, object: Object, operation: Option<Operation>, now: Timestamp) -> Plan {
         let what = Failing {
             object,
             exceeded: String::new(),
+            operation,
             quiet: false,
             is_rise_reported: false,
             same_failure_quiet: 3600,
@@ -203,6 +214,8 @@ mod tests {
             status.folded_events = 7;
         };
         assert_eq!(planned(Some(&last), again(reworded), at(10)).wake, Some(at(300)));
+        let with_a_step = planned_with(Some(&last), again(reworded), Some(Operation::ReplacePod), at(10));
+        assert_eq!(with_a_step.wake, Some(at(30)), "its remedy does something else");
         let more = |status: &mut WorkloadDiagnosisStatus| status.pods.failing = 2;
         assert_eq!(planned(Some(&last), again(more), at(10)).wake, Some(at(30)));
         let write = written(planned(Some(&last), again(more), at(30)));
@@ -286,6 +299,7 @@ mod tests {
         let what = Failing {
             object: Object::Workload(spec, status),
             exceeded: String::new(),
+            operation: None,
             quiet: true,
             is_rise_reported: false,
             same_failure_quiet: 0,

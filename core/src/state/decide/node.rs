@@ -72,6 +72,7 @@ fn plan_for_node(world: &mut World, name: &Arc<str>, now: Timestamp) -> Plan {
             let failing = node_and_workload::Failing {
                 object: Object::Node(spec, status),
                 exceeded: String::new(),
+                operation: None,
                 quiet,
                 is_rise_reported: false,
                 same_failure_quiet: 0,

@@ -317,6 +317,7 @@ fn workload_fails(
     let reported_by_node = failure.root.as_ref().is_some_and(|root| is_reported_by_node(world, root, now));
     let quiet = failure.quiet || reported_by_another || reported_by_node;
     let is_rise_reported = failure.worse_by_node;
+    let operation = failure.remedies.iter().find(|remedy| remedy.command.is_some()).map(|remedy| remedy.operation);
     let mut status = status_of(failure, failing);
     status.templates = world.reported.failure_history.update(key, &restarting, now);
     status.folded_events = world.reported.event_aggregation.of(key);
@@ -337,6 +338,7 @@ fn workload_fails(
     let failing = node_and_workload::Failing {
         object: Object::Workload(spec, status),
         exceeded: exceeded.clone(),
+        operation,
         quiet,
         is_rise_reported,
         same_failure_quiet,
