@@ -4,6 +4,10 @@ use crate::facts::ProbeHandler;
 use crate::language::{Language, phrase, translate};
 use crate::message::Message;
 use crate::message::text;
+use crate::signals::termination::log_line;
+
+/// Characters of the output of a probe in a summary.
+const OUTPUT: usize = 85;
 
 /// The result in an `Unhealthy` Event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +181,10 @@ pub(super) fn answer(message: &str, handler: Option<&ProbeHandler>) -> Answer {
     if slow.iter().any(|sign| text::has(words, &[sign])) {
         return Answer::Timeout;
     }
-    Answer::Other(text::line(words, 80))
+    // A command may print several lines.
+    let is_short = words.len() <= OUTPUT && !words.contains('\n');
+    let line = if is_short { None } else { log_line::decisive(words) };
+    Answer::Other(line.map_or_else(|| text::line(words, OUTPUT), |line| log_line::shown(&line, OUTPUT)))
 }
 
 /// The URL that a server redirected an HTTP probe to: the error of the client names it instead of the URL of the probe.
@@ -218,6 +225,14 @@ mod tests {
             (
                 "(combined from similar events): Liveness probe failed: cat: can't open '/tmp/ok': No such file or directory\n",
                 "cat: can't open '/tmp/ok': No such file or directory",
+            ),
+            (
+                "Readiness probe failed: psql: error: connection to server on socket \"/var/run/postgresql/.s.PGSQL.5432\" failed: FATAL:  role \"root\" does not exist",
+                "connection to server on socket… FATAL: role \"root\" does not exist",
+            ),
+            (
+                "Readiness probe failed: + curl -fs localhost:9200\n+ echo waiting\nwaiting\ncurl: (22) The requested URL returned error: 401\n",
+                "curl: (22) The requested URL returned error: 401",
             ),
             ("Liveness probe failed: ", "it failed without output"),
             (

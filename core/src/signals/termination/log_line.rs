@@ -45,7 +45,12 @@ pub(crate) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> 
     }
 }
 
-/// The same line, if it states a condition and its object: for a run that something else ended, such as a probe.
+/// The line of an output that explains why the program that wrote it failed.
+pub(crate) fn decisive(output: &str) -> Option<String> {
+    record::decisive(output).map(|chosen| chosen.text)
+}
+
+/// The line of a terminated run, if it states a condition and its object: for a run that something else ended, such as a probe.
 pub(crate) fn stated_error(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
     let is_stated = |features: Features| features.is_error && features.condition && features.object;
     line(case, container, run).filter(|line| is_stated(Features::of(&line.text, None)))

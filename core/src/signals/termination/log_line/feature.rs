@@ -331,6 +331,28 @@ const ADVICE: &[&str] = &[
     "verify that ",
 ];
 
+/// Words that follow `host`, `key` or `file` without being its name: `does not host this partition`.
+const NO_NAMES: &[&str] = &[
+    "host this",
+    "host the",
+    "host is",
+    "key is",
+    "key was",
+    "key for",
+    "file is",
+    "file was",
+    "file for",
+    "user is",
+    "user has",
+    "node is",
+    "class is",
+    "module is",
+    "version is",
+    "version of",
+    "property is",
+    "member is",
+];
+
 /// Which of these lists a text has words of.
 #[derive(Debug, Clone, Copy, Default)]
 struct Words {
@@ -338,12 +360,13 @@ struct Words {
     launcher: bool,
     condition: bool,
     gives_up: bool,
+    no_name: bool,
 }
 
 /// The words of all lists, for a search in one pass.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(LISTS.iter().copied().flatten()).ok());
 
-const LISTS: [&[&str]; 4] = [&ERROR_MARKERS, &SUPERVISOR_MESSAGES, CONDITIONS, GIVES_UP];
+const LISTS: [&[&str]; 5] = [&ERROR_MARKERS, &SUPERVISOR_MESSAGES, CONDITIONS, GIVES_UP, NO_NAMES];
 
 impl Words {
     /// The lists with words in a text in lower case.
@@ -363,8 +386,8 @@ impl Words {
     }
 
     /// In the order of [`LISTS`].
-    fn each_mut(&mut self) -> [&mut bool; 4] {
-        [&mut self.error, &mut self.launcher, &mut self.condition, &mut self.gives_up]
+    fn each_mut(&mut self) -> [&mut bool; 5] {
+        [&mut self.error, &mut self.launcher, &mut self.condition, &mut self.gives_up, &mut self.no_name]
     }
 }
 
@@ -488,7 +511,7 @@ impl Features {
         Self {
             is_error: is_launcher || has_level || is_error(text),
             by_level: level == Some(Level::Error) && !reports_error(bare, &lower, words),
-            object: names_object(without_class(bare)),
+            object: names_object(without_class(bare), words.no_name),
             condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
             is_root: bare.starts_with(CAUSED_BY),
@@ -541,13 +564,12 @@ impl Features {
     }
 }
 
-/// Words that follow `host` or `key` without being its name: `does not host this partition`.
-const NO_NAMES: [&str; 14] =
-    ["this", "the", "a", "an", "is", "was", "are", "not", "of", "in", "for", "to", "has", "does"];
-
-fn names_object(text: &str) -> bool {
-    let is_name = |found: &str| found.rsplit_once(' ').is_none_or(|(_, name)| !NO_NAMES.contains(&name));
-    OBJECT.as_ref().is_some_and(|object| object.find_iter(text).any(|found| is_name(found.as_str())))
+/// Whether a text names an object. `has_no_name`: it has one of [`NO_NAMES`], which look like one.
+fn names_object(text: &str, has_no_name: bool) -> bool {
+    let Some(object) = OBJECT.as_ref() else { return false };
+    let is_name = |found: &str| !NO_NAMES.iter().any(|words| found.eq_ignore_ascii_case(words));
+    // The search for all of them takes twice as long.
+    if has_no_name { object.find_iter(text).any(|found| is_name(found.as_str())) } else { object.is_match(text) }
 }
 
 /// A message without the class of its exception.
