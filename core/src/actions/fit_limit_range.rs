@@ -12,7 +12,8 @@ use crate::signals::pod_creation::bounds;
 pub(super) const ACTION: Action = Action {
     name: "fit-limit-range",
     doc: "Sets the requests and limits of the containers that violate a LimitRange to its bounds, which the message \
-          states. If the message does not state all of them, it opens the template in an editor.",
+          states. Where a request is above the default limit, it sets the limit to the request. If the message does not \
+          state all of them, it opens the template in an editor.",
     params: &["message"],
     has_text: false,
     undo: Undo::OldValues,
@@ -29,8 +30,20 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
 
 fn fields(ask: &Ask<'_>) -> Option<Value> {
     let template = ask.subject.workload()?.workload.template.as_ref()?;
+    let message = ask.with("message")?;
     let mut resources: BTreeMap<&str, Value> = BTreeMap::new();
-    for violation in bounds::violations(ask.with("message")?)? {
+    for above in bounds::above_limit(message) {
+        let asks = |container: &&ContainerTemplate| {
+            amount_of(&container.requests, above.resource)
+                .is_some_and(|amount| same(above.resource, amount, above.request))
+        };
+        for container in template.containers.iter().filter(asks) {
+            let entry = resources.entry(&container.name).or_insert_with(|| json!({}));
+            entry["limits"][above.resource] = json!(above.request);
+        }
+    }
+    let violations = if resources.is_empty() { bounds::violations(message)? } else { Vec::new() };
+    for violation in violations {
         let (resource, bound) = (violation.resource, violation.bound);
         let is_violating = |container: &&ContainerTemplate| {
             let text = if violation.of == "limit" { &container.limits } else { &container.requests };

@@ -122,6 +122,10 @@ signal! {
     /// `sidecar.istio.io/proxyCPULimit`; empty if they are not known. Source: documentation of the mesh.
     "injectorSettings": fn injector_settings(&self) -> &'static str { self.injecting().map_or("", |of| of.resources) }
 
+    /// Whether a request is above the limit of its container: most often the default limit of a LimitRange.
+    /// Source: pkg/apis/core/validation.
+    "isAboveLimit": fn is_above_limit(&self) -> bool { !bounds::above_limit(self.text).is_empty() }
+
     /// What the request asks of the quota: `pods=1,requests.cpu=500m`.
     "requested": fn requested(&self) -> &str {
         message::between(self.text, ", requested: ", ", used: ").unwrap_or_default()

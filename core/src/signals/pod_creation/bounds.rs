@@ -34,6 +34,25 @@ pub(crate) fn violations(text: &str) -> Option<Vec<Violation<'_>>> {
     is_all.then_some(found)
 }
 
+/// A request above the limit of its container, which the template leaves to the default of a LimitRange.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct AboveLimit<'t> {
+    pub(crate) resource: &'t str,
+    pub(crate) request: &'t str,
+}
+
+/// The requests above a limit in `spec.containers[0].resources.requests: Invalid value: "1Gi": must be less than or equal to
+/// memory limit of 256Mi`. Source: kubernetes pkg/apis/core/validation ValidateContainerResourceRequirements.
+pub(crate) fn above_limit(text: &str) -> Vec<AboveLimit<'_>> {
+    text.split("].resources.requests: Invalid value: ").skip(1).filter_map(above_limit_of).collect()
+}
+
+fn above_limit_of(part: &str) -> Option<AboveLimit<'_>> {
+    let (request, rest) = part.split_once(": must be less than or equal to ")?;
+    let (resource, _) = rest.split_once(" limit")?;
+    Some(AboveLimit { resource, request: request.trim_matches(['"', '\\']) })
+}
+
 /// What a quota requires: `limits.memory` for `web`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Required<'t> {
@@ -116,6 +135,13 @@ mod tests {
         ] {
             assert_eq!(violations(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn requests_above_a_default_limit_are_read() {
+        let text = r#"Pod "web-1" is invalid: spec.containers[0].resources.requests: Invalid value: "1Gi": must be less than or equal to memory limit of 256Mi"#;
+        assert_eq!(above_limit(text), [AboveLimit { resource: "memory", request: "1Gi" }]);
+        assert_eq!(above_limit("spec.containers[0].image: Required value"), []);
     }
 
     #[test]
