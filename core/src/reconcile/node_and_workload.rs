@@ -68,8 +68,10 @@ pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, poli
             (policy.language, now),
         ));
     }
-    // The workload of a pod may be unknown at first, and so may be a step that its remedy needs.
-    let has_other_remedy = composition.operations != record.composition.operations;
+    // The workload of a pod may be unknown at first, and so may be a step that its remedy needs. What the remedy of an earlier
+    // run did is not known.
+    let was_known = !record.composition.operations.is_empty();
+    let has_other_remedy = was_known && composition.operations != record.composition.operations;
     let is_minor = has_other_remedy || !object.equals_except_volatile(&record.object);
     let pause = if is_minor { policy.minor_interval } else { policy.impact_interval };
     let write = transition::write(last, key.clone(), (object, composition), Change::None, (policy.language, now));
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn reworded_diagnosis_is_written_later_than_one_with_new_findings() {
-        let last = announced_record();
+        let mut last = announced_record();
         let plan = planned(Some(&last), again(|_| ()), at(10));
         assert_eq!((plan.intent, plan.wake), (None, None), "nothing has changed");
         let reworded = |status: &mut WorkloadDiagnosisStatus| {
@@ -214,8 +216,12 @@ mod tests {
             status.folded_events = 7;
         };
         assert_eq!(planned(Some(&last), again(reworded), at(10)).wake, Some(at(300)));
-        let with_a_step = planned_with(Some(&last), again(reworded), Some(Operation::ReplacePod), at(10));
-        assert_eq!(with_a_step.wake, Some(at(30)), "its remedy does something else");
+        let with_a_step =
+            |last: &Record| planned_with(Some(last), again(reworded), Some(Operation::ReplacePod), at(10));
+        assert_eq!(with_a_step(&last).wake, Some(at(300)), "what it did before is not known");
+        last.composition.operations = vec![Operation::ChangeTemplate];
+        assert_eq!(with_a_step(&last).wake, Some(at(30)), "its remedy does something else");
+        last.composition.operations.clear();
         let more = |status: &mut WorkloadDiagnosisStatus| status.pods.failing = 2;
         assert_eq!(planned(Some(&last), again(more), at(10)).wake, Some(at(30)));
         let write = written(planned(Some(&last), again(more), at(30)));
