@@ -78,7 +78,8 @@ impl Counts {
         Ok(Self { requests: Requests::now(&lab.client).await?, pods: pods as u64, others: others as u64, aggregated })
     }
 
-    /// Checks for one apply and one Event for each diagnosis, and at most one more apply with the impact.
+    /// Checks for one apply and one Event for each diagnosis, and at most one more apply with the impact. On a busy machine a
+    /// lookup may take longer than the impact waits for it (10 s); then it comes with a third, of a few pods.
     fn has_one_event_each_since(&self, before: &Self) -> Result<()> {
         let requests = self.requests.since(&before.requests);
         let (pods, others, aggregated) =
@@ -90,7 +91,7 @@ impl Counts {
         let of_pods = requests.of("APPLY", "poddiagnoses");
         let of_others = requests.of("APPLY", "workloaddiagnoses") + requests.of("APPLY", "nodediagnoses");
         let events = requests.of("POST", "events");
-        ensure!((pods..=2 * pods).contains(&of_pods), "{of_pods} applies for {pods} diagnoses of pods");
+        ensure!((pods..=2 * pods + pods / 10).contains(&of_pods), "{of_pods} applies for {pods} diagnoses of pods");
         ensure!((others..=2 * others).contains(&of_others), "{of_others} applies for {others} diagnoses of others");
         ensure!(
             (pods..=pods + others).contains(&(events + aggregated)),
