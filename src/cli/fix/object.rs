@@ -252,7 +252,11 @@ pub(super) fn manifest(object: &DynamicObject) -> anyhow::Result<Value> {
     let mut clean = serde_json::to_value(clean).context("the object is no JSON")?;
     let is_job = object.types.as_ref().is_some_and(|types| types.kind == "Job");
     let set_by_others = if is_job {
-        let labels = json!({"controller-uid": null, "batch.kubernetes.io/controller-uid": null});
+        // The API server sets them again; those with the name would not fit that of a dry run.
+        let labels = json!({
+            "controller-uid": null, "batch.kubernetes.io/controller-uid": null,
+            "job-name": null, "batch.kubernetes.io/job-name": null,
+        });
         json!({"status": null, "spec": {"selector": null, "template": {"metadata": {"labels": labels}}}})
     } else {
         json!({"status": null, "spec": {"nodeName": null}})
@@ -465,6 +469,20 @@ mod tests {
             ),
             Some("Database main, which owns it".to_owned())
         );
+    }
+
+    #[test]
+    fn a_manifest_has_nothing_that_others_set() {
+        let job = object(json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "import", "namespace": "shop", "uid": "j", "resourceVersion": "7", "labels": {"app": "import"}},
+            "spec": {"selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "j"}}, "template": {"metadata": {"labels": {
+                "app": "import", "batch.kubernetes.io/controller-uid": "j", "batch.kubernetes.io/job-name": "import", "controller-uid": "j", "job-name": "import",
+            }}, "spec": {"containers": [{"name": "a"}]}}},
+            "status": {"failed": 1}}));
+        let expected = json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "import", "namespace": "shop", "labels": {"app": "import"}},
+            "spec": {"template": {"metadata": {"labels": {"app": "import"}}, "spec": {"containers": [{"name": "a"}]}}}});
+        assert_eq!(manifest(&job).unwrap(), expected);
     }
 
     #[test]
