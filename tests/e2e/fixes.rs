@@ -348,20 +348,9 @@ fn fix_tries_without_yes_and_heals_with_it() {
 fn fix_creates_a_bare_pod_again() {
     together(async {
         let space = Space::new("fix-pod").await;
-        space.apply(
-            "
-apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: web}}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - name: web
-    image: 127.0.0.1:5000/nginx:1.27
-    ports: [{containerPort: 80}]
-    livenessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1, failureThreshold: 2}
-",
-        );
+        let (_, spec) = WRONG_PORT.split_once("    spec:\n").unwrap();
+        space
+            .apply(&format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: web, labels: {{app: web}}}}\nspec:\n{spec}"));
         space.diagnosed("web", "LivenessProbeFailed", KUBELET).await;
         let uid = || space.kubectl(&["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]);
         let before = uid();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
 use crate::facts::ContainerTemplate;
-use crate::signals::pod_creation::bounds;
+use crate::signals::pod_creation::bounds::{self, AboveLimit, Violation};
 
 pub(super) const ACTION: Action = Action {
     name: "fit-limit-range",
@@ -28,29 +28,42 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     }
 }
 
+/// The resources of each container, by its name.
+type Resources<'t> = BTreeMap<&'t str, Value>;
+
 fn fields(ask: &Ask<'_>) -> Option<Value> {
     let template = ask.subject.workload()?.workload.template.as_ref()?;
     let message = ask.with("message")?;
-    let mut resources: BTreeMap<&str, Value> = BTreeMap::new();
-    for above in bounds::above_limit(message) {
-        let asks = |container: &&ContainerTemplate| {
-            amount_of(&container.requests, above.resource)
-                .is_some_and(|amount| same(above.resource, amount, above.request))
-        };
-        for container in template.containers.iter().filter(asks) {
-            let entry = resources.entry(&container.name).or_insert_with(|| json!({}));
-            entry["limits"][above.resource] = json!(above.request);
+    let mut resources = limits_at_requests(&template.containers, &bounds::above_limit(message));
+    if resources.is_empty() {
+        resources = within_bounds(&template.containers, &bounds::violations(message)?);
+    }
+    ask.of_containers(resources.into_iter().map(|(name, resources)| (name, json!({ "resources": resources }))))
+}
+
+/// Limits that are as high as the requests, which are above the default limit.
+fn limits_at_requests<'t>(containers: &'t [ContainerTemplate], above: &[AboveLimit<'_>]) -> Resources<'t> {
+    let mut resources = Resources::new();
+    for AboveLimit { resource, request } in above {
+        for container in containers.iter().filter(|container| has(&container.requests, resource, request)) {
+            let entry = resources.entry(&*container.name).or_insert_with(|| json!({}));
+            entry["limits"][*resource] = json!(request);
         }
     }
-    let violations = if resources.is_empty() { bounds::violations(message)? } else { Vec::new() };
+    resources
+}
+
+/// Requests and limits at the bounds that they violate.
+fn within_bounds<'t>(containers: &'t [ContainerTemplate], violations: &[Violation<'_>]) -> Resources<'t> {
+    let mut resources = Resources::new();
     for violation in violations {
         let (resource, bound) = (violation.resource, violation.bound);
         let is_violating = |container: &&ContainerTemplate| {
             let text = if violation.of == "limit" { &container.limits } else { &container.requests };
-            amount_of(text, resource).is_some_and(|amount| same(resource, amount, violation.amount))
+            has(text, resource, violation.amount)
         };
-        for container in template.containers.iter().filter(is_violating) {
-            let entry = resources.entry(&container.name).or_insert_with(|| json!({}));
+        for container in containers.iter().filter(is_violating) {
+            let entry = resources.entry(&*container.name).or_insert_with(|| json!({}));
             let field = if violation.of == "limit" { "limits" } else { "requests" };
             entry[field][resource] = json!(bound);
             // A request above the limit is not valid.
@@ -69,7 +82,7 @@ fn fields(ask: &Ask<'_>) -> Option<Value> {
             }
         }
     }
-    ask.of_containers(resources.into_iter().map(|(name, resources)| (name, json!({ "resources": resources }))))
+    resources
 }
 
 /// The amount of a resource in the text of a template: `cpu 100m, memory 64Mi`.
@@ -81,6 +94,8 @@ pub(super) fn size(resource: &str, amount: &str) -> Option<i64> {
     if resource == "cpu" { crate::facts::parse_cpu(amount) } else { crate::facts::parse_bytes(amount) }
 }
 
-fn same(resource: &str, a: &str, b: &str) -> bool {
-    size(resource, a).is_some_and(|a| size(resource, b) == Some(a))
+/// Whether the text of a template has this amount of a resource.
+fn has(text: &str, resource: &str, amount: &str) -> bool {
+    let own = amount_of(text, resource).and_then(|own| size(resource, own));
+    own.is_some_and(|own| size(resource, amount) == Some(own))
 }

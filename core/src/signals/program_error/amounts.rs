@@ -17,7 +17,8 @@ static VERSIONS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         .ok()
 });
 
-fn first<'l>(pattern: &LazyLock<Option<Regex>>, line: &'l str) -> Option<&'l str> {
+/// The first group of a pattern that the line has.
+pub(super) fn first<'l>(pattern: &LazyLock<Option<Regex>>, line: &'l str) -> Option<&'l str> {
     let found = pattern.as_ref()?.captures(line)?;
     found.iter().skip(1).flatten().next().map(|part| part.as_str())
 }

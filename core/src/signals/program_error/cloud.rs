@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::amounts::first;
+
 static ACTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"not authorized to perform: ([a-z0-9-]+:[A-Za-z]+)|perform action '([A-Za-z./]+)'|[Pp]ermission '([a-z.A-Z]+)' denied|does not have ([a-z]+\.[a-z.A-Z]+) access",
@@ -17,24 +19,19 @@ static IDENTITY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"User: (arn:[^\s]+)|The client '([^']+)'|([a-z0-9-]+@[a-z0-9.-]+\.iam\.gserviceaccount\.com)").ok()
 });
 
-fn first<'l>(pattern: &LazyLock<Option<Regex>>, line: &'l str) -> &'l str {
-    let found = pattern.as_ref().and_then(|pattern| pattern.captures(line));
-    found.and_then(|found| found.iter().skip(1).flatten().next()).map_or("", |part| part.as_str())
-}
-
 /// The action: `s3:GetObject`.
 pub(super) fn action(line: &str) -> &str {
-    first(&ACTION, line)
+    first(&ACTION, line).unwrap_or_default()
 }
 
 /// The resource: `arn:aws:s3:::models/x.bin`.
 pub(super) fn resource(line: &str) -> &str {
-    first(&RESOURCE, line).trim_end_matches('.')
+    first(&RESOURCE, line).unwrap_or_default().trim_end_matches('.')
 }
 
 /// The identity that lacks the permission. Of an assumed role, the role and its session: `node-role/i-0a1b`.
 pub(super) fn identity(line: &str) -> &str {
-    let name = first(&IDENTITY, line);
+    let name = first(&IDENTITY, line).unwrap_or_default();
     name.split_once(":assumed-role/").map_or(name, |(_, role)| role)
 }
 
