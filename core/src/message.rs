@@ -26,7 +26,7 @@ pub use class::Class;
 pub use code::{Codes, Grpc};
 pub use deferred::is_deferred;
 pub use object::{Object, ObjectKind};
-pub(crate) use shorten::{cut_quote, error_line, value};
+pub(crate) use shorten::{cut_quote, error_line, fit_line, value};
 pub use shorten::{fit, name};
 
 /// The part of `text` between two markers, without surrounding quotes and spaces.

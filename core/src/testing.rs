@@ -163,6 +163,7 @@ impl Scenario {
             status_before: &[],
             observed: self.observed.unwrap_or(Observed { first: self.now, situation_since: self.now, at_start: true }),
             now: self.now,
+            lines: None,
         }
     }
 }

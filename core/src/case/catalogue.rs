@@ -1,9 +1,9 @@
 //! The subject of a signal, and the interface through which signals use the catalogue, a module above them.
 
-use std::cell::RefCell;
+use std::cell::OnceCell;
 use std::fmt;
 
-use super::fields::{Signal, Value};
+use super::fields::{Path, Signal, Value};
 use super::target::{self, Target};
 use super::{Case, Specificity, Thresholds, WorkloadCase};
 use crate::facts::{Container, NodeFacts, NodeState};
@@ -82,24 +82,21 @@ pub(crate) struct Context<'s> {
     /// The container of the signal.
     pub(crate) container: Option<&'s Container>,
     pub(crate) signal: &'s dyn Signal,
-    /// The fields of the signal that were read: many causes ask for the same ones, and some parse a message.
-    read: RefCell<Vec<(&'static str, Value)>>,
+    /// The fields of the signal, as far as they were read: many causes ask for the same ones, and some parse a message.
+    read: Box<[OnceCell<Value>]>,
 }
 
 impl<'s> Context<'s> {
     pub(crate) fn new(subject: Subject<'s>, container: Option<&'s Container>, signal: &'s dyn Signal) -> Self {
-        Self { subject, container, signal, read: RefCell::new(Vec::with_capacity(16)) }
+        Self { subject, container, signal, read: vec![OnceCell::new(); signal.definition().fields.len()].into() }
     }
 
     /// The value of a field of the signal; `None` if it has no such field.
-    pub(crate) fn of_signal(&self, name: &str) -> Option<Value> {
-        let known = self.read.borrow().iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-        known.or_else(|| {
-            let name = self.signal.definition().field(name)?.name;
-            let value = self.signal.field(name)?;
-            self.read.borrow_mut().push((name, value.clone()));
-            Some(value)
-        })
+    pub(crate) fn of_signal(&self, path: &Path) -> Option<&Value> {
+        let definition = self.signal.definition();
+        let place = path.place_in(definition.name)?;
+        let name = definition.fields.get(place)?.name;
+        Some(self.read.get(place)?.get_or_init(|| self.signal.field(name).unwrap_or(Value::None)))
     }
 }
 

@@ -1,11 +1,44 @@
 //! Values of the fields of signals, which the catalogue matches and inserts into its texts.
 
+use std::borrow::Cow;
 use std::fmt;
 
-/// Values by the paths that expressions and templates use, such as `imagePull.registry`.
+/// Values by the paths that expressions and templates use.
 pub(crate) trait Fields {
     /// Returns `None` if the field does not exist.
-    fn get(&self, path: &str) -> Option<Value>;
+    fn get(&self, path: &Path) -> Option<Cow<'_, Value>>;
+
+    /// The value, or that of an unknown field.
+    fn value(&self, path: &Path) -> Cow<'_, Value> {
+        self.get(path).unwrap_or(Cow::Owned(Value::None))
+    }
+}
+
+/// The path of a field, such as `imagePull.registry`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Path {
+    text: Box<str>,
+    /// Its signal, and its place among the fields of the signal; `None` for the fields of the context.
+    of_signal: Option<(&'static str, usize)>,
+}
+
+impl Path {
+    pub(crate) fn new(text: &str, signals: &[&'static Definition]) -> Self {
+        let of_signal = text.split_once('.').and_then(|(of, name)| {
+            let signal = signals.iter().find(|signal| signal.name == of)?;
+            Some((signal.name, signal.fields.iter().position(|field| field.name == name)?))
+        });
+        Self { text: text.into(), of_signal }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its place among the fields of this signal.
+    pub(super) fn place_in(&self, signal: &str) -> Option<usize> {
+        self.of_signal.filter(|(name, _)| *name == signal).map(|(_, place)| place)
+    }
 }
 
 /// The values that the remedies of a finding need, read when it was found.
@@ -13,8 +46,8 @@ pub(crate) trait Fields {
 pub struct Snapshot(pub(crate) Vec<(&'static str, Value)>);
 
 impl Fields for Snapshot {
-    fn get(&self, path: &str) -> Option<Value> {
-        self.0.iter().find(|(known, _)| *known == path).map(|(_, value)| value.clone())
+    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        self.0.iter().find(|(known, _)| *known == path.as_str()).map(|(_, value)| Cow::Borrowed(value))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Catalogue;
+use super::{Catalogue, DecisiveLines, Line};
 use crate::facts::{
     Container, EventFacts, NodeState, PodFacts, Surroundings, Terminated, Timestamp, after, seconds_between,
 };
@@ -30,9 +30,19 @@ pub struct Case<'a> {
     /// Previous values of kubectl's STATUS column, each with the time it ended. Only the newest few.
     pub status_before: &'a [(String, Timestamp)],
     pub now: Timestamp,
+    /// What one diagnosis has read of logs. Without it, each signal reads them again.
+    pub(crate) lines: Option<&'a DecisiveLines>,
 }
 
 impl<'a> Case<'a> {
+    /// The decisive line of a run of this pod, chosen by `choose` when it is first needed.
+    pub(crate) fn line_of(&self, run: &'a Terminated, choose: impl FnOnce() -> Option<Line>) -> Option<Line> {
+        match self.lines {
+            Some(lines) => lines.of(run, choose),
+            None => choose(),
+        }
+    }
+
     pub fn language(&self) -> Language {
         self.thresholds.language
     }

@@ -25,7 +25,7 @@ impl Summary {
         let line = text::line(&format!("{statement}{detail}"), usize::MAX);
         let until = if detail.is_empty() { line.len() } else { text::line(statement, usize::MAX).len() };
         let (statement, detail) = line.split_at_checked(until).unwrap_or((&line, ""));
-        let mut text = message::fit(statement, text::SUMMARY_MAX);
+        let mut text = message::fit_line(statement, text::SUMMARY_MAX);
         let statement = text.len();
         text.push_str(&message::cut_quote(detail, room(&text)));
         let head = text.len();
@@ -63,7 +63,7 @@ impl Summary {
         const LEAST: usize = 40;
         let clause = message::fit(clause, text::SUMMARY_MAX - LEAST - 2);
         let room = text::SUMMARY_MAX - 2 - clause.chars().count();
-        format!("{}; {clause}", message::fit(&self.text, room)).into()
+        format!("{}; {clause}", message::fit_line(&self.text, room)).into()
     }
 }
 

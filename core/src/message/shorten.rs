@@ -23,11 +23,15 @@ pub(super) fn fits(text: &str, most: usize) -> bool {
 /// One clean line of at most `most` characters. If the text is longer, the clauses between the first and the last ones
 /// are left out: the first names what fails, and the last states why.
 pub fn fit(text: &str, most: usize) -> String {
-    let line = text::line(text, usize::MAX);
-    if fits(&line, most) {
-        return line;
+    fit_line(&text::line(text, usize::MAX), most)
+}
+
+/// The same, for a text that is clean already.
+pub(crate) fn fit_line(line: &str, most: usize) -> String {
+    if fits(line, most) {
+        return line.to_owned();
     }
-    let line = short_paths(&short_ids(&line)).into_owned();
+    let line = short_paths(&short_ids(line)).into_owned();
     if fits(&line, most) {
         return line;
     }
@@ -66,10 +70,10 @@ fn with_short_quote(line: &str, most: usize) -> Option<String> {
     let subject = head.rsplit_once("; ").map(|(subject, _)| subject).filter(|subject| is_balanced(subject));
     let head = subject.unwrap_or(head);
     let room = most.saturating_sub(length(head));
-    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit(head, most)))
+    (room >= QUOTE_SHOWN).then(|| format!("{head}{}", cut_quote(quote, room))).or_else(|| Some(fit_line(head, most)))
 }
 
-/// A quote at the end of a summary, `: "..."`, in at most `most` characters.
+/// A clean quote at the end of a summary, `: "..."`, in at most `most` characters.
 pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
     let inner = quote.strip_prefix(": \"").and_then(|quote| quote.strip_suffix('"'));
     // A quote mark behind a word closes: then this is not one quote, but text between two.
@@ -78,7 +82,7 @@ pub(crate) fn cut_quote(quote: &str, most: usize) -> String {
     };
     match inner.filter(|inner| !fits(quote, most) && !closes(inner)) {
         Some(inner) if most >= QUOTE_SHOWN => {
-            let shown = error_line(inner, most - 4);
+            let shown = short_error(inner, most - 4);
             let whole = format!(": \"{shown}\"");
             if has_open_quote(&shown) || !fits(&whole, most) { cut(quote, most) } else { whole }
         }
@@ -97,8 +101,10 @@ const LABEL_WORDS: usize = 2;
 /// A line that reports an error, in at most `most` characters: labels at its beginning go first, then its middle. Its
 /// beginning has the operation, and its last clauses the leaf with the object next to it.
 pub(crate) fn error_line(line: &str, most: usize) -> String {
-    let whole = text::line(line, usize::MAX);
-    let mut line = whole.as_str();
+    short_error(&text::line(line, usize::MAX), most)
+}
+
+fn short_error(mut line: &str, most: usize) -> String {
     if !fits(line, most)
         && let Some((before, _)) = line.split_once(": current time ")
     {

@@ -21,11 +21,12 @@ use self::file::CauseFile;
 pub use self::problem::Located;
 use self::words::Vocabulary;
 use super::rule::{Explain, Known, Rule};
+use crate::case::fields::Path;
 use crate::case::{Case, Finding, Remedy};
 use crate::case::{Specificity, Verdict};
 use crate::facts::NamesOf;
 use crate::language::Language;
-use crate::signals::{Catalogue, Context, Matched, Signal, Source, Subject};
+use crate::signals::{self, Catalogue, Context, Matched, Signal, Source, Subject};
 
 /// Causes of one signal, in evaluation order.
 #[derive(Debug)]
@@ -207,6 +208,11 @@ impl Catalogue for Standard {
 
 fn cause_of_reason(signal: &str, reason: &str) -> Option<&'static Cause> {
     of(signal)?.causes.iter().find(|cause| cause.names_reason(reason))
+}
+
+/// The path of a field of any signal.
+fn path(text: &str) -> Path {
+    Path::new(text, signals::ALL)
 }
 
 /// Causes of a signal that have a threshold.

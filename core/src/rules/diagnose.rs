@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use super::{Rule, SIGNALS, catalog, claims_needed, impact, installation, log_needed, report};
 use crate::api::OtherFinding;
-use crate::case::{Attribution, Case, Category, Finding, Health, Outcome, Recovery, Specificity, Verdict};
+use crate::case::{
+    Attribution, Case, Category, DecisiveLines, Finding, Health, Outcome, Recovery, Specificity, Verdict,
+};
 use crate::facts::{Container, Lookup, Timestamp, after};
 use crate::signals::restarts;
 
 /// Diagnoses the pod of this case.
 pub fn diagnose(case: &Case<'_>) -> Outcome {
+    let lines = DecisiveLines::default();
+    let case = &Case { lines: Some(&lines), ..*case };
     let mut evaluation = evaluate_rules(case);
     evaluation.findings.sort_by_key(|f| rank(case, f));
     let all = evaluation.findings.len();

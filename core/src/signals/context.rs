@@ -1,9 +1,11 @@
 //! Context fields shared by all signals: the pod, the container, the workload and the node.
 
+use std::borrow::Cow;
+
 use super::termination::end;
 use super::{Context, Definition, Field, FieldType, Value, restarts};
 use crate::api::ContainerType;
-use crate::case::fields::Fields;
+use crate::case::fields::{Fields, Path};
 use crate::case::injected;
 use crate::facts::{Container, PodFacts, format_bytes};
 use crate::message::text;
@@ -104,16 +106,19 @@ pub const CONTEXT: &[&Definition] = &[
 ];
 
 impl Fields for Context<'_> {
-    fn get(&self, path: &str) -> Option<Value> {
-        let (of, name) = path.split_once('.').unwrap_or((path, ""));
-        match of {
+    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        if let Some(value) = self.of_signal(path) {
+            return Some(Cow::Borrowed(value));
+        }
+        let (of, name) = path.as_str().split_once('.').unwrap_or((path.as_str(), ""));
+        let value = match of {
             "pod" => self.of_pod(name),
             "container" => self.of_container(name),
             "workload" => self.of_workload(name),
             "node" => self.of_node(name),
-            _ if of == self.signal.definition().name => self.of_signal(name),
             _ => None,
-        }
+        };
+        value.map(Cow::Owned)
     }
 }
 

@@ -9,7 +9,7 @@ use super::template::Template;
 use super::words::{Hits, Pattern, Vocabulary};
 use crate::actions::{self, Ask};
 use crate::api::{Confidence, RemedyKind, Root, Severity};
-use crate::case::fields::{Fields, Snapshot};
+use crate::case::fields::{Fields, Path, Snapshot};
 use crate::case::roots::RootKind;
 use crate::case::target::shell_word;
 use crate::case::{Category, Finding, Operation, Recovery, Remedy, Specificity, Summary, Thresholds, remedy};
@@ -44,7 +44,7 @@ pub(super) struct Report {
     pub(super) consequences: Vec<(Option<Expression>, &'static str, Bilingual)>,
     pub(super) remedies: Vec<CompiledRemedy>,
     /// Paths of the fields that its remedies use.
-    pub(super) of_remedies: Vec<String>,
+    pub(super) of_remedies: Vec<Path>,
 }
 
 impl Report {
@@ -113,8 +113,8 @@ pub(super) struct CompiledRemedy {
 }
 
 impl CompiledRemedy {
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        let when = self.when.iter().flat_map(|when| when.paths().iter().map(String::as_str));
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let when = self.when.iter().flat_map(Expression::paths);
         let with = self.with.iter().flat_map(|(_, template)| template.paths());
         let text = self.text.iter().flat_map(Bilingual::paths);
         when.chain(with).chain(text).chain(self.command.iter().flat_map(Template::paths))
@@ -132,7 +132,7 @@ impl CompiledRemedy {
             let remedy = Remedy { kind: self.kind, ..remedy::fix(text) };
             return Some(match &self.command {
                 Some(command) => {
-                    let uses_pod = command.paths().into_iter().any(|path| path == "pod.name");
+                    let uses_pod = command.paths().into_iter().any(|path| path.as_str() == "pod.name");
                     let operation = if uses_pod { Operation::UsePod } else { Operation::Other };
                     remedy::command_for(remedy, operation, command.render_with(fields, Language::English, &shell_words))
                 }
@@ -182,7 +182,7 @@ impl Bilingual {
         template.summary(fields, language)
     }
 
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.english.paths().into_iter().chain(self.japanese.iter().flat_map(Template::paths))
     }
 }
@@ -293,8 +293,7 @@ impl Cause {
 
     /// The values that its remedies need.
     fn snapshot(&'static self, fields: &dyn Fields) -> Snapshot {
-        let values =
-            self.report().of_remedies.iter().map(|path| (path.as_str(), fields.get(path).unwrap_or(Value::None)));
+        let values = self.report().of_remedies.iter().map(|path| (path.as_str(), fields.value(path).into_owned()));
         Snapshot(values.collect())
     }
 

@@ -10,6 +10,7 @@ use super::template::Template;
 use super::words::Vocabulary;
 use super::{OfSignal, command, order};
 use crate::api::{Confidence, RemedyKind, Severity};
+use crate::case::fields::Path;
 use crate::case::roots::RootKind;
 use crate::case::{Category, Thresholds};
 use crate::signals::{Definition, FieldType};
@@ -120,7 +121,7 @@ impl Compiler {
         }
         let remedies: Vec<CompiledRemedy> =
             numbered("remedies", &file.remedies).map(|(path, entry)| self.remedy(entry, &path)).collect();
-        let mut of_remedies: Vec<String> = remedies.iter().flat_map(CompiledRemedy::paths).map(str::to_owned).collect();
+        let mut of_remedies: Vec<Path> = remedies.iter().flat_map(CompiledRemedy::paths).cloned().collect();
         of_remedies.sort();
         of_remedies.dedup();
         let confidence = self.choices(
@@ -258,8 +259,7 @@ impl Compiler {
                 return None;
             }
         };
-        let paths = expression.paths().iter().map(String::as_str);
-        if self.has_fields(paths, source, path) {
+        if self.has_fields(expression.paths().iter(), source, path) {
             let definition = self.definition;
             let faults = expression.faults(source, &|path| field(definition, path));
             faults.into_iter().for_each(|fault| self.report(path, fault));
@@ -293,9 +293,9 @@ impl Compiler {
     }
 
     /// Whether each path is a field of the signal or of the context.
-    fn has_fields<'p>(&mut self, paths: impl Iterator<Item = &'p str>, text: &str, key: &str) -> bool {
+    fn has_fields<'p>(&mut self, paths: impl Iterator<Item = &'p Path>, text: &str, key: &str) -> bool {
         let (before, definition) = (self.problems.len(), self.definition);
-        for path in paths.filter(|path| field(definition, path).is_none()) {
+        for path in paths.map(Path::as_str).filter(|path| field(definition, path).is_none()) {
             let (of, name) = path.split_once('.').unwrap_or((path, ""));
             let fault = match definitions(definition).find(|known| known.name == of) {
                 None => Fault::unknown("signal", of, definitions(definition).map(|known| known.name)),

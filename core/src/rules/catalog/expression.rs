@@ -1,5 +1,6 @@
 //! CEL conditions over the fields of a signal.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
@@ -8,7 +9,7 @@ use cel::{Context, Env, Program};
 use super::comparison::Comparison;
 use super::problem::Fault;
 use super::typing;
-use crate::case::fields::Fields;
+use crate::case::fields::{Fields, Path};
 use crate::signals::{FieldType, Value};
 
 static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
@@ -18,8 +19,8 @@ static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 pub(crate) struct Expression {
     /// Missing if the interpreter is not needed, because the tree takes more memory than the rest of a condition.
     program: Option<Program>,
-    /// The fields that it uses, such as `termination.exitCode`.
-    paths: Vec<String>,
+    /// The fields that it uses.
+    paths: Vec<Path>,
     /// The same condition in simple form, if possible.
     plain: Option<Comparison>,
 }
@@ -39,6 +40,7 @@ impl Expression {
         collect(program.expression(), &mut paths);
         paths.sort();
         paths.dedup();
+        let paths = paths.iter().map(|path| super::path(path)).collect();
         let plain = Comparison::of(program.expression());
         Ok(Self { program: Some(program), paths, plain })
     }
@@ -50,7 +52,7 @@ impl Expression {
         Self { program, ..self }
     }
 
-    pub(crate) fn paths(&self) -> &[String] {
+    pub(crate) fn paths(&self) -> &[Path] {
         &self.paths
     }
 
@@ -86,8 +88,7 @@ impl Expression {
         let program = self.program.as_ref().ok_or("a plain condition is not interpreted")?;
         let mut context = Context::with_env(STANDARD.clone());
         for path in &self.paths {
-            let value = fields.get(path).unwrap_or(Value::None);
-            context.add_variable_from_value(path.clone(), to_cel(value));
+            context.add_variable_from_value(path.as_str(), to_cel(fields.value(path).into_owned()));
         }
         program.execute(&context).map_err(|error| error.to_string())
     }
@@ -97,13 +98,14 @@ impl Expression {
 struct Samples<'s>(&'s dyn Fn(&str) -> Option<FieldType>);
 
 impl Fields for Samples<'_> {
-    fn get(&self, path: &str) -> Option<Value> {
-        Some(match (self.0)(path)? {
+    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        let value = match (self.0)(path.as_str())? {
             FieldType::Text => Value::from("1"),
             FieldType::Number => Value::Number(1),
             FieldType::Flag => Value::Flag(true),
             FieldType::List => Value::List(vec!["1".to_owned()]),
-        })
+        };
+        Some(Cow::Owned(value))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Text templates: `{signal.field}`, `{signal.field|default}`, and `[ ... ]`, which is omitted if a field in it is
 //! empty. Literal braces and brackets are doubled.
 
+use std::borrow::Cow;
+
 use super::problem::Fault;
 use crate::case::Summary;
-use crate::case::fields::Fields;
+use crate::case::fields::{Fields, Path};
 use crate::language::Language;
 use crate::signals::Value;
 
@@ -19,7 +21,7 @@ pub(crate) struct Template {
 #[derive(Debug, Clone)]
 enum Part {
     Text(String),
-    Field { path: String, default: Option<String> },
+    Field { path: Path, default: Option<String> },
     Optional(Vec<Part>),
 }
 
@@ -27,7 +29,7 @@ impl Part {
     /// Whether this is `[; {container.restarts}]`, which changes with each restart.
     fn is_counts(&self) -> bool {
         matches!(self, Self::Optional(parts)
-            if matches!(&**parts, [Self::Text(_), Self::Field { path, .. }] if path == "container.restarts"))
+            if matches!(&**parts, [Self::Text(_), Self::Field { path, .. }] if path.as_str() == "container.restarts"))
     }
 
     /// Whether this is `[: ...]`, which adds a reason to what the text before it states.
@@ -45,8 +47,8 @@ impl Template {
     }
 
     /// Paths of all fields in the template.
-    pub(crate) fn paths(&self) -> Vec<&str> {
-        fn collect<'t>(parts: &'t [Part], out: &mut Vec<&'t str>) {
+    pub(crate) fn paths(&self) -> Vec<&Path> {
+        fn collect<'t>(parts: &'t [Part], out: &mut Vec<&'t Path>) {
             for part in parts {
                 match part {
                     Part::Text(_) => {}
@@ -80,10 +82,11 @@ impl Template {
     /// The value for a parameter: a list if the template is a field with a list, or else a text.
     pub(crate) fn value(&self, fields: &dyn Fields) -> Value {
         let list = match &*self.parts {
-            [Part::Field { path, .. }] => fields.get(path).filter(|value| matches!(value, Value::List(_))),
+            [Part::Field { path, .. }] => Some(fields.value(path)).filter(|value| matches!(**value, Value::List(_))),
             _ => None,
         };
-        list.filter(|list| !list.is_empty()).unwrap_or_else(|| self.render(fields, Language::English).into())
+        let list = list.filter(|list| !list.is_empty()).map(Cow::into_owned);
+        list.unwrap_or_else(|| self.render(fields, Language::English).into())
     }
 
     /// Renders the template of a summary. Its last optional parts are the detail and the counts.
@@ -118,7 +121,7 @@ fn fill(
         match part {
             Part::Text(text) => language.join(out, text),
             Part::Field { path, default } => {
-                let value = fields.get(path).unwrap_or(Value::None);
+                let value = fields.value(path);
                 if !value.is_empty() {
                     language.join(out, &quote(&value));
                 } else if let Some(default) = default {
@@ -204,7 +207,7 @@ impl<'t> Reader<'t> {
             return Err(self.problem(&format!("`{{{inside}}}` names no field; a field is `{{signal.field}}`")));
         }
         self.at += inside.len() + 2;
-        Ok(Part::Field { path: path.to_owned(), default })
+        Ok(Part::Field { path: super::path(path), default })
     }
 
     fn problem(&self, what: &str) -> Fault {
@@ -227,10 +230,10 @@ mod tests {
     struct Two;
 
     impl Fields for Two {
-        fn get(&self, path: &str) -> Option<Value> {
-            match path {
-                "a.b" => Some(Value::from("x{y}")),
-                "a.empty" => Some(Value::from("")),
+        fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+            match path.as_str() {
+                "a.b" => Some(Cow::Owned(Value::from("x{y}"))),
+                "a.empty" => Some(Cow::Owned(Value::from(""))),
                 _ => None,
             }
         }

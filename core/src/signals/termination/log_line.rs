@@ -1,6 +1,10 @@
 //! Selects the line of a terminated run that explains its termination, from the termination message (with
 //! `FallbackToLogsOnError` the last part of the log) and from the log, if reading it is allowed.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 mod feature;
 mod prefix;
 mod record;
@@ -13,6 +17,7 @@ use self::feature::{Features, NOISE, is_error};
 pub(crate) use self::prefix::bare;
 use super::end;
 use crate::api::Evidence;
+pub(crate) use crate::case::Line;
 use crate::case::{Case, evidence};
 use crate::facts::{Container, LogKey, Lookup, Terminated};
 use crate::message;
@@ -25,17 +30,13 @@ const MAX_LINES: usize = 60;
 const TRAILERS: [&str; 6] = ["... ", "^", "~", "#", "stack trace:", "thrown in "];
 const INFO_LEVELS: [&str; 4] = ["INFO", "DEBUG", "TRACE", "note:"];
 
-/// The most informative line of a terminated run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) text: String,
-    /// The line comes from the log, not from the status.
-    in_log: bool,
-}
-
 /// The line that explains the termination. The message in the status precedes the log, unless the log has a line that
 /// names more: the message may be a last word of the program, such as `exiting`.
-pub(crate) fn line(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
+pub(crate) fn line<'a>(case: &Case<'a>, container: &Container, run: &'a Terminated) -> Option<Line> {
+    case.line_of(run, || chosen(case, container, run))
+}
+
+fn chosen(case: &Case<'_>, container: &Container, run: &Terminated) -> Option<Line> {
     let of_status = record::decisive(&run.message);
     let of_log = case.surroundings.logs.get(&container.name).and_then(|log| record::decisive(log));
     let is_better = |log: &record::Chosen| of_status.as_ref().is_none_or(|status| log.score > status.score);
@@ -149,7 +150,9 @@ pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
 }
 
 /// Advice that follows an error in the same line. An error names its object before it.
-const ADVICE: [&str; 18] = [
+static ADVICE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(ADVICES).ok());
+
+const ADVICES: [&str; 18] = [
     ": make a backup ",
     ". Create ",
     ". Ensure ",
@@ -174,7 +177,7 @@ const ADVICE: [&str; 18] = [
 /// The message of a line, for a summary.
 pub(crate) fn shown(line: &str, most: usize) -> String {
     let line = bare(line);
-    let line = match ADVICE.iter().filter_map(|advice| line.find(advice)).min() {
+    let line = match ADVICE.as_ref().and_then(|advice| advice.find(line)).map(|advice| advice.start()) {
         Some(end) if end > 20 && !names_file_only_in(line, end) => line.get(..end).unwrap_or(line),
         _ => line,
     };

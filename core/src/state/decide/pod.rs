@@ -168,6 +168,7 @@ pub(in crate::state) fn case_with<'a>(
         observed: pod.observed,
         status_before: &pod.status_before,
         now,
+        lines: None,
     }
 }
 

@@ -431,13 +431,14 @@ pub(super) enum Level {
     Fatal,
 }
 
-static LEVEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let words = "emerg|alert|fatal|critical|crit|panic|severe|error|warning|warn|notice|note|info|debug|trace";
-    Regex::new(&format!(
-        r"^(?:.{{0,60}}?[\[ |(/:.])?[\[<]?(?:(?P<own>(?i:{words}))[\]>:]|(?P<log>LOG): |(?P<upper>EMERG|ALERT|FATAL|CRITICAL|SEVERE|ERROR|WARNING|WARN|NOTICE|INFO|DEBUG|TRACE)(?:[ \]|/]))"
-    ))
-    .ok()
-});
+/// Names of levels at the head of a line.
+const LEVELS: [&str; 15] = [
+    "emerg", "alert", "fatal", "critical", "crit", "panic", "severe", "error", "warning", "warn", "notice", "note",
+    "info", "debug", "trace",
+];
+
+/// Characters at the beginning of a line among which a level is searched.
+const HEAD: usize = 60;
 
 impl Level {
     /// A level by its name.
@@ -461,19 +462,33 @@ impl Level {
             return Self::of_name(line.get(..1)?);
         }
         // Redis: `1:M 21 Nov 2026 08:59:00.123 # message`; `*`, `-` and `.` are informational.
-        if let Some((head, _)) = line.split_once(" * ").or_else(|| line.split_once(" - "))
+        if bytes.first().is_some_and(u8::is_ascii_digit)
+            && let Some((head, _)) = line.split_once(" * ").or_else(|| line.split_once(" - "))
             && head.len() < 40
-            && head.as_bytes().first().is_some_and(u8::is_ascii_digit)
             && head.contains(':')
         {
             return Some(Self::Info);
         }
-        let found = LEVEL.as_ref()?.captures(line)?;
-        // PostgreSQL logs the steps before a FATAL or PANIC at this level.
-        if found.name("log").is_some() {
-            return Some(Self::Warning);
+        let head = line.char_indices().take(HEAD + 1);
+        let mut words = head.filter(|(_, c)| matches!(c, '[' | ' ' | '|' | '(' | '/' | ':' | '.'));
+        words.find_map(|(at, _)| Self::at_start(&line[at + 1..])).or_else(|| Self::at_start(line))
+    }
+
+    /// The level that a text begins with: `[error]`, `FATAL `, `warning:`.
+    fn at_start(text: &str) -> Option<Self> {
+        let text = text.strip_prefix(['[', '<']).unwrap_or(text);
+        let end = text.bytes().position(|b| !b.is_ascii_alphabetic())?;
+        let (word, rest) = text.split_at(end);
+        let is_level = || LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+        match rest.as_bytes().first()? {
+            // PostgreSQL logs the steps before a FATAL or PANIC at this level.
+            b':' if word == "LOG" && rest.starts_with(": ") => Some(Self::Warning),
+            b']' | b'>' | b':' if is_level() => Self::of_name(word),
+            b' ' | b']' | b'|' | b'/' if word.bytes().all(|b| b.is_ascii_uppercase()) && is_level() => {
+                Self::of_name(word)
+            }
+            _ => None,
         }
-        Self::of_name(found.name("own").or_else(|| found.name("upper"))?.as_str())
     }
 }
 
@@ -500,17 +515,23 @@ pub(super) struct Features {
 
 impl Features {
     pub(super) fn of(text: &str, level: Option<Level>) -> Self {
-        let bare = bare(text);
+        Self::with_bare(text, bare(text), level)
+    }
+
+    /// The same, for a text whose bare message is known.
+    pub(super) fn with_bare(text: &str, bare: &str, level: Option<Level>) -> Self {
         let lower = bare.to_ascii_lowercase();
         let words = Words::of(&lower);
+        let is_bare = bare.len() == text.len();
+        let reports = |is_bare: bool| if is_bare { reports_error(bare, &lower, words) } else { is_error(text) };
         let is_launcher = words.launcher
             || is_erlang_report(bare)
             || NPM.iter().any(|words| lower.contains(words))
             || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
-            is_error: is_launcher || has_level || is_error(text),
-            by_level: level == Some(Level::Error) && !reports_error(bare, &lower, words),
+            is_error: is_launcher || has_level || reports(is_bare),
+            by_level: level == Some(Level::Error) && !reports(true),
             object: names_object(without_class(bare), words.no_name),
             condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
@@ -627,7 +648,8 @@ fn is_erlang_report(bare: &str) -> bool {
 
 /// A frame of V8's own stack: `1: 0xb80c0c node::OOMErrorHandler(...)`.
 fn is_native_frame(line: &str) -> bool {
-    line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
+    let begins = line.starts_with(|c: char| c.is_ascii_digit());
+    begins && line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// A frame of a Go stack: `/usr/local/go/src/runtime/panic.go:1077 +0x5c`.

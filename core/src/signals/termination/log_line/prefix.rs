@@ -52,8 +52,6 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\[[A-Za-z][0-9A-Za-z_.$/-]*\]:? ",
         r"\([0-9A-Za-z_-]+\) (?:: )?(?:config : )?",
         r"thread '[^']*' (?:\([0-9]+\) )?panicked at \S+: ",
-        // Elasticsearch
-        r".*bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ",
     ];
     Regex::new(&format!("^(?:{})", prefixes.join("|"))).ok()
 });
@@ -62,9 +60,17 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static LEVEL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
 
+/// What Elasticsearch writes before each check that failed, behind all other prefixes: `bootstrap check failure [1] of [2]: `.
+const CHECK: &str = "bootstrap check failure [";
+
 /// The message of a line without its prefixes, for a summary.
 pub(crate) fn bare(line: &str) -> &str {
-    without_package(without_thread(without_source(without_prefix(line))))
+    bare_message(without_prefix(line))
+}
+
+/// The same, for a line without time, level, source.
+pub(super) fn bare_message(message: &str) -> &str {
+    without_package(without_thread(without_source(message)))
 }
 
 /// The exception of a JVM without its thread: `Exception in thread "main" java.lang.OutOfMemoryError: ...`.
@@ -84,7 +90,8 @@ fn without_source(line: &str) -> &str {
 
 /// A line without time, level, source.
 pub(super) fn without_prefix(line: &str) -> &str {
-    let mut rest = line;
+    let check = line.split_once(CHECK).and_then(|(_, check)| check.split_once("]: "));
+    let mut rest = check.map_or(line, |(_, message)| message);
     while let Some(head) = PREFIX.as_ref().and_then(|prefix| prefix.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {
             // A level alone, or one that is part of the sentence, is not a prefix.

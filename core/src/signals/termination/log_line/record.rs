@@ -6,7 +6,7 @@
 
 use super::MAX_LINES;
 use super::feature::{CAUSED_BY, Features, Level, is_frame};
-use super::prefix::{bare, without_prefix};
+use super::prefix::{bare, bare_message, without_prefix};
 use super::special::{dotnet_host, spring_description, zod_error};
 use super::structured;
 
@@ -71,14 +71,17 @@ fn split(lines: &[&str]) -> Vec<Record> {
     let mut in_stack = false;
     for (at, raw) in lines.iter().enumerate() {
         let line = raw.trim_start();
-        let lower = line.to_ascii_lowercase();
-        if is_frame(line, &lower) || is_blank(line) {
-            in_stack = is_frame(line, &lower);
+        let is_in_stack = is_frame(line, &line.to_ascii_lowercase());
+        let message = without_prefix(line);
+        if is_in_stack || is_blank(message) {
+            in_stack = is_in_stack;
             continue;
         }
         let is_indented = indent(raw) > least;
+        let level = Level::of_line(line);
+        let is_plain = is_plain(line, message, level);
         if let Some(above) = records.last_mut() {
-            if let Some(detail) = detail(line) {
+            if let Some(detail) = detail(message) {
                 above.append(detail);
                 continue;
             }
@@ -90,7 +93,7 @@ fn split(lines: &[&str]) -> Vec<Record> {
                 above.append(error);
                 continue;
             }
-            if is_plain(line) && (is_indented || above.goes_on(line, at)) && !line.starts_with(CAUSED_BY) {
+            if is_plain && (is_indented || above.goes_on(line, at)) && !line.starts_with(CAUSED_BY) {
                 if !in_stack || !is_indented {
                     above.extend(line);
                 }
@@ -98,21 +101,20 @@ fn split(lines: &[&str]) -> Vec<Record> {
             }
         }
         in_stack = false;
-        records.push(Record::new(line, at));
+        records.push(Record::new(line, at, message, level, is_plain));
     }
     records
 }
 
-/// Whether a line has no message: a rule, or a time and level alone.
-fn is_blank(line: &str) -> bool {
-    let message = without_prefix(line);
+/// Whether a message says nothing: a rule, or a time and level alone.
+fn is_blank(message: &str) -> bool {
     let mut words = message.split_whitespace().filter(|word| !word.starts_with(['[', '<']));
     !words.any(|word| word.contains(char::is_alphanumeric))
 }
 
-/// The text of a line that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb.
-fn detail(line: &str) -> Option<&str> {
-    let bare = bare(line);
+/// The text of a message that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb.
+fn detail(message: &str) -> Option<&str> {
+    let bare = bare_message(message);
     ["DETAIL: ", "initdb: detail: ", "detail: "].iter().find_map(|label| bare.strip_prefix(label)).map(str::trim)
 }
 
@@ -122,30 +124,40 @@ fn is_answer_of_vault(line: &str) -> bool {
 }
 
 /// Whether a line has no time, level or logger.
-fn is_plain(line: &str) -> bool {
-    without_prefix(line).len() == line.len()
-        && Level::of_line(line).is_none()
+fn is_plain(line: &str, message: &str, level: Option<Level>) -> bool {
+    message.len() == line.len()
+        && level.is_none()
         && !line.starts_with(|c: char| c.is_ascii_digit())
         && !line.starts_with('{')
 }
 
 impl Record {
-    fn new(line: &str, at: usize) -> Self {
-        let structured = structured::read(line);
-        let level = match &structured {
-            Some(found) => Level::of_name(&found.level),
-            None => Level::of_line(line),
+    fn new(line: &str, at: usize, message: &str, level: Option<Level>, is_plain: bool) -> Self {
+        let Some(found) = structured::read(line) else {
+            let text = line.trim_start_matches(">>> ");
+            let features = if text.len() == line.len() {
+                Features::with_bare(text, bare_message(message), level)
+            } else {
+                Features::of(text, level)
+            };
+            return Self { features, text: text.to_owned(), at, level, is_plain, is_request: false, heading: None };
         };
-        let is_plain = structured.is_none() && is_plain(line);
-        let text = match structured {
-            // The message of a line may itself be a log.
-            Some(found) if found.text.trim().contains('\n') => {
-                decisive(&found.text).map_or(found.text, |chosen| chosen.text)
-            }
-            Some(found) => found.text,
-            None => line.trim_start_matches(">>> ").to_owned(),
+        let level = Level::of_name(&found.level);
+        // The message of a line may itself be a log.
+        let text = if found.text.trim().contains('\n') {
+            decisive(&found.text).map_or(found.text, |chosen| chosen.text)
+        } else {
+            found.text
         };
-        Self { features: Features::of(&text, level), text, at, level, is_plain, is_request: false, heading: None }
+        Self {
+            features: Features::of(&text, level),
+            text,
+            at,
+            level,
+            is_plain: false,
+            is_request: false,
+            heading: None,
+        }
     }
 
     /// Whether the next line belongs to this one.
