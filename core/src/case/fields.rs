@@ -41,13 +41,14 @@ impl Path {
     }
 }
 
-/// The values that the remedies of a finding need, read when it was found.
+/// The values that the remedies of a finding need, read when it was found, by their paths in ascending order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot(pub(crate) Vec<(&'static str, Value)>);
 
 impl Fields for Snapshot {
     fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
-        self.0.iter().find(|(known, _)| *known == path.as_str()).map(|(_, value)| Cow::Borrowed(value))
+        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path.as_str())).ok()?;
+        self.0.get(place).map(|(_, value)| Cow::Borrowed(value))
     }
 }
 

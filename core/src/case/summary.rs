@@ -23,7 +23,13 @@ impl Summary {
     /// Composes a summary. The detail and the counts may be empty.
     pub(crate) fn new(statement: &str, detail: &str, counts: &str) -> Self {
         let line = text::line(&format!("{statement}{detail}"), usize::MAX);
-        let until = if detail.is_empty() { line.len() } else { text::line(statement, usize::MAX).len() };
+        let until = if detail.is_empty() {
+            line.len()
+        } else if line.starts_with(statement) {
+            statement.len()
+        } else {
+            text::line(statement, usize::MAX).len()
+        };
         let (statement, detail) = line.split_at_checked(until).unwrap_or((&line, ""));
         let mut text = message::fit_line(statement, text::SUMMARY_MAX);
         let statement = text.len();

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use regex::{Captures, Regex};
 
 const MASK: &str = "***";
@@ -223,6 +223,8 @@ struct Marks {
     shapes: Vec<u64>,
     /// Shapes without markers.
     unmarked: u64,
+    /// Bytes of the longest marker.
+    longest: usize,
 }
 
 static MARKS: LazyLock<Option<Marks>> = LazyLock::new(|| {
@@ -238,7 +240,8 @@ static MARKS: LazyLock<Option<Marks>> = LazyLock::new(|| {
         .kind(Some(AhoCorasickKind::DFA))
         .build(shapes.keys())
         .ok()?;
-    Some(Marks { finder, shapes: shapes.into_values().collect(), unmarked })
+    let longest = shapes.keys().map(|mark| mark.len()).max().unwrap_or_default();
+    Some(Marks { finder, shapes: shapes.into_values().collect(), unmarked, longest })
 });
 // The bit sets have 64 bits.
 const _: () = assert!(SHAPES.len() <= 64);
@@ -248,7 +251,10 @@ const _: () = assert!(SHAPES.len() <= 64);
 fn suspects(text: &str) -> u64 {
     let Some(marks) = &*MARKS else { return u64::MAX };
     let mut found = if has_long_word(text) { marks.unmarked } else { 0 };
-    for mark in marks.finder.find_overlapping_iter(text) {
+    // The search for the first one to end is faster, and most texts have none. Others may begin before it.
+    let Some(first) = marks.finder.find(text) else { return found };
+    let from = first.end().saturating_sub(marks.longest);
+    for mark in marks.finder.find_overlapping_iter(Input::new(text).range(from..)) {
         let mut asked = marks.shapes[mark.pattern().as_usize()] & !found;
         while asked != 0 {
             let shape = asked.trailing_zeros();
@@ -264,8 +270,10 @@ fn suspects(text: &str) -> u64 {
 /// Whether the text contains a word that can be a key in base64.
 fn has_long_word(text: &str) -> bool {
     let is_of_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+    // Such a word has a byte at one of these places; most texts have a blank at each.
+    let mut places = text.as_bytes().iter().skip(LONG_WORD - 1).step_by(LONG_WORD);
     let mut words = text.as_bytes().split(|b| !is_of_key(b));
-    text.len() >= LONG_WORD && words.any(|word| word.len() >= LONG_WORD && is_mixed(word))
+    places.any(is_of_key) && words.any(|word| word.len() >= LONG_WORD && is_mixed(word))
 }
 
 fn is_of_name(b: u8) -> bool {

@@ -304,9 +304,8 @@ impl Cause {
 
     /// The names of other objects that its remedies need.
     pub(crate) fn needed_names(&self, subject: Subject<'_>, fields: &dyn Fields) -> Vec<NamesOf> {
-        let offered = self.report().remedies.iter().filter(|remedy| holds(remedy.when.as_ref(), fields));
-        let names = offered.filter_map(|remedy| {
-            let needed_names = remedy.action?.needed_names?;
+        let names = self.report().remedies.iter().filter_map(|remedy| {
+            let needed_names = remedy.action?.needed_names.filter(|_| holds(remedy.when.as_ref(), fields))?;
             let with = remedy.parameters(fields);
             needed_names(&Ask {
                 container: None,

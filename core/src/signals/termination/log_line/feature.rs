@@ -361,12 +361,13 @@ struct Words {
     condition: bool,
     gives_up: bool,
     no_name: bool,
+    npm: bool,
 }
 
 /// The words of all lists, for a search in one pass.
 static WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(LISTS.iter().copied().flatten()).ok());
 
-const LISTS: [&[&str]; 5] = [&ERROR_MARKERS, &SUPERVISOR_MESSAGES, CONDITIONS, GIVES_UP, NO_NAMES];
+const LISTS: [&[&str]; 6] = [&ERROR_MARKERS, &SUPERVISOR_MESSAGES, CONDITIONS, GIVES_UP, NO_NAMES, &NPM];
 
 impl Words {
     /// The lists with words in a text in lower case.
@@ -386,8 +387,9 @@ impl Words {
     }
 
     /// In the order of [`LISTS`].
-    fn each_mut(&mut self) -> [&mut bool; 5] {
-        [&mut self.error, &mut self.launcher, &mut self.condition, &mut self.gives_up, &mut self.no_name]
+    fn each_mut(&mut self) -> [&mut bool; 6] {
+        let Self { error, launcher, condition, gives_up, no_name, npm } = self;
+        [error, launcher, condition, gives_up, no_name, npm]
     }
 }
 
@@ -522,16 +524,17 @@ impl Features {
     pub(super) fn with_bare(text: &str, bare: &str, level: Option<Level>) -> Self {
         let lower = bare.to_ascii_lowercase();
         let words = Words::of(&lower);
-        let is_bare = bare.len() == text.len();
-        let reports = |is_bare: bool| if is_bare { reports_error(bare, &lower, words) } else { is_error(text) };
+        let bare_reports = reports_error(bare, &lower, words);
         let is_launcher = words.launcher
             || is_erlang_report(bare)
-            || NPM.iter().any(|words| lower.contains(words))
+            || words.npm
             || SHELL.as_ref().is_some_and(|shell| shell.is_match(text));
         let has_level = level.is_some_and(|level| level >= Level::Error);
         Self {
-            is_error: is_launcher || has_level || reports(is_bare),
-            by_level: level == Some(Level::Error) && !reports(true),
+            is_error: is_launcher
+                || has_level
+                || (if bare.len() == text.len() { bare_reports } else { is_error(text) }),
+            by_level: level == Some(Level::Error) && !bare_reports,
             object: names_object(without_class(bare), words.no_name),
             condition: words.condition,
             exception: EXCEPTION.as_ref().is_some_and(|exception| exception.is_match(bare)),
@@ -620,12 +623,13 @@ pub(super) fn is_error(line: &str) -> bool {
 
 /// The same, for a line whose words are known.
 fn reports_error(line: &str, lower: &str, words: Words) -> bool {
-    words.error && !words.launcher && !NPM.iter().any(|npm| lower.starts_with(npm)) && !is_frame(line, lower)
+    words.error && !words.launcher && !(words.npm && NPM.iter().any(|npm| lower.starts_with(npm))) && !is_frame(line)
 }
 
 /// Whether a line is a part of a stack, or a location.
-pub(super) fn is_frame(line: &str, lower: &str) -> bool {
-    NOISE.iter().any(|noise| lower.starts_with(noise) && !is_npm_error(lower))
+pub(super) fn is_frame(line: &str) -> bool {
+    let begins = |noise: &&str| line.get(..noise.len()).is_some_and(|head| head.eq_ignore_ascii_case(noise));
+    NOISE.iter().any(|noise| begins(noise) && !is_npm_error(&line.to_ascii_lowercase()))
         || is_native_frame(line)
         || is_go_frame(line)
 }

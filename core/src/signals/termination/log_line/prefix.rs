@@ -90,7 +90,8 @@ fn without_source(line: &str) -> &str {
 
 /// A line without time, level, source.
 pub(super) fn without_prefix(line: &str) -> &str {
-    let check = line.split_once(CHECK).and_then(|(_, check)| check.split_once("]: "));
+    let check = if line.contains(CHECK) { line.split_once(CHECK) } else { None };
+    let check = check.and_then(|(_, check)| check.split_once("]: "));
     let mut rest = check.map_or(line, |(_, message)| message);
     while let Some(head) = PREFIX.as_ref().and_then(|prefix| prefix.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {
@@ -105,6 +106,9 @@ pub(super) fn without_prefix(line: &str) -> &str {
 
 /// The exception without its package: `IllegalStateException: no token` of `java.lang.IllegalStateException: no token`.
 fn without_package(line: &str) -> &str {
+    if !line.starts_with(|c: char| c.is_ascii_lowercase() || c == '_') {
+        return line;
+    }
     let class = line.split_once(": ").map_or("", |(class, _)| class);
     let parts = class.split('.');
     let is_package = |part: &str| {

@@ -71,7 +71,7 @@ fn split(lines: &[&str]) -> Vec<Record> {
     let mut in_stack = false;
     for (at, raw) in lines.iter().enumerate() {
         let line = raw.trim_start();
-        let is_in_stack = is_frame(line, &line.to_ascii_lowercase());
+        let is_in_stack = is_frame(line);
         let message = without_prefix(line);
         if is_in_stack || is_blank(message) {
             in_stack = is_in_stack;
