@@ -103,16 +103,20 @@ impl Board {
     pub(super) async fn dry_runs(&self, subject: &Subject, head: &Head) -> Vec<Option<String>> {
         let Some(cluster) = &self.cluster else { return Vec::new() };
         let now = clock();
-        let mut known = self.dry_runs.lock().await;
-        known.retain(|_, of| seconds_between(of.at, now) < DRY_RUN_AGE);
-        if let Some(of) = known.get(subject).filter(|of| of.remedies == head.remedies) {
-            return of.answers.clone();
+        if let Some(known) = self.known_dry_runs(subject, head, now).await {
+            return known;
         }
         let tried = cluster.dry_runs(subject, head, self.language);
         let answers = timeout(DRY_RUN_TIMEOUT, tried).await.unwrap_or_default();
-        let remedies = head.remedies.clone();
-        known.insert(subject.clone(), DryRuns { at: now, remedies, answers: answers.clone() });
+        let of = DryRuns { at: now, remedies: head.remedies.clone(), answers: answers.clone() };
+        self.dry_runs.lock().await.insert(subject.clone(), of);
         answers
+    }
+
+    async fn known_dry_runs(&self, subject: &Subject, head: &Head, now: Timestamp) -> Option<Vec<Option<String>>> {
+        let mut known = self.dry_runs.lock().await;
+        known.retain(|_, of| seconds_between(of.at, now) < DRY_RUN_AGE);
+        known.get(subject).filter(|of| of.remedies == head.remedies).map(|of| of.answers.clone())
     }
 
     /// Subscribes an open page to updates. While a subscription exists, the source is read periodically.
