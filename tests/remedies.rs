@@ -51,15 +51,26 @@ const DATA: &[&str] = &[
     "crd",
 ];
 
+/// The command without the steps on claims that it has found to be Pending just before.
+fn without_unbound_claims(command: &str) -> String {
+    const GUARD: &str = " -o jsonpath='{.status.phase}' | grep -qx Pending && ";
+    let Some((before, rest)) = command.split_once(GUARD) else { return command.to_owned() };
+    let claim = before.rsplit(' ').next().unwrap_or_default();
+    let replaced = format!("replace --force -f {claim}.json");
+    before.to_owned()
+        + &without_unbound_claims(&rest.replace(&format!(" delete pvc {claim} "), " ").replace(&replaced, ""))
+}
+
 /// Why a command may touch data. `None` if it does not.
 fn touches_data(command: &str) -> Option<&'static str> {
+    // A claim that no volume is bound to holds no data: the command goes on only if it is still so.
+    let command = without_unbound_claims(command);
     let deletes = |verb: &str| {
         let rest = command.split(verb).skip(1);
         rest.into_iter().any(|rest| DATA.iter().any(|object| rest.trim_start().starts_with(object)))
     };
-    // A claim that no volume is bound to holds no data: the action checks it.
-    let is_unbound_claim = command.contains("get pvc") && command.contains("storageClassName");
-    let has_no_data = is_unbound_claim || command.contains(" get pod ") || command.contains(" get job ");
+    let has_no_data =
+        command.contains("--cascade=orphan") || command.contains(" get pod ") || command.contains(" get job ");
     [
         ("it deletes an object with data", deletes(" delete ")),
         ("it replaces an object", command.contains("replace --force") && !has_no_data),
@@ -85,6 +96,9 @@ fn no_command_touches_data() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(touches_data("kubectl -n shop delete pvc data").is_some());
     assert!(touches_data("kubectl -n shop delete pod web-0").is_none());
+    let guard = "kubectl -n shop get pvc data -o jsonpath='{.status.phase}' | grep -qx Pending && kubectl -n shop";
+    assert!(touches_data(&format!("{guard} delete pvc data --wait=false")).is_none());
+    assert!(touches_data(&format!("{guard} delete pvc other")).is_some());
 }
 
 const WORKLOADS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"];

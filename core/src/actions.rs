@@ -32,8 +32,10 @@ mod make_volume_optional;
 pub(crate) mod manual_rollout;
 mod map_key_to_file;
 mod mount_empty_dir;
+mod move_mount;
 mod native_sidecar;
 mod prefer_anti_affinity;
+mod prefer_pod_affinity;
 mod prune_images;
 mod raise_active_deadline;
 mod raise_ephemeral_storage_limit;
@@ -41,6 +43,7 @@ mod raise_failure_threshold;
 mod raise_memory_limit;
 mod raise_probe_timeout;
 mod raise_progress_deadline;
+mod raise_quota;
 mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
@@ -53,6 +56,7 @@ mod remove_probe_host;
 mod remove_runtime_class;
 mod remove_sysctl;
 mod remove_taint;
+mod replace_claim;
 mod resize_pod;
 mod restart_rollout;
 mod restart_service;
@@ -63,6 +67,7 @@ mod run_as_user;
 pub(crate) mod run_cron_job;
 mod scale;
 mod scale_to_zero;
+mod set_claim_volume;
 mod set_command;
 mod set_default_storage_class;
 mod set_env;
@@ -78,9 +83,11 @@ mod set_probe_scheme;
 mod set_recreate_strategy;
 mod set_requests;
 mod set_scheduler;
+mod set_seccomp_profile;
 mod set_security_context;
 mod set_service_selector;
 mod set_storage_class;
+mod set_sub_path;
 mod set_working_dir;
 mod specify_resources;
 mod stop_container;
@@ -237,8 +244,10 @@ pub const ACTIONS: &[Action] = &[
     make_volume_optional::ACTION,
     map_key_to_file::ACTION,
     mount_empty_dir::ACTION,
+    move_mount::ACTION,
     native_sidecar::ACTION,
     prefer_anti_affinity::ACTION,
+    prefer_pod_affinity::ACTION,
     prune_images::ACTION,
     raise_active_deadline::ACTION,
     raise_ephemeral_storage_limit::ACTION,
@@ -246,6 +255,7 @@ pub const ACTIONS: &[Action] = &[
     raise_memory_limit::ACTION,
     raise_probe_timeout::ACTION,
     raise_progress_deadline::ACTION,
+    raise_quota::ACTION,
     raise_size_limit::ACTION,
     read_log::ACTION,
     recreate_job::ACTION,
@@ -268,6 +278,7 @@ pub const ACTIONS: &[Action] = &[
     run_cron_job::ACTION,
     scale::ACTION,
     scale_to_zero::ACTION,
+    set_claim_volume::ACTION,
     set_command::ACTION,
     set_default_storage_class::ACTION,
     set_env::ACTION,
@@ -283,9 +294,11 @@ pub const ACTIONS: &[Action] = &[
     set_recreate_strategy::ACTION,
     set_requests::ACTION,
     set_scheduler::ACTION,
+    set_seccomp_profile::ACTION,
     set_security_context::ACTION,
     set_service_selector::ACTION,
     set_storage_class::ACTION,
+    set_sub_path::ACTION,
     set_working_dir::ACTION,
     specify_resources::ACTION,
     stop_container::ACTION,

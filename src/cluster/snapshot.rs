@@ -220,6 +220,7 @@ pub async fn names(client: &Client, of: &NamesOf, limit: Duration) -> Result<BTr
         NamedKind::Secret => ("api/v1", "secrets"),
         NamedKind::ServiceAccount => ("api/v1", "serviceaccounts"),
         NamedKind::PersistentVolumeClaim => ("api/v1", "persistentvolumeclaims"),
+        NamedKind::PersistentVolume => ("api/v1", "persistentvolumes"),
         NamedKind::PriorityClass => ("apis/scheduling.k8s.io/v1", "priorityclasses"),
         NamedKind::RuntimeClass => ("apis/node.k8s.io/v1", "runtimeclasses"),
     };

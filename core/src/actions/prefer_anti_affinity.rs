@@ -19,10 +19,14 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let terms = &ask.subject.pod()?.pod.pod_anti_affinity;
+    prefer(ask, "podAntiAffinity", &ask.subject.pod()?.pod.pod_anti_affinity)
+}
+
+/// Prefers in this field of the affinity what the terms require.
+pub(super) fn prefer(ask: &Ask<'_>, field: &str, terms: &[PodTerm]) -> Option<Remedy> {
     let preferred: Option<Vec<Value>> = terms.iter().map(preferred).collect();
     let Some(preferred) = preferred.filter(|terms| !terms.is_empty()) else { return edit_template::build(ask) };
-    let fields = json!({"affinity": {"podAntiAffinity": {
+    let fields = json!({"affinity": {field: {
         "requiredDuringSchedulingIgnoredDuringExecution": null,
         "preferredDuringSchedulingIgnoredDuringExecution": preferred,
     }}});

@@ -90,7 +90,10 @@ impl Correction<'_> {
             NamedKind::ServiceAccount => "serviceAccountName",
             NamedKind::PriorityClass => "priorityClassName",
             NamedKind::RuntimeClass => "runtimeClassName",
-            NamedKind::ConfigMap | NamedKind::Secret | NamedKind::PersistentVolumeClaim => return None,
+            NamedKind::ConfigMap
+            | NamedKind::Secret
+            | NamedKind::PersistentVolumeClaim
+            | NamedKind::PersistentVolume => return None,
         };
         Some(json!({ field: self.near }))
     }

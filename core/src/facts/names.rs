@@ -14,16 +14,18 @@ pub enum NamedKind {
     Secret,
     ServiceAccount,
     PersistentVolumeClaim,
+    PersistentVolume,
     PriorityClass,
     RuntimeClass,
 }
 
 impl NamedKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ConfigMap,
         Self::Secret,
         Self::ServiceAccount,
         Self::PersistentVolumeClaim,
+        Self::PersistentVolume,
         Self::PriorityClass,
         Self::RuntimeClass,
     ];
@@ -34,6 +36,7 @@ impl NamedKind {
             Self::Secret => "Secret",
             Self::ServiceAccount => "ServiceAccount",
             Self::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Self::PersistentVolume => "PersistentVolume",
             Self::PriorityClass => "PriorityClass",
             Self::RuntimeClass => "RuntimeClass",
         }
@@ -45,7 +48,7 @@ impl NamedKind {
     }
 
     pub const fn is_namespaced(self) -> bool {
-        !matches!(self, Self::PriorityClass | Self::RuntimeClass)
+        !matches!(self, Self::PersistentVolume | Self::PriorityClass | Self::RuntimeClass)
     }
 }
 

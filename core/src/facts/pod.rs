@@ -59,6 +59,8 @@ pub struct PodFacts {
     pub image_pull_secrets: Vec<String>,
     /// Names and values of `securityContext.sysctls`.
     pub sysctls: Vec<(String, String)>,
+    /// Whether the pod itself has a seccomp profile of type Localhost, a file of the node.
+    pub has_local_seccomp: bool,
     pub volumes: Vec<Volume>,
 
     /// Init containers and sidecars in spec order, then app containers, then ephemeral containers.
@@ -228,6 +230,8 @@ pub struct Container {
     pub run_as_user: Option<i64>,
     /// Value of the container, or else of the pod.
     pub run_as_non_root: Option<bool>,
+    /// Whether the container itself has a seccomp profile of type Localhost.
+    pub has_local_seccomp: bool,
     pub liveness: Option<Box<Probe>>,
     pub readiness: Option<Box<Probe>>,
     pub startup: Option<Box<Probe>>,

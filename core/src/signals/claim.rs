@@ -430,10 +430,10 @@ mod tests {
         let message = "storageclass.storage.k8s.io \"x/;e id #\" not found";
         let classes = [("fast", "csi.example.com", true)];
         let found = remedies_for(ClaimClass::Unknown, "ProvisioningFailed", message, &classes);
-        assert!(commands(&found).iter().all(|c| !c.contains("sed")), "{found:?}");
+        assert!(commands(&found).iter().all(|c| !c.contains("replace")), "{found:?}");
         let found = remedies_for(ClaimClass::Named("x".into()), "ProvisioningFailed", message, &classes);
         assert!(
-            commands(&found).iter().any(|c| c.contains("'s/storageClassName: x$/storageClassName: fast/'")),
+            commands(&found).iter().any(|c| c.contains(r#"-p '{"spec":{"storageClassName":"fast"}}'"#)),
             "{found:?}"
         );
     }

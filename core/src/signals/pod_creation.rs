@@ -149,6 +149,14 @@ signal! {
     /// Whether a rollout creates the pods while old ones with the same requests still serve. Source: ReplicaSets of the Deployment.
     "onlyForSurge": fn only_for_surge(&self) -> bool { self.case.surges_alike() }
 
+    /// Number of pods that exist, where fewer do than are desired and no rollout replaces them; not known otherwise.
+    /// Source: status.replicas; ReplicaSets of the Deployment.
+    "fittingPods": fn fitting_pods(&self) -> Option<i64> {
+        let workload = self.case.workload;
+        let rolls = workload.replica_sets.iter().skip(1).any(|set| set.desired > 0);
+        (!rolls && (1..workload.desired).contains(&workload.current)).then_some(workload.current)
+    }
+
     /// Pod Security level that the namespace enforces. Source: k8s.io/pod-security-admission admission.
     "podSecurityLevel": fn pod_security_level(&self) -> &str {
         let level = message::between(self.text, "violates PodSecurity \"", "\"").unwrap_or_default();

@@ -198,16 +198,16 @@ signal! {
     /// Whether pods of an older template of the workload are ready: a rollout is in progress. Source: label pod-template-hash.
     "oldPodsReady": fn old_pods_ready(&self) -> bool { self.case.surroundings.siblings.other_template_ready > 0 }
 
-    /// Whether old pods of the workload may have one of the host ports: an older template does, or none is known.
+    /// Whether old pods of the workload have one of the host ports, as far as older templates are known.
     /// Source: ReplicaSets of the Deployment.
     "oldPodsHavePort": fn old_pods_have_port(&self) -> bool {
-        let Some(workload) = self.case.surroundings.known_workload() else { return true };
+        let Some(workload) = self.case.surroundings.known_workload() else { return false };
         let own = self.case.pod.owner.as_ref().map(|owner| &owner.name);
-        let mut older = workload.replica_sets.iter().filter(|set| Some(&set.name) != own).filter_map(|set| set.template.as_ref()).peekable();
+        let mut older = workload.replica_sets.iter().filter(|set| Some(&set.name) != own).filter_map(|set| set.template.as_ref());
         let requested = self.case.pod.containers.iter().flat_map(|c| &c.ports).filter_map(|port| port.host_port);
         let requested: Vec<String> = requested.map(|port| format!(" hostPort {port}")).collect();
         let has_one = |port: &String| requested.iter().any(|requested| port.ends_with(requested));
-        older.peek().is_none() || older.any(|template| template.containers.iter().any(|c| c.ports.iter().any(has_one)))
+        older.any(|template| template.containers.iter().any(|c| c.ports.iter().any(has_one)))
     }
 
     /// Whether some replicas are ready and the workload can be scaled.

@@ -241,7 +241,9 @@ impl Dump {
             "EndpointSlice" => self.slices.push(EndpointSlice::deserialize(d)?),
             "Endpoints" => self.endpoints.push(Endpoints::deserialize(d)?),
             "PersistentVolumeClaim" => self.claims.push(PersistentVolumeClaim::deserialize(d)?),
-            "ConfigMap" | "Secret" | "ServiceAccount" | "PriorityClass" | "RuntimeClass" => self.named(kind, d)?,
+            "ConfigMap" | "Secret" | "ServiceAccount" | "PriorityClass" | "RuntimeClass" | "PersistentVolume" => {
+                self.named(kind, d)?
+            }
             "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {
                 let set = ReplicaSet::deserialize(d)?;

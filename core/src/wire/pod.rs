@@ -193,6 +193,20 @@ struct PodSecurityContext {
     run_as_user: Int,
     run_as_non_root: Flag,
     sysctls: List<Sysctl>,
+    seccomp_profile: Obj<SeccompProfile>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SeccompProfile {
+    r#type: Text,
+}
+
+impl SeccompProfile {
+    /// Whether the profile is a file of the node.
+    fn is_local(&self) -> bool {
+        &*self.r#type == "Localhost"
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -202,11 +216,12 @@ struct Sysctl {
     value: Text,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct SecurityContext {
     run_as_user: Int,
     run_as_non_root: Flag,
+    seccomp_profile: Obj<SeccompProfile>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -462,8 +477,7 @@ impl Pod {
         let mut meta = self.metadata;
         let spec = self.spec.or_default();
         let status = self.status.or_default();
-        let PodSecurityContext { run_as_user, run_as_non_root, sysctls } = spec.security_context.or_default();
-        let security = SecurityContext { run_as_user, run_as_non_root };
+        let security = spec.security_context.or_default();
         let affinity = spec.affinity.or_default();
 
         let sent = [&spec.init_containers, &spec.containers, &spec.ephemeral_containers];
@@ -481,11 +495,11 @@ impl Pod {
                 originals.extend(by_istio.flatten());
                 let at = statuses.iter().position(|s| s.name == spec.name);
                 let status = at.map(|at| statuses.remove(at));
-                containers.push(container(spec, status, kind, security, strings));
+                containers.push(container(spec, status, kind, &security, strings));
             }
             for status in statuses {
                 let spec = Container { name: status.name.clone(), image: status.image.clone(), ..Container::default() };
-                containers.push(container(spec, Some(status), kind, security, strings));
+                containers.push(container(spec, Some(status), kind, &security, strings));
             }
         }
 
@@ -538,7 +552,8 @@ impl Pod {
             readiness_gates: spec.readiness_gates.map(|g| g.condition_type.0),
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
             image_pull_secrets: names(spec.image_pull_secrets),
-            sysctls: sysctls.map(|sysctl| (sysctl.name.0, sysctl.value.0)),
+            has_local_seccomp: security.seccomp_profile.0.is_some_and(|profile| profile.is_local()),
+            sysctls: security.sysctls.map(|sysctl| (sysctl.name.0, sysctl.value.0)),
             volumes: spec.volumes.map(|v| volume(v, meta.name.as_deref().unwrap_or_default())),
 
             containers,
@@ -644,7 +659,7 @@ fn container(
     spec: Container,
     status: Option<ContainerStatus>,
     kind: ContainerType,
-    pod: SecurityContext,
+    pod: &PodSecurityContext,
     strings: &mut Interner,
 ) -> facts::Container {
     let restart_policy = RestartPolicy::parse(&spec.restart_policy);
@@ -677,6 +692,7 @@ fn container(
         mounts: spec.volume_mounts.map(Into::into),
         run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
         run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
+        has_local_seccomp: own.seccomp_profile.0.is_some_and(|profile| profile.is_local()),
         liveness: spec.liveness_probe.0.map(|probe| Box::new(probe.into_facts())),
         readiness: spec.readiness_probe.0.map(|probe| Box::new(probe.into_facts())),
         startup: spec.startup_probe.0.map(|probe| Box::new(probe.into_facts())),

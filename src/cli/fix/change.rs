@@ -155,7 +155,7 @@ impl Command {
     /// Reads a command. `values` replace its placeholders.
     pub(super) fn read(command: &str, values: &BTreeMap<String, String>) -> anyhow::Result<Self> {
         let Some(words) = shlex::split(command) else { return Ok(Self::ToRun) };
-        let words = with_named_revision(words);
+        let words = without_guard(with_named_revision(words));
         let mut missing = Vec::new();
         let filled: Vec<String> = words.iter().map(|word| filled(word, values, &mut missing)).collect();
         let is_recreation = is_recreation(&words);
@@ -191,6 +191,22 @@ fn with_named_revision(mut words: Vec<String>) -> Vec<String> {
     {
         let named = format!("--to-revision-name={name}");
         words.splice(at..at + 8, [named]);
+    }
+    words
+}
+
+/// The words without the check that a claim has no volume yet, as `get pvc` does before the claim is replaced:
+/// [`super::object`] checks it too.
+fn without_guard(mut words: Vec<String>) -> Vec<String> {
+    const CHECK: [&str; 6] = ["-o", "jsonpath={.status.phase}", "|", "grep", "-qx", "Pending"];
+    let is_check = |part: &[String]| match part {
+        [kubectl, n, _, get, kind, _, check @ .., and] => {
+            [kubectl, n, get, kind, and] == ["kubectl", "-n", "get", "pvc", "&&"] && check == CHECK
+        }
+        _ => false,
+    };
+    if let Some(at) = words.windows(CHECK.len() + 7).position(is_check) {
+        words.drain(at..at + CHECK.len() + 7);
     }
     words
 }
@@ -510,6 +526,18 @@ mod tests {
             let expected = ("Pod web".to_owned(), Some("shop".to_owned()), Operation::Recreate(form));
             assert_eq!(change(&command), expected, "{command}");
         }
+    }
+
+    #[test]
+    fn a_claim_is_replaced_after_the_check_that_it_has_no_volume() {
+        let check = "kubectl -n shop get pvc data -o jsonpath='{.status.phase}' | grep -qx Pending && ";
+        let command = format!(
+            "kubectl -n shop get pvc data -o json | kubectl patch --local -f - -p '{{\"spec\":{{\"volumeName\":\"a\"}}}}' -o \
+             json > data.json && {check}kubectl -n shop replace --force -f data.json"
+        );
+        let form = Replacement::Patched { container: None, patch: json!({"spec": {"volumeName": "a"}}) };
+        let expected = ("PersistentVolumeClaim data".to_owned(), Some("shop".to_owned()), Operation::Recreate(form));
+        assert_eq!(change(&command), expected);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub(super) const FIXED: &str = "shindan.dev/fixed";
 /// Annotation of a ReplicaSet with the revision of its Deployment.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
+/// The kind of which only objects without a volume are created again.
+const CLAIM: &str = "PersistentVolumeClaim";
+
 /// Label by which a Deployment selects the pods of a ReplicaSet.
 const TEMPLATE_HASH: &str = "pod-template-hash";
 
@@ -111,6 +114,9 @@ impl Objects<'_> {
             }
             Operation::Recreate(form) => {
                 let Some(before) = before else { bail!("{change} does not exist") };
+                if change.kind.kind == CLAIM && before.data["status"]["phase"] != "Pending" {
+                    return Ok(Err(Refusal::Answer("the claim has a volume, and may hold data".to_owned())));
+                }
                 let mut object = new_form(before, form)?;
                 object.annotations_mut().insert(FIXED.to_owned(), reason.to_owned());
                 let params = PostParams { dry_run, field_manager };

@@ -123,8 +123,8 @@ fn short<'a>(case: &WorkloadCase<'a>, pods: &Pods<'a>, rejection: Option<Box<Own
 }
 
 /// Causes of pods that wait for a place which another pod of the workload may occupy, or which is closed for all.
-const PLACEMENT_CAUSES: [&str; 4] =
-    ["HostPortConflict", "PodAntiAffinityConflict", "ExistingAntiAffinityConflict", "NodesUnschedulable"];
+const PLACEMENT_CAUSES: [&str; 5] =
+    ["HostPortConflict", "PodAntiAffinityConflict", "ExistingAntiAffinityConflict", "NodesUnschedulable", "RwopInUse"];
 
 /// Adds the changes of the newest template and the rollback to a good one.
 fn add_rollback(case: &WorkloadCase<'_>, verdict: &mut Verdict<'_>) {

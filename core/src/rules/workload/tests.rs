@@ -243,7 +243,9 @@ fn quota_that_blocks_all_pods_is_named_with_the_short_resource() {
     );
     assert_eq!(failure.root.unwrap().to_string(), "ResourceQuota team");
     let first = failure.remedies[0].command.as_ref().unwrap();
-    assert!(first.ends_with("edit resourcequota team"), "one pod is larger than the quota: {first}");
+    // One pod is larger than the quota, and two are desired.
+    let raised = r#"patch resourcequota team --type=merge -p '{"spec":{"hard":{"requests.memory":"4Gi"}}}'"#;
+    assert!(first.ends_with(raised), "{first}");
     let one = recorded("QuotaExceeded/one-of-two.yaml").failure();
     assert_eq!((one.problem, one.severity, one.pods.display.as_str()), ("PartlyFailing", Severity::Warning, "1/2"));
 }
@@ -620,6 +622,14 @@ status: {{observedGeneration: 3, desiredNumberScheduled: 3, currentNumberSchedul
         "none is known as good"
     );
     assert_eq!(image_changes(&failed_before), changed("web:1"));
+
+    let undo = &agent(3, 0).with("DaemonSet", "agent", crash("c")).failure().remedies[0];
+    assert_eq!(undo.command.as_deref(), Some("kubectl -n shop rollout undo daemonset/agent --to-revision=2"));
+    assert!(undo.text.contains("changed the container that fails"), "{}", undo.text);
+    let mut of_other = crash("c");
+    of_other[0].container = Some("other".to_owned());
+    let other = agent(3, 0).with("DaemonSet", "agent", of_other).failure().remedies;
+    assert!(!other.iter().any(|remedy| remedy.command.as_ref().is_some_and(|command| command.contains(" undo "))));
 
     for blameless in [
         agent(3, 2).with("DaemonSet", "agent", crash("b")).failure(),

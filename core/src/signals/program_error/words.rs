@@ -339,6 +339,9 @@ pub(super) fn variable(line: &str) -> Option<&str> {
     if line.contains("Missing `secret_key_base`") {
         return Some("SECRET_KEY_BASE");
     }
+    if let Some(parameter) = shell_parameter(line) {
+        return Some(parameter);
+    }
     // Spring resolves placeholders from the environment and from files, so only the name shows which was meant.
     let line = line.split_once("resolve placeholder '").and_then(|(_, rest)| rest.split('\'').next()).unwrap_or(line);
     let lower = line.to_ascii_lowercase();
@@ -355,9 +358,38 @@ pub(super) fn variable(line: &str) -> Option<&str> {
         .find(|word| word.len() > 2 && !LEVELS.contains(word) && (is_about_variables || word.contains('_')))
 }
 
+/// The parameter for which a shell reports the message of `${NAME:?message}`: `sh: NAME: message`, with the number of the
+/// line in `bash: line 1: ` and `/bin/sh: 1: `.
+fn shell_parameter(line: &str) -> Option<&str> {
+    const SHELLS: [&str; 5] = ["sh", "bash", "ash", "dash", "ksh"];
+    let mut parts = line.split(": ");
+    let program = parts.next()?.rsplit('/').next()?.trim_start_matches('-');
+    if !SHELLS.contains(&program) && !program.ends_with(".sh") {
+        return None;
+    }
+    let is_number = |part: &&str| part.strip_prefix("line ").unwrap_or(part).bytes().all(|b| b.is_ascii_digit());
+    let name = parts.find(|part| !is_number(part))?;
+    let is_name = name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    (is_name && name.len() > 1 && parts.next().is_some()).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shells_name_the_parameter_that_is_required() {
+        for (line, expected) in [
+            ("sh: BUCKET: must be set", Some("BUCKET")),
+            ("/bin/sh: 1: BUCKET: must be set", Some("BUCKET")),
+            ("bash: line 1: BUCKET: must be set", Some("BUCKET")),
+            ("/app/start.sh: line 12: DATABASE_URL: is required", Some("DATABASE_URL")),
+            ("sh: curl: not found", None),
+            ("backup: BUCKET: must be set", None),
+        ] {
+            assert_eq!(variable(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn incidental_and_local_endpoints_are_not_certain() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Container, Interner, SecurityContext, Spec, container, volume};
+use super::{Container, Interner, Spec, container, volume};
 use crate::api::ContainerType;
 use crate::facts;
 use crate::facts::{
@@ -49,7 +49,7 @@ impl Template {
 
 fn one(spec: Container, kind: ContainerType, out: &mut TemplateFacts, strings: &mut Interner) -> ContainerTemplate {
     let env = spec.env.0.iter().map(|v| v.name.0.clone()).collect();
-    let read = container(spec, None, kind, SecurityContext::default(), strings);
+    let read = container(spec, None, kind, &super::PodSecurityContext::default(), strings);
     for reference in read.env_refs {
         let names = match reference.kind {
             RefKind::ConfigMap => &mut out.config_maps,
