@@ -151,6 +151,8 @@ pub struct ClaimFacts {
     pub class: ClaimClass,
     /// `spec.volumeName`: the claim only binds to this volume.
     pub volume: Option<Arc<str>>,
+    /// `spec.resources.requests.storage`, in bytes.
+    pub size: Option<i64>,
     /// Events about binding and provisioning, oldest first.
     pub events: Vec<EventFacts>,
 }

@@ -204,6 +204,11 @@ fn with_leaf(mut parts: Vec<Part>, most: usize) -> String {
     if left * 3 > head.chars().count() * 2 && !head.is_empty() {
         return finished(&format!("{}: {}", shorten::cut(&head, left), leaf.text));
     }
+    // The clause next to the leaf names what the leaf is about.
+    let next = parts.last().filter(|part| part.is_core && part.is_shown && parts.len() > 1);
+    if let Some(both) = next.map(|next| format!("… {}: {}", next.text, leaf.text)).filter(|both| fits(both, most)) {
+        return finished(&both);
+    }
     let mark = if head.is_empty() || left == 0 { "" } else { "… " };
     shorten::cut_middle(&finished(&format!("{mark}{}", leaf.text)), most)
 }

@@ -11,7 +11,7 @@ use crate::api::Evidence;
 use crate::case::{Case, evidence, target};
 use crate::facts::similar::alike;
 use crate::facts::{
-    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after, format_bytes,
 };
 use crate::message::{Message, quoted_after};
 
@@ -289,16 +289,17 @@ fn unfit_since(case: &Case<'_>) -> Option<Timestamp> {
     report.has(&[Check::NoMatchingPv, Check::StorageCapacity]).then(|| report.due(case))
 }
 
-/// The pod's claims without a volume, each with its class. Falls back to all claims of the pod.
+/// The pod's claims without a volume, each with its size and its class. Falls back to all claims of the pod.
 pub(super) fn with_classes(case: &Case<'_>) -> String {
     let known = case.surroundings.claims.as_ref().filter(|claims| !claims.unbound.is_empty());
     let Some(claims) = known else { return names(case.pod.claims()) };
     let each = claims.unbound.iter().map(|claim| {
+        let size = claim.size.map(|size| format!("{} ", format_bytes(size))).unwrap_or_default();
         let ClaimClass::Named(name) = &claim.class else { return claim.name.to_string() };
         let class = claims.classes.iter().flat_map(|all| &**all).find(|class| class.name == *name);
         let manual_rollout = class.is_some_and(|class| &*class.provisioner == NO_PROVISIONER);
         let provisioner = if manual_rollout { format!(", {NO_PROVISIONER}") } else { String::new() };
-        format!("{} (StorageClass {name}{provisioner})", claim.name)
+        format!("{} ({size}of StorageClass {name}{provisioner})", claim.name)
     });
     let each: Vec<_> = each.collect();
     names(each.iter().map(String::as_str))
@@ -413,7 +414,7 @@ mod tests {
             is_default: *is_default,
             waits_for_pod: false,
         });
-        let claim = ClaimFacts { name: "data".into(), class, volume: None, events };
+        let claim = ClaimFacts { name: "data".into(), class, volume: None, size: None, events };
         scenario.surroundings[0].claims = Some(ClaimsFacts { unbound: vec![claim], classes: Some(classes.collect()) });
         let case = scenario.case();
         let verdicts = catalog::verdicts(&SOURCE, &case, |_, _| true);

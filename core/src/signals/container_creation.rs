@@ -1,5 +1,6 @@
 //! The signal `containerCreation`.
 
+use super::probe::handler::handler_text;
 use super::{Matched, PodSignal, Source, lasting, post_start, signal, warning};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, Finding, Verdict, evidence};
@@ -35,6 +36,14 @@ signal! {
     /// Whether an Event shows that this container was started. Source: Event Started.
     "hookIsStarted": fn hook_is_started(&self) -> bool {
         post_start::holder(self.case).is_some_and(|c| post_start::started(self.case, c).is_some())
+    }
+
+    /// What this hook does, such as `exec sh -c ...` or `http :8080/init`; empty if there is none.
+    /// Source: spec.containers[].lifecycle.postStart.
+    "hook": fn hook(&self) -> String {
+        let holder = post_start::holder(self.case);
+        let handler = holder.and_then(|c| Some((c, c.post_start.as_deref()?)));
+        handler.map_or_else(String::new, |(container, handler)| handler_text(self.case.language(), container, handler))
     }
 
     /// The registry that does not answer pulls of other pods, which this pod most likely waits behind; empty if there is

@@ -83,7 +83,27 @@ signal! {
     /// The least memory limit that the runtime accepts, in bytes; empty if the message names none.
     /// Source: cri-o internal/config/cgmgr VerifyMemoryIsEnough.
     "minimumMemory": fn minimum_memory(&self) -> &str {
-        between(self.seen.text, "should be at least ", " ").unwrap_or_default()
+        let least = self.seen.text.split_once("should be at least ").map_or("", |(_, least)| least);
+        let end = least.find(|c: char| !c.is_ascii_digit()).unwrap_or(least.len());
+        &least[..end]
+    }
+
+    /// Name that an earlier attempt holds in the runtime, at most 50 characters; empty if the message names none.
+    /// Source: containerd internal/registrar; cri-o; docker `The container name "/k8s_..." is already in use`.
+    "reservedName": fn reserved_name(&self) -> String {
+        let quoted = quoted_after(self.seen.text, "container name ");
+        name(quoted.or_else(|| between(self.seen.text, "ctr name ", " for id")).unwrap_or_default(), 50)
+    }
+
+    /// Whether the runtime has created the container, so that its start is what fails.
+    /// Source: state.waiting.reason other than CreateContainerError.
+    "isCreated": fn is_created(&self) -> bool { self.seen.reason != "CreateContainerError" }
+
+    /// Error of a Windows system call, such as `The system cannot find the file specified. (0x2)`, at most 70 characters;
+    /// empty if the message has none. Source: hcsshim internal/hcs/errors.go.
+    "windowsError": fn windows_error(&self) -> String {
+        let error = self.seen.text.split_once("failure in a Windows system call: ").map_or("", |(_, error)| error);
+        crate::message::fit(error.lines().next().unwrap_or_default(), 70)
     }
 
     /// Image reference of the container, at most 70 characters. Source: spec.containers[].image.
@@ -289,8 +309,12 @@ signal! {
     /// Where in the container a volume cannot be mounted; empty if the message does not name it. Source: runc, crun.
     "mountPath": fn mount_path(&self) -> &str { mount::target(self.seen.text).unwrap_or_default() }
 
-    /// Name of the volume that is mounted there; empty if none is. Source: spec.containers[].volumeMounts.
-    "mountVolume": fn mount_volume(&self) -> &str { self.failed_mount().map_or("", |mount| mount.volume.as_str()) }
+    /// Name of the volume that is mounted there; empty if none is.
+    /// Source: spec.containers[].volumeMounts, else the kubelet's path of the volume in the message.
+    "mountVolume": fn mount_volume(&self) -> &str {
+        let named = || mount::volume(self.seen.text).unwrap_or_default();
+        self.failed_mount().map_or_else(named, |mount| mount.volume.as_str())
+    }
 
     /// Whether the mount path is below /proc, where the runtime allows none. Source: runc checkProcMount.
     "isBelowProc": fn is_below_proc(&self) -> bool { self.seen.text.contains("because it is inside /proc") }

@@ -82,6 +82,8 @@ signal! {
             "MemoryPressure" => "memory",
             "DiskPressure" => "disk",
             "PIDPressure" => "pids",
+            // Old versions of Kubernetes name no resource.
+            "" if self.case.pod.message.contains("low on compute resources") => "compute resources",
             other => other,
         }
     }

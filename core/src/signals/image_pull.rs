@@ -76,6 +76,36 @@ signal! {
     /// Source: the registry's answer.
     "answer": fn answer(&self) -> String { answer::reason(self.seen.text) }
 
+    /// Registry that the image's name means but does not contain: docker.io; empty if the name begins with its registry.
+    /// Source: spec.containers[].image.
+    "impliedRegistry": fn implied_registry(&self) -> &str {
+        let registry = registry_of(self.reference());
+        if self.reference().starts_with(registry) { "" } else { registry }
+    }
+
+    /// Whether the registry refuses the token that a pull needs, before the image is asked for.
+    /// Source: containerd core/remotes/docker/auth; containers/image docker_client.go.
+    "isTokenRefused": fn is_token_refused(&self) -> bool {
+        ["failed to fetch oauth token", "failed to fetch anonymous token", "requesting bearer token"]
+            .iter()
+            .any(|words| self.seen.has(words))
+    }
+
+    /// Folder of the runtime's data that is full, such as `/var/lib/containerd`: the first three parts of the path that
+    /// cannot be written. Empty if the message names none. Source: ENOSPC and EDQUOT in the message.
+    "fullFolder": fn full_folder(&self) -> &str { answer::full_folder(self.seen.text).unwrap_or_default() }
+
+    /// Version of Windows that the image is built for, such as `10.0.17763`; empty if the message names none.
+    /// Source: docker daemon, `a Windows version ...-based image is incompatible with a ... host`.
+    "imageWindows": fn image_windows(&self) -> &str {
+        message::between(self.seen.text, "a Windows version ", "-based image").unwrap_or_default()
+    }
+
+    /// Version of Windows of the node in the same message.
+    "nodeWindows": fn node_windows(&self) -> &str {
+        message::between(self.seen.text, "is incompatible with a ", " host").unwrap_or_default()
+    }
+
     /// Whether a certificate has expired or is not valid yet. Source: Go crypto/x509 in the message.
     "certificateExpired": fn certificate_expired(&self) -> bool {
         self.seen.has("certificate has expired") || self.seen.has("not yet valid")

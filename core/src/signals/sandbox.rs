@@ -72,6 +72,10 @@ signal! {
     /// Source: `failed to find plugin` in the message, containernetworking/cni.
     "missingPlugin": fn missing_plugin(&self) -> &str { self.quoted_after("failed to find plugin ") }
 
+    /// Folder in which the runtime looks for the missing plugin, such as `/opt/cni/bin`; empty if the message names none.
+    /// Source: `in path` in the message, containernetworking/cni.
+    "pluginFolder": fn plugin_folder(&self) -> &str { between(&self.event.message, " in path [", "]").unwrap_or_default() }
+
     /// Whether the missing plugin is one of the CNI project, which no network plugin installs: loopback, bridge, host-local,
     /// portmap or bandwidth.
     "isStandardPlugin": fn is_standard_plugin(&self) -> bool {
@@ -107,6 +111,17 @@ signal! {
     /// Image of the sandbox that the runtime cannot pull; empty if the message names none.
     /// Source: message of the Event, containerd internal/cri/server.
     "image": fn image(&self) -> &str { self.quoted_after("failed to get sandbox image ") }
+
+    /// ID of the sandbox of an earlier attempt that still has the name of the pod's sandbox; empty if the message names none.
+    /// Source: `is reserved for` in the message, containerd internal/registrar and cri-o.
+    "nameHolder": fn name_holder(&self) -> String { message::name(self.quoted_after(" is reserved for "), 15) }
+
+    /// Value of that sysctl in the pod; empty if the pod does not set it. Source: spec.securityContext.sysctls.
+    "sysctlValue": fn sysctl_value(&self) -> &str {
+        let rejected = self.sysctl();
+        let is_rejected = |(name, _): &&(String, String)| name.replace('/', ".") == rejected;
+        self.case.pod.sysctls.iter().find(is_rejected).map_or("", |(_, value)| value)
+    }
 
     /// Sysctl that the runtime rejects, such as `net.core.somaxconn`; empty if the message names none.
     /// Source: message of the Event, runc.

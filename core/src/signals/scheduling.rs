@@ -384,7 +384,24 @@ signal! {
     /// The claim that the scheduler names; empty if it names none. Source: the scheduler's message.
     "namedClaim": fn named_claim(&self) -> &str { self.analysis().and_then(Analysis::claim).unwrap_or_default() }
 
-    /// The claims without a volume, each with its StorageClass; all claims where that is not known.
+    /// The PersistentVolume that no longer exists; empty if the scheduler names none.
+    /// Source: the scheduler's message, `bound to non-existent persistentvolume`.
+    "lostVolume": fn lost_volume(&self) -> String {
+        let message = self.report().map_or("", |report| report.message);
+        message::name(message::quoted_after(message, "non-existent persistentvolume ").unwrap_or_default(), 45)
+    }
+
+    /// The reasons for which the other nodes fail, in the scheduler's words, at most 80 characters; empty if there are none.
+    /// Source: the scheduler's message.
+    "otherReasons": fn other_reasons(&self) -> String { self.analysis().map(Analysis::other_reasons).unwrap_or_default() }
+
+    /// Nodes of the control plane whose taint the pod does not tolerate, where other nodes are to blame.
+    /// Source: Node spec.taints.
+    "controlPlaneNodes": fn control_plane_nodes(&self) -> String {
+        self.view().map_or_else(String::new, |view| names(view.control_plane.iter().copied()))
+    }
+
+    /// The claims without a volume, each with its StorageClass and its size; all claims where that is not known.
     "claimsWithClasses": fn claims_with_classes(&self) -> String { claim::with_classes(self.case) }
 
     /// The claim that asks for a volume by name. Source: PersistentVolumeClaim spec.volumeName.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::lenient::{Name, Obj, Text};
 use super::meta;
-use crate::facts::{ClaimClass, ClaimFacts, ClassFacts, EventFacts};
+use crate::facts::{ClaimClass, ClaimFacts, ClassFacts, EventFacts, parse_bytes};
 
 /// Reasons of Events about binding and provisioning. The other Events of a claim are noise.
 const RELEVANT_REASONS: [&str; 8] = [
@@ -40,6 +40,19 @@ struct Spec {
     /// The empty name differs from no name.
     storage_class_name: Option<Name>,
     volume_name: Name,
+    resources: Obj<Resources>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Resources {
+    requests: Obj<Requests>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Requests {
+    storage: Text,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -81,6 +94,11 @@ impl PersistentVolumeClaim {
         }
     }
 
+    fn size(&self) -> Option<i64> {
+        let spec = self.spec.0.as_ref()?;
+        parse_bytes(&spec.resources.0.as_ref()?.requests.0.as_ref()?.storage)
+    }
+
     fn facts(&self, events: &[EventFacts]) -> ClaimFacts {
         let uid = self.metadata.uid.as_deref().unwrap_or_default();
         // A deleted claim with the same name can have left Events.
@@ -93,6 +111,7 @@ impl PersistentVolumeClaim {
             name: Arc::from(self.name()),
             class: self.class(),
             volume: volume.map(Arc::from),
+            size: self.size(),
             events: newest(events.iter().filter(own)),
         }
     }
@@ -136,6 +155,7 @@ pub fn unbound_claims(namespace: &str, claims: &[PersistentVolumeClaim], events:
         name: name.clone(),
         class: ClaimClass::Unknown,
         volume: None,
+        size: None,
         events: newest(events.iter().filter(|e| e.regarding.name == *name)),
     });
     from_events.collect()

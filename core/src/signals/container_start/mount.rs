@@ -12,6 +12,18 @@ pub(super) fn target(text: &str) -> Option<&str> {
     quoted_after(text, "to rootfs at ").or_else(without_volume).or_else(|| between(text, "` to `", "`")).or_else(of_old)
 }
 
+/// The name of a volume in the kubelet's path of it: `/var/lib/kubelet/pods/UID/volumes/kubernetes.io~configmap/NAME`, or
+/// `.../volume-subpaths/NAME/CONTAINER/0`.
+pub(super) fn volume(text: &str) -> Option<&str> {
+    let of_sub_path = || between(text, "/volume-subpaths/", "/");
+    let (_, rest) = text
+        .split_once("/volumes/kubernetes.io~")
+        .and_then(|(_, rest)| rest.split_once('/'))
+        .or_else(|| Some(("", of_sub_path()?)))?;
+    let end = rest.find(['/', '"', '\\', '`', ' ']).unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|name| !name.is_empty())
+}
+
 /// The parent path that runc cannot open or create because a part of it is a file (`prepareBindMount`,
 /// `mountToRootfs`). If runc can create it, the mount itself is refused: the mount path or its source is a file.
 pub(super) fn file_above<'t>(text: &str, at: &'t str) -> Option<&'t str> {

@@ -52,6 +52,15 @@ pub(super) fn mirror<'t>(text: &'t str, registry: &str) -> Option<&'t str> {
     mirrors.last()
 }
 
+/// The first three parts of the path that could not be written.
+pub(super) fn full_folder(text: &str) -> Option<&str> {
+    let lower = text.to_ascii_lowercase();
+    let end = [": no space left on device", ": disk quota exceeded"].iter().find_map(|words| lower.rfind(words))?;
+    let path = text.get(..end)?.rsplit([' ', '"']).find(|word| word.starts_with('/'))?;
+    let end = path.match_indices('/').nth(3).map_or(path.len(), |(at, _)| at);
+    path.get(..end)
+}
+
 /// The reason after the status of the last answer.
 pub(super) fn reason(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
@@ -95,6 +104,13 @@ mod tests {
         assert_eq!(mirror(through, "docker.io"), Some("cache.corp:5000"));
         let direct = r#"failed to do request: Head "https://registry-1.docker.io/v2/library/redis/manifests/7": EOF"#;
         assert_eq!(mirror(direct, "docker.io"), None);
+    }
+
+    #[test]
+    fn full_folder_is_that_of_the_runtime() {
+        let text = "failed to extract layer sha256:9c27: write /var/lib/containerd/tmpmounts/m33/usr/lib/libx.so: no space left on device";
+        assert_eq!(full_folder(text), Some("/var/lib/containerd"));
+        assert_eq!(full_folder("copying: no space left on device"), None);
     }
 
     #[test]

@@ -157,6 +157,13 @@ impl Analysis<'_> {
             .map_or_else(String::new, |r| text::line(r.text.rsplit("requirements: ").next().unwrap_or(r.text), 125))
     }
 
+    /// The reasons of the other checks that count nodes.
+    pub(super) fn other_reasons(&self) -> String {
+        let others = self.reasons.iter().filter(|r| r.check.unwrap_or(Check::Other) != self.check);
+        let others: Vec<_> = others.filter_map(|r| Some(format!("{} {}", r.nodes?, r.text))).collect();
+        text::line(&others.join(", "), 80)
+    }
+
     /// Whether the scheduler's configuration restricts the nodes, not the pod.
     pub(super) fn is_enforced(&self) -> bool {
         self.text().contains("scheduler-enforced")

@@ -171,6 +171,8 @@ pub(crate) struct View<'a> {
     pub nodes: Vec<NodeView<'a>>,
     /// Nodes that taints reserve for other pods, where the pod belongs on nodes that are full.
     reserved: Vec<NodeView<'a>>,
+    /// Names of the control plane nodes that are no candidates.
+    pub control_plane: Vec<&'a str>,
     /// The number of nodes in the cluster.
     pub total: usize,
     /// Whether the pod's selector matches all nodes.
@@ -200,15 +202,25 @@ impl<'a> View<'a> {
         if all.iter().any(NodeView::has_devices) {
             all.retain(NodeView::has_devices);
         }
+        let mut control_plane = Vec::new();
         if all.iter().any(|n| !n.is_control_plane()) {
-            all.retain(|n| !n.is_control_plane());
+            control_plane = all.extract_if(.., |n| n.is_control_plane()).map(|n| n.name()).collect();
         }
         // A taint that was set on purpose reserves its nodes for other pods: another team, devices. The pod belongs on the
         // others if they are only full.
         if all.iter().any(|n| !n.is_reserved() && n.is_only_full()) {
             reserved = all.extract_if(.., |n| n.is_reserved()).collect();
         }
-        Some(Self { pod, nodes: all, reserved, total, selects_all, taints: taints.into_iter().collect(), cordoned })
+        Some(Self {
+            pod,
+            nodes: all,
+            reserved,
+            control_plane,
+            total,
+            selects_all,
+            taints: taints.into_iter().collect(),
+            cordoned,
+        })
     }
 
     /// The taint that is most likely to be removed: one for a node's state, as such a node accepts the pod once it has
