@@ -42,8 +42,8 @@ pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;
 pub use selector::LabelSelector;
 pub use surroundings::{
-    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Lookup, LookupResult, PullQueue, ReachedFacts,
-    ServiceFacts, Siblings, Surroundings,
+    ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EndedRun, LogKey, Lookup, LookupResult, NetworkAgent, PullQueue,
+    ReachedFacts, ServiceFacts, Siblings, Surroundings,
 };
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, RevisionFacts,

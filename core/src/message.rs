@@ -38,6 +38,14 @@ pub(crate) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t s
     (!found.is_empty()).then_some(found)
 }
 
+/// The word after `mark`, up to a blank, a quote or a comma. Empty if the text has no such mark.
+pub(crate) fn word_after<'t>(text: &'t str, mark: &str) -> &'t str {
+    let rest = text.split_once(mark).map_or("", |(_, rest)| rest);
+    rest.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | ';' | ')'))
+        .next()
+        .unwrap_or_default()
+}
+
 /// The text in double quotes directly after `mark`.
 pub(crate) fn quoted_after<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
     let at = text.find(mark)? + mark.len();

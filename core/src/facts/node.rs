@@ -80,6 +80,8 @@ pub struct NodeState {
     pub system_ooms: Vec<SystemOom>,
     /// Warning Events about the node: the newest for each relevant reason.
     pub complaints: Vec<NodeComplaint>,
+    /// The newest other Warning Event about the node. No cause matches it, but it may explain why the node is not ready.
+    pub last_warning: Option<Box<NodeComplaint>>,
     /// Reboots that the kubelet detected, oldest first: its newest `Rebooted` Events.
     pub reboots: Vec<Reboot>,
 }
@@ -95,6 +97,7 @@ impl NodeState {
             not_ready_events: 0,
             system_ooms: Vec::new(),
             complaints: Vec::new(),
+            last_warning: None,
             reboots: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 //! They are not watched. A diagnosis returns the [`Lookup`]s that it needs; `cluster::lookup` (or the dump, offline)
 //! returns the [`LookupResult`]s.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -225,12 +226,47 @@ pub struct Surroundings {
     pub names: Names,
     /// Image pulls of other pods that can block those of this pod.
     pub queue: Option<PullQueue>,
+    /// A failing pod of the network plugin on the same node.
+    pub network_agent: Option<NetworkAgent>,
     /// Merged overrides of the pod, its workload and the operator.
     pub overrides: Overrides,
     /// The Deployment has exceeded its progress deadline with the template of this pod.
     pub is_given_up: bool,
     /// Warning Events of autoscalers that failed to add a node for this pod, oldest first.
     pub scale_up_failures: Vec<EventFacts>,
+}
+
+/// A pod of the network plugin that fails on the node of this pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkAgent {
+    pub pod: ObjectKey,
+    /// Cause of its diagnosis.
+    pub cause: Cow<'static, str>,
+}
+
+impl NetworkAgent {
+    /// DaemonSets of network plugins, by the names in their own manifests.
+    const NAMES: [&str; 14] = [
+        "antrea-agent",
+        "aws-node",
+        "azure-cns",
+        "calico-node",
+        "canal",
+        "cilium",
+        "kindnet",
+        "kube-flannel-ds",
+        "kube-multus-ds",
+        "kube-ovn-cni",
+        "kube-router",
+        "multus",
+        "ovnkube-node",
+        "weave-net",
+    ];
+
+    /// Whether the workload is a DaemonSet of a network plugin.
+    pub fn is_one(workload: &WorkloadKey) -> bool {
+        &*workload.kind == "DaemonSet" && Self::NAMES.contains(&&*workload.name)
+    }
 }
 
 /// Hanging image pulls. A node pulls images one after the other, so each blocks the next.

@@ -250,6 +250,8 @@ pub struct CronJobFacts {
     pub concurrency: String,
     pub starting_deadline: Option<i64>,
     pub last_schedule: Option<Timestamp>,
+    /// Name of the last Job in `status.active`.
+    pub active_job: Option<String>,
 }
 
 impl WorkloadFacts {

@@ -141,6 +141,8 @@ pub(super) fn is_noise(line: &str) -> bool {
         || line.starts_with("ERROR CODE: ")
         || line.starts_with("GET https://")
         || line.starts_with("PUT https://")
+        || line.starts_with("POST https://")
+        || line.starts_with("DELETE https://")
         || line.bytes().all(|b| b.is_ascii_punctuation() && b != b'*' || b == b' ')
 }
 

@@ -67,7 +67,7 @@ pub fn is_down(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> boo
 mod tests {
 
     use super::*;
-    use crate::facts::{Condition, NodeFacts, ReadyTransition, Resources, Taint};
+    use crate::facts::{Condition, NodeComplaint, NodeFacts, ReadyTransition, Resources, Taint};
 
     const PLEG: &str = "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m9.760138488s ago; threshold is 3m0s]";
     const DOWN: &str = "container runtime is down";
@@ -187,6 +187,25 @@ mod tests {
         let mut cordoned = node(&[(-600, "True", "")]);
         cordoned.facts.unschedulable = true;
         assert_eq!(judgement(&cordoned, &Thresholds::default(), at(0)), nothing(None));
+    }
+
+    #[test]
+    fn node_that_is_not_ready_shows_its_newest_other_warning() {
+        let mut node = node(&[(-600, "True", ""), (0, "False", "some error of a later release")]);
+        node.last_warning = Some(Box::new(NodeComplaint {
+            reason: "FailedToMountRootShare".into(),
+            message: "mount propagation of / is private".into(),
+            count: 1,
+            last: at(0),
+            reporter: "kubelet".into(),
+            is_of_agent: false,
+        }));
+        let shows_it = |minute| {
+            let failure = judgement(&node, &Thresholds::default(), at(minute)).failure.unwrap();
+            failure.evidence.iter().any(|evidence| evidence.source == "node/n1 event/FailedToMountRootShare")
+        };
+        assert!(shows_it(1));
+        assert!(!shows_it(60), "an old Event explains nothing");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::facts::similar::alike;
 use crate::facts::{
     ClaimClass, ClaimFacts, ClaimsFacts, ClassFacts, EventFacts, Lookup, Timestamp, VolumeSource, after, format_bytes,
 };
-use crate::message::{Message, quoted_after};
+use crate::message::{Message, quoted_after, word_after};
 
 /// Reporter of the Events of claims that no provisioner has picked up.
 const CONTROLLER: &str = "persistentvolume-controller";
@@ -93,6 +93,13 @@ signal! {
         let message = self.explained.map_or("", |explained| &explained.event.message);
         let mismatch = message.strip_prefix("Cannot bind to requested volume ").and_then(|rest| rest.split_once(": "));
         Message::parse(mismatch.map_or(message, |(_, error)| error)).summary(120, &[])
+    }
+
+    /// VolumeSnapshot that the claim is to be restored from and that cannot be used; empty if it is not the failure.
+    /// Source: kubernetes-csi/external-provisioner, `error getting handle for DataSource Type VolumeSnapshot by Name`.
+    "snapshot": fn snapshot(&self) -> &str {
+        let message = self.explained.map_or("", |explained| &*explained.event.message);
+        word_after(message, "DataSource Type VolumeSnapshot by Name ").trim_end_matches(':')
     }
 
     /// The class of the error: `notFound`, `permission`, `unauthenticated`, `timeout`, `connectionRefused`, `dns`, `tls`,

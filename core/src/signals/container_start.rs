@@ -183,8 +183,16 @@ signal! {
         }
     }
 
-    /// The step that takes so long; empty if the message names none. Source: cri-o server/utils.go getResourceOrWait.
-    "stage": fn stage(&self) -> &str { between(self.seen.text, "Currently at stage ", ": ").unwrap_or_default() }
+    /// The step that takes so long, at most 110 characters; empty if the message names none.
+    /// Source: cri-o server/utils.go getResourceOrWait; else the error of the runtime.
+    "stage": fn stage(&self) -> String {
+        if let Some(stage) = between(self.seen.text, "Currently at stage ", ": ") {
+            return stage.to_owned();
+        }
+        let error = self.short_error();
+        let is_bare = error.is_empty() || error.to_ascii_lowercase().starts_with("context deadline exceeded");
+        if is_bare { String::new() } else { error }
+    }
 
     /// Whether a hook of the node's runtime fails, such as that of the NVIDIA container toolkit.
     /// Source: runc libcontainer/configs/config.go; crun src/libcrun/utils.c.

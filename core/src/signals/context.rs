@@ -40,6 +40,11 @@ pub const CONTEXT: &[&Definition] = &[
                 "Its name, with its type if it is not a main container: `init container setup`, `sidecar proxy`.",
             ),
             field(
+                "init",
+                FieldType::Text,
+                "The same if it is an init container or a sidecar; empty for a main container.",
+            ),
+            field(
                 "restarts",
                 FieldType::Text,
                 "Its restarts and present back-off: `7 restarts, back-off 5m`; empty for a first run. Source: restartCount, state.waiting.message.",
@@ -151,6 +156,10 @@ impl Context<'_> {
         Some(match name {
             "name" => of.map_or("", |c| &c.name).into(),
             "display" => of.map(end::display_name).into(),
+            "init" => {
+                let is_init = |c: &&Container| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar);
+                of.filter(is_init).map(end::display_name).into()
+            }
             "restarts" => of.zip(self.subject.pod()).map(|(c, case)| restarts::so_far(case, c)).into(),
             "rhythm" => of.zip(self.subject.pod()).and_then(|(c, case)| restarts::rhythm(case, c)).into(),
             "image" => of.map(|c| &*c.image).into(),

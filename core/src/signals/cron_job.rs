@@ -68,6 +68,8 @@ signal! {
         self.cron.last_schedule.map(|began| seconds_between(began, self.case.now))
     }
 
-    /// Name of the newest of its Jobs that has not finished; empty if it is not known.
-    "runningJob": fn running_job(&self) -> Option<&str> { self.running.map(|run| &*run.key.name) }
+    /// Name of the newest of its Jobs that has not finished; empty if it is not known. Source: the Jobs, else status.active.
+    "runningJob": fn running_job(&self) -> Option<&str> {
+        self.running.map(|run| &*run.key.name).or(self.cron.active_job.as_deref())
+    }
 }

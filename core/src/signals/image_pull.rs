@@ -111,6 +111,46 @@ signal! {
         self.seen.has("certificate has expired") || self.seen.has("not yet valid")
     }
 
+    /// When the certificate expired; empty if it did not, or if the message has no time.
+    /// Source: Go crypto/x509, `current time ... is after ...`.
+    "certificateExpiredAt": fn certificate_expired_at(&self) -> &str {
+        if self.certificate_expired() { message::word_after(self.seen.text, " is after ") } else { "" }
+    }
+
+    /// When the certificate becomes valid; empty if it is, or if the message has no time.
+    /// Source: Go crypto/x509, `current time ... is before ...`.
+    "certificateValidFrom": fn certificate_valid_from(&self) -> &str {
+        if self.certificate_expired() { message::word_after(self.seen.text, " is before ") } else { "" }
+    }
+
+    /// Time of the node's clock in the same message.
+    "nodeClock": fn node_clock(&self) -> &str { message::word_after(self.seen.text, "current time ") }
+
+    /// Host whose certificate is refused: the mirror, else the registry.
+    "tlsHost": fn tls_host(&self) -> &str {
+        let mirror = self.mirror();
+        if mirror.is_empty() { self.registry() } else { mirror }
+    }
+
+    /// Severity from which the registry blocks vulnerable images, such as `Critical`; empty if no such policy blocks the
+    /// image. Source: Harbor src/server/middleware/vulnerable.
+    "blockedSeverity": fn blocked_severity(&self) -> &str {
+        let text = self.seen.text;
+        let quoted = message::quoted_after(text, "with vulnerability severity of ");
+        quoted.unwrap_or_default()
+    }
+
+    /// State of the image for which the policy blocks it, such as `with 14 vulnerabilities` or `without vulnerability
+    /// scanning`; empty if the message has none. Source: Harbor src/server/middleware/vulnerable.
+    "scanState": fn scan_state(&self) -> &str {
+        message::between(self.seen.text, "current image ", " cannot be pulled").unwrap_or_default()
+    }
+
+    /// Whether the image has vulnerabilities, so that another scan does not help. Source: the same message.
+    "isVulnerable": fn is_vulnerable(&self) -> bool {
+        self.scan_state().strip_prefix("with ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    }
+
     /// HTTP status of the registry's answer, such as 401; empty if the message has none. Source: the message.
     "httpStatus": fn http_status(&self) -> Option<u32> { self.seen.parsed().codes().http.map(u32::from) }
 

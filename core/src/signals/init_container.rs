@@ -59,7 +59,7 @@ signal! {
     "serviceNamespace": fn service_namespace(&self) -> &str { self.of_service().map_or("", |(namespace, _)| namespace) }
 
     /// File that its command waits for; empty if it waits for none. Source: spec.initContainers[].command.
-    "file": fn file(&self) -> Option<String> { waits_for::file(self.container) }
+    "file": fn file(&self) -> String { waits_for::file(self.container).unwrap_or_default() }
 
     /// Component of the NVIDIA GPU operator that it waits for: `driver`, `container toolkit`, `CUDA validation` or
     /// `device plugin`; empty for other containers. Source: spec.initContainers[].command and name.

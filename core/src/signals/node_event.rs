@@ -2,7 +2,7 @@
 
 use super::node_condition::short;
 use super::signal;
-use crate::facts::NodeComplaint;
+use crate::facts::{NodeComplaint, format_bytes};
 
 signal! {
     /// A Warning Event about a node of the kubelet or of an agent such as node-problem-detector, in the 15 minutes after it: an
@@ -24,10 +24,29 @@ signal! {
         short(rest.unwrap_or(message))
     }
 
+    /// How much disk the kubelet has to free, as a quantity; empty if the message names no amount.
+    /// Source: pkg/kubelet/images/image_gc_manager.go, `Attempted to free 6442450944 bytes`.
+    "toFree": fn to_free(&self) -> String { bytes_after(&self.event.message, " to free ").unwrap_or_default() }
+
+    /// How much of that unused images amount to, or their removal freed, as a quantity.
+    /// Source: pkg/kubelet/images/image_gc_manager.go, `only found 0 bytes eligible to free`, `but freed 0 bytes`.
+    "freeable": fn freeable(&self) -> String {
+        let found = bytes_after(&self.event.message, " only found ");
+        found.or_else(|| bytes_after(&self.event.message, " but freed ")).unwrap_or_default()
+    }
+
     /// What emitted it. Source: Event reportingComponent, else source.component.
     "reporter": fn reporter(&self) -> &str { &self.event.reporter }
 
     /// Whether an agent other than the components of Kubernetes emitted it. Source: Event reportingComponent, else
     /// source.component.
     "isOfAgent": fn is_of_agent(&self) -> bool { self.event.is_of_agent }
+}
+
+/// The number of bytes after `mark`.
+fn bytes_after(message: &str, mark: &str) -> Option<String> {
+    let (_, rest) = message.split_once(mark)?;
+    let (number, _) = rest.split_once(" bytes")?;
+    let bytes: i64 = number.parse().ok()?;
+    Some(if bytes < 1024 { format!("{bytes} bytes") } else { format_bytes(bytes) })
 }

@@ -162,6 +162,18 @@ signal! {
     /// What is wrong with a certificate: `expired` (or not valid yet), `otherName`, or `unknownAuthority`.
     "certificateProblem": fn certificate_problem(&self) -> &'static str { access::certificate_problem(&self.line.text) }
 
+    /// When the certificate expired; empty if it did not, or if the line has no time.
+    /// Source: Go crypto/x509, `current time ... is after ...`.
+    "certificateExpiredAt": fn certificate_expired_at(&self) -> &str {
+        if self.certificate_problem() == "expired" { message::word_after(&self.line.text, " is after ") } else { "" }
+    }
+
+    /// When the certificate becomes valid; empty if it is, or if the line has no time.
+    /// Source: Go crypto/x509, `current time ... is before ...`.
+    "certificateValidFrom": fn certificate_valid_from(&self) -> &str {
+        if self.certificate_problem() == "expired" { message::word_after(&self.line.text, " is before ") } else { "" }
+    }
+
     /// What could not be reached: `db:5432`, or the name alone if neither the line nor the command of the container has the
     /// port; empty if the line names none.
     "endpoint": fn endpoint(&self) -> &str {

@@ -24,6 +24,16 @@ signal! {
     /// none. Source: Events.
     "warning": fn warning(&self) -> String { warning::newest_text(self.case.events, self.case.workload.created) }
 
+    /// Container of the template and its readiness probe, such as `web: http :8080/ready, delay 60 s, ...`; empty unless
+    /// exactly one container has one. Source: spec.template.spec.containers[].readinessProbe.
+    "readinessProbe": fn readiness_probe(&self) -> String {
+        let template = self.case.workload.template.as_deref();
+        let mut probed = template.into_iter().flat_map(|template| &template.containers).filter_map(|container| {
+            container.readiness.as_ref().map(|probe| format!("{}: {probe}", container.name))
+        });
+        probed.next().filter(|_| probed.next().is_none()).unwrap_or_default()
+    }
+
     /// Pods that should run. Source: spec.replicas.
     "desiredPods": fn desired_pods(&self) -> i64 { self.case.workload.desired }
 

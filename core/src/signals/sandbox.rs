@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::{Matched, PodSignal, Source, lasting, signal};
 use crate::api::{ContainerType, Evidence};
 use crate::case::{Case, evidence};
-use crate::facts::{EventFacts, State, Timestamp, seconds_between};
+use crate::facts::{EventFacts, NetworkAgent, State, Timestamp, seconds_between};
 use crate::message::{self, Message, between, quoted_after};
 
 signal! {
@@ -54,6 +54,28 @@ signal! {
         let named = between(message, "network-attachment-definition (", ")").zip(between(message, "in namespace (", ")"));
         named.map_or_else(String::new, |(name, namespace)| format!("{namespace}/{name}"))
     }
+
+    /// The network that a meta-plugin fails to add to the pod; empty if the message names none.
+    /// Source: multus-cni pkg/multus/multus.go, `error adding container to network`.
+    "network": fn network(&self) -> &str {
+        let network = self.quoted_after("error adding container to network ");
+        if self.error().contains(network) { "" } else { network }
+    }
+
+    /// Pod of the network plugin on the same node that has a diagnosis, as `namespace/name`; empty if none has.
+    /// Source: the diagnoses of the pods of known DaemonSets, such as aws-node, calico-node, cilium or kube-flannel-ds.
+    "agentPod": fn agent_pod(&self) -> String {
+        self.agent().map_or_else(String::new, |agent| format!("{}/{}", agent.pod.namespace, agent.pod.name))
+    }
+
+    /// Name of that pod alone.
+    "agentPodName": fn agent_pod_name(&self) -> &str { self.agent().map_or("", |agent| &agent.pod.name) }
+
+    /// Namespace of that pod.
+    "agentNamespace": fn agent_namespace(&self) -> &str { self.agent().map_or("", |agent| &agent.pod.namespace) }
+
+    /// Cause of its diagnosis, such as `OOMKilled`.
+    "agentCause": fn agent_cause(&self) -> &str { self.agent().map_or("", |agent| &agent.cause) }
 
     /// Whether an interface, address, route or allocation of an earlier pod is left on the node and in the way.
     /// Source: message of the Event, containernetworking/plugins, calico, ovn-kubernetes.
@@ -180,6 +202,10 @@ impl<'a> PodSignal<'a> for Sandbox<'a> {
 impl<'a> Sandbox<'a> {
     fn parsed(&self) -> &Message<'a> {
         self.parsed.get_or_init(|| Message::parse(&self.event.message))
+    }
+
+    fn agent(&self) -> Option<&'a NetworkAgent> {
+        self.case.surroundings.network_agent.as_ref()
     }
 
     fn quoted_after(&self, mark: &str) -> &str {

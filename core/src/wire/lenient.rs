@@ -229,34 +229,42 @@ impl<'de> Deserialize<'de> for ExitCode {
     }
 }
 
-/// A whole number, or the length of a list: a Job has the number of active pods, a CronJob a list of Jobs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Count(pub(super) i64);
+/// A whole number, or the length of a list: a Job has the number of active pods, a CronJob a list of Jobs,
+/// of which the name of the last is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Count(pub(super) i64, pub(super) Option<String>);
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default)]
+struct Named {
+    name: Text,
+}
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct V;
         impl<'de> Visitor<'de> for V {
             type Value = Count;
-            drop_shapes!(Count(0); null text map);
+            drop_shapes!(Count(0, None); null text map);
             fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-                Ok(Count(0))
+                Ok(Count(0, None))
             }
             fn visit_i64<E>(self, v: i64) -> Result<Count, E> {
-                Ok(Count(Int::new(v).or(0)))
+                Ok(Count(Int::new(v).or(0), None))
             }
             fn visit_u64<E>(self, v: u64) -> Result<Count, E> {
-                Ok(Count(Int::new(i64::try_from(v).unwrap_or(i64::MAX)).or(0)))
+                Ok(Count(Int::new(i64::try_from(v).unwrap_or(i64::MAX)).or(0), None))
             }
             fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-                Ok(Count(0))
+                Ok(Count(0, None))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Count, A::Error> {
-                let mut count = 0;
-                while seq.next_element::<IgnoredAny>()?.is_some() {
+                let (mut count, mut last) = (0, None);
+                while let Some(Obj(named)) = seq.next_element::<Obj<Named>>()? {
                     count += 1;
+                    last = named.map(|named| named.name.0);
                 }
-                Ok(Count(count))
+                Ok(Count(count, last.filter(|name| !name.is_empty())))
             }
         }
         d.deserialize_any(V)

@@ -238,6 +238,7 @@ fn own_facts(kind: &str, spec: &Spec, status: &Status) -> OwnFacts {
             concurrency: spec.concurrency_policy.clone().non_empty().unwrap_or_else(|| "Allow".to_owned()),
             starting_deadline: spec.starting_deadline_seconds.0,
             last_schedule: status.last_schedule_time.real(),
+            active_job: status.active.1.clone(),
         })),
         _ => OwnFacts::None,
     }

@@ -352,11 +352,20 @@ fn masked(keep: &str, secret: &str, is_secret: fn(&str) -> bool) -> Option<Strin
     let open = &secret[..secret.len() - bare.len()];
     let quote = bare.chars().next().filter(|c| matches!(c, '"' | '\''));
     let bare = bare.trim_matches(|c| Some(c) == quote);
+    if is_task(keep, bare) {
+        return None;
+    }
     if !is_secret(bare.trim_end_matches('\\')) || bare == MASK || is_placeholder(bare) || is_errno(bare) {
         return None;
     }
     let (quote, at) = (quote.map(String::from).unwrap_or_default(), if secret.ends_with('@') { "@" } else { "" });
     Some(format!("{keep}{open}{quote}{MASK}{open}{quote}{at}"))
+}
+
+/// Whether this is a command of Rails, and not a value: `bin/rails credentials:edit`.
+fn is_task(before: &str, value: &str) -> bool {
+    let task = value.trim_end_matches(['`', '\'', '"', '.']);
+    before.ends_with("credentials:") && matches!(task, "edit" | "show" | "diff" | "fetch")
 }
 
 /// Whether the value is the next clause of an error: `failed to retrieve credentials: operation error STS`.
@@ -384,7 +393,9 @@ fn is_placeholder(value: &str) -> bool {
 fn is_errno(value: &str) -> bool {
     const NAMES: [&str; 10] =
         ["eacces", "eperm", "enoent", "eexist", "enotdir", "eisdir", "erofs", "enospc", "eio", "eagain"];
-    NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
+    let end = value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len());
+    let is_whole = value[end..].bytes().next().is_none_or(|b| matches!(b, b'"' | b'\'' | b',' | b')' | b'}' | b']'));
+    is_whole && NAMES.iter().any(|name| value[..end].eq_ignore_ascii_case(name))
 }
 
 /// Replaces each private key in a text of several lines by one line, `***`. Logs are cut at the beginning: if only the
@@ -572,6 +583,8 @@ mod tests {
             "open /var/run/secrets/kubernetes.io/serviceaccount/token: no such file or directory",
             "open /run/secrets/db_password: permission denied",
             "Error when reading /var/lib/rabbitmq/.erlang.cookie: eacces",
+            r#"{"Error when reading /var/lib/rabbitmq/.erlang.cookie: eacces",[{auth,init_cookie,0}]}"#,
+            "Missing key for 'production' environment, set this string with `bin/rails credentials:edit`",
             "Basic authentication failed",
             "Basic configuration is missing",
             "WWW-Authenticate: Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\"",

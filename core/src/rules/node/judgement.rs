@@ -5,8 +5,10 @@ use super::finding::{NodeFinding, ReadyTrouble};
 use super::{judge, reboot};
 use crate::api::{Evidence, OtherFinding};
 use crate::case::{Thresholds, evidence};
-use crate::facts::{Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeState, Timestamp, after, seconds_between};
-use crate::message::{self, text};
+use crate::facts::{
+    Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeState, Timestamp, after, seconds_between,
+};
+use crate::message::{self, Message, text};
 use crate::rules::catalog;
 use crate::signals::node_condition::{NodeCondition, is_raised};
 use crate::signals::node_event::NodeEvent;
@@ -43,7 +45,10 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let incident = incident.and_then(|ready| {
         let context = Context::new(subject, None, &ready);
         let (_, cause) = catalog::first(&context)?;
-        let finding = NodeFinding::of(cause, &context, Some(ready.incident.since), ready.evidence_of_node());
+        let warning = node.last_warning.as_deref().filter(|e| is_down && seconds_between(e.last, now) < COUNTS_FOR);
+        let mut evidence = ready.evidence_of_node();
+        evidence.extend(warning.map(|event| of_event(node, event)));
+        let finding = NodeFinding::of(cause, &context, Some(ready.incident.since), evidence);
         let trouble = ReadyTrouble { flapping: ready.incident.flapping, ready_now: ready.is_ready() };
         Some(NodeFinding { ready: Some(trouble), ..finding })
     });
@@ -85,12 +90,19 @@ fn is_of_network(condition: &Condition) -> bool {
 /// Findings for the Events that still count.
 fn of_events(node: &NodeState, subject: Subject<'_>, now: Timestamp) -> Vec<NodeFinding> {
     let mut events: Vec<_> = node.complaints.iter().filter(|e| seconds_between(e.last, now) < COUNTS_FOR).collect();
-    events.sort_by_key(|event| std::cmp::Reverse(event.last));
-    ranked(events.into_iter().filter_map(|event| {
-        let source = format!("node/{} event/{}", node.facts.name, event.reason);
-        let evidence = evidence::field_at(source, &event.message, Some(event.last));
-        found(&NodeEvent { event }, subject, Some(event.last), evidence)
-    }))
+    // Of Events with the same cause, one that only reports a timeout has the least information.
+    let is_timeout = |event: &NodeComplaint| Message::parse(&event.message).class_name() == "timeout";
+    events.sort_by_cached_key(|event| (is_timeout(event), std::cmp::Reverse(event.last)));
+    ranked(
+        events
+            .into_iter()
+            .filter_map(|event| found(&NodeEvent { event }, subject, Some(event.last), of_event(node, event))),
+    )
+}
+
+fn of_event(node: &NodeState, event: &NodeComplaint) -> Evidence {
+    let source = format!("node/{} event/{}", node.facts.name, event.reason);
+    evidence::field_at(source, &event.message, Some(event.last))
 }
 
 /// The finding of an occurrence, and the index of its cause among those of the signal.

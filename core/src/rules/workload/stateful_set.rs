@@ -29,6 +29,19 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
             Some(stands) => ("RolloutStuck", stands),
             None => pods.standing(case.language(), count(workload.desired)),
         };
+        let is_outdated = |pod: &&FailingPod| {
+            pod.template.as_deref().is_some_and(|template| workload.is_newest(template) == Some(false))
+        };
+        let stands = if set.on_delete && group.pods.iter().all(is_outdated) {
+            translate!(
+                case,
+                "{stands}, on an older template (updateStrategy OnDelete)",
+                "{stands} (古いテンプレートのまま: updateStrategy OnDelete)",
+                stands
+            )
+        } else {
+            stands
+        };
         let mut verdict = Verdict::new(problem, pods.severity(case), stands, Why::Pods(group));
         if set.is_updating() && verdict.why.blames_newest(case) {
             verdict.changes = revisions::changes(case, &set.current_revision, &set.update_revision);

@@ -86,8 +86,13 @@ pub(super) fn reason(text: &str) -> String {
     // IAM names the whole user and resource.
     if let Some((user, action)) = reason.split_once(" is not authorized to perform: ") {
         let user = user.rsplit("::").next().unwrap_or(user).rsplit(':').next().unwrap_or(user);
+        let user = user.strip_prefix("assumed-role/").unwrap_or(user);
         let action = action.split(' ').next().unwrap_or(action);
         return message::fit(&format!("no permission for {action} as {user}"), 90);
+    }
+    // Artifact Registry names the whole resource.
+    if let Some(permission) = message::between(reason, "Permission \"", "\" denied on resource") {
+        return message::fit(&format!("no permission for {permission}"), 90);
     }
     let bare = reason.trim_end_matches('.').to_ascii_lowercase();
     let is_generic = GENERIC.contains(&&*bare) || bare.starts_with('<') || bare.starts_with('{');
@@ -119,6 +124,10 @@ mod tests {
             (
                 "unexpected status from GET request to https://q/v2/a/manifests/1: 403 Forbidden: denied: Quota has been exceeded on namespace",
                 "Quota has been exceeded on namespace",
+            ),
+            (
+                r#"https://q/v2/a: 403 Forbidden: denied: Permission "artifactregistry.repositories.downloadArtifacts" denied on resource "projects/p/locations/europe/repositories/a" (or it may not exist)"#,
+                "no permission for artifactregistry.repositories.downloadArtifacts",
             ),
             ("unexpected status from HEAD request to https://q/v2/a: 403 Forbidden", ""),
             ("https://q/v2/a: 404 Not Found: manifest unknown: manifest unknown", ""),

@@ -186,6 +186,7 @@ impl Lookups {
             names: self.names.clone(),
             // The caller fills in the fields that are not looked up.
             queue: None,
+            network_agent: None,
             overrides: Overrides::default(),
             is_given_up: false,
             scale_up_failures: Vec::new(),

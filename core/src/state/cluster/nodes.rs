@@ -162,6 +162,7 @@ impl Nodes {
             "SystemOOM" => return self.ran_out_of_memory(event),
             "Rebooted" => return self.was_rebooted(event),
             reason if node::is_complaint(reason) || node::is_of_agent(event) => self.complained(event),
+            _ if event.warning => self.warned(event),
             _ => {}
         }
         false
@@ -195,19 +196,22 @@ impl Nodes {
         *last = event.last.max(*last);
     }
 
+    /// Keeps the newest Warning that no cause matches.
+    fn warned(&mut self, event: &EventFacts) {
+        let (Some(last), Some(node)) = (event.last.or(event.first), self.by_name.get_mut(&event.regarding.name)) else {
+            return;
+        };
+        if node.last_warning.as_ref().is_none_or(|known| known.last <= last) {
+            node.last_warning = Some(Box::new(complaint(event, last)));
+        }
+    }
+
     /// Keeps the newest complaint per problem, in addition to the conditions.
     fn complained(&mut self, event: &EventFacts) {
         let (Some(last), Some(node)) = (event.last.or(event.first), self.by_name.get_mut(&event.regarding.name)) else {
             return;
         };
-        let complaint = NodeComplaint {
-            reason: event.reason.clone(),
-            message: text::beginning(&event.message, COMPLAINT_MAX).into(),
-            count: event.count.max(1),
-            last,
-            reporter: event.reporter.clone(),
-            is_of_agent: node::is_of_agent(event),
-        };
+        let complaint = complaint(event, last);
         let is_same =
             |known: &NodeComplaint| (&known.reason, known.problem()) == (&complaint.reason, complaint.problem());
         let known = node.complaints.iter().position(is_same).map(|at| node.complaints.remove(at));
@@ -246,6 +250,17 @@ impl Nodes {
     /// Restores the Ready history of a node from its diagnosis, before the node is listed.
     pub(in crate::state) fn restore(&mut self, name: &str, history: Vec<ReadyTransition>) {
         self.restored_histories.insert(name.into(), history);
+    }
+}
+
+fn complaint(event: &EventFacts, last: Timestamp) -> NodeComplaint {
+    NodeComplaint {
+        reason: event.reason.clone(),
+        message: text::beginning(&event.message, COMPLAINT_MAX).into(),
+        count: event.count.max(1),
+        last,
+        reporter: event.reporter.clone(),
+        is_of_agent: node::is_of_agent(event),
     }
 }
 

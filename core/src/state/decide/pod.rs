@@ -142,12 +142,13 @@ pub(in crate::state) fn surroundings(world: &World, pod: &Full, now: Timestamp) 
     );
     let workload = crate::case::top_workload(&pod.facts, around.known_job());
     let queue = world.reported.reach.queue(&pod.facts, workload.as_ref());
+    let network_agent = world.reported.reach.network_agent(&pod.facts);
     let overrides = world.cluster.overrides.around(&pod.facts, workload.as_ref());
     let is_given_up = workload.as_ref().is_some_and(|key| world.cluster.has_given_up_on(key, &pod.facts));
     let waits = pod.facts.node_name.is_none();
     let events = world.cluster.events.of(&pod.facts.uid);
     let scale_up_failures = if waits { world.cluster.scale_ups.failures(&pod.facts, events, now) } else { Vec::new() };
-    Surroundings { queue, overrides, is_given_up, scale_up_failures, ..around }
+    Surroundings { queue, network_agent, overrides, is_given_up, scale_up_failures, ..around }
 }
 
 pub(in crate::state) fn case_with<'a>(

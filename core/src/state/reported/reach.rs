@@ -1,12 +1,13 @@
 //! Impact of each root: which pods, workloads and namespaces it affects.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::summary_entry::SummaryEntry;
 use crate::api::{DiagnosisState, Root, RootReach};
 use crate::case::RootKind;
-use crate::facts::{ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
+use crate::facts::{NetworkAgent, ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
 use crate::reconcile::{DiagnosisKey, Object, Record};
 use crate::rules::holds_up_pulls;
 
@@ -22,6 +23,8 @@ pub(in crate::state) struct Reach {
     reporters: HashMap<ReportedRoot, (WorkloadKey, Timestamp)>,
     /// Pods with a stalled image pull, and their registry, by the queue that they block.
     stalled: HashMap<Queue, BTreeMap<ObjectKey, Root>>,
+    /// Failing pods of network plugins with their cause, by node.
+    network_agents: HashMap<Box<str>, BTreeMap<ObjectKey, Cow<'static, str>>>,
 }
 
 /// Where a stalled image pull blocks others.
@@ -84,14 +87,23 @@ fn queues(record: &SummaryEntry) -> impl Iterator<Item = Queue> {
     node.into_iter().chain(workload).filter(move |_| is_stalled)
 }
 
+/// The node of the pod, if it belongs to a network plugin.
+fn node_of_agent(record: &SummaryEntry) -> Option<&str> {
+    let is_agent = record.workload.as_ref().is_some_and(NetworkAgent::is_one);
+    record.node.as_deref().filter(|_| is_agent)
+}
+
 impl Reach {
     pub(in crate::state) fn kept(&self) -> usize {
-        self.by_root.len() + self.refused.len() + self.reporters.len() + self.stalled.len()
+        self.by_root.len() + self.refused.len() + self.reporters.len() + self.stalled.len() + self.network_agents.len()
     }
 
     pub(in crate::state) fn add(&mut self, record: &SummaryEntry) {
         if !record.is_active() {
             return;
+        }
+        if let Some(node) = node_of_agent(record) {
+            self.network_agents.entry(node.into()).or_default().insert(record.key.clone(), record.cause.clone());
         }
         let Some(root) = &record.root else { return };
         let workload = record.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), ToString::to_string);
@@ -103,6 +115,14 @@ impl Reach {
     }
 
     pub(in crate::state) fn remove(&mut self, record: &SummaryEntry) {
+        if let Some(node) = node_of_agent(record)
+            && let Some(pods) = self.network_agents.get_mut(node)
+        {
+            pods.remove(&record.key);
+            if pods.is_empty() {
+                self.network_agents.remove(node);
+            }
+        }
         for queue in queues(record) {
             if let Some(pods) = self.stalled.get_mut(&queue) {
                 pods.remove(&record.key);
@@ -118,6 +138,12 @@ impl Reach {
         if pods.is_empty() {
             self.by_root.remove(&scoped);
         }
+    }
+
+    /// Another pod on the node of this one that belongs to the network plugin and fails.
+    pub(in crate::state) fn network_agent(&self, pod: &PodFacts) -> Option<NetworkAgent> {
+        let mut others = self.network_agents.get(pod.node_name.as_deref()?)?.iter().filter(|(key, _)| **key != pod.key);
+        others.next().map(|(key, cause)| NetworkAgent { pod: key.clone(), cause: cause.clone() })
     }
 
     /// The stalled pull of another pod that the pull of this pod may wait for.

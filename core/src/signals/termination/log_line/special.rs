@@ -3,6 +3,9 @@
 /// Lines of a description that are joined.
 const DESCRIBED: usize = 6;
 
+/// Bytes of a line that a summary has room for.
+const SHOWN: usize = 130;
+
 /// The text under `Description:` of Spring Boot's startup failure, without the advice that follows it.
 pub(super) fn spring_description(lines: &[&str]) -> Option<String> {
     let failed = lines.iter().rposition(|line| *line == "APPLICATION FAILED TO START")?;
@@ -29,7 +32,13 @@ pub(super) fn spring_description(lines: &[&str]) -> Option<String> {
     if parts.is_empty() {
         return Some(first.to_owned());
     }
-    Some(format!("{}: {}", first.trim_end_matches([':', '.']), parts.join(", ")))
+    let described = format!("{}: {}", first.trim_end_matches([':', '.']), parts.join(", "));
+    // The origin of a long property is its name in capitals, for which a summary has no room.
+    if has_value && described.len() > SHOWN {
+        let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|line| !line.starts_with("Origin ")).collect();
+        return Some(format!("{}: {}", first.trim_end_matches([':', '.']), parts.join(", ")));
+    }
+    Some(described)
 }
 
 /// The first field that zod rejects, and the message. zod prints JSON over many lines.
