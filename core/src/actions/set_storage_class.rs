@@ -113,7 +113,13 @@ mod tests {
         .at("2026-11-21T10:00:00Z");
         let class =
             ClassFacts { name: "fast".into(), provisioner: "x".into(), is_default: false, waits_for_pod: false };
-        let claim = ClaimFacts { name: claim.into(), class: ClaimClass::Named("fats".into()), volume: None, events };
+        let claim = ClaimFacts {
+            name: claim.into(),
+            class: ClaimClass::Named("fats".into()),
+            volume: None,
+            size: None,
+            events,
+        };
         scenario.surroundings[0].claims = Some(ClaimsFacts { unbound: vec![claim], classes: Some([class].into()) });
         let Health::Failing(found) = diagnose(&scenario.case()).health else { panic!("it fails") };
         let first = found.remedies.into_iter().next().unwrap();
