@@ -35,7 +35,7 @@ fn source<'a>(ask: &Ask<'a>) -> Option<(NamedKind, &'a str, &'a [KeyItem])> {
 
 fn names_of(ask: &Ask<'_>) -> Option<NamesOf> {
     let (kind, name, items) = source(ask)?;
-    items.is_empty().then(|| NamesOf::keys(kind, &ask.subject.pod().map_or("", |case| &case.pod.key.namespace), name))
+    items.is_empty().then(|| NamesOf::keys(kind, ask.subject.pod().map_or("", |case| &case.pod.key.namespace), name))
 }
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {

@@ -242,7 +242,7 @@ impl Dump {
             "Endpoints" => self.endpoints.push(Endpoints::deserialize(d)?),
             "PersistentVolumeClaim" => self.claims.push(PersistentVolumeClaim::deserialize(d)?),
             "ConfigMap" | "Secret" | "ServiceAccount" | "PriorityClass" | "RuntimeClass" | "PersistentVolume" => {
-                self.named(kind, d)?
+                self.named(kind, d)?;
             }
             "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {

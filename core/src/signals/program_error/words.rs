@@ -364,7 +364,7 @@ fn shell_parameter(line: &str) -> Option<&str> {
     const SHELLS: [&str; 5] = ["sh", "bash", "ash", "dash", "ksh"];
     let mut parts = line.split(": ");
     let program = parts.next()?.rsplit('/').next()?.trim_start_matches('-');
-    if !SHELLS.contains(&program) && !program.ends_with(".sh") {
+    if !SHELLS.contains(&program) && program.strip_suffix(".sh").is_none() {
         return None;
     }
     let is_number = |part: &&str| part.strip_prefix("line ").unwrap_or(part).bytes().all(|b| b.is_ascii_digit());
