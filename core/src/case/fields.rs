@@ -129,11 +129,31 @@ impl From<Vec<String>> for Value {
     }
 }
 
-impl<T: Into<Value>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::None, Into::into)
+/// A text that is not known is empty, so that conditions have one way to ask for it.
+impl From<Option<String>> for Value {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text.unwrap_or_default())
     }
 }
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        text.unwrap_or_default().into()
+    }
+}
+
+/// A number or a flag that is not known is null.
+macro_rules! nullable {
+    ($($type:ty),*) => {
+        $(impl From<Option<$type>> for Value {
+            fn from(value: Option<$type>) -> Self {
+                value.map_or(Self::None, Into::into)
+            }
+        })*
+    };
+}
+
+nullable!(i64, i32, u32, bool);
 
 /// The type of a field. `as_str` is its name in the documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

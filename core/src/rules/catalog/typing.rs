@@ -61,6 +61,8 @@ impl Checker<'_> {
                 [left, right],
             ) => {
                 self.same(*left, *right);
+                self.not_null(*left, right.0);
+                self.not_null(*right, left.0);
                 Some(FieldType::Flag)
             }
             (operators::IN, [_, (list, kind)]) => {
@@ -94,6 +96,14 @@ impl Checker<'_> {
             let message =
                 format!("compares {} ({}) with {} ({})", shown(left.0), a.as_str(), shown(right.0), b.as_str());
             self.report(left.0, Fault::new(message));
+        }
+    }
+
+    /// A condition that compares a text with null would never hold.
+    fn not_null(&mut self, of: (&IdedExpr, Kind), other: &IdedExpr) {
+        if of.1 == Some(FieldType::Text) && matches!(other.expr, Expr::Literal(LiteralValue::Null)) {
+            let message = format!("{} is string, which is empty and not null where it is not known", shown(of.0));
+            self.report(of.0, Fault { hint: Some("compare it with `\"\"`".to_owned()), ..Fault::new(message) });
         }
     }
 
@@ -152,6 +162,7 @@ mod tests {
             ("s.flag && s.number", "an operand of `&&`, `||` or `!` must be bool, and s.number is int"),
             ("'a' in s.text", "what follows `in` must be list of strings, and s.text is string"),
             ("s.number.contains('1')", "what `contains` is called on must be string, and s.number is int"),
+            ("s.text != null", "s.text is string, which is empty and not null where it is not known"),
             ("s.flag || s.text > 3", "compares s.text (string) with 3 (int)"),
         ] {
             assert_eq!(faults(wrong), [message], "{wrong}");

@@ -106,7 +106,7 @@ fn split(lines: &[&str]) -> Vec<Record> {
     records
 }
 
-/// Whether a message says nothing: a rule, or a time and level alone.
+/// Whether a message has no words: a rule, or a time and level alone.
 fn is_blank(message: &str) -> bool {
     let mut words = message.split_whitespace().filter(|word| !word.starts_with(['[', '<']));
     !words.any(|word| word.contains(char::is_alphanumeric))
