@@ -30,6 +30,7 @@ fn claim_events(reason: &str, message: &str) -> LookupResult {
         name: "data".into(),
         class: shindan_core::facts::ClaimClass::Unset,
         volume: None,
+        size: None,
         events: event.events,
     };
     LookupResult::Claims(ClaimsFacts { unbound: vec![claim], classes: Some([].into()) })
