@@ -12,18 +12,22 @@ fn only_if_unbound(namespace: &str, claim: &str) -> String {
 
 /// Deletes the claim and creates it again with this patch. The new manifest is kept in a file.
 pub(super) fn with_patch(namespace: &str, claim: &str, patch: &Json) -> String {
-    let (guard, name) = (only_if_unbound(namespace, claim), shell_word(claim));
-    let patch = shell_word(&patch.to_string()).into_owned();
-    format!(
-        "kubectl -n {namespace} get pvc {name} -o json | kubectl patch --local -f - -p {patch} -o json > {name}.json && \
-         {guard} && kubectl -n {namespace} replace --force -f {name}.json"
-    )
+    with_word(namespace, claim, &shell_word(&patch.to_string()))
 }
 
 /// The same with a volume that you fill in. A shell rejects the whole command until then, and not only a part of it.
 pub(super) fn with_volume_to_fill_in(namespace: &str, claim: &str) -> String {
-    let command = with_patch(namespace, claim, &serde_json::json!({"spec": {"volumeName": "$VOLUME"}}));
-    format!("VOLUME=<VOLUME> && {}", command.replace("\"$VOLUME\"", "\"'\"$VOLUME\"'\""))
+    let patch = r#"'{"spec":{"volumeName":"'"$VOLUME"'"}}'"#;
+    format!("VOLUME=<VOLUME> && {}", with_word(namespace, claim, patch))
+}
+
+/// The command with the patch as a word of the shell.
+fn with_word(namespace: &str, claim: &str, patch: &str) -> String {
+    let (guard, name) = (only_if_unbound(namespace, claim), shell_word(claim));
+    format!(
+        "kubectl -n {namespace} get pvc {name} -o json | kubectl patch --local -f - -p {patch} -o json > {name}.json && \
+         {guard} && kubectl -n {namespace} replace --force -f {name}.json"
+    )
 }
 
 /// Replaces a StatefulSet with one whose volumeClaimTemplates have another class, without its pods, and deletes the claims,
