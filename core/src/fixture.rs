@@ -232,8 +232,11 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
         dump
     };
     let dump = read();
-    if !dump.problems.is_empty() || dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
-        return Err(format!("1:1: no pods can be read from it: {:?}", dump.problems));
+    if let Some(problem) = dump.problems.first() {
+        return Err(format!("{}:1: {}", problem.line, problem.message));
+    }
+    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
+        return Err("1:1: it contains no pod, node or workload".to_owned());
     }
     let clock = directives(text, "judged-at").chain(directives(text, "recorded-at")).next();
     let recorded: Timestamp = match clock {
@@ -263,6 +266,14 @@ mod tests {
 
     fn lines(text: &str) -> Vec<Expectation> {
         expected(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn unreadable_fixture_is_reported_with_its_line() {
+        let of = |text: &str| diagnose(text, None).err().unwrap();
+        let error = of("# expect: healthy\nkind: Pod\nstatus:\n  phase Running\n  reason: x\n");
+        assert!(error.starts_with("5:1: mapping values are not allowed"), "{error}");
+        assert_eq!(of("kind: List\nitems: []\n"), "1:1: it contains no pod, node or workload");
     }
 
     #[test]

@@ -82,9 +82,12 @@ fn is_yaml(path: &Path) -> bool {
 /// `1 error`, `2 errors`, `no errors`.
 fn counted(number: usize, what: &str) -> String {
     match number {
-        0 => format!("no {what}s"),
+        0 => format!("no {}", plural(what)),
         1 => format!("1 {what}"),
-        number if what.ends_with("ss") => format!("{number} {what}es"),
-        number => format!("{number} {what}s"),
+        number => format!("{number} {}", plural(what)),
     }
+}
+
+fn plural(what: &str) -> String {
+    if what.ends_with("ss") { format!("{what}es") } else { format!("{what}s") }
 }

@@ -401,9 +401,14 @@ remedies:
             ("  text: Set it.", "", "f.yaml:9:3: remedies.0: a remedy needs a text"),
             ("on: imagePull", "threshold: 5x\non: imagePull", "f.yaml:3:12: threshold.0.is: not a threshold: `5x`"),
             (
+                "\"latest\"}",
+                "\"latest\", message: {any: [\"*\"]}}",
+                "f.yaml:4:58: match.0.message.any.0: the pattern has no words",
+            ),
+            (
                 "on: imagePull",
                 "before: [ImageTagNotFond]\non: imagePull",
-                "f.yaml:3:10: before.0: unknown other cause of the signal `ImageTagNotFond`\n  did you mean `ImageTagNotFound`?",
+                "f.yaml:3:10: before.0: unknown cause of imagePull `ImageTagNotFond`\n  did you mean `ImageTagNotFound`?",
             ),
         ] {
             let found = errors(from, to);

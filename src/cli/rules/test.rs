@@ -58,7 +58,8 @@ impl Tested {
         let (cause, shown) = (name_of(folder), folder.display());
         self.causes += 1;
         if rules::named(cause).is_none_or(|known| known.cause != cause) {
-            self.errors.push(format!("{shown}: {}", rules::unknown(cause)));
+            self.errors
+                .push(format!("{shown}: {}\n  --rules FILE adds a cause to the catalogue", rules::unknown(cause)));
             return Ok(());
         }
         let cases = entries(folder)?.into_iter().filter(|path| is_yaml(path));

@@ -167,6 +167,12 @@ impl Compiler {
     }
 
     fn condition(&mut self, of: &'static Match, path: &str) -> Condition {
+        for (key, texts) in [("any", &of.message.any), ("all", &of.message.all), ("none", &of.message.none)] {
+            let is_blank = |text: &str| text.split('*').all(|part| part.trim().is_empty());
+            for (place, _) in numbered(&format!("{path}.message.{key}"), texts).filter(|(_, text)| is_blank(text)) {
+                self.report(&place, Fault::new("the pattern has no words, so it matches each message"));
+            }
+        }
         let mut patterns =
             |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect::<Vec<_>>();
         Condition {

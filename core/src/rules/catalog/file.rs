@@ -125,7 +125,7 @@ impl ParseError {
             }
             _ => {}
         }
-        let needs_quotes = message.contains("string scalar");
+        let needs_quotes = message.contains("string scalar") || message.contains("mapping values are not allowed");
         Self { place, message, unknown, needs_quotes }
     }
 }

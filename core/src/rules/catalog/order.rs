@@ -39,7 +39,7 @@ pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: 
                 }
                 _ => {
                     let others = causes.iter().map(Cause::name).filter(|name| *name != cause.name());
-                    let fault = Fault::unknown("other cause of the signal", later, others);
+                    let fault = Fault::unknown(&format!("cause of {}", cause.signal.name), later, others);
                     problems.push(Problem { cause: cause.name(), path: format!("before.{n}"), fault });
                 }
             }
