@@ -623,7 +623,8 @@ pub(super) fn is_error(line: &str) -> bool {
 
 /// The same, for a line whose words are known.
 fn reports_error(line: &str, lower: &str, words: Words) -> bool {
-    words.error && !words.launcher && !(words.npm && NPM.iter().any(|npm| lower.starts_with(npm))) && !is_frame(line)
+    let is_of_npm = || words.npm && NPM.iter().any(|npm| lower.starts_with(npm));
+    words.error && !words.launcher && !is_of_npm() && !is_frame(line)
 }
 
 /// Whether a line is a part of a stack, or a location.
