@@ -304,7 +304,8 @@ fn a_quota_without_room_keeps_all_pods_away() {
         assert!(space.pods().await.is_empty());
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Critical, "0/2"));
         assert!(found.head.summary.contains("ResourceQuota team is exceeded"), "{found:?}");
-        assert!(commands(&found).contains(&format!("kubectl -n {} edit resourcequota team", space.name).as_str()));
+        let raise = format!("kubectl -n {} patch resourcequota team --type=merge -p ", space.name);
+        assert!(commands(&found).iter().any(|command| command.starts_with(&raise)), "{found:?}");
         let root = found.root.as_ref().expect("the quota");
         assert_eq!((root.root.kind.as_str(), root.root.name.as_str()), ("ResourceQuota", "team"));
         let more = r#"{"spec": {"hard": {"requests.memory": "1Gi"}}}"#;

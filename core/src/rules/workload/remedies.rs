@@ -17,18 +17,6 @@ pub(super) fn undo(case: &WorkloadCase<'_>, revision: i64, serves: bool) -> Reme
     rollback(case, text, undo::command(case.workload, revision))
 }
 
-/// Rolls back an update after which a container fails that it has changed. It is not known whether the earlier revision was
-/// ready, but no failure of it is.
-pub(super) fn undo_update(case: &WorkloadCase<'_>, revision: i64) -> Remedy {
-    let text = translate!(
-        case,
-        "Go back to revision {revision}: the update since then changed the container that fails, and no failure of that revision is known. Correct the template before the next rollout.",
-        "リビジョン {revision} に戻す: その後の更新が、失敗しているコンテナを変更した。そのリビジョンの失敗は知られていない。次のロールアウトの前にテンプレートを修正する。",
-        revision
-    );
-    rollback(case, text, undo::command(case.workload, revision))
-}
-
 fn rollback(case: &WorkloadCase<'_>, text: String, command: String) -> Remedy {
     let remedy = target::of_workload(case).with_source(remedy::mitigate(text));
     remedy::command_for(remedy, Operation::Rollback, command)

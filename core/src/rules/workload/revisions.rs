@@ -1,6 +1,6 @@
 //! Template changes of StatefulSets and DaemonSets, and rollbacks. Their templates are stored in ControllerRevisions.
 
-use super::failure::{Verdict, Why};
+use super::failure::Verdict;
 use super::{remedies, template};
 use crate::api::TemplateChange;
 use crate::case::{Category, FailingPod, WorkloadCase};
@@ -14,14 +14,6 @@ pub(super) fn changes(case: &WorkloadCase<'_>, before: &str, after: &str) -> Vec
 
 fn between(before: &RevisionFacts, after: &RevisionFacts) -> Vec<TemplateChange> {
     template::between(before.template.as_deref(), after.template.as_deref())
-}
-
-/// Whether the update changed the container that fails now.
-fn changes_failing_container(verdict: &Verdict<'_>) -> bool {
-    let Why::Pods(group) = &verdict.why else { return false };
-    let Some(container) = &group.lead.container else { return false };
-    let of_container = format!("ontainers[{container}]");
-    verdict.changes.iter().any(|change| change.field.contains(&of_container))
 }
 
 /// Rollback of a DaemonSet, whose status names no revisions: to the newest older revision without a known failure.
@@ -42,12 +34,9 @@ pub(super) fn add_rollback(case: &WorkloadCase<'_>, old_ready: u32, verdict: &mu
         return;
     }
     let serves = old_ready > 0;
-    let is_previous = older.first().is_some_and(|previous| previous.revision == back.revision);
     // If the newest template is everywhere, it is unknown whether the previous one was ever ready.
     if serves {
         verdict.remedies.push(remedies::undo(case, back.revision, serves));
-    } else if is_previous && changes_failing_container(verdict) {
-        verdict.remedies.push(remedies::undo_update(case, back.revision));
     } else {
         verdict.after.extend(remedies::revisions(case));
     }

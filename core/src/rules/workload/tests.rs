@@ -623,13 +623,9 @@ status: {{observedGeneration: 3, desiredNumberScheduled: 3, currentNumberSchedul
     );
     assert_eq!(image_changes(&failed_before), changed("web:1"));
 
-    let undo = &agent(3, 0).with("DaemonSet", "agent", crash("c")).failure().remedies[0];
-    assert_eq!(undo.command.as_deref(), Some("kubectl -n shop rollout undo daemonset/agent --to-revision=2"));
-    assert!(undo.text.contains("changed the container that fails"), "{}", undo.text);
-    let mut of_other = crash("c");
-    of_other[0].container = Some("other".to_owned());
-    let other = agent(3, 0).with("DaemonSet", "agent", of_other).failure().remedies;
-    assert!(!other.iter().any(|remedy| remedy.command.as_ref().is_some_and(|command| command.contains(" undo "))));
+    // Without a ready pod of it, it is not known whether an older revision ever worked.
+    let all_down = agent(3, 0).with("DaemonSet", "agent", crash("c")).failure().remedies;
+    assert!(!all_down.iter().any(|remedy| remedy.command.as_ref().is_some_and(|command| command.contains(" undo "))));
 
     for blameless in [
         agent(3, 2).with("DaemonSet", "agent", crash("b")).failure(),
