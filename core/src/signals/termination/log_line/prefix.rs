@@ -60,8 +60,10 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static LEVEL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
 
-/// What Elasticsearch writes before each check that failed, behind all other prefixes: `bootstrap check failure [1] of [2]: `.
-const CHECK: &str = "bootstrap check failure [";
+/// What Elasticsearch writes before each check that failed, behind all other prefixes. It is no part of [`PREFIX`], as the
+/// search for that would then read each line to its end.
+static CHECK: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"bootstrap check failure \[[0-9]+\] of \[[0-9]+\]: ").ok());
 
 /// The message of a line without its prefixes, for a summary.
 pub(crate) fn bare(line: &str) -> &str {
@@ -90,9 +92,8 @@ fn without_source(line: &str) -> &str {
 
 /// A line without time, level, source.
 pub(super) fn without_prefix(line: &str) -> &str {
-    let check = if line.contains(CHECK) { line.split_once(CHECK) } else { None };
-    let check = check.and_then(|(_, check)| check.split_once("]: "));
-    let mut rest = check.map_or(line, |(_, message)| message);
+    let check = CHECK.as_ref().and_then(|check| check.find(line));
+    let mut rest = check.and_then(|check| line.get(check.end()..)).unwrap_or(line);
     while let Some(head) = PREFIX.as_ref().and_then(|prefix| prefix.find(rest)) {
         match rest.get(head.end()..).map(str::trim_start) {
             // A level alone, or one that is part of the sentence, is not a prefix.
