@@ -183,7 +183,11 @@ impl Ask<'_> {
 
     /// The remedy with a kubectl command on the object in the parameters `kind` and `name`.
     fn on_named_object(&self, verb: &str) -> Option<Remedy> {
-        let (kind, name) = (self.with("kind")?, self.with("name")?);
+        self.on_object(verb, self.with("kind")?, self.with("name")?)
+    }
+
+    /// The remedy with a kubectl command on an object in the namespace of the target.
+    fn on_object(&self, verb: &str, kind: &str, name: &str) -> Option<Remedy> {
         let prefix = self.target.as_ref()?.command_prefix();
         Some(remedy::command(self.remedy(), format!("{prefix} {verb} {} {}", shell_word(kind), shell_word(name))))
     }

@@ -1,8 +1,6 @@
 //! Opens an object in the pod's namespace in an editor.
 
-use super::{Action, Ask, Undo};
-use crate::case::target::shell_word;
-use crate::case::{Remedy, remedy};
+use super::{Action, Undo};
 
 pub(super) const ACTION: Action = Action {
     name: "edit-object",
@@ -12,10 +10,5 @@ pub(super) const ACTION: Action = Action {
     has_text: false,
     undo: Undo::OldValues,
     needed_names: None,
-    build: |ask| build(ask, ask.with("kind")?, ask.with("name")?),
+    build: |ask| ask.on_named_object("edit"),
 };
-
-pub(super) fn build(ask: &Ask<'_>, kind: &str, name: &str) -> Option<Remedy> {
-    let prefix = ask.target.as_ref()?.command_prefix();
-    Some(remedy::command(ask.remedy(), format!("{prefix} edit {} {}", shell_word(kind), shell_word(name))))
-}

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 
-use super::{Action, Ask, Undo, edit_object};
+use super::{Action, Ask, Undo};
 use crate::case::target::shell_word;
 use crate::case::{Remedy, remedy};
 use crate::facts::{format_bytes, format_cpu, parse_bytes, parse_cpu};
@@ -27,7 +27,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
                 format!("{prefix} patch resourcequota {} --type=merge -p {}", shell_word(name), shell_word(&body));
             Some(remedy::command(ask.remedy(), command))
         }
-        None => edit_object::build(ask, "resourcequota", name),
+        None => ask.on_object("edit", "resourcequota", name),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::case::target::shell_word;
+use crate::case::target::{recreation, shell_word};
 
 /// The command that goes on only if the claim still has no volume, as it may have got one since the diagnosis.
 fn only_if_unbound(namespace: &str, claim: &str) -> String {
@@ -23,11 +23,8 @@ pub(super) fn with_volume_to_fill_in(namespace: &str, claim: &str) -> String {
 
 /// The command with the patch as a word of the shell.
 fn with_word(namespace: &str, claim: &str, patch: &str) -> String {
-    let (guard, name) = (only_if_unbound(namespace, claim), shell_word(claim));
-    format!(
-        "kubectl -n {namespace} get pvc {name} -o json | kubectl patch --local -f - -p {patch} -o json > {name}.json && \
-         {guard} && kubectl -n {namespace} replace --force -f {name}.json"
-    )
+    let (prefix, guard) = (format!("kubectl -n {namespace}"), format!("{} && ", only_if_unbound(namespace, claim)));
+    recreation(&prefix, ["pvc", &shell_word(claim)], "", patch, &guard)
 }
 
 /// Replaces a StatefulSet with one whose volumeClaimTemplates have another class, without its pods, and deletes the claims,

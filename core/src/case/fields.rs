@@ -5,13 +5,8 @@ use std::fmt;
 
 /// Values by the paths that expressions and templates use.
 pub(crate) trait Fields {
-    /// Returns `None` if the field does not exist.
-    fn get(&self, path: &Path) -> Option<Cow<'_, Value>>;
-
-    /// The value, or that of an unknown field.
-    fn value(&self, path: &Path) -> Cow<'_, Value> {
-        self.get(path).unwrap_or(Cow::Owned(Value::None))
-    }
+    /// [`Value::None`] if the field does not exist.
+    fn value(&self, path: &Path) -> Cow<'_, Value>;
 }
 
 /// The path of a field, such as `imagePull.registry`.
@@ -46,9 +41,10 @@ impl Path {
 pub struct Snapshot(pub(crate) Vec<(&'static str, Value)>);
 
 impl Fields for Snapshot {
-    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
-        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path.as_str())).ok()?;
-        self.0.get(place).map(|(_, value)| Cow::Borrowed(value))
+    fn value(&self, path: &Path) -> Cow<'_, Value> {
+        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path.as_str())).ok();
+        let known = place.and_then(|place| self.0.get(place));
+        known.map_or(Cow::Owned(Value::None), |(_, value)| Cow::Borrowed(value))
     }
 }
 

@@ -263,12 +263,8 @@ impl Target {
     /// Adds the command that deletes the object and creates it again with the patch, after another `step` of the pipe. The
     /// new manifest is kept in a file, so that nothing is lost if it is not accepted.
     fn with_recreation(&self, remedy: Remedy, step: &str, patch: &Value) -> Remedy {
-        let (prefix, kind, name) = (self.command_prefix(), self.kind.to_ascii_lowercase(), &self.name);
-        let word = shell_word(&patch.to_string()).into_owned();
-        let command = format!(
-            "{prefix} get {kind} {name} -o json | {step}kubectl patch --local -f - -p {word} -o json > {name}.json && \
-             {prefix} replace --force -f {name}.json"
-        );
+        let object = [&self.kind.to_ascii_lowercase(), &*self.name];
+        let command = recreation(&self.command_prefix(), object, step, &shell_word(&patch.to_string()), "");
         let (operation, text) = match self.holder {
             Holder::Pod { .. } => (
                 Operation::ChangePod,
@@ -378,6 +374,17 @@ impl Target {
             Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
         }
     }
+}
+
+/// The command that deletes an object (kind and name) and creates it again with a patch, which is a word of the shell. `step`
+/// is another step of the pipe, and `guard` a command that must succeed first; both may be empty. The new manifest is kept in
+/// a file, so that nothing is lost if it is not accepted.
+pub(crate) fn recreation(prefix: &str, object: [&str; 2], step: &str, patch: &str, guard: &str) -> String {
+    let [kind, name] = object;
+    format!(
+        "{prefix} get {kind} {name} -o json | {step}kubectl patch --local -f - -p {patch} -o json > {name}.json && \
+         {guard}{prefix} replace --force -f {name}.json"
+    )
 }
 
 fn to_yaml(patch: &Value) -> String {

@@ -232,8 +232,7 @@ impl<'t> Reader<'t> {
         let is_context = self.clauses.last().is_some_and(|last| last.rank == Rank::Context);
         let weight = lines::weight(best);
         // What follows a request is its response, whatever its words are.
-        let is_request = ["PUT https://", "GET https://", "POST https://", "DELETE https://", "PATCH https://"];
-        let is_request = is_request.iter().any(|request| first.contains(request));
+        let is_request = lines::REQUESTS.iter().any(|request| first.contains(request));
         if weight < 0 || is_context && weight == 0 && !is_request {
             return;
         }

@@ -132,6 +132,10 @@ fn without_log_head(line: &str) -> &str {
     if rest.is_empty() { line } else { rest }
 }
 
+/// Requests to the API of a cloud, as its client prints them. Source: Azure/azure-sdk-for-go azcore ResponseError.
+pub(super) const REQUESTS: [&str; 5] =
+    ["GET https://", "PUT https://", "POST https://", "PATCH https://", "DELETE https://"];
+
 pub(super) fn is_noise(line: &str) -> bool {
     BEGINNINGS.as_ref().is_some_and(|all| all.find(Input::new(line).anchored(Anchored::Yes)).is_some())
         || line.split(": ").all(|part| matches!(part.trim_matches('"'), "" | "unknown"))
@@ -139,10 +143,7 @@ pub(super) fn is_noise(line: &str) -> bool {
         || is_stack_frame(line)
         || line.starts_with("RESPONSE ") && line.contains(": ")
         || line.starts_with("ERROR CODE: ")
-        || line.starts_with("GET https://")
-        || line.starts_with("PUT https://")
-        || line.starts_with("POST https://")
-        || line.starts_with("DELETE https://")
+        || REQUESTS.iter().any(|request| line.starts_with(request))
         || line.bytes().all(|b| b.is_ascii_punctuation() && b != b'*' || b == b' ')
 }
 

@@ -111,9 +111,9 @@ pub const CONTEXT: &[&Definition] = &[
 ];
 
 impl Fields for Context<'_> {
-    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+    fn value(&self, path: &Path) -> Cow<'_, Value> {
         if let Some(value) = self.of_signal(path) {
-            return Some(Cow::Borrowed(value));
+            return Cow::Borrowed(value);
         }
         let (of, name) = path.as_str().split_once('.').unwrap_or((path.as_str(), ""));
         let value = match of {
@@ -123,7 +123,7 @@ impl Fields for Context<'_> {
             "node" => self.of_node(name),
             _ => None,
         };
-        value.map(Cow::Owned)
+        Cow::Owned(value.unwrap_or(Value::None))
     }
 }
 

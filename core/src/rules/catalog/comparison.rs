@@ -180,15 +180,15 @@ mod tests {
     struct Sample(usize);
 
     impl Fields for Sample {
-        fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
+        fn value(&self, path: &Path) -> Cow<'_, Value> {
             let pick =
-                |bit: usize, value: Value| Some(Cow::Owned(if self.0 & (1 << bit) == 0 { value } else { Value::None }));
+                |bit: usize, value: Value| Cow::Owned(if self.0 & (1 << bit) == 0 { value } else { Value::None });
             match path.as_str() {
                 "s.text" => pick(0, Value::from("oom")),
                 "s.number" => pick(1, Value::Number(137)),
                 "s.flag" => pick(2, Value::Flag(self.0 & 8 == 0)),
                 "s.list" => pick(4, Value::List(vec!["oom".to_owned(), "b".to_owned()])),
-                _ => None,
+                _ => Cow::Owned(Value::None),
             }
         }
     }

@@ -98,14 +98,14 @@ impl Expression {
 struct Samples<'s>(&'s dyn Fn(&str) -> Option<FieldType>);
 
 impl Fields for Samples<'_> {
-    fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
-        let value = match (self.0)(path.as_str())? {
-            FieldType::Text => Value::from("1"),
-            FieldType::Number => Value::Number(1),
-            FieldType::Flag => Value::Flag(true),
-            FieldType::List => Value::List(vec!["1".to_owned()]),
-        };
-        Some(Cow::Owned(value))
+    fn value(&self, path: &Path) -> Cow<'_, Value> {
+        Cow::Owned(match (self.0)(path.as_str()) {
+            Some(FieldType::Text) => Value::from("1"),
+            Some(FieldType::Number) => Value::Number(1),
+            Some(FieldType::Flag) => Value::Flag(true),
+            Some(FieldType::List) => Value::List(vec!["1".to_owned()]),
+            None => Value::None,
+        })
     }
 }
 

@@ -230,12 +230,12 @@ mod tests {
     struct Two;
 
     impl Fields for Two {
-        fn get(&self, path: &Path) -> Option<Cow<'_, Value>> {
-            match path.as_str() {
-                "a.b" => Some(Cow::Owned(Value::from("x{y}"))),
-                "a.empty" => Some(Cow::Owned(Value::from(""))),
-                _ => None,
-            }
+        fn value(&self, path: &Path) -> Cow<'_, Value> {
+            Cow::Owned(match path.as_str() {
+                "a.b" => Value::from("x{y}"),
+                "a.empty" => Value::from(""),
+                _ => Value::None,
+            })
         }
     }
 
