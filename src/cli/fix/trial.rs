@@ -10,6 +10,9 @@ use super::change::{Change, Command, Operation};
 use super::object::{self, Mode, Objects, Refusal};
 use super::steps::Step;
 
+/// How often an object that changes meanwhile is read and tried again.
+const ATTEMPTS: usize = 5;
+
 /// The failing object for which remedies are tried.
 pub(in crate::cli) struct Trial<'t> {
     pub(in crate::cli) objects: &'t Objects<'t>,
@@ -105,12 +108,24 @@ impl Trial<'_> {
         if is_change { State::Accepted(steps) } else { State::NoChange }
     }
 
+    /// Tries a step. The status of a failing object changes often, so one that changed between its read and the dry run is
+    /// read again.
     async fn step(&self, change: Change) -> Result<Step, State> {
+        for _ in 0..ATTEMPTS {
+            if let Some(step) = self.step_once(&change).await? {
+                return Ok(step);
+            }
+        }
+        Err(State::Refused("it is being changed: try again".to_owned()))
+    }
+
+    /// `None` if the object was changed meanwhile.
+    async fn step_once(&self, change: &Change) -> Result<Option<Step>, State> {
         let leaves = change.namespace.as_ref().is_some_and(|namespace| *namespace != self.namespace);
         if leaves || !change.kind.is_namespaced {
             return Err(State::ToRun);
         }
-        let before = self.objects.get(&change).await.map_err(|error| State::Refused(format!("{error:#}")))?;
+        let before = self.objects.get(change).await.map_err(|error| State::Refused(format!("{error:#}")))?;
         let is_created = matches!(change.operation, Operation::Create(_));
         if before.is_none() && !is_created {
             return Err(State::Refused(format!("{change} does not exist")));
@@ -121,11 +136,11 @@ impl Trial<'_> {
         if let Some(source) = source {
             return Err(State::Managed { object: change.to_string(), source });
         }
-        match self.objects.change(&change, before.as_ref(), self.cause, Mode::DryRun).await {
+        match self.objects.change(change, before.as_ref(), self.cause, Mode::DryRun).await {
             Err(error) => Err(State::Refused(format!("{error:#}"))),
-            Ok(Err(Refusal::Changed)) => Err(State::Refused("it is being changed: try again".to_owned())),
+            Ok(Err(Refusal::Changed)) => Ok(None),
             Ok(Err(Refusal::Answer(words))) => Err(State::Refused(words)),
-            Ok(Ok(after)) => Ok(Step { change, before, after }),
+            Ok(Ok(after)) => Ok(Some(Step { change: change.clone(), before, after })),
         }
     }
 }
