@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
+use crate::case::target::below;
 use crate::signals::probe::handler::handler_json;
 
 pub(super) const ACTION: Action = Action {
@@ -22,6 +23,6 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let mut probe = handler_json(&container.liveness.as_ref()?.handler)?;
     probe["periodSeconds"] = json!(2);
     probe["failureThreshold"] = json!(60);
-    let fields = json!({ "startupProbe": probe });
+    let fields = below(&["startupProbe"], probe);
     Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), Some(container), fields))
 }

@@ -133,8 +133,8 @@ mod tests {
             "kind: Pod\nmetadata: {{name: p, namespace: n, labels: {{{labels}}}, ownerReferences: [{{{owner}, uid: u, controller: true}}]}}\nspec: {{containers: [{{name: c}}]}}\nstatus: {{phase: Pending}}\n"
         ));
         let patch = target::of(&scenario.case())
-            .pod_spec_patch(serde_json::json!({"priority": 1}))
-            .map(|patch| patch.to_string());
+            .template()
+            .map(|path| target::below(path, serde_json::json!({"priority": 1})).to_string());
         (top(&scenario.pods[0], None).map(|key| key.to_string()), patch)
     }
 

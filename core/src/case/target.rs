@@ -7,7 +7,7 @@ pub mod strategic;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Case, Operation, Remedy, WorkloadCase, injected, ownership, remedy};
 use crate::api::ContainerType;
@@ -82,9 +82,9 @@ pub fn at<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
     path.iter().try_fold(object, |value, key| value.get(key))
 }
 
-/// An object with the value at a path.
+/// An object with the value at a path. It takes the value as it is, where `json!` would copy it once for each key.
 pub fn below(path: &[&str], value: Value) -> Value {
-    path.iter().rev().fold(value, |value, key| json!({ *key: value }))
+    path.iter().rev().fold(value, |value, key| Value::Object(Map::from_iter([((*key).to_owned(), value)])))
 }
 
 /// An entry of a list whose key is the name, such as containers and volumes, with these fields.
@@ -161,7 +161,7 @@ impl Target {
 
     /// Whether the template can be changed in place. Otherwise the object must be deleted and recreated.
     pub fn is_patchable(&self) -> bool {
-        matches!(self.holder, Holder::Template | Holder::CronJob)
+        self.template().is_some()
     }
 
     /// Adds the command `kubectl set image` or `kubectl set env` with its arguments, of which some may be placeholders. A bare
@@ -177,7 +177,7 @@ impl Target {
             let operation = if self.is_patchable() { Operation::ChangeTemplate } else { Operation::ChangePod };
             return remedy::command_for(self.with_source(remedy), operation, command);
         }
-        match self.recreation_patch(&json!({})) {
+        match self.recreation_patch(json!({})) {
             Some(patch) => {
                 self.with_recreation(remedy, &format!("kubectl set {what} --local -o json -f - {arguments} | "), &patch)
             }
@@ -206,11 +206,11 @@ impl Target {
         rolls.then(|| format!("{} rollout {verb} {}", self.command_prefix(), self.argument()))
     }
 
-    /// A strategic merge patch that sets `fields` in the pod spec of the template.
-    pub(super) fn pod_spec_patch(&self, fields: Value) -> Option<Value> {
+    /// The path of the pod spec in a template that can be changed in place.
+    pub(super) fn template(&self) -> Option<&'static [&'static str]> {
         match self.holder {
-            Holder::Template => Some(below(TEMPLATE, fields)),
-            Holder::CronJob => Some(below(CRON_JOB, fields)),
+            Holder::Template => Some(TEMPLATE),
+            Holder::CronJob => Some(CRON_JOB),
             Holder::Immutable | Holder::Pod { .. } | Holder::Manifest | Holder::None => None,
         }
     }
@@ -221,7 +221,8 @@ impl Target {
     pub fn with_container_patch(&self, remedy: Remedy, container: Option<&Container>, fields: Value) -> Remedy {
         match container {
             Some(container) if container.kind != ContainerType::Ephemeral && !self.is_injected(container) => {
-                self.with_pod_patch(remedy, json!({container.spec_list(): [list_entry(&container.name, fields)]}))
+                let entries = Value::Array(vec![list_entry(&container.name, fields)]);
+                self.with_pod_patch(remedy, below(&[container.spec_list()], entries))
             }
             _ => remedy,
         }
@@ -230,19 +231,20 @@ impl Target {
     /// Same as [`Self::with_container_patch`] for fields of the pod spec.
     #[must_use]
     pub fn with_pod_patch(&self, remedy: Remedy, fields: Value) -> Remedy {
-        if let Some(patch) = self.recreation_patch(&fields) {
-            return remedy::patch(self.with_recreation(remedy, "", &patch), to_yaml(&patch));
-        }
-        match self.pod_spec_patch(fields) {
-            Some(patch) => Remedy { operation: Operation::ChangeTemplate, ..self.with_patch(remedy, &patch) },
-            None => self.with_replacement(remedy),
-        }
+        let Some(template) = self.template() else {
+            return match self.recreation_patch(fields) {
+                Some(patch) => remedy::patch(self.with_recreation(remedy, "", &patch), to_yaml(&patch)),
+                None => self.with_replacement(remedy),
+            };
+        };
+        let patch = below(template, fields);
+        Remedy { operation: Operation::ChangeTemplate, ..self.with_patch(remedy, &patch) }
     }
 
     /// A strategic merge patch that sets `fields` in the pod spec of an object with an immutable spec, and removes what the
     /// API server refuses in a new object.
-    fn recreation_patch(&self, fields: &Value) -> Option<Value> {
-        let mut patch = json!({"spec": fields});
+    fn recreation_patch(&self, fields: Value) -> Option<Value> {
+        let mut patch = below(&["spec"], fields);
         match self.holder {
             Holder::Pod { is_debugged } => {
                 patch["spec"]["nodeName"] = Value::Null;
@@ -253,7 +255,7 @@ impl Target {
             }
             Holder::Immutable => {
                 let labels = json!({"controller-uid": null, "batch.kubernetes.io/controller-uid": null});
-                let template = json!({"metadata": {"labels": labels}, "spec": patch["spec"]});
+                let template = json!({"metadata": {"labels": labels}, "spec": patch["spec"].take()});
                 Some(json!({"spec": {"selector": null, "template": template}}))
             }
             Holder::Template | Holder::CronJob | Holder::Manifest | Holder::None => None,
