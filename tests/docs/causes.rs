@@ -42,29 +42,14 @@ fn each_cause_has_a_page_with_a_real_case() {
     }
 }
 
+/// The README counts in hundreds, so that a new cause does not change it.
 #[test]
-fn the_readme_counts_the_causes() {
-    let mut made = String::new();
-    for line in fs::read_to_string(root().join("README.md")).unwrap().lines() {
-        let mut line = line.to_owned();
-        let category =
-            line.strip_prefix("| [").and_then(|row| row.split_once("](docs/causes.md#")).map(|(name, _)| name);
-        if let Some(category) = category {
-            let count = rules::known().filter(|known| known.category.as_str() == category).count();
-            let mut cells: Vec<&str> = line.split(" | ").collect();
-            let count = count.to_string();
-            cells[1] = &count;
-            line = cells.join(" | ");
-        } else if let Some((before, after)) = line.split_once(" causes") {
-            let text = before.trim_end_matches(|c: char| c.is_ascii_digit());
-            if text.len() < before.len() {
-                line = format!("{text}{} causes{after}", rules::known().count());
-            }
-        }
-        made.push_str(&line);
-        made.push('\n');
-    }
-    holds("README.md", &made);
+fn the_readme_does_not_promise_more_causes_than_there_are() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let counts = readme.split("ore than ").filter_map(|after| after.split_once(" causes")?.0.parse().ok());
+    let promised: Vec<usize> = counts.collect();
+    assert_eq!(promised.len(), 2, "the introduction and the section on causes");
+    assert!(promised.iter().all(|promised| *promised < rules::known().count()));
 }
 
 /// The page for alerts with a cause that is not in the table.
