@@ -110,6 +110,16 @@ impl fmt::Display for Expectation {
     }
 }
 
+/// The names before the colon of a line in the head. `status` is what `kubectl get pods` shows, for tests/status.
+const DIRECTIVES: [&str; 5] = ["expect", "must-name", "recorded-at", "judged-at", "status"];
+
+/// The name of a line that looks like a directive and is none: one word in lower case before a colon.
+fn misspelt(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(": ")?;
+    let is_word = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
+    (is_word && !DIRECTIVES.contains(&name)).then_some(name)
+}
+
 /// The leading comments with their line numbers.
 fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let comments = text.lines().take_while(|line| line.starts_with('#'));
@@ -124,6 +134,11 @@ pub fn directives<'t>(text: &'t str, name: &str) -> impl Iterator<Item = (usize,
 /// The expectations of a fixture. Empty for `healthy`, `None` without an `expect:`. An error starts with its line and
 /// column.
 pub fn expected(text: &str) -> Result<Option<Vec<Expectation>>, String> {
+    if let Some((at, name)) = comments(text).find_map(|(at, line)| Some((at, misspelt(line)?))) {
+        let near =
+            rules::nearest(name, DIRECTIVES.into_iter()).first().map(|near| format!("; did you mean `{near}:`?"));
+        return Err(format!("{at}:1: unknown line `{name}:`{}", near.unwrap_or_default()));
+    }
     let mut all: Option<Vec<Expectation>> = None;
     let mut is_healthy = false;
     for (at, value) in directives(text, "expect") {
@@ -311,6 +326,7 @@ mod tests {
             ("# expect: A node=n pod=p\n", "1:1: expect: it names more than one object"),
             ("# expect: A pod=\n", "1:1: expect: pod needs one value"),
             ("# expect: A\n# expect: healthy\n", "2:1: expect: a healthy fixture"),
+            ("# expect: A\n# must-nam: B\n", "2:1: unknown line `must-nam:`; did you mean `must-name:`?"),
         ] {
             let found = expected(text).unwrap_err();
             assert!(found.starts_with(error), "{found}");

@@ -109,6 +109,11 @@ pub(super) fn errno(clause: &str) -> Option<&'static str> {
     ERRNOS.iter().find(|(words, _)| ends(words)).map(|(_, name)| *name)
 }
 
+/// Whether a word is the name of a kernel's error, such as `eacces`.
+pub(super) fn is_errno(word: &str) -> bool {
+    ERRNOS.iter().any(|(_, name)| word.eq_ignore_ascii_case(name))
+}
+
 /// Words of the kernel's errors that programs report by number.
 const NUMBERED: &[(u32, &str)] = &[
     (1, "operation not permitted"),

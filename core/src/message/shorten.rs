@@ -95,6 +95,11 @@ pub(super) fn has_open_quote(text: &str) -> bool {
     text.bytes().filter(|b| *b == b'"').count() % 2 == 1
 }
 
+/// Whether a clause names something: it has a digit, a quote or a path in it.
+pub(super) fn has_name(clause: &str) -> bool {
+    clause.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'"' | b'/' | b'\''))
+}
+
 /// Words of a label at the beginning of a line, such as `Error` or `KafkaException`.
 const LABEL_WORDS: usize = 2;
 
@@ -134,10 +139,13 @@ fn short_error(mut line: &str, most: usize) -> String {
     // The last clauses take up to half of the room, the last one alone some more.
     let half = clauses.iter().copied().find(|from| size(*from) * 2 <= most);
     let last = clauses.last().copied().filter(|from| size(*from) * 5 <= most * 3);
-    let shortened = match half.or(last) {
-        Some(from) => join(&line[..from], &line[from..], most - size(from) - 1),
+    // A short beginning that names nothing gives way to a last clause that fits.
+    let whole = clauses.last().copied().filter(|from| size(*from) <= most && !has_name(&line[..*from]));
+    let shortened = match (half.or(last), whole) {
+        (Some(from), _) => join(&line[..from], &line[from..], most - size(from) - 1),
+        (None, Some(from)) => line[from..].to_owned(),
         // The last clause is long: it begins with its subject.
-        None => match clauses.last().copied().filter(|from| *from * 2 > most) {
+        (None, None) => match clauses.last().copied().filter(|from| *from * 2 > most) {
             Some(from) if comparison(&line[from..], most * 7 / 10).is_none() => {
                 let head = most * 2 / 5;
                 join(&line[..from], &cut(&line[from..], most - head - 1), head)
@@ -568,7 +576,7 @@ mod tests {
         assert_eq!(fit("short: text", 80), "short: text");
         let text =
             r#"app needs a variable, which is not set; it exits at once: "Error: "A" is not specified in the file""#;
-        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set: "Error: "A" is not specified in the…""#);
+        assert_eq!(fit(text, 80), r#"app needs a variable, which is not set: ""A" is not specified in the file""#);
         assert_eq!(
             fit("image a/b cannot be pulled: node n cannot reach r (Get x: dial y: refused)", 66),
             "image a/b cannot be pulled: node n cannot reach r (… refused)"

@@ -1,7 +1,7 @@
 //! Describes an error in a few words: operation, object and leaf, without wrappers and repetition.
 
 use super::chain::{Clause, Message};
-use super::shorten::{self, fits};
+use super::shorten::{self, fits, has_name};
 use super::wrapper::{self, Rank};
 
 /// Words of a clause that name nothing, in lower case.
@@ -244,11 +244,6 @@ fn finished(error: &str) -> String {
         }
     }
     error.to_owned()
-}
-
-/// Whether a clause names something: it has a digit, a quote or a path in it.
-fn has_name(clause: &str) -> bool {
-    clause.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'"' | b'/' | b'\''))
 }
 
 /// Whether a clause adds nothing to the text before it, in lower case: all of its words stand there; those of the leaf in

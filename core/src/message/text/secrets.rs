@@ -9,6 +9,8 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 use regex::{Captures, Regex};
 
+use crate::message::code;
+
 const MASK: &str = "***";
 /// Minimum length of a key in base64.
 const LONG_WORD: usize = 60;
@@ -391,11 +393,9 @@ fn is_placeholder(value: &str) -> bool {
 
 /// Whether this is the name of an error of the system, as Erlang and Node.js print it: `/var/lib/x/.cookie: eacces`.
 fn is_errno(value: &str) -> bool {
-    const NAMES: [&str; 10] =
-        ["eacces", "eperm", "enoent", "eexist", "enotdir", "eisdir", "erofs", "enospc", "eio", "eagain"];
     let end = value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len());
     let is_whole = value[end..].bytes().next().is_none_or(|b| matches!(b, b'"' | b'\'' | b',' | b')' | b'}' | b']'));
-    is_whole && NAMES.iter().any(|name| value[..end].eq_ignore_ascii_case(name))
+    is_whole && code::is_errno(&value[..end])
 }
 
 /// Replaces each private key in a text of several lines by one line, `***`. Logs are cut at the beginning: if only the

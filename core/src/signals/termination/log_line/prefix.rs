@@ -18,7 +18,7 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         // Ruby: place of an exception
         r"/\S+\.rb:[0-9]+:in [`'][^']*': +",
         // Time
-        r"\[?[0-9]{4}[-/][0-9][0-9][-/][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
+        r"\[?[0-9]{4}[-/.][0-9][0-9][-/.][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
         // Envoy
         r"\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
         // libpq, for a response of the server
@@ -29,6 +29,8 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"envoy [a-z]+ external/\S+\t+",
         // MySQL: connection, level, code, subsystem
         r"[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
+        // ClickHouse: thread, query, level, logger
+        r"\[ [0-9]+ \] \{[^}]*\} <[A-Z][a-z]+> (?:[A-Za-z]+: )?",
         // Erlang's process
         r"<[0-9.]+> +",
         // nginx without a log file
@@ -72,7 +74,13 @@ pub(crate) fn bare(line: &str) -> &str {
 
 /// The same, for a line without time, level, source.
 pub(super) fn bare_message(message: &str) -> &str {
-    without_package(without_thread(without_source(message)))
+    without_package(without_term(without_thread(without_source(message))))
+}
+
+/// The text of an Erlang term that ends on this line: `"Node a disagrees"}}`.
+fn without_term(line: &str) -> &str {
+    let text = line.strip_prefix('"').and_then(|text| text.trim_end_matches(['}', ']']).strip_suffix('"'));
+    text.filter(|text| !text.contains('"')).unwrap_or(line)
 }
 
 /// The exception of a JVM without its thread: `Exception in thread "main" java.lang.OutOfMemoryError: ...`.

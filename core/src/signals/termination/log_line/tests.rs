@@ -129,6 +129,10 @@ fn prefixes_of_a_message_are_removed() {
             "Strict hostname resolution",
         ),
         ("[2026-11-23 10:00:00 +0000] [1] [ERROR] Reason: it failed", "Reason: it failed"),
+        (
+            "2026.11.23 10:00:00.123456 [ 1 ] {} <Error> Application: DB::Exception: it failed",
+            "DB::Exception: it failed",
+        ),
         ("2026-11-23T10:00:00.123Z ERROR 1 --- [main] o.s.boot.SpringApplication : it failed", "it failed"),
         ("thread 'main' panicked at src/main.rs:2:5: index out of bounds", "index out of bounds"),
         (
@@ -247,6 +251,13 @@ fn lines_are_shown_without_advice_and_with_both_ends() {
     let mongod =
         "NonExistentPath: Data directory /data/db not found. Create the missing directory or specify another path";
     assert_eq!(shown(mongod, 130), "NonExistentPath: Data directory /data/db not found");
+    let elasticsearch = "fatal exception while booting Elasticsearch: cannot upgrade from 7.9.0 directly to 8.11.0, upgrade to 7.17.0 first";
+    assert_eq!(shown(elasticsearch, 90), "cannot upgrade from 7.9.0 directly to 8.11.0, upgrade to 7.17.0 first");
+    let term = "\"Node rabbit@mq-1 thinks it's clustered with node rabbit@mq-0, but rabbit@mq-0 disagrees\"}}";
+    assert_eq!(
+        shown(term, 130),
+        "Node rabbit@mq-1 thinks it's clustered with node rabbit@mq-0, but rabbit@mq-0 disagrees"
+    );
     let long = "failed to warm certificate: failed to generate workload certificate: create certificate: rpc error: code = Unavailable desc = dial tcp: lookup istiod.istio-system.svc: no such host";
     assert_eq!(shown(long, 90), "failed to warm certificate: failed to… lookup istiod.istio-system.svc: no such host");
 }
