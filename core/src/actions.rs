@@ -32,6 +32,7 @@ mod make_volume_optional;
 pub(crate) mod manual_rollout;
 mod map_key_to_file;
 mod mount_empty_dir;
+mod mount_service_account_token;
 mod move_mount;
 mod native_sidecar;
 mod prefer_anti_affinity;
@@ -248,6 +249,7 @@ pub const ACTIONS: &[Action] = &[
     make_volume_optional::ACTION,
     map_key_to_file::ACTION,
     mount_empty_dir::ACTION,
+    mount_service_account_token::ACTION,
     move_mount::ACTION,
     native_sidecar::ACTION,
     prefer_anti_affinity::ACTION,

@@ -49,6 +49,8 @@ pub struct PodFacts {
     pub tolerations: Vec<Toleration>,
     pub priority: i32,
     pub host_network: bool,
+    /// Whether the pod itself asks for the token of its ServiceAccount (`automountServiceAccountToken: true`).
+    pub automounts_token: bool,
     pub overhead: Resources,
     /// Pod-level `spec.resources.requests` (1.34+), which override the sum of the containers.
     pub pod_requests: Resources,
