@@ -21,11 +21,33 @@ mod recorded;
 mod patches;
 
 fn diagnoses(items: &[Value]) -> Vec<Write> {
+    diagnoses_of(&recorded::list(items).to_string())
+}
+
+fn diagnoses_of(text: &str) -> Vec<Write> {
     let mut dump = Dump::default();
-    dump.read(&recorded::list(items).to_string());
+    dump.read(text);
     let now = dump.newest.unwrap_or(Timestamp::UNIX_EPOCH);
     let report = offline::diagnose(dump, offline::Logs::default(), now, Thresholds::default().for_snapshot());
     report.pods.into_iter().chain(report.nodes_and_workloads).collect()
+}
+
+/// Without the kubelet's Events nobody knows what the probe got: only a port that nobody declares is a hint.
+#[test]
+fn a_probe_of_an_undeclared_port_is_pointed_at_the_declared_one_without_events_too() {
+    let case = include_str!("causes/LivenessProbeFailed/undeclared-port-without-events.yaml");
+    let first = |text: &str| {
+        let found = diagnoses_of(text).remove(0).object.head().clone();
+        assert_eq!(found.cause, "LivenessProbeFailed");
+        found.remedies[0].command.clone().unwrap_or_default()
+    };
+    assert_eq!(
+        first(case),
+        "kubectl -n shop patch deployment web -p '{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"name\":\"web\"}]}}}}'"
+    );
+    assert_eq!(first(&case.replace("containerPort: 80\n", "containerPort: 8080\n")), "", "the port is declared");
+    let two = "containerPort: 80\n    - containerPort: 8443\n";
+    assert_eq!(first(&case.replace("containerPort: 80\n", two)), "", "either may be meant");
 }
 
 fn remedies(items: &[Value]) -> Vec<(String, Remedy)> {

@@ -336,7 +336,7 @@ fn fix_tries_without_yes_and_heals_with_it() {
         let shown = text(&tried);
         assert_eq!(tried.status.code(), Some(2), "{shown}");
         for words in
-            ["LivenessProbeFailed", "the API server would accept it (dry run)", "port: 80", "nothing was changed"]
+            ["LivenessProbeFailed", "the API server would accept it (dry run)", "port: 80\n", "nothing was changed"]
         {
             assert!(shown.contains(words), "{words}\n{shown}");
         }
@@ -370,7 +370,7 @@ fn fix_creates_a_bare_pod_again() {
         let before = uid();
         let tried = text(&shindan(&["fix", "pod/web", "-n", &space.name]));
         assert!(
-            tried.contains("Pod web, which is deleted and created again:") && tried.contains("port: 80"),
+            tried.contains("Pod web, which is deleted and created again:") && tried.contains("port: 80\n"),
             "{tried}"
         );
         assert_eq!(uid(), before, "a dry run persists nothing");

@@ -165,12 +165,13 @@ signal! {
         port.map_or_else(|| self.target(), |port| port.to_string())
     }
 
-    /// The only other port that the container declares; null if there are several. Source: ports[].containerPort.
+    /// The only port that the container declares, if the probe asks another; null otherwise. Source: ports[].containerPort.
     "otherPort": fn other_port(&self) -> Option<i32> {
         let own = self.spec().and_then(|probe| port_number(self.container, &probe.handler));
-        let mut others = self.container.ports.iter().map(|port| port.number).filter(|number| Some(*number) != own);
-        let other = others.next()?;
-        others.next().is_none().then_some(other)
+        match self.container.ports.as_slice() {
+            [port] if Some(port.number) != own => Some(port.number),
+            _ => None,
+        }
     }
 
     /// The name by which the probe asks for a port and which no port has; empty for any other probe.
