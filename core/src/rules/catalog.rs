@@ -130,7 +130,7 @@ fn embedded() -> &'static [CauseFile] {
 /// The complete file of a cause, from its compressed form.
 fn complete(compressed: &[u8]) -> Option<CauseFile> {
     let json = lz4_flex::block::decompress_size_prepended(compressed).ok()?;
-    serde_json::from_slice(&json).ok()
+    serde_json::from_str(str::from_utf8(&json).ok()?).ok()
 }
 
 /// The explanation of a cause. A text without a translation is in English.

@@ -27,10 +27,10 @@ pub(crate) struct Cause {
     pub(super) whole: Option<&'static [u8]>,
     pub(super) signal: &'static Definition,
     /// At least one condition must hold. Without conditions the cause always applies.
-    pub(super) conditions: Vec<Condition>,
-    pub(super) threshold: Vec<(Option<Expression>, Threshold)>,
+    pub(super) conditions: Box<[Condition]>,
+    pub(super) threshold: Box<[(Option<Expression>, Threshold)]>,
     /// Compiled on first use: most causes are never found, and their texts would take megabytes.
-    pub(super) report: OnceLock<Report>,
+    pub(super) report: OnceLock<Box<Report>>,
 }
 
 /// Compiled texts of a cause.
@@ -78,9 +78,9 @@ impl Threshold {
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) reasons: &'static [String],
-    pub(super) any: Vec<Pattern>,
-    pub(super) all: Vec<Pattern>,
-    pub(super) none: Vec<Pattern>,
+    pub(super) any: Box<[Pattern]>,
+    pub(super) all: Box<[Pattern]>,
+    pub(super) none: Box<[Pattern]>,
     pub(super) when: Option<Expression>,
 }
 
@@ -197,7 +197,7 @@ impl Cause {
     }
 
     fn report(&self) -> &Report {
-        self.report.get_or_init(|| Report::of(self))
+        self.report.get_or_init(|| Box::new(Report::of(self)))
     }
 
     pub(super) fn rule(&'static self) -> Rule {

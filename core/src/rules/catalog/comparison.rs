@@ -20,8 +20,8 @@ pub(super) enum Comparison {
     Field(Path),
     Literal(Value),
     Not(Box<Comparison>),
-    All(Vec<Comparison>),
-    Any(Vec<Comparison>),
+    All(Box<[Comparison]>),
+    Any(Box<[Comparison]>),
     Equal(Box<[Comparison; 2]>),
     /// Two values, and the orderings for which the comparison is true.
     Ordered(Box<[Comparison; 2]>, &'static [Ordering]),
@@ -75,8 +75,8 @@ impl Comparison {
         }
         let ordered = |operands, orders| Some(Self::Ordered(pair(operands)?, orders));
         match call.func_name.as_str() {
-            operators::LOGICAL_AND => Some(Self::All(operands)),
-            operators::LOGICAL_OR => Some(Self::Any(operands)),
+            operators::LOGICAL_AND => Some(Self::All(operands.into())),
+            operators::LOGICAL_OR => Some(Self::Any(operands.into())),
             operators::LOGICAL_NOT => operands.into_iter().next().map(|operand| Self::Not(Box::new(operand))),
             operators::EQUALS => Some(Self::Equal(pair(operands)?)),
             operators::NOT_EQUALS => Some(Self::Not(Box::new(Self::Equal(pair(operands)?)))),

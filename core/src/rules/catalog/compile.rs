@@ -96,7 +96,7 @@ impl Compiler {
             self.report("category", Fault::unknown("category", &file.category, known));
         }
         let conditions = numbered("match", &file.alternatives.0).map(|(path, of)| self.condition(of, &path)).collect();
-        let threshold = self.thresholds(&file.threshold.0);
+        let threshold = self.thresholds(&file.threshold.0).into();
         let signal = self.definition;
         (self.problems.len() == before).then_some(Cause {
             file,
@@ -174,7 +174,7 @@ impl Compiler {
             }
         }
         let mut patterns =
-            |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect::<Vec<_>>();
+            |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect();
         Condition {
             reasons: &of.reasons,
             any: patterns(&of.message.any),

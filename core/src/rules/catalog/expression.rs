@@ -18,9 +18,9 @@ static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 #[derive(Debug)]
 pub(crate) struct Expression {
     /// Missing if the interpreter is not needed, because the tree takes more memory than the rest of a condition.
-    program: Option<Program>,
+    program: Option<Box<Program>>,
     /// The fields that it uses.
-    paths: Vec<Path>,
+    paths: Box<[Path]>,
     /// The same condition in simple form, if possible.
     plain: Option<Comparison>,
 }
@@ -42,7 +42,7 @@ impl Expression {
         paths.dedup();
         let paths = paths.iter().map(|path| super::path(path)).collect();
         let plain = Comparison::of(program.expression());
-        Ok(Self { program: Some(program), paths, plain })
+        Ok(Self { program: Some(Box::new(program)), paths, plain })
     }
 
     /// Drops the CEL tree if the condition is simple.

@@ -58,13 +58,13 @@ pub struct CauseFile {
     #[serde(default, skip_serializing_if = "OneOrMany::is_empty")]
     pub summary: OneOrMany<SummaryText>,
     /// What `shindan explain` and the page of the cause show.
-    pub explain: ExplainTexts,
+    pub explain: Box<ExplainTexts>,
     /// What helps, most likely first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<RemedyTemplate>,
     /// The same texts in Japanese. A missing one falls back to English.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ja: Option<Japanese>,
+    pub ja: Option<Box<Japanese>>,
 }
 
 impl CauseFile {
@@ -78,7 +78,7 @@ impl CauseFile {
             consequences: Vec::new(),
             root: OneOrMany::default(),
             summary: OneOrMany::default(),
-            explain: ExplainTexts::default(),
+            explain: Box::default(),
             remedies: Vec::new(),
             ja: None,
             ..self
@@ -368,7 +368,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
                 Ok(OneOrMany(vec![T::deserialize(MapAccessDeserializer::new(map))?]))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Ok(OneOrMany(Vec::deserialize(SeqAccessDeserializer::new(list))?))
+                let mut values = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+                values.shrink_to_fit();
+                Ok(OneOrMany(values))
             }
         }
         deserializer.deserialize_any(Either(PhantomData))

@@ -12,7 +12,7 @@ pub(crate) struct Vocabulary {
 
 /// Literal parts with any text between them, as indexes into the vocabulary.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern(Vec<usize>);
+pub(crate) struct Pattern(Box<[usize]>);
 
 /// Parts of a vocabulary found in a message.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Vocabulary {
 
     pub(crate) fn new(parts: Vec<String>) -> Self {
         // A DFA takes ten times the memory, 1 MB for all signals.
-        let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(&parts);
+        let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).dense_depth(1).build(&parts);
         let automaton = automaton.ok().filter(|_| !parts.is_empty());
         Self { automaton, parts }
     }
