@@ -112,7 +112,10 @@ pub(super) async fn json<T: DeserializeOwned>(
     limit: Duration,
 ) -> Result<T, Failure> {
     let body = bytes(client, request, limit).await?;
-    serde_json::from_slice(&body).map_err(|e| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX)))
+    let unreadable = |e: &dyn std::error::Error| Failure::Unreadable(text::line(&e.to_string(), MESSAGE_MAX));
+    // As text, like the watches of kube: one copy of the code that reads a type.
+    let body = str::from_utf8(&body).map_err(|e| unreadable(&e))?;
+    serde_json::from_str(body).map_err(|e| unreadable(&e))
 }
 
 /// Sends `request` and reads its response, within `limit`.
@@ -219,9 +222,9 @@ async fn exchange(client: &Client, request: http::Request<Vec<u8>>) -> Result<Ve
         return Ok(body.into());
     }
     // Proxies, the throttling filter and unknown API groups respond with plain text.
-    let status = serde_json::from_slice::<Status>(&body).unwrap_or_else(|_| {
-        Status::failure(&String::from_utf8_lossy(&body), code.canonical_reason().unwrap_or_default())
-    });
+    let body = String::from_utf8_lossy(&body);
+    let status = serde_json::from_str::<Status>(&body)
+        .unwrap_or_else(|_| Status::failure(&body, code.canonical_reason().unwrap_or_default()));
     let status = Box::new(status.with_code(code.as_u16()));
     let retry_after = header.map(Duration::from_secs).or_else(|| retry_after_of(&status));
     Err(Failure::Api { status: cleaned(status), retry_after })

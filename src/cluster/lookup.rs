@@ -11,7 +11,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Client;
 use kube::api::{GetParams, ListParams, LogParams, Resource, VersionMatch};
 use kube::core::{Request, Selector};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use shindan_core::facts::{
     ClaimsFacts, EndedRun, LogKey, Lookup, LookupResult, ReachedFacts, Timestamp, WorkloadFacts, WorkloadKey,
     timed_line,
@@ -325,13 +327,20 @@ struct WithSelector<K> {
     selector: Option<Selector>,
 }
 
-impl<'de, K: DeserializeOwned> serde::Deserialize<'de> for WithSelector<K> {
+impl<'de, K: DeserializeOwned> Deserialize<'de> for WithSelector<K> {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let mut value = serde_json::Value::deserialize(d)?;
-        let selector = value.pointer_mut("/spec/selector").map(serde_json::Value::take);
-        let selector = selector.and_then(|s| serde_json::from_value::<LabelSelector>(s).ok());
-        let object = serde_json::from_value(value).map_err(serde::de::Error::custom)?;
-        Ok(Self { object, selector: selector.and_then(|s| s.try_into().ok()) })
+        #[derive(Deserialize)]
+        struct Selecting {
+            spec: Spec,
+        }
+        #[derive(Deserialize)]
+        struct Spec {
+            selector: LabelSelector,
+        }
+        let text = <&RawValue>::deserialize(d)?.get();
+        let selecting = serde_json::from_str::<Selecting>(text).ok();
+        let object = serde_json::from_str(text).map_err(serde::de::Error::custom)?;
+        Ok(Self { object, selector: selecting.and_then(|of| of.spec.selector.try_into().ok()) })
     }
 }
 

@@ -54,7 +54,7 @@ impl<T: DeserializeOwned> Compressed<T> {
     /// Decompresses the value. `None` if that fails, which a test excludes.
     pub(super) fn decompress(&self) -> Option<T> {
         let json = decompress_size_prepended_with_dict(&self.bytes, &self.dictionary).ok()?;
-        serde_json::from_slice(&json).ok()
+        serde_json::from_str(str::from_utf8(&json).ok()?).ok()
     }
 }
 

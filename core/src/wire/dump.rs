@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 
 use super::{
@@ -76,6 +77,9 @@ impl Default for Dump {
         Self::within(usize::MAX)
     }
 }
+
+/// JSON text, from which objects are read.
+type Json<'de> = serde_json::Deserializer<StrRead<'de>>;
 
 impl Dump {
     /// Creates a dump whose objects take about `room` bytes at most. Objects beyond that are a [`Problem`].
@@ -216,7 +220,9 @@ impl Dump {
                     self.objects += usize::from(!kind.is_empty());
                     return self.value(items, kind.strip_suffix("List").unwrap_or_default());
                 }
-                self.object(&kind, Value::Object(map))
+                // Through its text: the readers of all kinds exist once in the program, for JSON text.
+                let json = serde_json::to_string(&map)?;
+                self.object(&kind, &mut serde_json::Deserializer::from_str(&json))
             }
             _ => Ok(()),
         }
@@ -231,7 +237,7 @@ impl Dump {
         }
     }
 
-    fn object<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
+    fn object(&mut self, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
         room::spend(room::OBJECT)?;
         match kind {
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
@@ -251,12 +257,12 @@ impl Dump {
                 self.replica_sets.push(set);
             }
             "ControllerRevision" => self.revisions.push(ControllerRevision::deserialize(d)?),
-            "Deployment" => self.workload::<Deployment, D>(d)?,
-            "StatefulSet" => self.workload::<StatefulSet, D>(d)?,
-            "DaemonSet" => self.workload::<DaemonSet, D>(d)?,
-            "Job" => self.workload::<Job, D>(d)?,
-            "CronJob" => self.workload::<CronJob, D>(d)?,
-            "ReplicationController" => self.workload::<ReplicationController, D>(d)?,
+            "Deployment" => self.workload::<Deployment>(d)?,
+            "StatefulSet" => self.workload::<StatefulSet>(d)?,
+            "DaemonSet" => self.workload::<DaemonSet>(d)?,
+            "Job" => self.workload::<Job>(d)?,
+            "CronJob" => self.workload::<CronJob>(d)?,
+            "ReplicationController" => self.workload::<ReplicationController>(d)?,
             _ => {
                 IgnoredAny::deserialize(d)?;
             }
@@ -265,7 +271,7 @@ impl Dump {
         Ok(())
     }
 
-    fn named<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
+    fn named(&mut self, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
         let object = NamedObject::deserialize(d)?;
         let Some(kind) = NamedKind::named_so(kind) else { return Ok(()) };
         let (objects, keys) = object.places(kind);
@@ -274,7 +280,7 @@ impl Dump {
         Ok(())
     }
 
-    fn workload<'de, W: Workload + Deserialize<'de>, D: Deserializer<'de>>(&mut self, d: D) -> Result<(), D::Error> {
+    fn workload<'de, W: Workload + Deserialize<'de>>(&mut self, d: &mut Json<'de>) -> serde_json::Result<()> {
         self.workloads.push(W::deserialize(d)?.into_facts(&mut self.strings));
         Ok(())
     }

@@ -27,7 +27,7 @@ fn read<T: DeserializeOwned>(value: Value, defaults: Map<String, Value>) -> Opti
     }
     let fits = |candidate: &Value| T::deserialize(candidate).is_ok();
     let kept = prune(value, Value::Object(defaults), &fits, DEPTH)?;
-    serde_json::from_value(kept).ok()
+    T::deserialize(&kept).ok()
 }
 
 /// The largest part of `value` that fits, built up from `base`. `None`: even `base` does not fit.
