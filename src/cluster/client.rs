@@ -10,9 +10,13 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Builder;
+use hyper_util::rt::TokioExecutor;
 use kube::Client;
-use kube::client::ClientBuilder;
+use kube::client::ConfigExt;
 use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use tower::{BoxError, ServiceBuilder};
 
 use super::call::{self, Failure};
 use super::header_timeout::HeaderTimeoutLayer;
@@ -24,6 +28,9 @@ pub const WRITE_ANSWER: Duration = Duration::from_secs(15);
 /// Read timeout of watches, longer than the longest watch (290 s) plus kube's margin of 5 s. It ends a LIST whose body
 /// stalls.
 const WATCH_READ: Duration = Duration::from_secs(300);
+/// Maximum size of the read buffer of a connection, in bytes. Without a limit, a LIST makes it grow to 400 KiB, and each
+/// watch keeps its own.
+const READ_BUFFER: usize = 64 * 1024;
 const AGENT: &str = concat!("shindan/", env!("CARGO_PKG_VERSION"));
 
 /// Cluster and credentials to connect with.
@@ -181,10 +188,11 @@ impl ClientError {
 pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
     let mut config = config(target).await?;
     target.instead.change(&mut config)?;
+    config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
     let setup = |source| ClientError::Setup { server: server.clone(), source };
-    let watch = build(with_limits(config.clone(), WATCH_READ)).map_err(setup)?;
-    let write = build(with_limits(config, WRITE_ANSWER)).map_err(setup)?;
+    let watch = build(&config, WATCH_READ).map_err(setup)?;
+    let write = build(&config, WRITE_ANSWER).map_err(setup)?;
     Ok(Clients { watch, write, server, namespace })
 }
 
@@ -239,18 +247,27 @@ fn in_cluster(kubeconfig: &KubeconfigError) -> Result<Config, ClientError> {
     Config::incluster().map_err(ClientError::InCluster)
 }
 
-fn with_limits(mut config: Config, read: Duration) -> Config {
-    config.default_retry = false;
-    config.read_timeout = Some(read);
+/// Builds a client from the parts of kube, whose own builder has no limit for the read buffers.
+fn build(config: &Config, read: Duration) -> Result<Client, kube::Error> {
+    if let Some(proxy) = &config.proxy_url {
+        let (proxy_url, protocol_feature) = (Box::new(proxy.clone()), "kube/http-proxy");
+        return Err(kube::Error::ProxyProtocolDisabled { proxy_url, protocol_feature });
+    }
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector()?);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(Some(read));
+    connector.set_write_timeout(config.write_timeout);
     // Otherwise the idle time of a pooled connection counts toward the read timeout of the next response.
-    config.reset_reader_on_write = true;
-    config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
-    config
-}
-
-fn build(config: Config) -> Result<Client, kube::Error> {
-    let layer = HeaderTimeoutLayer::new(LIST_ANSWER, WRITE_ANSWER);
-    Ok(ClientBuilder::try_from(config)?.with_layer(&layer).build())
+    connector.set_reset_reader_on_write(true);
+    let client = Builder::new(TokioExecutor::new()).http1_max_buf_size(READ_BUFFER).build(connector);
+    let service = ServiceBuilder::new()
+        .layer(HeaderTimeoutLayer::new(LIST_ANSWER, WRITE_ANSWER))
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(client);
+    Ok(Client::new(service, config.default_namespace.clone()))
 }
 
 impl Clients {
