@@ -32,7 +32,7 @@ fn diagnoses_of(text: &str) -> Vec<Write> {
     report.pods.into_iter().chain(report.nodes_and_workloads).collect()
 }
 
-/// Without the kubelet's Events nobody knows what the probe got: only a port that nobody declares is a hint.
+/// Without the kubelet's Events the answer to the probe is unknown, but a port that is not declared is still suspect.
 #[test]
 fn a_probe_of_an_undeclared_port_is_pointed_at_the_declared_one_without_events_too() {
     let case = include_str!("causes/LivenessProbeFailed/undeclared-port-without-events.yaml");

@@ -32,7 +32,7 @@ spec: {nodeName: n1, containers: [{name: app, image: app:1}]}
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) pods: Vec<PodFacts>,
-    pub(crate) nodes: BTreeMap<Arc<str>, NodeState>,
+    pub(crate) nodes: BTreeMap<Arc<str>, Box<NodeState>>,
     /// Events of the pod with the same index.
     pub(crate) events: Vec<Vec<EventFacts>>,
     pub(crate) surroundings: Vec<Surroundings>,
@@ -54,7 +54,7 @@ impl Scenario {
         assert!(!dump.pods.is_empty(), "a scenario needs a pod");
         let mut nodes: BTreeMap<_, _> = std::mem::take(&mut dump.nodes)
             .into_iter()
-            .map(|facts| (facts.name.clone(), NodeState::new(facts)))
+            .map(|facts| (facts.name.clone(), Box::new(NodeState::new(facts))))
             .collect();
         for pod in dump.pods.iter().filter(|p| !p.is_over()) {
             if let Some(node) = pod.node_name.as_ref().and_then(|name| nodes.get_mut(name)) {
@@ -153,7 +153,7 @@ impl Scenario {
         let pod = &self.pods[index];
         Case {
             pod,
-            node: pod.node_name.as_ref().and_then(|name| self.nodes.get(name)),
+            node: pod.node_name.as_ref().and_then(|name| self.nodes.get(name)).map(Box::as_ref),
             nodes: &self.nodes,
             events: &self.events[index],
             ledger: &self.ledger,

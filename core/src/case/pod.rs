@@ -19,7 +19,7 @@ pub struct Case<'a> {
     pub node: Option<&'a NodeState>,
     /// All nodes, by name. If the map is empty (a dump without nodes), the nodes are unknown; draw no conclusions from
     /// it.
-    pub nodes: &'a BTreeMap<Arc<str>, NodeState>,
+    pub nodes: &'a BTreeMap<Arc<str>, Box<NodeState>>,
     /// Events about this pod (by UID), oldest first.
     pub events: &'a [EventFacts],
     pub ledger: &'a Ledger,

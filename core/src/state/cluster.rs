@@ -115,7 +115,7 @@ impl ClusterState {
         self.pods.unhealthy_uids()
     }
 
-    pub fn nodes(&self) -> &BTreeMap<Arc<str>, NodeState> {
+    pub fn nodes(&self) -> &BTreeMap<Arc<str>, Box<NodeState>> {
         self.nodes.all()
     }
 

@@ -184,7 +184,7 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// `None` if no node is known.
-    pub(super) fn new(pod: &'a PodFacts, nodes: &'a BTreeMap<Arc<str>, NodeState>) -> Option<Self> {
+    pub(super) fn new(pod: &'a PodFacts, nodes: &'a BTreeMap<Arc<str>, Box<NodeState>>) -> Option<Self> {
         if nodes.is_empty() {
             return None;
         }
@@ -352,7 +352,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    pub(crate) fn of(pod: &PodFacts, nodes: &BTreeMap<Arc<str>, NodeState>) -> Self {
+    pub(crate) fn of(pod: &PodFacts, nodes: &BTreeMap<Arc<str>, Box<NodeState>>) -> Self {
         let asks = pod.effective_requests();
         let views = nodes.values().map(|state| NodeView::new(pod, &asks, state));
         let fitting = views.filter(|view| view.obstacles() == 0).map(|view| view.name().to_owned()).collect();

@@ -27,7 +27,8 @@ const COMPLAINT_MAX: usize = 256;
 
 #[derive(Debug, Default)]
 pub(in crate::state) struct Nodes {
-    by_name: BTreeMap<Arc<str>, NodeState>,
+    /// Boxed: a B-tree that is filled in order is half empty.
+    by_name: BTreeMap<Arc<str>, Box<NodeState>>,
     /// Requests of pods whose node is unknown. They are added when it appears.
     orphaned: HashMap<Arc<str>, Resources>,
     unlisted: Option<HashSet<Arc<str>>>,
@@ -69,7 +70,7 @@ impl Nodes {
             fresh.ready_history = self.restored_histories.remove(&name).unwrap_or_default();
             fresh.reboots = self.early_reboots.remove(&name).unwrap_or_default();
             remember(&mut fresh, now);
-            self.by_name.insert(name, fresh);
+            self.by_name.insert(name, Box::new(fresh));
             return Effect { readiness_changed: true, offer_changed: true };
         };
         let before = std::mem::replace(&mut known.facts, facts);
@@ -113,10 +114,10 @@ impl Nodes {
     }
 
     pub(in crate::state) fn get(&self, name: &str) -> Option<&NodeState> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(Box::as_ref)
     }
 
-    pub(in crate::state) fn all(&self) -> &BTreeMap<Arc<str>, NodeState> {
+    pub(in crate::state) fn all(&self) -> &BTreeMap<Arc<str>, Box<NodeState>> {
         &self.by_name
     }
 
@@ -295,6 +296,8 @@ fn remember(node: &mut NodeState, now: Timestamp) {
         }
         return;
     }
+    // Most nodes have one entry, and a vector begins with room for four.
+    node.ready_history.reserve_exact(1);
     node.ready_history.push(ReadyTransition {
         at: ready.last_transition.map_or(now, |at| at.min(now)),
         status: ready.status,
