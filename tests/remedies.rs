@@ -48,6 +48,9 @@ fn a_probe_of_an_undeclared_port_is_pointed_at_the_declared_one_without_events_t
     assert_eq!(first(&case.replace("containerPort: 80\n", "containerPort: 8080\n")), "", "the port is declared");
     let two = "containerPort: 80\n    - containerPort: 8443\n";
     assert_eq!(first(&case.replace("containerPort: 80\n", two)), "", "either may be meant");
+    let injected = include_str!("causes/LivenessProbeFailed/istio-rewritten.yaml");
+    let silent = injected.replace("reason: Unhealthy", "reason: Started");
+    assert!(!first(&silent).contains("8080"), "Istio's webhook replaced the port in the pod only");
 }
 
 fn remedies(items: &[Value]) -> Vec<(String, Remedy)> {

@@ -12,18 +12,19 @@ pub(crate) trait Fields {
 /// The path of a field, such as `imagePull.registry`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path {
+    /// Its place among the fields of its signal, and the signal; `None` for the fields of the context. The place comes first,
+    /// because numbers are compared faster than texts.
+    of_signal: Option<(usize, &'static str)>,
     text: Box<str>,
-    /// Its signal, and its place among the fields of the signal; `None` for the fields of the context.
-    of_signal: Option<(&'static str, usize)>,
 }
 
 impl Path {
     pub(crate) fn new(text: &str, signals: &[&'static Definition]) -> Self {
         let of_signal = text.split_once('.').and_then(|(of, name)| {
             let signal = signals.iter().find(|signal| signal.name == of)?;
-            Some((signal.name, signal.fields.iter().position(|field| field.name == name)?))
+            Some((signal.fields.iter().position(|field| field.name == name)?, signal.name))
         });
-        Self { text: text.into(), of_signal }
+        Self { of_signal, text: text.into() }
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -32,17 +33,17 @@ impl Path {
 
     /// Its place among the fields of this signal.
     pub(super) fn place_in(&self, signal: &str) -> Option<usize> {
-        self.of_signal.filter(|(name, _)| *name == signal).map(|(_, place)| place)
+        self.of_signal.filter(|(_, name)| *name == signal).map(|(place, _)| place)
     }
 }
 
 /// The values that the remedies of a finding need, read when it was found, by their paths in ascending order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Snapshot(pub(crate) Vec<(&'static str, Value)>);
+pub struct Snapshot(pub(crate) Vec<(&'static Path, Value)>);
 
 impl Fields for Snapshot {
     fn value(&self, path: &Path) -> Cow<'_, Value> {
-        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path.as_str())).ok();
+        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path)).ok();
         let known = place.and_then(|place| self.0.get(place));
         known.map_or(Cow::Owned(Value::None), |(_, value)| Cow::Borrowed(value))
     }

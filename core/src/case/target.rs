@@ -266,7 +266,7 @@ impl Target {
     /// new manifest is kept in a file, so that nothing is lost if it is not accepted.
     fn with_recreation(&self, remedy: Remedy, step: &str, patch: &Value) -> Remedy {
         let object = [&self.kind.to_ascii_lowercase(), &*self.name];
-        let command = recreation(&self.command_prefix(), object, step, &shell_word(&patch.to_string()), "");
+        let command = recreation(&self.command_prefix(), object, step, &shell_word(&to_json(patch)), "");
         let (operation, text) = match self.holder {
             Holder::Pod { .. } => (
                 Operation::ChangePod,
@@ -294,7 +294,7 @@ impl Target {
     #[must_use]
     pub fn with_patch(&self, remedy: Remedy, patch: &Value) -> Remedy {
         let (kind, name) = (self.kind.to_ascii_lowercase(), &self.name);
-        let command = format!("{} patch {kind} {name} -p {}", self.command_prefix(), shell_word(&patch.to_string()));
+        let command = format!("{} patch {kind} {name} -p {}", self.command_prefix(), shell_word(&to_json(patch)));
         remedy::patch(remedy::command(self.with_source(remedy), command), to_yaml(patch))
     }
 
@@ -391,7 +391,12 @@ pub(crate) fn recreation(prefix: &str, object: [&str; 2], step: &str, patch: &st
 
 fn to_yaml(patch: &Value) -> String {
     // JSON is YAML too.
-    serde_saphyr::to_string(patch).unwrap_or_else(|_| patch.to_string())
+    serde_saphyr::to_string(patch).unwrap_or_else(|_| to_json(patch))
+}
+
+/// Unlike `Display`, it does not check each part of the text again.
+fn to_json(patch: &Value) -> String {
+    serde_json::to_string(patch).unwrap_or_default()
 }
 
 /// Remedies of a static pod. The API server only has a mirror of it: it refuses patches, and a deleted mirror is

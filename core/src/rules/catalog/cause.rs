@@ -1,5 +1,6 @@
 //! Compiled causes.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::compile;
@@ -134,7 +135,7 @@ impl CompiledRemedy {
                 Some(command) => {
                     let uses_pod = command.paths().into_iter().any(|path| path.as_str() == "pod.name");
                     let operation = if uses_pod { Operation::UsePod } else { Operation::Other };
-                    remedy::command_for(remedy, operation, command.render_with(fields, Language::English, &shell_words))
+                    remedy::command_for(remedy, operation, command.render_with(fields, Language::English, shell_words))
                 }
                 None => remedy,
             });
@@ -145,10 +146,10 @@ impl CompiledRemedy {
 }
 
 /// Formats a value as words of the shell. A list becomes several words.
-fn shell_words(value: &Value) -> String {
+fn shell_words(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::List(list) => list.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
-        other => shell_word(&other.to_string()).into_owned(),
+        Value::List(list) => list.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ").into(),
+        other => shell_word(&other.to_string()).into_owned().into(),
     }
 }
 
@@ -293,7 +294,7 @@ impl Cause {
 
     /// The values that its remedies need.
     fn snapshot(&'static self, fields: &dyn Fields) -> Snapshot {
-        let values = self.report().of_remedies.iter().map(|path| (path.as_str(), fields.value(path).into_owned()));
+        let values = self.report().of_remedies.iter().map(|path| (path, fields.value(path).into_owned()));
         Snapshot(values.collect())
     }
 

@@ -9,8 +9,18 @@ use crate::case::fields::{Fields, Path};
 use crate::language::Language;
 use crate::signals::Value;
 
-/// Bytes of most summaries.
+/// Bytes that most texts need.
 const LENGTH: usize = 200;
+
+/// How a value is written.
+type Quote = fn(&Value) -> Cow<'_, str>;
+
+fn unquoted(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Text(text) => text.into(),
+        other => other.to_string().into(),
+    }
+}
 
 /// A text with placeholders for fields.
 #[derive(Debug, Clone, Default)]
@@ -64,17 +74,12 @@ impl Template {
 
     /// Renders the template with unquoted values.
     pub(crate) fn render(&self, fields: &dyn Fields, language: Language) -> String {
-        self.render_with(fields, language, &|value| value.to_string())
+        self.render_with(fields, language, unquoted)
     }
 
     /// Renders the template with each value passed through `quote`.
-    pub(crate) fn render_with(
-        &self,
-        fields: &dyn Fields,
-        language: Language,
-        quote: &dyn Fn(&Value) -> String,
-    ) -> String {
-        let mut out = String::new();
+    pub(crate) fn render_with(&self, fields: &dyn Fields, language: Language, quote: Quote) -> String {
+        let mut out = String::with_capacity(LENGTH);
         fill(&self.parts, fields, language, quote, &mut out);
         out
     }
@@ -95,7 +100,7 @@ impl Template {
         let detail = counts - usize::from(self.parts[..counts].last().is_some_and(Part::is_detail));
         let mut out = String::with_capacity(LENGTH);
         let [statement, head, _] = [0..detail, detail..counts, counts..self.parts.len()].map(|parts| {
-            fill(&self.parts[parts], fields, language, &|value| value.to_string(), &mut out);
+            fill(&self.parts[parts], fields, language, unquoted, &mut out);
             out.len()
         });
         Summary::new(&out[..statement], &out[statement..head], &out[head..])
@@ -104,18 +109,12 @@ impl Template {
     /// Renders the template, or returns `None` if a field is empty.
     pub(crate) fn render_if_complete(&self, fields: &dyn Fields, language: Language) -> Option<String> {
         let mut out = String::new();
-        fill(&self.parts, fields, language, &|value| value.to_string(), &mut out).then_some(out)
+        fill(&self.parts, fields, language, unquoted, &mut out).then_some(out)
     }
 }
 
 /// Returns whether all fields had a value.
-fn fill(
-    parts: &[Part],
-    fields: &dyn Fields,
-    language: Language,
-    quote: &dyn Fn(&Value) -> String,
-    out: &mut String,
-) -> bool {
+fn fill(parts: &[Part], fields: &dyn Fields, language: Language, quote: Quote, out: &mut String) -> bool {
     let mut complete = true;
     for part in parts {
         match part {

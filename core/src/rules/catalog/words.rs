@@ -35,7 +35,7 @@ impl Vocabulary {
     }
 
     pub(crate) fn new(parts: Vec<String>) -> Self {
-        // A DFA takes ten times the memory, 1 MB for all signals.
+        // A DFA takes ten times the memory, 1 MB for all signals. More than one dense level takes 75 kB and is not faster.
         let automaton = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).dense_depth(1).build(&parts);
         let automaton = automaton.ok().filter(|_| !parts.is_empty());
         Self { automaton, parts }
