@@ -256,7 +256,7 @@ fn container_killed_at_the_first_probe_gets_more_time_to_start() {
     let first = |ports: &str| summary_and_patch(&killed(&format!("{probe}, ports: [{ports}]"), refused, 12)).1;
     assert!(first("").starts_with("If web listens on 8080 later than") && first("").contains("add a startupProbe"));
     assert!(
-        first("{containerPort: 80}").starts_with("Make the process in web listen on 8080"),
+        first("{containerPort: 80}").starts_with("Point the liveness probe at port 80, the only one"),
         "another port is declared"
     );
 }
