@@ -10,7 +10,8 @@ use shindan_core::reconcile::Action;
 use shindan_core::state::{Change, Source};
 
 use super::operator::{
-    HEALTHY, Operator, at, crashed, dump, event, node, oom_of, pod, pod_of, pod_of_template, rollout, workload_object,
+    HEALTHY, Operator, at, crashed, deployment, dump, event, node, oom_of, pod, pod_of, pod_of_template, rollout,
+    workload_object,
 };
 
 /// The n-th pod of a Deployment, OOMKilled.
@@ -1208,4 +1209,21 @@ fn a_failed_job_deleted_before_its_first_event_is_reported_and_gone() {
     operator.advance(3600);
     assert_eq!(operator.emitted_for_workloads(), ["Diagnosed AppError"]);
     assert_eq!(operator.workload_status("job-import").head.state, Gone);
+}
+
+#[test]
+fn event_of_a_pod_of_a_chart_names_the_chart_although_its_workload_is_read_later() {
+    let mut operator = Operator::idle();
+    let (lookup, _) = deployment("web", 1, 0);
+    let of_chart = dump(
+        "{kind: Deployment, apiVersion: apps/v1, metadata: {name: web, namespace: demo, labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: shop}}, spec: {replicas: 1}}",
+    );
+    let result = LookupResult::Workload(Some(Box::new(of_chart.workloads[0].clone())));
+    operator.surroundings_mut().results.insert(lookup, result);
+    let mut pod = failing("web", 1);
+    pod.labels = Labels::from_iter([("app.kubernetes.io/managed-by", "Helm"), ("pod-template-hash", "5")]);
+    operator.pod(&pod);
+    operator.advance(30);
+    let notes: Vec<String> = operator.server().events.iter().map(|event| event.note.clone()).collect();
+    assert!(notes.iter().any(|note| note.contains("Change the values of Helm release shop too")), "{notes:#?}");
 }

@@ -44,7 +44,7 @@ pub(in crate::state) fn decide(world: &mut World, uid: &Arc<str>, now: Timestamp
     let last = world.reported.pod_records.get(&key);
     let is_active = last.as_ref().is_some_and(|record| record.is_active_of(uid));
     let is_superseded = reconcile::superseded(&case);
-    let needs_workload = needs_workload_lookup(&case);
+    let needs_workload = needs_workload_lookup(&case) || !is_active && remedies_depend_on_workload(&case);
     // A failure that predates the operator's start can be reported a moment later. Waiting for the impact then
     // saves a second write.
     let at_once = case.observed.at_start && last.is_none();
@@ -183,4 +183,14 @@ fn needs_workload_lookup(case: &Case<'_>) -> bool {
     }
     let top = crate::case::top_workload(case.pod, around.known_job());
     case.pod.has_failed() && around.workload.is_none() && top.is_some_and(|top| top.is_known())
+}
+
+/// Whether the first remedy is probably another once the workload is known. It is a part of the Event, which is written once.
+/// A StatefulSet or DaemonSet may wait until the pod is deleted, a rollout has a revision to go back to, and a change must be
+/// made in the chart that the template comes from.
+fn remedies_depend_on_workload(case: &Case<'_>) -> bool {
+    let is_in_order = case.pod.owner.as_ref().is_some_and(|owner| matches!(&*owner.kind, "StatefulSet" | "DaemonSet"));
+    is_in_order
+        || case.surroundings.siblings.other_template_ready > 0
+        || case.pod.labels.get("app.kubernetes.io/managed-by").is_some()
 }
